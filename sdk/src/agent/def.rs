@@ -1,0 +1,196 @@
+//! The agent itself.
+
+use std::{marker::PhantomData, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use super::{
+    handoff::{Handoff, HandoffTarget},
+    instructions::Instructions,
+    output::{OutputDef, OutputType},
+};
+use crate::{
+    tool::{Tool, ToolDef},
+    wire::{ModelSettings, Prompt, ToolSpec},
+};
+
+/// An agent: a model with instructions, tools and colleagues. `O` is the type of its final answer.
+///
+/// ```
+/// use temporal_agents::Agent;
+///
+/// let refunds = Agent::new("refunds").model("gpt-5").instructions("You give refunds.");
+/// let triage = Agent::new("triage").model("gpt-5").instructions("You sort requests.").handoff(refunds);
+/// # let _: Agent<String> = triage;
+/// ```
+pub struct Agent<O = String> {
+    def: AgentDef,
+    output: PhantomData<fn() -> O>,
+}
+
+/// An agent with its output type erased: what graphs are made of.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct AgentDef {
+    /// Its name, unique in its graph.
+    pub name: String,
+    /// What it is good for, for the agents that may hand off to it.
+    pub handoff_description: Option<String>,
+    /// What it is told.
+    pub instructions: Instructions,
+    /// A prompt template stored at the provider.
+    pub prompt: Option<Prompt>,
+    /// Its model; absent = the run's.
+    pub model: Option<String>,
+    /// How its model is asked.
+    pub settings: ModelSettings,
+    /// The tools it may call.
+    pub tools: Vec<ToolDef>,
+    /// The tools its provider runs for it.
+    pub hosted_tools: Vec<ToolSpec>,
+    /// The agents it may hand off to.
+    pub handoffs: Vec<Handoff>,
+    /// The shape of its final answer; absent = plain text.
+    pub output: Option<OutputDef>,
+    /// Whether `tool_choice` is dropped once the agent has used a tool. Default true.
+    pub reset_tool_choice: bool,
+}
+
+impl Agent {
+    /// An agent of this name that answers in plain text.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            def: AgentDef {
+                name: name.into(),
+                handoff_description: None,
+                instructions: Instructions::None,
+                prompt: None,
+                model: None,
+                settings: ModelSettings::default(),
+                tools: Vec::new(),
+                hosted_tools: Vec::new(),
+                handoffs: Vec::new(),
+                output: None,
+                reset_tool_choice: true,
+            },
+            output: PhantomData,
+        }
+    }
+}
+
+impl<O> Agent<O> {
+    /// What the agent is told: a text, or [`Instructions::computed`] at each turn.
+    #[must_use]
+    pub fn instructions(mut self, instructions: impl Into<Instructions>) -> Self {
+        self.def.instructions = instructions.into();
+        self
+    }
+
+    /// A prompt template stored at the provider, used beside or instead of instructions.
+    #[must_use]
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.def.prompt = Some(prompt);
+        self
+    }
+
+    /// The model's name, as the worker's provider knows it.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.def.model = Some(model.into());
+        self
+    }
+
+    /// How the model is asked.
+    #[must_use]
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        self.def.settings = settings;
+        self
+    }
+
+    /// A tool the agent may call.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Tool) -> Self {
+        self.def.tools.push(tool.definition());
+        self
+    }
+
+    /// A tool the provider runs, as its API takes it: `hosted_tool("web_search", json!({"type": "web_search"}))`.
+    #[must_use]
+    pub fn hosted_tool(mut self, name: impl Into<String>, config: Value) -> Self {
+        let config = match config {
+            Value::Object(config) => config,
+            other => Map::from_iter([("type".to_owned(), other)]),
+        };
+        self.def.hosted_tools.push(ToolSpec::Hosted { name: name.into(), config });
+        self
+    }
+
+    /// An agent this one may hand off to: the agent itself, or a [`Handoff`] with its options.
+    #[must_use]
+    pub fn handoff(mut self, handoff: impl Into<Handoff>) -> Self {
+        self.def.handoffs.push(handoff.into());
+        self
+    }
+
+    /// What the agent is good for, for the agents that may hand off to it.
+    #[must_use]
+    pub fn handoff_description(mut self, description: impl Into<String>) -> Self {
+        self.def.handoff_description = Some(description.into());
+        self
+    }
+
+    /// Keeps `tool_choice` after a tool was used; a required tool can then be called for ever.
+    #[must_use]
+    pub fn keep_tool_choice(mut self) -> Self {
+        self.def.reset_tool_choice = false;
+        self
+    }
+
+    /// The type of the final answer: its schema goes to the model, the answer is parsed into it.
+    #[must_use]
+    pub fn output<P: OutputType>(mut self) -> Agent<P> {
+        self.def.output = Some(OutputDef::of::<P>());
+        Agent { def: self.def, output: PhantomData }
+    }
+
+    /// An output shape that is not a Rust type's; the answer is a JSON value.
+    #[must_use]
+    pub fn output_def(mut self, output: OutputDef) -> Agent<Value> {
+        self.def.output = Some(output);
+        Agent { def: self.def, output: PhantomData }
+    }
+
+    /// The agent with its output type erased.
+    pub fn def(&self) -> &AgentDef {
+        &self.def
+    }
+
+    /// The agent's name.
+    pub fn name(&self) -> &str {
+        &self.def.name
+    }
+}
+
+impl<O> Clone for Agent<O> {
+    fn clone(&self) -> Self {
+        Self { def: self.def.clone(), output: PhantomData }
+    }
+}
+
+impl<O> std::fmt::Debug for Agent<O> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.def.fmt(f)
+    }
+}
+
+impl<O> From<Agent<O>> for AgentDef {
+    fn from(agent: Agent<O>) -> Self {
+        agent.def
+    }
+}
+
+impl<O> From<Agent<O>> for Handoff {
+    fn from(agent: Agent<O>) -> Self {
+        Handoff::new(HandoffTarget::Agent(Arc::new(agent.def)))
+    }
+}

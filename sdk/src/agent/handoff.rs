@@ -1,0 +1,177 @@
+//! A handoff: a function the model calls to give the conversation to another agent.
+
+use std::{fmt, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::def::AgentDef;
+use crate::{
+    tool::{
+        RunContext,
+        schema::{self, NotStrict},
+    },
+    wire::HandoffSpec,
+};
+
+/// A handoff to another agent. `.handoff(agent)` makes one with the defaults.
+#[derive(Clone)]
+pub struct Handoff {
+    target: HandoffTarget,
+    tool_name: Option<String>,
+    tool_description: Option<String>,
+    input: Option<HandoffInput>,
+}
+
+/// Where a handoff leads.
+#[derive(Clone)]
+#[non_exhaustive]
+pub enum HandoffTarget {
+    /// This agent, which is thereby part of the graph.
+    Agent(Arc<AgentDef>),
+    /// An agent of this name that is part of the graph elsewhere; for cycles.
+    Name(String),
+}
+
+/// What is called with the model's arguments when a typed handoff is taken.
+///
+/// # Errors
+/// The text fails the run, naming the handoff.
+pub type OnHandoff = Arc<dyn Fn(&mut RunContext, &str) -> Result<(), HandoffIssue> + Send + Sync>;
+
+/// Why a handoff could not be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HandoffIssue {
+    /// The model's arguments are not of the input type.
+    #[error("{0}")]
+    InvalidInput(String),
+    /// The author's function says no.
+    #[error("{0}")]
+    Refused(String),
+}
+
+#[derive(Clone)]
+struct HandoffInput {
+    schema: Value,
+    issue: Option<NotStrict>,
+    take: OnHandoff,
+}
+
+impl Handoff {
+    pub(super) fn new(target: HandoffTarget) -> Self {
+        Self { target, tool_name: None, tool_description: None, input: None }
+    }
+
+    /// A handoff to the agent of this name, which another handoff of the graph holds (or which starts the run).
+    pub fn to(name: impl Into<String>) -> Self {
+        Self::new(HandoffTarget::Name(name.into()))
+    }
+
+    /// A handoff to this agent.
+    pub fn to_agent(agent: impl Into<AgentDef>) -> Self {
+        Self::new(HandoffTarget::Agent(Arc::new(agent.into())))
+    }
+
+    /// The function's name. Default: `transfer_to_` and the agent's name.
+    #[must_use]
+    pub fn tool_name(mut self, name: impl Into<String>) -> Self {
+        self.tool_name = Some(name.into());
+        self
+    }
+
+    /// What the model is told of the handoff. Default: a sentence with the agent's name and handoff description.
+    #[must_use]
+    pub fn tool_description(mut self, description: impl Into<String>) -> Self {
+        self.tool_description = Some(description.into());
+        self
+    }
+
+    /// Asks the model for an `I` and calls the function with it when the handoff is taken.
+    ///
+    /// # Determinism
+    /// The function runs in the workflow, again on replay.
+    #[must_use]
+    pub fn on_handoff<I: DeserializeOwned + JsonSchema>(
+        mut self,
+        function: impl Fn(&mut RunContext, I) -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        let schema = schema::schema_of::<I>();
+        let (schema, issue) = match schema::strict(schema.clone()) {
+            Ok(strict) => (strict, None),
+            Err(issue) => (schema, Some(issue)),
+        };
+        let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
+            let input =
+                serde_json::from_str(arguments).map_err(|error| HandoffIssue::InvalidInput(error.to_string()))?;
+            function(context, input).map_err(HandoffIssue::Refused)
+        });
+        self.input = Some(HandoffInput { schema, issue, take });
+        self
+    }
+
+    /// Where it leads.
+    pub fn target(&self) -> &HandoffTarget {
+        &self.target
+    }
+
+    /// What to call when it is taken, where there is something.
+    pub fn callback(&self) -> Option<&OnHandoff> {
+        self.input.as_ref().map(|input| &input.take)
+    }
+
+    /// Why the input schema does not fit OpenAI strict mode, if it does not.
+    pub fn issue(&self) -> Option<&NotStrict> {
+        self.input.as_ref().and_then(|input| input.issue.as_ref())
+    }
+
+    /// The function's name.
+    pub fn name(&self) -> String {
+        self.tool_name.clone().unwrap_or_else(|| format!("transfer_to_{}", tool_name_of(self.target.name())))
+    }
+
+    /// The handoff as the model sees it, `target` being the agent it leads to.
+    pub fn spec(&self, target: &AgentDef) -> HandoffSpec {
+        let tool_description = self.tool_description.clone().unwrap_or_else(|| {
+            // The space before an absent description is the reference's.
+            format!(
+                "Handoff to the {} agent to handle the request. {}",
+                target.name,
+                target.handoff_description.as_deref().unwrap_or_default()
+            )
+        });
+        let input_json_schema = self.input.as_ref().map_or_else(
+            || json!({"additionalProperties": false, "type": "object", "properties": {}, "required": []}),
+            |input| input.schema.clone(),
+        );
+        HandoffSpec {
+            tool_name: self.name(),
+            tool_description,
+            input_json_schema,
+            strict: true,
+            agent_name: target.name.clone(),
+        }
+    }
+}
+
+impl HandoffTarget {
+    /// The agent's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Agent(agent) => &agent.name,
+            Self::Name(name) => name,
+        }
+    }
+}
+
+impl fmt::Debug for Handoff {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handoff").field("name", &self.name()).field("target", &self.target.name()).finish_non_exhaustive()
+    }
+}
+
+/// The function name made of an agent's name: white space and other characters become `_`, letters lower case.
+pub fn tool_name_of(agent: &str) -> String {
+    agent.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '_' }).collect()
+}

@@ -1,0 +1,16 @@
+//! What an author writes: agents, their instructions, handoffs and output types.
+//!
+//! Definitions only: nothing here runs. An [`Agent`] is built by chained setters that cannot fail; what is wrong
+//! with a graph of agents is found all at once by [`Graph::check`](Graph::check), which a run and the worker do first.
+
+mod def;
+mod graph;
+mod handoff;
+mod instructions;
+mod output;
+
+pub use def::{Agent, AgentDef};
+pub use graph::{Graph, GraphError, GraphIssue};
+pub use handoff::{Handoff, HandoffIssue, HandoffTarget, OnHandoff, tool_name_of};
+pub use instructions::{AgentInfo, Instructions};
+pub use output::{OutputDef, OutputType};

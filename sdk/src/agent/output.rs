@@ -1,0 +1,95 @@
+//! The type of a final answer.
+
+use std::{fmt, sync::Arc};
+
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::{
+    tool::schema::{self, NotStrict},
+    wire::OutputSpec,
+};
+
+/// A type a model can answer with: derive `Serialize`, `Deserialize` and `JsonSchema` for it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the output of an agent",
+    note = "derive `serde::Serialize`, `serde::Deserialize` and `schemars::JsonSchema` for it"
+)]
+pub trait OutputType: Serialize + DeserializeOwned + JsonSchema + 'static {}
+
+impl<T: Serialize + DeserializeOwned + JsonSchema + 'static> OutputType for T {}
+
+type Parse = Arc<dyn Fn(&str) -> Result<Value, String> + Send + Sync>;
+
+/// The shape of a final answer: what the model is shown, and how its text is read.
+#[derive(Clone)]
+pub struct OutputDef {
+    spec: OutputSpec,
+    type_name: String,
+    parse: Parse,
+    issue: Option<NotStrict>,
+}
+
+impl OutputDef {
+    /// The shape of a Rust type. A type that is no object is wrapped as `{"response": ..}` for the model.
+    pub fn of<T: OutputType>() -> Self {
+        let (schema, wrapped) = schema::wrap_output(schema::schema_of::<T>());
+        let (schema, issue) = match schema::strict(schema.clone()) {
+            Ok(strict) => (strict, None),
+            Err(issue) => (schema, Some(issue)),
+        };
+        let parse = move |text: &str| {
+            let value = unwrapped(serde_json::from_str(text).map_err(|error| error.to_string())?, wrapped)?;
+            let output = T::deserialize(value).map_err(|error| error.to_string())?;
+            serde_json::to_value(output).map_err(|error| error.to_string())
+        };
+        Self {
+            spec: OutputSpec { name: "final_output".to_owned(), schema, strict: true },
+            type_name: T::schema_name().into_owned(),
+            parse: Arc::new(parse),
+            issue,
+        }
+    }
+
+    /// The shape as the model sees it.
+    pub fn spec(&self) -> &OutputSpec {
+        &self.spec
+    }
+
+    /// The name of the output type, for errors.
+    pub fn type_name(&self) -> &str {
+        &self.type_name
+    }
+
+    /// Why the schema does not fit OpenAI strict mode, if it does not.
+    pub fn issue(&self) -> Option<&NotStrict> {
+        self.issue.as_ref()
+    }
+
+    /// Reads the model's text.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a sentence fragment.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        (self.parse)(text)
+    }
+}
+
+fn unwrapped(value: Value, wrapped: bool) -> Result<Value, String> {
+    if !wrapped {
+        return Ok(value);
+    }
+    match value {
+        Value::Object(mut map) => {
+            map.shift_remove("response").ok_or_else(|| "could not find key \"response\"".to_owned())
+        }
+        _ => Err("expected an object with the key \"response\"".to_owned()),
+    }
+}
+
+impl fmt::Debug for OutputDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutputDef").field("spec", &self.spec).field("type_name", &self.type_name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,102 @@
+//! What a tool knows of its call.
+
+use std::sync::Arc;
+
+use super::{run_context::RunContext, state::StateMap};
+
+/// A call of a tool: who made it and under which id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CallInfo {
+    /// The tool's name.
+    pub tool: String,
+    /// The model's id of the call.
+    pub call_id: String,
+    /// The agent that made it.
+    pub agent: String,
+    /// The turn, counted from 1.
+    pub turn: u32,
+    /// The attempt, counted from 1; always 1 for inline tools.
+    pub attempt: u32,
+}
+
+impl CallInfo {
+    /// A first attempt.
+    pub fn new(tool: impl Into<String>, call_id: impl Into<String>, agent: impl Into<String>, turn: u32) -> Self {
+        Self { tool: tool.into(), call_id: call_id.into(), agent: agent.into(), turn, attempt: 1 }
+    }
+
+    /// The same call at another attempt.
+    #[must_use]
+    pub fn at_attempt(mut self, attempt: u32) -> Self {
+        self.attempt = attempt;
+        self
+    }
+}
+
+/// How a tool learns that nobody waits for it any more.
+///
+/// The worker implements it over the activity; elsewhere there is none.
+pub trait Heartbeat: Send + Sync {
+    /// Whether the call was cancelled.
+    fn is_cancelled(&self) -> bool;
+}
+
+/// What a tool knows of its call; a parameter of type `&ToolContext` or `&mut ToolContext` gets it.
+#[derive(Clone)]
+pub struct ToolContext {
+    info: CallInfo,
+    run: RunContext,
+    states: StateMap,
+    heartbeat: Option<Arc<dyn Heartbeat>>,
+}
+
+impl ToolContext {
+    /// A context for this call, with these run values and states; unit tests of tools make one, too.
+    pub fn new(info: CallInfo, run: RunContext, states: StateMap) -> Self {
+        Self { info, run, states, heartbeat: None }
+    }
+
+    /// The same context, with the activity's heartbeat.
+    #[must_use]
+    pub fn with_heartbeat(mut self, heartbeat: Arc<dyn Heartbeat>) -> Self {
+        self.heartbeat = Some(heartbeat);
+        self
+    }
+
+    /// The call.
+    pub fn info(&self) -> &CallInfo {
+        &self.info
+    }
+
+    /// The values of the run: all of them for an inline tool, the named keys for an activity tool.
+    pub fn run(&self) -> &RunContext {
+        &self.run
+    }
+
+    /// The values of the run, to set some.
+    pub fn run_mut(&mut self) -> &mut RunContext {
+        &mut self.run
+    }
+
+    /// The worker's states.
+    pub fn states(&self) -> &StateMap {
+        &self.states
+    }
+
+    /// Whether the call was cancelled; long activity tools ask now and then. Always false for inline tools.
+    pub fn is_cancelled(&self) -> bool {
+        self.heartbeat.as_ref().is_some_and(|heartbeat| heartbeat.is_cancelled())
+    }
+
+    /// Gives the run context back.
+    pub fn into_run(self) -> RunContext {
+        self.run
+    }
+}
+
+impl std::fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolContext").field("info", &self.info).field("run", &self.run).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,228 @@
+//! A tool as data: what `#[tool]` expands to, and what one builds by hand.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{
+    binding::{ActivityBody, ToolBinding},
+    context::ToolContext,
+    error::ToolError,
+    options::ToolActivityOptions,
+    schema,
+    state::StateRequirement,
+};
+use crate::wire::{ToolOutput, ToolSpec};
+
+/// A tool: name, description, schema, and a body that runs in the workflow or in an activity.
+///
+/// ```
+/// use temporal_agents::tool::ToolDef;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Terms {
+///     a: i64,
+///     b: i64,
+/// }
+///
+/// let add = ToolDef::inline("add", "Adds two numbers.", |_ctx, Terms { a, b }| Ok((a + b).to_string().into()));
+/// assert_eq!(add.name(), "add");
+/// ```
+#[derive(Clone, Debug)]
+pub struct ToolDef {
+    name: String,
+    description: String,
+    parameters: Value,
+    strict: bool,
+    binding: ToolBinding,
+    requirements: Vec<StateRequirement>,
+    context_keys: Vec<String>,
+    issues: Vec<ToolIssue>,
+}
+
+/// Something wrong with a tool's definition, reported when its graph is checked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolIssue {
+    /// The model API refuses such a name.
+    #[error("the name must be 1 to 64 letters, digits, '_' or '-'")]
+    Name,
+    /// The schema does not fit OpenAI strict mode.
+    #[error("the argument schema cannot be strict at {path:?}: {reason}")]
+    NotStrict {
+        /// Where in the schema.
+        path: String,
+        /// Why, and what to write instead.
+        reason: String,
+    },
+}
+
+impl ToolDef {
+    /// A pure tool that runs in the workflow.
+    ///
+    /// # Determinism
+    /// The body runs again on replay: no clock, no randomness, no I/O.
+    pub fn inline<A>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        body: impl Fn(&mut ToolContext, A) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+    {
+        let binding = ToolBinding::Inline(Arc::new(move |ctx, arguments| body(ctx, read(arguments)?)));
+        Self::new(name, description, schema::schema_of::<A>(), binding)
+    }
+
+    /// A tool that runs in an activity.
+    pub fn activity<A>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        body: impl for<'a> Fn(&'a mut ToolContext, A) -> BoxFuture<'a, Result<ToolOutput, ToolError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+    {
+        let body: ActivityBody = Arc::new(move |ctx: &mut ToolContext, arguments| match read(arguments) {
+            Ok(arguments) => body(ctx, arguments),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        });
+        let binding = ToolBinding::Activity { body, options: ToolActivityOptions::default() };
+        Self::new(name, description, schema::schema_of::<A>(), binding)
+    }
+
+    /// A tool with a schema that is not a Rust type's. The schema is made strict where it can be.
+    pub fn new(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        binding: ToolBinding,
+    ) -> Self {
+        let name = name.into();
+        let mut issues = Vec::new();
+        if !is_function_name(&name) {
+            issues.push(ToolIssue::Name);
+        }
+        let parameters = schema::strict(parameters.clone()).unwrap_or_else(|schema::NotStrict { path, reason }| {
+            issues.push(ToolIssue::NotStrict { path, reason });
+            parameters
+        });
+        Self {
+            name,
+            description: description.into(),
+            parameters,
+            strict: true,
+            binding,
+            requirements: Vec::new(),
+            context_keys: Vec::new(),
+            issues,
+        }
+    }
+
+    /// Sends the schema as the type gives it, without strict mode: for free-form maps and values.
+    #[must_use]
+    pub fn lenient<A: JsonSchema>(mut self) -> Self {
+        self.parameters = schema::schema_of::<A>();
+        self.strict = false;
+        self.issues.retain(|issue| !matches!(issue, ToolIssue::NotStrict { .. }));
+        self
+    }
+
+    /// Sets timeouts, attempts and task queue of an activity tool; an inline tool has none.
+    #[must_use]
+    pub fn options(mut self, new: ToolActivityOptions) -> Self {
+        if let ToolBinding::Activity { options, .. } = &mut self.binding {
+            *options = new;
+        }
+        self
+    }
+
+    /// Gives the tool another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self.issues.retain(|issue| *issue != ToolIssue::Name);
+        if !is_function_name(&self.name) {
+            self.issues.push(ToolIssue::Name);
+        }
+        self
+    }
+
+    /// Says which state the body needs, so that a worker without it does not start.
+    #[must_use]
+    pub fn requires(mut self, requirement: Option<StateRequirement>) -> Self {
+        self.requirements.extend(requirement);
+        self
+    }
+
+    /// Names the keys of the run context that an activity tool gets.
+    #[must_use]
+    pub fn with_context(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.context_keys.extend(keys.into_iter().map(Into::into));
+        self
+    }
+
+    /// The name the model calls.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the tool does, for the model.
+    pub fn description(&self) -> &str {
+        &self.description
+    }
+
+    /// The JSON schema of the arguments.
+    pub fn parameters(&self) -> &Value {
+        &self.parameters
+    }
+
+    /// Where the body runs.
+    pub fn binding(&self) -> &ToolBinding {
+        &self.binding
+    }
+
+    /// The states the body needs.
+    pub fn requirements(&self) -> &[StateRequirement] {
+        &self.requirements
+    }
+
+    /// The keys of the run context that the body needs, where it runs in an activity.
+    pub fn context_keys(&self) -> &[String] {
+        &self.context_keys
+    }
+
+    /// What is wrong with the definition.
+    pub fn issues(&self) -> &[ToolIssue] {
+        &self.issues
+    }
+
+    /// The type of the activity that runs the tool.
+    pub fn activity_type(&self) -> String {
+        format!("agents.tool.{}", self.name)
+    }
+
+    /// The tool as the model sees it.
+    pub fn spec(&self) -> ToolSpec {
+        ToolSpec::Function {
+            name: self.name.clone(),
+            description: self.description.clone(),
+            parameters: self.parameters.clone(),
+            strict: self.strict,
+        }
+    }
+}
+
+fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, ToolError> {
+    Ok(serde_json::from_value(Value::Object(arguments))?)
+}
+
+fn is_function_name(name: &str) -> bool {
+    (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+}

@@ -1,0 +1,84 @@
+//! What a tool fails with.
+
+use std::{error::Error, fmt};
+
+/// The failure of a tool. Any error becomes one by `?`.
+///
+/// By default the model learns only *that* the tool failed, never why: error texts hold paths, addresses and names that
+/// a conversation should not have. [`ToolError::tell_model`] says something to the model.
+///
+/// # Retries
+/// A failure is final and goes to the model at once, unless it is [`transient`](Self::transient): then the tool's
+/// retry policy runs first.
+pub struct ToolError {
+    kind: ToolErrorKind,
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// What happens with a tool's failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolErrorKind {
+    /// The model gets the fixed text of the run; the message stays in history.
+    Failed,
+    /// The model gets the message.
+    TellModel,
+    /// The activity is tried again first; then as `Failed`.
+    Transient,
+}
+
+impl ToolError {
+    /// A failure whose message the model does not see.
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self { kind: ToolErrorKind::Failed, message: message.into(), source: None }
+    }
+
+    /// A failure whose message is the model's tool output.
+    pub fn tell_model(message: impl Into<String>) -> Self {
+        Self { kind: ToolErrorKind::TellModel, message: message.into(), source: None }
+    }
+
+    /// A failure that may pass: the activity is tried again after its retry policy.
+    pub fn transient(message: impl Into<String>) -> Self {
+        Self { kind: ToolErrorKind::Transient, message: message.into(), source: None }
+    }
+
+    /// What happens with it.
+    pub fn kind(&self) -> ToolErrorKind {
+        self.kind
+    }
+
+    /// What went wrong.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The error it came from, if it came from one.
+    pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        self.source.as_deref()
+    }
+}
+
+// No `impl Error for ToolError`: it would collide with the conversion from every error, which `?` needs.
+impl<E: Error + Send + Sync + 'static> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        Self { kind: ToolErrorKind::Failed, message: error.to_string(), source: Some(Box::new(error)) }
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolError")
+            .field("kind", &self.kind)
+            .field("message", &self.message)
+            .field("source", &self.source)
+            .finish()
+    }
+}

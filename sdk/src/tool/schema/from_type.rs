@@ -1,0 +1,63 @@
+//! The schema of a Rust type.
+
+use schemars::{
+    JsonSchema, Schema,
+    generate::SchemaSettings,
+    transform::{RecursiveTransform, Transform},
+};
+use serde_json::{Map, Value, json};
+
+use super::keywords::has_type;
+
+/// Derives the JSON schema of what deserializes into `T`, as a model should see it.
+///
+/// Draft 2020-12, named types under `$defs`, fields in the order of declaration, doc comments as descriptions. What a
+/// provider refuses or a model does not need is left out: `$schema`, the title of the root (the type's name), the formats
+/// of numbers (`uint64`, `double`; ranges stay), and `uniqueItems` (a Rust set takes duplicates). An object without
+/// members says so with `properties: {}`.
+///
+/// A type that takes any JSON at all ([`Value`]) has the schema `true`.
+pub fn schema_of<T: JsonSchema>() -> Value {
+    let mut schema = SchemaSettings::draft2020_12()
+        .for_deserialize()
+        .with(|settings| settings.meta_schema = None)
+        .into_generator()
+        .into_root_schema_for::<T>();
+    schema.remove("title");
+    RecursiveTransform(tidy).transform(&mut schema);
+    match schema.to_value() {
+        // Not `{}`: an author who writes the empty schema for a tool means a tool without parameters.
+        Value::Object(node) if node.is_empty() => Value::Bool(true),
+        schema => schema,
+    }
+}
+
+fn tidy(schema: &mut Schema) {
+    let Some(node) = schema.as_object_mut() else {
+        return;
+    };
+    // No format of JSON Schema applies to numbers; what is there is the width of a Rust type.
+    if has_type(node, "integer") || has_type(node, "number") {
+        node.shift_remove("format");
+    }
+    node.shift_remove("uniqueItems");
+    if is_bare_object(node) {
+        node.insert("properties".to_owned(), json!({}));
+    }
+}
+
+fn is_bare_object(node: &Map<String, Value>) -> bool {
+    const SAYS_MORE: [&str; 7] = [
+        "$ref",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "patternProperties",
+        "properties",
+    ];
+    has_type(node, "object") && !SAYS_MORE.iter().any(|keyword| node.contains_key(*keyword))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,50 @@
+//! Questions about one schema object that more than one pass asks.
+
+use serde_json::{Map, Value};
+
+/// Keywords that say something about a schema without constraining an instance, so that they may stand beside a `$ref`
+/// and win over the same keyword of its target.
+const ANNOTATIONS: [&str; 16] = [
+    "$anchor",
+    "$comment",
+    "$defs",
+    "$id",
+    "$schema",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+    "default",
+    "definitions",
+    "deprecated",
+    "description",
+    "examples",
+    "readOnly",
+    "title",
+    "writeOnly",
+];
+
+pub(super) fn is_annotation(keyword: &str) -> bool {
+    ANNOTATIONS.contains(&keyword)
+}
+
+/// Whether `type` names this type, alone or in a list.
+pub(super) fn has_type(node: &Map<String, Value>, name: &str) -> bool {
+    match node.get("type") {
+        Some(Value::String(one)) => one == name,
+        Some(Value::Array(several)) => several.iter().any(|one| one == name),
+        _ => false,
+    }
+}
+
+/// Whether every instance is an object: nothing else, and not null.
+pub(super) fn is_object_schema(schema: &Value) -> bool {
+    let Value::Object(node) = schema else {
+        return false;
+    };
+    match node.get("type") {
+        Some(Value::String(one)) => one == "object",
+        Some(Value::Array(several)) => several.len() == 1 && has_type(node, "object"),
+        Some(_) => false,
+        None => node.get("properties").is_some_and(Value::is_object),
+    }
+}

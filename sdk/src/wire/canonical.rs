@@ -1,0 +1,56 @@
+//! Canonical JSON after RFC 8785: the same bytes for the same value, whatever its key order or spacing.
+//!
+//! Only digests are made of it; nothing is sent in this form. It differs from the RFC in one point: integers that
+//! fit 64 bits keep all their digits instead of being rounded to a double, so that two values never share a digest.
+
+use serde_json::{Map, Number, Value};
+
+/// Appends the canonical form of `value` to `out`.
+pub fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) => write_number(number, out),
+        Value::String(text) => write_string(text, out),
+        Value::Array(values) => {
+            out.push(b'[');
+            for (index, value) in values.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                write(value, out);
+            }
+            out.push(b']');
+        }
+        Value::Object(map) => write_object(map, out),
+    }
+}
+
+/// Appends the canonical form of an object: members ordered by the UTF-16 code units of their names.
+pub fn write_object(map: &Map<String, Value>, out: &mut Vec<u8>) {
+    let mut members: Vec<(&String, &Value)> = map.iter().collect();
+    members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
+    out.push(b'{');
+    for (index, (name, value)) in members.into_iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write_string(name, out);
+        out.push(b':');
+        write(value, out);
+    }
+    out.push(b'}');
+}
+
+fn write_number(number: &Number, out: &mut Vec<u8>) {
+    match number.as_f64() {
+        Some(float) if number.is_f64() => out.extend_from_slice(ryu_js::Buffer::new().format(float).as_bytes()),
+        _ => out.extend_from_slice(number.to_string().as_bytes()),
+    }
+}
+
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    // serde_json escapes exactly what the RFC asks for: ", \, and the control characters, in lower-case hex.
+    serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
+}

@@ -1,0 +1,119 @@
+//! A model call's input on the wire: a list of segments with the count and digest of the whole.
+//!
+//! A segment is either items, or a reference to what history already holds: what an earlier call of this run was
+//! given or answered, or what a tool activity returned. Release 0.1 writes `Items` only; the other kinds are fixed
+//! here so that their arrival needs no new major.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use super::{digest::Digest, item::Item};
+
+/// The input of a model call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Conversation {
+    /// The segments, whose items follow one another.
+    pub segments: Vec<InputSegment>,
+    /// How many items the segments hold together.
+    pub count: u32,
+    /// The digest of all the items.
+    pub digest: Digest,
+}
+
+/// A part of a model call's input. An *instruction*: an unknown kind is refused.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum InputSegment {
+    /// The items themselves.
+    Items {
+        /// The items.
+        items: Vec<Item>,
+    },
+    /// Items that an earlier model call of this workflow run was given, or answered.
+    Call {
+        /// The activity id of that call.
+        activity_id: String,
+        /// Its input or its output.
+        part: CallPart,
+        /// First item, counted from 0.
+        start: u32,
+        /// One past the last item.
+        end: u32,
+    },
+    /// The output item of a tool activity of this workflow run.
+    ToolResult {
+        /// The activity id of that tool call.
+        activity_id: String,
+    },
+    /// A kind this build does not know; reading it succeeds so that the version error can name it.
+    #[serde(skip_serializing)]
+    Unknown(String),
+}
+
+/// A side of a model call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallPart {
+    /// Its input.
+    Given,
+    /// Its output.
+    Answered,
+}
+
+impl Conversation {
+    /// A conversation that holds all its items itself.
+    pub fn of_items(items: Vec<Item>) -> Self {
+        let digest = Digest::of_conversation(&items);
+        let count = u32::try_from(items.len()).expect("a conversation has fewer than 2^32 items");
+        Self { segments: vec![InputSegment::Items { items }], count, digest }
+    }
+}
+
+impl<'de> Deserialize<'de> for InputSegment {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Items {
+            items: Vec<Item>,
+        }
+        #[derive(Deserialize)]
+        struct Call {
+            activity_id: String,
+            part: CallPart,
+            start: u32,
+            end: u32,
+        }
+        #[derive(Deserialize)]
+        struct ToolResult {
+            activity_id: String,
+        }
+        by_kind(deserializer, |kind, value| {
+            Ok(match kind {
+                "items" => {
+                    let Items { items } = serde_json::from_value(value)?;
+                    Self::Items { items }
+                }
+                "call" => {
+                    let Call { activity_id, part, start, end } = serde_json::from_value(value)?;
+                    Self::Call { activity_id, part, start, end }
+                }
+                "tool_result" => {
+                    let ToolResult { activity_id } = serde_json::from_value(value)?;
+                    Self::ToolResult { activity_id }
+                }
+                unknown => Self::Unknown(unknown.to_owned()),
+            })
+        })
+    }
+}
+
+/// Reads an object with a `kind` member, so that an unknown kind can be kept by its name.
+pub(super) fn by_kind<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    read: impl FnOnce(&str, Value) -> Result<T, serde_json::Error>,
+) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let Some(kind) = value.get("kind").and_then(Value::as_str).map(str::to_owned) else {
+        return Err(serde::de::Error::missing_field("kind"));
+    };
+    read(&kind, value).map_err(serde::de::Error::custom)
+}

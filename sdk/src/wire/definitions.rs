@@ -1,0 +1,164 @@
+//! What an agent is to a model at one turn: instructions, tools, handoffs, output schema, settings.
+//!
+//! Sent whole when they first appear or change, and referred to afterwards ([`DefinitionsPart`]); the digest lets
+//! the worker prove that it sends the model what the workflow meant.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use super::{digest::Digest, settings::ModelSettings};
+
+/// What an agent is to a model at one turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Definitions {
+    /// The system prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// A prompt template stored at the provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<Prompt>,
+    /// The tools on offer, in the order in which the model sees them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<ToolSpec>,
+    /// The handoffs on offer; the model sees them as tools after the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handoffs: Vec<HandoffSpec>,
+    /// The shape of the final answer; absent = plain text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<OutputSpec>,
+    /// How the model is asked.
+    #[serde(default)]
+    pub settings: ModelSettings,
+}
+
+impl Definitions {
+    /// The digest of these definitions.
+    pub fn digest(&self) -> Digest {
+        let value = serde_json::to_value(self).expect("definitions are JSON by construction");
+        Digest::of_value(&value)
+    }
+}
+
+/// A prompt template stored at the provider.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prompt {
+    /// The template's id.
+    pub id: String,
+    /// Its version; absent = the newest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The values of its variables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<Map<String, Value>>,
+}
+
+/// A tool as the model sees it. The kinds are data: a hosted tool's configuration goes to the provider as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToolSpec {
+    /// A function the run executes.
+    Function {
+        /// The name the model calls.
+        name: String,
+        /// What it does, for the model.
+        description: String,
+        /// The JSON schema of its arguments; key order is kept.
+        parameters: Value,
+        /// Whether the schema fits OpenAI strict mode.
+        strict: bool,
+    },
+    /// A tool the provider executes (web search, file search, hosted MCP, ...).
+    Hosted {
+        /// Its name in tool choices and logs, for example `web_search`.
+        name: String,
+        /// The provider's own tool object, with its `type`.
+        config: Map<String, Value>,
+    },
+}
+
+impl ToolSpec {
+    /// The tool's name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Function { name, .. } | Self::Hosted { name, .. } => name,
+        }
+    }
+}
+
+/// A handoff as the model sees it: a function that transfers the conversation to another agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HandoffSpec {
+    /// The function name the model calls, for example `transfer_to_refunds`.
+    pub tool_name: String,
+    /// What it is for, for the model.
+    pub tool_description: String,
+    /// The JSON schema of its arguments.
+    pub input_json_schema: Value,
+    /// Whether the schema fits OpenAI strict mode.
+    pub strict: bool,
+    /// The agent it leads to.
+    pub agent_name: String,
+}
+
+/// The shape of a final answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutputSpec {
+    /// The schema's name at the provider.
+    pub name: String,
+    /// The JSON schema, an object at its root.
+    pub schema: Value,
+    /// Whether the schema fits OpenAI strict mode.
+    pub strict: bool,
+}
+
+/// Definitions in a message: whole, or as those of an earlier call. An *instruction*: an unknown kind is refused.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum DefinitionsPart {
+    /// The definitions themselves.
+    Inline {
+        /// Their digest.
+        digest: Digest,
+        /// The definitions.
+        definitions: Box<Definitions>,
+    },
+    /// Those that the model call with this activity id was given.
+    Call {
+        /// The activity id of that call, in the same workflow run.
+        activity_id: String,
+        /// Their digest.
+        digest: Digest,
+    },
+    /// A kind this build does not know; reading it succeeds so that the version error can name it.
+    #[serde(skip_serializing)]
+    Unknown(String),
+}
+
+impl<'de> Deserialize<'de> for DefinitionsPart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Inline {
+            digest: Digest,
+            definitions: Box<Definitions>,
+        }
+        #[derive(Deserialize)]
+        struct Call {
+            activity_id: String,
+            digest: Digest,
+        }
+        super::conversation::by_kind(deserializer, |kind, value| {
+            Ok(match kind {
+                "inline" => {
+                    let Inline { digest, definitions } = serde_json::from_value(value)?;
+                    Self::Inline { digest, definitions }
+                }
+                "call" => {
+                    let Call { activity_id, digest } = serde_json::from_value(value)?;
+                    Self::Call { activity_id, digest }
+                }
+                unknown => Self::Unknown(unknown.to_owned()),
+            })
+        })
+    }
+}

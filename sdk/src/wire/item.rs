@@ -1,0 +1,245 @@
+//! One item of a conversation, in the shape of the OpenAI Responses API, kept as it came.
+//!
+//! An [`Item`] is the JSON object itself (shared, so a conversation is cheap to copy); [`Item::view`] is a typed
+//! look at the kinds the loop knows. Fields and kinds nobody here knows stay in the object and go back to the
+//! provider unchanged. The type does not check that an item is complete.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value, json};
+
+/// One conversation item; JSON shape: an object, usually with `type`.
+///
+/// # Source
+/// The input and output items of the OpenAI Responses API.
+#[derive(Clone, PartialEq)]
+pub struct Item(Arc<Map<String, Value>>);
+
+/// The JSON is not an object, so it is no item.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a conversation item must be a JSON object, found {found}")]
+pub struct NotAnItem {
+    /// What was found: `null`, `a string`, ...
+    pub found: &'static str,
+}
+
+/// A typed look at an item; see [`Item::view`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ItemView<'a> {
+    /// A message with its role and its `content` (a string or a list of parts).
+    Message {
+        /// `user`, `assistant`, `system`, `developer`.
+        role: &'a str,
+        /// The content member as it came.
+        content: &'a Value,
+    },
+    /// A call of a function tool or of a handoff.
+    FunctionCall(FunctionCall<'a>),
+    /// The output of a function call.
+    FunctionCallOutput {
+        /// The call it answers.
+        call_id: &'a str,
+        /// A string or a list of content parts.
+        output: &'a Value,
+    },
+    /// Reasoning of the model.
+    Reasoning,
+    /// Something a provider ran by itself (`web_search_call`, `mcp_call`, ...): recorded, never executed here.
+    HostedCall {
+        /// The item's type.
+        kind: &'a str,
+    },
+    /// Any other kind, known only by its name (empty when it has none).
+    Other {
+        /// The item's type.
+        kind: &'a str,
+    },
+}
+
+/// The parts of a `function_call` item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FunctionCall<'a> {
+    /// The function's name, as the model wrote it.
+    pub name: &'a str,
+    /// The id that ties the output to the call.
+    pub call_id: &'a str,
+    /// The arguments as the model wrote them: JSON text, not yet checked.
+    pub arguments: &'a str,
+    /// The tool namespace, where the provider sent one.
+    pub namespace: Option<&'a str>,
+}
+
+const HOSTED_CALLS: [&str; 5] =
+    ["file_search_call", "web_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"];
+
+impl Item {
+    /// A user message: `{"role": "user", "content": TEXT}`.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::message("user", text)
+    }
+
+    /// A message with plain text content: `{"role": ROLE, "content": TEXT}`.
+    pub fn message(role: &str, text: impl Into<String>) -> Self {
+        Self::from_object(json!({"role": role, "content": text.into()}))
+    }
+
+    /// The output of a function call, `output` being a string or a list of content parts.
+    pub fn function_call_output(call_id: &str, output: Value) -> Self {
+        Self::from_object(json!({"type": "function_call_output", "call_id": call_id, "output": output}))
+    }
+
+    fn from_object(value: Value) -> Self {
+        match value {
+            Value::Object(map) => Self(Arc::new(map)),
+            _ => unreachable!("callers pass an object literal"),
+        }
+    }
+
+    /// The item's `type`; a message may leave it out and is `message` all the same.
+    pub fn kind(&self) -> &str {
+        match self.str("type") {
+            Some(kind) => kind,
+            None if self.0.contains_key("role") => "message",
+            None => "",
+        }
+    }
+
+    /// The item's own id, where it has one.
+    pub fn id(&self) -> Option<&str> {
+        self.str("id")
+    }
+
+    /// The id of the call this item makes or answers.
+    pub fn call_id(&self) -> Option<&str> {
+        self.str("call_id")
+    }
+
+    /// A member of the object.
+    pub fn get(&self, member: &str) -> Option<&Value> {
+        self.0.get(member)
+    }
+
+    /// The whole object, as it came.
+    pub fn as_object(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// The item as a JSON value (a copy).
+    pub fn to_value(&self) -> Value {
+        Value::Object(Map::clone(&self.0))
+    }
+
+    /// A copy of this item with one member set.
+    #[must_use]
+    pub fn with(&self, member: &str, value: Value) -> Self {
+        let mut map = Map::clone(&self.0);
+        map.insert(member.to_owned(), value);
+        Self(Arc::new(map))
+    }
+
+    /// A copy of this item without one member; the others keep their order.
+    #[must_use]
+    pub fn without(&self, member: &str) -> Self {
+        if !self.0.contains_key(member) {
+            return self.clone();
+        }
+        let mut map = Map::clone(&self.0);
+        map.shift_remove(member);
+        Self(Arc::new(map))
+    }
+
+    /// A typed look at the kinds the loop knows.
+    pub fn view(&self) -> ItemView<'_> {
+        const NULL: &Value = &Value::Null;
+        match self.kind() {
+            "message" => ItemView::Message {
+                role: self.str("role").unwrap_or("assistant"),
+                content: self.get("content").unwrap_or(NULL),
+            },
+            "function_call" => ItemView::FunctionCall(FunctionCall {
+                name: self.str("name").unwrap_or_default(),
+                call_id: self.call_id().unwrap_or_default(),
+                arguments: self.str("arguments").unwrap_or_default(),
+                namespace: self.str("namespace"),
+            }),
+            "function_call_output" => ItemView::FunctionCallOutput {
+                call_id: self.call_id().unwrap_or_default(),
+                output: self.get("output").unwrap_or(NULL),
+            },
+            "reasoning" => ItemView::Reasoning,
+            kind if HOSTED_CALLS.contains(&kind) => ItemView::HostedCall { kind },
+            kind => ItemView::Other { kind },
+        }
+    }
+
+    /// The text of a message: all its `output_text`, `input_text` and `text` parts joined, or its string content.
+    ///
+    /// `None` when the item is no message.
+    pub fn text(&self) -> Option<String> {
+        let ItemView::Message { content, .. } = self.view() else { return None };
+        Some(match content {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => parts
+                .iter()
+                .filter(|part| matches!(part["type"].as_str(), Some("output_text" | "input_text" | "text")))
+                .filter_map(|part| part["text"].as_str())
+                .collect(),
+            _ => String::new(),
+        })
+    }
+
+    /// The refusal in a message, where its last part is one.
+    pub fn refusal(&self) -> Option<&str> {
+        let ItemView::Message { content: Value::Array(parts), .. } = self.view() else { return None };
+        parts.last().filter(|part| part["type"] == "refusal").and_then(|part| part["refusal"].as_str())
+    }
+
+    fn str(&self, member: &str) -> Option<&str> {
+        self.0.get(member).and_then(Value::as_str)
+    }
+}
+
+impl TryFrom<Value> for Item {
+    type Error = NotAnItem;
+
+    fn try_from(value: Value) -> Result<Self, NotAnItem> {
+        let found = match value {
+            Value::Object(map) => return Ok(Self(Arc::new(map))),
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "an array",
+        };
+        Err(NotAnItem { found })
+    }
+}
+
+impl From<Map<String, Value>> for Item {
+    fn from(map: Map<String, Value>) -> Self {
+        Self(Arc::new(map))
+    }
+}
+
+impl std::fmt::Debug for Item {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match serde_json::to_string(&*self.0) {
+            Ok(json) => write!(f, "Item({json})"),
+            Err(_) => f.write_str("Item(..)"),
+        }
+    }
+}
+
+impl Serialize for Item {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Map::deserialize(deserializer).map(|map| Self(Arc::new(map)))
+    }
+}

@@ -1,0 +1,33 @@
+//! The contract between the workflow half and the worker half: what crosses history.
+//!
+//! Both sides compile against these types, so this module imports nothing of ours. It promises that a message
+//! written by one release is read by the next ([`version`]), that *data* (items, usage) is kept as it came with
+//! unknown fields and kinds, and that *instructions* (input segments, definition parts) of an unknown kind are a
+//! [`WireVersionMismatch`] and never a guess. It does not schedule, call or decide anything.
+//!
+//! Golden files of every message of every version lie in `tests/golden/wire/`.
+
+pub mod canonical;
+pub mod conversation;
+pub mod definitions;
+pub mod digest;
+pub mod failure;
+pub mod item;
+pub mod model_call;
+pub mod run_state;
+pub mod settings;
+pub mod tool_call;
+pub mod usage;
+pub mod version;
+
+pub use conversation::{CallPart, Conversation, InputSegment};
+pub use definitions::{Definitions, DefinitionsPart, HandoffSpec, OutputSpec, Prompt, ToolSpec};
+pub use digest::Digest;
+pub use failure::{ModelFailureDetails, ModelFailureKind};
+pub use item::{FunctionCall, Item, ItemView, NotAnItem};
+pub use model_call::{ModelCall, ModelReply, ModelRequest, ModelResponse};
+pub use run_state::{NewItem, NewItemKind, RunState};
+pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
+pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
+pub use usage::{InputTokensDetails, OutputTokensDetails, Usage};
+pub use version::{WIRE_VERSION, WireDecodeError, WireVersion, WireVersionMismatch, decode};

@@ -1,0 +1,287 @@
+//! Model settings: every field of the Agents SDK's `ModelSettings`, all optional.
+//!
+//! An absent field means "the provider's default". The worker's provider maps what its API has and refuses what it
+//! has not. No secret belongs here: everything is recorded in history; credentials stay on the worker.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How a model is asked. Setters are chainable: `ModelSettings::builder().temperature(0.2).build()`.
+///
+/// # Source
+/// `ModelSettings` of the OpenAI Agents SDK.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, bon::Builder)]
+#[serde(default)]
+#[builder(on(String, into))]
+#[non_exhaustive]
+pub struct ModelSettings {
+    /// Sampling temperature, 0 to 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    /// Nucleus sampling, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    /// Frequency penalty, -2 to 2 (Chat Completions only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frequency_penalty: Option<f64>,
+    /// Presence penalty, -2 to 2 (Chat Completions only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence_penalty: Option<f64>,
+    /// Which tool the model must, may or must not call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<ToolChoice>,
+    /// Whether the model may call several tools in one response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallel_tool_calls: Option<bool>,
+    /// What the provider drops when the input is too long: `auto` or `disabled`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truncation: Option<String>,
+    /// Most tokens the model may write.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// Reasoning options as the provider takes them, for example `{"effort": "low"}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<Value>,
+    /// How long answers are: `low`, `medium`, `high`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verbosity: Option<String>,
+    /// Labels stored with the response by the provider.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+    /// Whether the provider stores the response.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub store: Option<bool>,
+    /// How long the provider keeps the cached prompt: `in_memory`, `24h`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_cache_retention: Option<String>,
+    /// Whether usage is asked for where an API leaves it out by default (Chat Completions streams).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub include_usage: Option<bool>,
+    /// Extra parts of the response to include, for example `reasoning.encrypted_content`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_include: Option<Vec<String>>,
+    /// How many alternatives per token come with log probabilities, 0 to 20.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_logprobs: Option<u32>,
+    /// Query parameters added to the HTTP request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_query: Option<Map<String, Value>>,
+    /// Members merged into the request body as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_body: Option<Map<String, Value>>,
+    /// HTTP headers added to the request. Recorded in history: never put a credential here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_headers: Option<Map<String, Value>>,
+    /// Arguments of the API call that have no field of their own, merged into the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extra_args: Option<Map<String, Value>>,
+    /// How a failed call is retried; becomes the activity's retry policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<ModelRetrySettings>,
+    /// Server-side compaction and other context management, as the provider takes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_management: Option<Value>,
+    /// Prompt cache options as the provider takes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt_cache_options: Option<Value>,
+    /// Whether the provider's own usage object is kept beside the normalised one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preserve_raw_usage: Option<bool>,
+    /// Seconds one attempt may take; becomes the activity's start-to-close timeout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<f64>,
+}
+
+/// Retry settings of a model call.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, bon::Builder)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ModelRetrySettings {
+    /// Retries after the first attempt; 0 means one attempt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_retries: Option<u32>,
+    /// The pause between attempts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backoff: Option<ModelRetryBackoff>,
+}
+
+/// The pause between attempts of a model call. Jitter is the server's affair.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, bon::Builder)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct ModelRetryBackoff {
+    /// Seconds before the first retry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_delay: Option<f64>,
+    /// Longest pause in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_delay: Option<f64>,
+    /// Factor from one pause to the next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multiplier: Option<f64>,
+}
+
+/// Which tool the model must, may or must not call.
+///
+/// JSON shape: the strings `auto`, `required`, `none`, the name of a tool, or `{"server_label", "name"}` for a tool
+/// of a hosted MCP server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// The model decides.
+    Auto,
+    /// Some tool must be called.
+    Required,
+    /// No tool may be called.
+    None,
+    /// This tool must be called; also a hosted tool's type, such as `web_search`.
+    Tool(String),
+    /// This tool of a hosted MCP server must be called.
+    Mcp {
+        /// The server's label.
+        server_label: String,
+        /// The tool's name.
+        name: String,
+    },
+}
+
+impl Serialize for ToolChoice {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Auto => "auto".serialize(serializer),
+            Self::Required => "required".serialize(serializer),
+            Self::None => "none".serialize(serializer),
+            Self::Tool(name) => name.serialize(serializer),
+            Self::Mcp { server_label, name } => {
+                McpToolChoice { server_label: server_label.clone(), name: name.clone() }.serialize(serializer)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolChoice {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Wire {
+            Name(String),
+            Mcp(McpToolChoice),
+        }
+        Ok(match Wire::deserialize(deserializer)? {
+            Wire::Name(name) => Self::from(name),
+            Wire::Mcp(McpToolChoice { server_label, name }) => Self::Mcp { server_label, name },
+        })
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct McpToolChoice {
+    server_label: String,
+    name: String,
+}
+
+impl From<String> for ToolChoice {
+    fn from(name: String) -> Self {
+        match name.as_str() {
+            "auto" => Self::Auto,
+            "required" => Self::Required,
+            "none" => Self::None,
+            _ => Self::Tool(name),
+        }
+    }
+}
+
+impl From<&str> for ToolChoice {
+    fn from(name: &str) -> Self {
+        Self::from(name.to_owned())
+    }
+}
+
+impl ModelSettings {
+    /// These settings with every field that `over` sets replaced; `extra_args` are merged, `retry` field by field.
+    #[must_use]
+    pub fn overlaid_by(&self, over: &Self) -> Self {
+        let Self {
+            temperature,
+            top_p,
+            frequency_penalty,
+            presence_penalty,
+            tool_choice,
+            parallel_tool_calls,
+            truncation,
+            max_tokens,
+            reasoning,
+            verbosity,
+            metadata,
+            store,
+            prompt_cache_retention,
+            include_usage,
+            response_include,
+            top_logprobs,
+            extra_query,
+            extra_body,
+            extra_headers,
+            extra_args,
+            retry,
+            context_management,
+            prompt_cache_options,
+            preserve_raw_usage,
+            timeout,
+        } = over;
+        Self {
+            temperature: temperature.or(self.temperature),
+            top_p: top_p.or(self.top_p),
+            frequency_penalty: frequency_penalty.or(self.frequency_penalty),
+            presence_penalty: presence_penalty.or(self.presence_penalty),
+            tool_choice: over_or(tool_choice, &self.tool_choice),
+            parallel_tool_calls: parallel_tool_calls.or(self.parallel_tool_calls),
+            truncation: over_or(truncation, &self.truncation),
+            max_tokens: max_tokens.or(self.max_tokens),
+            reasoning: over_or(reasoning, &self.reasoning),
+            verbosity: over_or(verbosity, &self.verbosity),
+            metadata: over_or(metadata, &self.metadata),
+            store: store.or(self.store),
+            prompt_cache_retention: over_or(prompt_cache_retention, &self.prompt_cache_retention),
+            include_usage: include_usage.or(self.include_usage),
+            response_include: over_or(response_include, &self.response_include),
+            top_logprobs: top_logprobs.or(self.top_logprobs),
+            extra_query: over_or(extra_query, &self.extra_query),
+            extra_body: over_or(extra_body, &self.extra_body),
+            extra_headers: over_or(extra_headers, &self.extra_headers),
+            extra_args: merged(self.extra_args.as_ref(), extra_args.as_ref()),
+            retry: match (&self.retry, retry) {
+                (Some(base), Some(over)) => Some(base.overlaid_by(over)),
+                (base, over) => over_or(over, base),
+            },
+            context_management: over_or(context_management, &self.context_management),
+            prompt_cache_options: over_or(prompt_cache_options, &self.prompt_cache_options),
+            preserve_raw_usage: preserve_raw_usage.or(self.preserve_raw_usage),
+            timeout: timeout.or(self.timeout),
+        }
+    }
+}
+
+impl ModelRetrySettings {
+    fn overlaid_by(&self, over: &Self) -> Self {
+        let backoff = match (&self.backoff, &over.backoff) {
+            (Some(base), Some(over)) => Some(ModelRetryBackoff {
+                initial_delay: over.initial_delay.or(base.initial_delay),
+                max_delay: over.max_delay.or(base.max_delay),
+                multiplier: over.multiplier.or(base.multiplier),
+            }),
+            (base, over) => over_or(over, base),
+        };
+        Self { max_retries: over.max_retries.or(self.max_retries), backoff }
+    }
+}
+
+fn over_or<T: Clone>(over: &Option<T>, base: &Option<T>) -> Option<T> {
+    over.as_ref().or(base.as_ref()).cloned()
+}
+
+fn merged(base: Option<&Map<String, Value>>, over: Option<&Map<String, Value>>) -> Option<Map<String, Value>> {
+    let mut all = base.or(over)?.clone();
+    for (name, value) in over.into_iter().flatten() {
+        all.insert(name.clone(), value.clone());
+    }
+    Some(all)
+}

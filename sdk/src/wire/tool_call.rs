@@ -1,0 +1,79 @@
+//! A tool call that runs in an activity: request, reply, and what a tool may return.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::version::WireVersion;
+
+/// The input of a tool activity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolRequest {
+    /// The version of this message.
+    pub version: WireVersion,
+    /// The tool's name, as the model called it.
+    pub tool: String,
+    /// The agent that called it.
+    pub agent: String,
+    /// The turn of the call, counted from 1.
+    pub turn: u32,
+    /// The id that ties the output to the call.
+    pub call_id: String,
+    /// The arguments, checked to be a JSON object that fits the schema.
+    pub arguments: Map<String, Value>,
+    /// The keys of the run context that the tool asked for.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+}
+
+/// The result of a tool activity.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolReply {
+    /// The version of this message.
+    pub version: WireVersion,
+    /// What the model gets.
+    pub output: ToolOutput,
+    /// Changes to the run context: a JSON merge patch (RFC 7396).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_patch: Option<Value>,
+}
+
+/// What a tool returns to the model; JSON shape: a string, or a list of content parts
+/// (`input_text`, `input_image`, `input_file`).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ToolOutput {
+    /// Text, or the compact JSON of a value.
+    Text(String),
+    /// Content parts, as the Responses API takes them.
+    Content(Vec<Value>),
+}
+
+impl ToolOutput {
+    /// The output as the `output` member of a `function_call_output` item.
+    pub fn into_value(self) -> Value {
+        match self {
+            Self::Text(text) => Value::String(text),
+            Self::Content(parts) => Value::Array(parts),
+        }
+    }
+
+    /// The text, or the compact JSON of the content parts.
+    pub fn to_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Content(parts) => Value::Array(parts.clone()).to_string(),
+        }
+    }
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}

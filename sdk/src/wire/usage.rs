@@ -1,0 +1,68 @@
+//! Token and request counts of a model call, and their sum over a run.
+
+use serde::{Deserialize, Serialize};
+
+/// What a model call, or a whole run, has used. All members are counts; absent ones are 0.
+///
+/// # Source
+/// `Usage` of the OpenAI Agents SDK, without its per-request entries (a run's history has each call's own).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Requests made to a provider.
+    pub requests: u64,
+    /// Tokens read.
+    pub input_tokens: u64,
+    /// How the tokens read divide.
+    pub input_tokens_details: InputTokensDetails,
+    /// Tokens written.
+    pub output_tokens: u64,
+    /// How the tokens written divide.
+    pub output_tokens_details: OutputTokensDetails,
+    /// The provider's own total; not always the sum.
+    pub total_tokens: u64,
+}
+
+/// How the tokens read divide.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InputTokensDetails {
+    /// Read from the provider's prompt cache.
+    pub cached_tokens: u64,
+    /// Written to the provider's prompt cache.
+    pub cache_write_tokens: u64,
+}
+
+/// How the tokens written divide.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OutputTokensDetails {
+    /// Spent on reasoning.
+    pub reasoning_tokens: u64,
+}
+
+impl Usage {
+    /// One request with these tokens; the total is their sum.
+    pub fn of_tokens(input_tokens: u64, output_tokens: u64) -> Self {
+        Self {
+            requests: 1,
+            input_tokens,
+            output_tokens,
+            total_tokens: input_tokens + output_tokens,
+            ..Self::default()
+        }
+    }
+
+    /// Adds another count to this one, member by member.
+    pub fn add(&mut self, other: &Self) {
+        let Self { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } =
+            other;
+        self.requests += requests;
+        self.input_tokens += input_tokens;
+        self.input_tokens_details.cached_tokens += input_tokens_details.cached_tokens;
+        self.input_tokens_details.cache_write_tokens += input_tokens_details.cache_write_tokens;
+        self.output_tokens += output_tokens;
+        self.output_tokens_details.reasoning_tokens += output_tokens_details.reasoning_tokens;
+        self.total_tokens += total_tokens;
+    }
+}

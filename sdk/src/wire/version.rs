@@ -1,0 +1,102 @@
+//! The version every message carries, and the rules for reading it.
+//!
+//! A reader accepts its own major at any minor, and the major before it. Within a major only optional fields and
+//! new *data* kinds are added; anything a reader must understand to act rightly needs a new kind of instruction,
+//! which an old reader refuses ([`WireVersionMismatch`]).
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::value::RawValue;
+
+/// The version this build writes.
+pub const WIRE_VERSION: WireVersion = WireVersion { major: 1, minor: 0 };
+
+/// A version of the wire contract; JSON shape `{"major": 1, "minor": 0}`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WireVersion {
+    /// Incremented when old readers cannot read the message at all.
+    pub major: u16,
+    /// Incremented when a message gains a field or a kind.
+    pub minor: u16,
+}
+
+impl std::fmt::Display for WireVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl WireVersion {
+    /// Checks that this build reads messages of this version.
+    ///
+    /// # Errors
+    /// [`WireVersionMismatch`] for a newer major and for one older than the major before ours.
+    pub fn check(self, message: &'static str) -> Result<(), WireVersionMismatch> {
+        let oldest = WIRE_VERSION.major.saturating_sub(1);
+        if (oldest..=WIRE_VERSION.major).contains(&self.major) {
+            return Ok(());
+        }
+        Err(WireVersionMismatch { message, found: self, reads: WIRE_VERSION, unknown: None })
+    }
+}
+
+/// A message this build must not act on: of a version it does not read, or with an instruction it does not know.
+///
+/// # Retries
+/// Newer than the worker: retried every 5 s for 10 minutes after the call was first scheduled, so that in a rolling
+/// deploy a newer worker takes it. Too old to read: not retried.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{message} has wire version {found}{}, this build reads {}.x and {reads}; {}",
+    .unknown.as_deref().map(|kind| format!(" and the unknown kind {kind:?}")).unwrap_or_default(),
+    .reads.major.saturating_sub(1),
+    if self.is_newer() { "deploy a newer worker" } else { "finish or reset runs of the old release" }
+)]
+pub struct WireVersionMismatch {
+    /// Which message, for example `model request`.
+    pub message: &'static str,
+    /// The version the message carries.
+    pub found: WireVersion,
+    /// The version this build writes.
+    pub reads: WireVersion,
+    /// The kind of instruction that is not known here, where that is the reason.
+    pub unknown: Option<String>,
+}
+
+impl WireVersionMismatch {
+    /// Whether the writer is newer than this build, so that a newer worker could read it.
+    pub fn is_newer(&self) -> bool {
+        self.unknown.is_some() || self.found.major > self.reads.major
+    }
+}
+
+/// Why a message could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireDecodeError {
+    /// The version or an instruction in it is not ours.
+    #[error(transparent)]
+    Version(#[from] WireVersionMismatch),
+    /// The message has a readable version, but not the shape of that version.
+    #[error("{message} is malformed: {source}")]
+    Malformed {
+        /// Which message.
+        message: &'static str,
+        /// What serde says of it.
+        source: serde_json::Error,
+    },
+}
+
+/// Reads a message: its version first, so that a message of another version is never half understood.
+///
+/// # Errors
+/// [`WireDecodeError`], which tells a foreign version from a malformed message.
+pub fn decode<T: DeserializeOwned>(message: &'static str, json: &RawValue) -> Result<T, WireDecodeError> {
+    #[derive(Deserialize)]
+    struct Envelope {
+        version: WireVersion,
+    }
+    let malformed = |source| WireDecodeError::Malformed { message, source };
+    let envelope: Envelope = serde_json::from_str(json.get()).map_err(malformed)?;
+    envelope.version.check(message)?;
+    serde_json::from_str(json.get()).map_err(malformed)
+}

@@ -1,0 +1,82 @@
+//! The two traits a provider implements, and what it fails with.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
+
+use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
+
+/// A model that answers calls.
+///
+/// One call is one request to a provider: no retries of its own, Temporal owns them.
+pub trait Model: Send + Sync {
+    /// Answers a call. Dropping the future gives the request up (the run was cancelled).
+    ///
+    /// # Errors
+    /// [`ModelError`], whose kind decides whether Temporal tries again.
+    fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>>;
+}
+
+/// Where models come from.
+pub trait ModelProvider: Send + Sync {
+    /// The model of this name; `None` when this provider does not serve it and the next one is to be asked.
+    ///
+    /// # Errors
+    /// [`ModelError`], for example when credentials cannot be fetched.
+    fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>>;
+}
+
+/// The failure of a model call.
+///
+/// # Retries
+/// As [`retryable`](Self::retryable) says; else as the kind says ([`ModelFailureKind::retryable`]).
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct ModelError {
+    /// What kind of failure.
+    pub kind: ModelFailureKind,
+    /// What happened; recorded in history, so it holds no credential and no more than a short excerpt of a body.
+    pub message: String,
+    /// The HTTP status, where there was a response.
+    pub status: Option<u16>,
+    /// The provider's own error code.
+    pub code: Option<String>,
+    /// The provider's id of the HTTP request.
+    pub request_id: Option<String>,
+    /// How long the provider asked to wait.
+    pub retry_after: Option<Duration>,
+    /// Whether the provider said to try again (`x-should-retry`).
+    pub retryable: Option<bool>,
+    /// What it came from.
+    #[source]
+    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl ModelError {
+    /// A failure of this kind.
+    pub fn new(kind: ModelFailureKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            status: None,
+            code: None,
+            request_id: None,
+            retry_after: None,
+            retryable: None,
+            source: None,
+        }
+    }
+
+    /// The same failure with what caused it.
+    #[must_use]
+    pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Whether Temporal is to try again.
+    pub fn should_retry(&self) -> bool {
+        self.retryable.unwrap_or_else(|| self.kind.retryable())
+    }
+}
