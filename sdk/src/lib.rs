@@ -10,8 +10,11 @@
 //! | [`wire`] | the contract between workflow and worker |
 
 pub mod agent;
+pub mod drive;
+pub mod engine;
 pub mod tool;
 pub mod wire;
+pub mod workflow;
 #[cfg(feature = "worker")]
 pub mod worker;
 
@@ -19,6 +22,7 @@ pub mod worker;
 pub use temporal_agents_macros::tool;
 
 pub use agent::{Agent, Handoff, Instructions};
+pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
 pub use tool::{RunContext, State, Tool, ToolContext, ToolDef, ToolError};
 #[cfg(feature = "worker")]
 pub use worker::{Model, ModelProvider};

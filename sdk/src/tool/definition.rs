@@ -36,6 +36,7 @@ pub struct ToolDef {
     name: String,
     description: String,
     parameters: Value,
+    accepts: Value,
     strict: bool,
     binding: ToolBinding,
     requirements: Vec<StateRequirement>,
@@ -109,6 +110,7 @@ impl ToolDef {
         if !is_function_name(&name) {
             issues.push(ToolIssue::Name);
         }
+        let accepts = parameters.clone();
         let parameters = schema::strict(parameters.clone()).unwrap_or_else(|schema::NotStrict { path, reason }| {
             issues.push(ToolIssue::NotStrict { path, reason });
             parameters
@@ -117,6 +119,7 @@ impl ToolDef {
             name,
             description: description.into(),
             parameters,
+            accepts,
             strict: true,
             binding,
             requirements: Vec::new(),
@@ -181,6 +184,11 @@ impl ToolDef {
     /// The JSON schema of the arguments.
     pub fn parameters(&self) -> &Value {
         &self.parameters
+    }
+
+    /// The schema that arguments are checked against: the type's own, before it was made strict for the model.
+    pub fn accepts(&self) -> &Value {
+        &self.accepts
     }
 
     /// Where the body runs.

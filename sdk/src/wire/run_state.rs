@@ -152,6 +152,8 @@ pub struct TurnSetup {
     pub model: String,
     /// Instructions, tools, handoffs, output and settings.
     pub definitions: Definitions,
+    /// Whether `tool_choice` is dropped once the agent has used a tool.
+    pub reset_tool_choice: bool,
 }
 
 /// A function call the run will make.

@@ -5,7 +5,7 @@
 //! which an old reader refuses ([`WireVersionMismatch`]).
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::value::RawValue;
+use serde_json::Value;
 
 /// The version this build writes.
 pub const WIRE_VERSION: WireVersion = WireVersion { major: 1, minor: 0 };
@@ -90,13 +90,12 @@ pub enum WireDecodeError {
 ///
 /// # Errors
 /// [`WireDecodeError`], which tells a foreign version from a malformed message.
-pub fn decode<T: DeserializeOwned>(message: &'static str, json: &RawValue) -> Result<T, WireDecodeError> {
-    #[derive(Deserialize)]
-    struct Envelope {
-        version: WireVersion,
-    }
+pub fn decode<T: DeserializeOwned>(message: &'static str, json: Value) -> Result<T, WireDecodeError> {
     let malformed = |source| WireDecodeError::Malformed { message, source };
-    let envelope: Envelope = serde_json::from_str(json.get()).map_err(malformed)?;
-    envelope.version.check(message)?;
-    serde_json::from_str(json.get()).map_err(malformed)
+    let version = json.get("version").unwrap_or(&Value::Null);
+    WireVersion::deserialize(version).map_err(malformed)?.check(message)?;
+    serde_json::from_value(json).map_err(malformed)
 }
+
+#[cfg(test)]
+mod tests;

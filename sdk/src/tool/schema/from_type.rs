@@ -23,7 +23,9 @@ pub fn schema_of<T: JsonSchema>() -> Value {
         .with(|settings| settings.meta_schema = None)
         .into_generator()
         .into_root_schema_for::<T>();
-    schema.remove("title");
+    if let Some(root) = schema.as_object_mut() {
+        root.shift_remove("title");
+    }
     RecursiveTransform(tidy).transform(&mut schema);
     match schema.to_value() {
         // Not `{}`: an author who writes the empty schema for a tool means a tool without parameters.
@@ -41,6 +43,10 @@ fn tidy(schema: &mut Schema) {
         node.shift_remove("format");
     }
     node.shift_remove("uniqueItems");
+    // Read before what it describes, wherever the derive macro put it.
+    if let Some(description) = node.shift_remove("description") {
+        node.shift_insert(0, "description".to_owned(), description);
+    }
     if is_bare_object(node) {
         node.insert("properties".to_owned(), json!({}));
     }

@@ -1,13 +1,13 @@
 //! JSON schemas of tools, handoff inputs and structured outputs: made from Rust types, made strict, checked against.
 //!
 //! The way of a schema: [`schema_of`] derives it from a type (or an author brings one), [`wrap_output`] gives an output
-//! schema an object as its root, [`strict`] makes it fit a provider's strict mode, and that is what the model is shown.
-//! What the model answers comes back through [`parse_arguments`] or [`validate`].
+//! schema an object as its root, [`strict()`] makes it fit a provider's strict mode, and that is what the model is shown.
+//! What the model answers comes back through [`parse_arguments`] or [`validate()`].
 //!
 //! Everything here is a pure function over [`serde_json::Value`] and safe in workflow code. The order of object keys is
 //! the order of declaration and is kept throughout: a model writes its answer in the order of the schema.
 //!
-//! Not here: `pattern`, `format` and the other keywords that [`validate`] lists as not checked, remote references, and any
+//! Not here: `pattern`, `format` and the other keywords that [`validate()`] lists as not checked, remote references, and any
 //! conversion between types.
 
 mod arguments;

@@ -1,0 +1,79 @@
+//! What a run is given, and what it gives back.
+
+use serde_json::{Map, Value};
+
+use crate::wire::{Item, ModelSettings, NewItem, RunState, Usage};
+
+/// Settings of a run that hold for all its agents.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RunConfig {
+    /// The model of agents that name none.
+    pub model: Option<String>,
+    /// Settings laid over those of each agent.
+    pub settings: ModelSettings,
+    /// Most model calls of the run, over all agents; `None` = no limit. Default 10.
+    pub max_turns: Option<u32>,
+    /// The run context at the start.
+    pub context: Map<String, Value>,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        Self { model: None, settings: ModelSettings::default(), max_turns: Some(10), context: Map::new() }
+    }
+}
+
+/// What a finished run gives back; `O` is the output type of its start agent.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RunResult<O> {
+    /// The final output.
+    pub final_output: O,
+    /// The agent that gave it.
+    pub last_agent: String,
+    /// What the run was started with.
+    pub input: Vec<Item>,
+    /// What happened in the run, in order.
+    pub new_items: Vec<NewItem>,
+    /// Model calls made.
+    pub turns: u32,
+    /// What they used.
+    pub usage: Usage,
+    /// The run context at the end.
+    pub context: Map<String, Value>,
+    /// The provider's id of the last response.
+    pub last_response_id: Option<String>,
+}
+
+impl<O> RunResult<O> {
+    /// The result of a run that ended with this output in this state.
+    pub fn new(final_output: O, state: RunState) -> Self {
+        let RunState { agent, input, items, turn, usage, context, last_response_id, .. } = state;
+        Self {
+            final_output,
+            last_agent: agent,
+            input,
+            new_items: items,
+            turns: turn,
+            usage,
+            context,
+            last_response_id,
+        }
+    }
+
+    /// The whole conversation as input for a run that follows.
+    pub fn to_input_list(&self) -> Vec<Item> {
+        self.input.iter().chain(self.new_items.iter().map(|item| &item.raw)).cloned().collect()
+    }
+}
+
+impl RunResult<Value> {
+    /// The final output as a `T`.
+    ///
+    /// # Errors
+    /// What serde says when it is no `T`.
+    pub fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        T::deserialize(&self.final_output)
+    }
+}

@@ -1,0 +1,153 @@
+//! What a host does for the loop: effects, and nothing else.
+
+use std::time::Duration;
+
+use futures::future::LocalBoxFuture;
+use serde_json::{Map, Value};
+
+use crate::{
+    engine::EffectError,
+    tool::{CallInfo, ToolActivityOptions, ToolDef},
+    wire::{ModelCall, ModelResponse, ToolOutput},
+};
+
+/// The effects of a run. Futures are `!Send`: in a workflow everything lives on one thread.
+pub trait Host {
+    /// A part of the run that can be cancelled by itself.
+    type Scope: Clone;
+
+    /// A new scope inside the run's own: cancelled when the run is.
+    fn scope(&self) -> Self::Scope;
+
+    /// Cancels what runs in this scope. The effects still resolve, and the loop awaits them.
+    fn cancel(&self, scope: &Self::Scope);
+
+    /// Calls the model.
+    fn call_model<'a>(
+        &'a self,
+        call: ModelCall,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>>;
+
+    /// Calls a tool that does not run in the loop itself.
+    fn call_tool<'a>(
+        &'a self,
+        call: ToolEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<ToolReturn, ToolEffectError>>;
+
+    /// Whether this run follows the rule that `slug` names: true for new runs, false for histories recorded before it.
+    fn patched(&self, slug: &str) -> bool {
+        let _ = slug;
+        true
+    }
+
+    /// Hears what the run does; must not change it.
+    fn observe(&self, event: &RunEvent<'_>) {
+        let _ = event;
+    }
+}
+
+/// A tool call for the host to make.
+#[derive(Debug)]
+pub struct ToolEffect<'a> {
+    /// The tool.
+    pub tool: &'a ToolDef,
+    /// How its activity is to be run.
+    pub options: &'a ToolActivityOptions,
+    /// The call.
+    pub info: CallInfo,
+    /// The place of the call in its response, counted from 0.
+    pub index: usize,
+    /// The arguments, checked.
+    pub arguments: Map<String, Value>,
+    /// The keys of the run context the tool asked for.
+    pub context: Map<String, Value>,
+}
+
+/// What a tool call gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolReturn {
+    /// What the model gets.
+    pub output: ToolOutput,
+    /// Changes to the run context.
+    pub context_patch: Option<Value>,
+}
+
+/// Why a model call gave nothing.
+#[derive(Debug)]
+pub enum ModelEffectError {
+    /// It was cancelled.
+    Cancelled,
+    /// It failed, after all its attempts.
+    Failed(EffectError),
+}
+
+/// Why a tool call gave nothing.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ToolEffectError {
+    /// The tool failed; the model is told as the tool says.
+    Failed {
+        /// The text for the model, where the tool chose one.
+        tell_model: Option<String>,
+        /// What went wrong.
+        source: EffectError,
+    },
+    /// No attempt ended in time.
+    TimedOut {
+        /// The time one attempt had.
+        after: Duration,
+        /// What went wrong.
+        source: EffectError,
+    },
+    /// No worker on this task queue knows the tool.
+    NotRegistered {
+        /// The task queue.
+        task_queue: String,
+        /// What went wrong.
+        source: EffectError,
+    },
+    /// It was cancelled.
+    Cancelled,
+    /// The host itself failed.
+    Host(EffectError),
+}
+
+/// Something a run does, for observers.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunEvent<'a> {
+    /// A turn begins.
+    TurnStarted {
+        /// The agent.
+        agent: &'a str,
+        /// The turn, counted from 1.
+        turn: u32,
+    },
+    /// The model answered.
+    ModelAnswered {
+        /// The agent.
+        agent: &'a str,
+        /// The turn.
+        turn: u32,
+        /// The answer.
+        response: &'a ModelResponse,
+    },
+    /// Tools are called.
+    ToolsCalled {
+        /// The agent.
+        agent: &'a str,
+        /// The turn.
+        turn: u32,
+        /// The tools, in call order.
+        tools: &'a [&'a str],
+    },
+    /// The conversation moves to another agent.
+    HandedOff {
+        /// From this agent.
+        from: &'a str,
+        /// To this one.
+        to: &'a str,
+    },
+}

@@ -1,0 +1,116 @@
+//! The tool calls of one response: inline bodies at once, the others all together through the host.
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use serde_json::{Map, Value};
+
+use super::{
+    guard,
+    host::{Host, RunEvent, ToolEffect, ToolEffectError, ToolReturn},
+    join::join_in_order,
+};
+use crate::{
+    agent::AgentDef,
+    engine::{Engine, RunError, ToolOutcome},
+    tool::{
+        CallInfo, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, ToolError, ToolErrorKind, schema,
+    },
+    wire::{ToolOutput, run_state::PlannedCall},
+};
+
+/// What a model gets for a tool that failed: nothing of the error, which may hold what no conversation should.
+const FAILED: &str = "An error occurred while running the tool. Please try again.";
+
+/// Runs the calls and gives their outcomes in call order.
+///
+/// # Errors
+/// The first, in call order, of those that end the run.
+pub(super) async fn run<H: Host>(
+    host: &H,
+    engine: &mut Engine,
+    agent: &AgentDef,
+    turn: u32,
+    calls: Vec<PlannedCall>,
+    scope: &H::Scope,
+) -> Result<Vec<ToolOutcome>, RunError> {
+    let names: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
+    host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
+    let mut running: Vec<LocalBoxFuture<'_, Result<ToolOutcome, RunError>>> = Vec::with_capacity(calls.len());
+    for (index, call) in calls.into_iter().enumerate() {
+        let tool = tool_named(agent, &call.tool);
+        let info = CallInfo::new(&*call.tool, &*call.call_id, &*agent.name, turn);
+        let Ok(arguments) = schema::parse_arguments(tool.name(), &call.arguments, tool.accepts()) else {
+            running.push(ready(Ok(outcome(&info, FAILED.into()))));
+            continue;
+        };
+        match tool.binding() {
+            ToolBinding::Inline(body) => {
+                let mut context = inline_context(engine, info.clone());
+                let function = || format!("inline tool {:?}", tool.name());
+                let returned = guard::call(function, &agent.name, || body(&mut context, arguments));
+                *engine.context_mut() = context.into_run().into_values();
+                running.push(ready(returned.map(|returned| outcome(&info, returned.unwrap_or_else(told_to_model)))));
+            }
+            ToolBinding::Activity { options, .. } => {
+                let context = named_keys(&engine.state().context, tool.context_keys());
+                let effect = ToolEffect { tool, options, info: info.clone(), index, arguments, context };
+                let call = async move { settle(&info, host.call_tool(effect, scope).await) };
+                running.push(call.boxed_local());
+            }
+        }
+    }
+    join_in_order(running).await.into_iter().collect()
+}
+
+fn ready<'a>(result: Result<ToolOutcome, RunError>) -> LocalBoxFuture<'a, Result<ToolOutcome, RunError>> {
+    std::future::ready(result).boxed_local()
+}
+
+fn inline_context(engine: &mut Engine, info: CallInfo) -> ToolContext {
+    let run = RunContext::new(std::mem::take(engine.context_mut()));
+    ToolContext::new(info, run, StateMap::default())
+}
+
+fn named_keys(context: &Map<String, Value>, keys: &[String]) -> Map<String, Value> {
+    keys.iter().filter_map(|key| Some((key.clone(), context.get(key)?.clone()))).collect()
+}
+
+fn outcome(info: &CallInfo, output: ToolOutput) -> ToolOutcome {
+    ToolOutcome { call_id: info.call_id.clone(), output, context_patch: None }
+}
+
+/// What the model gets for a failure of an inline tool.
+fn told_to_model(error: ToolError) -> ToolOutput {
+    match error.kind() {
+        ToolErrorKind::TellModel => error.message().into(),
+        ToolErrorKind::Failed | ToolErrorKind::Transient => FAILED.into(),
+    }
+}
+
+/// What a call through the host comes to: an outcome for the model, or the end of the run.
+fn settle(info: &CallInfo, result: Result<ToolReturn, ToolEffectError>) -> Result<ToolOutcome, RunError> {
+    let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
+    match result {
+        Ok(ToolReturn { output, context_patch }) => {
+            Ok(ToolOutcome { call_id: info.call_id.clone(), output, context_patch })
+        }
+        Err(ToolEffectError::Failed { tell_model, .. }) => {
+            Ok(outcome(info, tell_model.as_deref().unwrap_or(FAILED).into()))
+        }
+        Err(ToolEffectError::TimedOut { after, .. }) => {
+            Ok(outcome(info, format!("Tool '{tool}' timed out after {} seconds.", after.as_secs_f64()).into()))
+        }
+        Err(ToolEffectError::NotRegistered { task_queue, source }) => {
+            Err(RunError::ToolNotRegistered { tool, agent, task_queue, source })
+        }
+        Err(ToolEffectError::Cancelled) => Err(RunError::Cancelled { agent, turn }),
+        Err(ToolEffectError::Host(source)) => Err(RunError::Tool { tool, agent, turn, source }),
+    }
+}
+
+fn tool_named<'a>(agent: &'a AgentDef, name: &str) -> &'a ToolDef {
+    agent
+        .tools
+        .iter()
+        .rfind(|tool| tool.name() == name)
+        .expect("the engine plans calls only of tools that were offered, and an agent does not change in a run")
+}

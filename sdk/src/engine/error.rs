@@ -1,0 +1,133 @@
+//! What a run fails with.
+
+use crate::agent::GraphError;
+
+/// The failure of an effect: whatever the host's own error is, kept whole.
+pub type EffectError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a run ended without a final output.
+///
+/// # Retries
+/// None is retried by the run itself: model and tool calls have been retried by then, after their policies. In a workflow
+/// `?` turns it into a failed workflow execution of type `AgentsWorkflowError`, or passes the Temporal failure behind it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The run made all the model calls it may.
+    #[error(
+        "Max turns ({max_turns}) exceeded: it is the turn of agent {agent:?} again; \
+         raise it with Runner::max_turns if the run is meant to be longer"
+    )]
+    MaxTurnsExceeded {
+        /// The limit.
+        max_turns: u32,
+        /// The agent whose turn it would have been.
+        agent: String,
+    },
+    /// The model did something it was not offered.
+    #[error("{message} (model behaviour, agent {agent:?}, turn {turn})")]
+    ModelBehavior {
+        /// The agent.
+        agent: String,
+        /// The turn.
+        turn: u32,
+        /// What it did, in the words of the reference.
+        message: String,
+    },
+    /// The model refused to answer.
+    #[error("Model refused to produce output: {refusal} (agent {agent:?})")]
+    ModelRefusal {
+        /// The agent.
+        agent: String,
+        /// The refusal.
+        refusal: String,
+    },
+    /// The final answer is not of the agent's output type.
+    #[error("Invalid JSON when parsing model output (agent {agent:?}): {reason}")]
+    InvalidOutput {
+        /// The agent.
+        agent: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The agents are wrong; found before any model call.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The model call failed, after all its attempts.
+    #[error("the model call of agent {agent:?} at turn {turn} (model {model:?}) failed: {source}")]
+    Model {
+        /// The agent.
+        agent: String,
+        /// The turn.
+        turn: u32,
+        /// The model's name.
+        model: String,
+        /// The host's error.
+        source: EffectError,
+    },
+    /// No worker on the task queue knows the tool.
+    #[error(
+        "tool {tool:?} of agent {agent:?} is not registered on task queue {task_queue:?}; \
+         add the agent to AgentsPlugin::agents on that queue's worker"
+    )]
+    ToolNotRegistered {
+        /// The tool.
+        tool: String,
+        /// The agent.
+        agent: String,
+        /// The task queue.
+        task_queue: String,
+        /// The host's error.
+        source: EffectError,
+    },
+    /// A tool call could not be made or read.
+    #[error("the call of tool {tool:?} by agent {agent:?} at turn {turn} failed: {source}")]
+    Tool {
+        /// The tool.
+        tool: String,
+        /// The agent.
+        agent: String,
+        /// The turn.
+        turn: u32,
+        /// The host's error.
+        source: EffectError,
+    },
+    /// A handoff could not be taken.
+    #[error("handoff {handoff:?} of agent {agent:?} failed: {reason}")]
+    Handoff {
+        /// The agent that handed off.
+        agent: String,
+        /// The handoff's function name.
+        handoff: String,
+        /// Why.
+        reason: String,
+    },
+    /// A function of the author panicked.
+    #[error("{function} of agent {agent:?} panicked: {message}")]
+    Panicked {
+        /// Which function: `the instructions`, `inline tool "add"`.
+        function: String,
+        /// The agent.
+        agent: String,
+        /// The panic's message.
+        message: String,
+    },
+    /// The final output is not of the type the run was asked for.
+    #[error("the final output of agent {agent:?} is not a {expected}: {source}")]
+    OutputType {
+        /// The agent.
+        agent: String,
+        /// The Rust type.
+        expected: &'static str,
+        /// What serde says.
+        source: serde_json::Error,
+    },
+    /// The run was cancelled.
+    #[error("the run was cancelled while agent {agent:?} was at turn {turn}")]
+    Cancelled {
+        /// The agent.
+        agent: String,
+        /// The turn.
+        turn: u32,
+    },
+}

@@ -1,0 +1,128 @@
+//! From a model's response to what the run does next.
+
+use serde_json::Value;
+
+use super::{
+    calls::{self, Identity},
+    error::RunError,
+};
+use crate::wire::{
+    FunctionCall, Item, ItemView, ModelResponse, NewItem, NewItemKind, RunState, ToolSpec,
+    run_state::{Phase, PlannedCall, PlannedHandoff, TurnSetup},
+};
+
+/// What a response asks for, sorted.
+#[derive(Default)]
+struct Asked {
+    calls: Vec<PlannedCall>,
+    handoffs: Vec<PlannedHandoff>,
+    /// A hosted tool ran, or a call was dropped because it ran before: without a message the model is asked again.
+    needs_another_turn: bool,
+    last_message: Option<Item>,
+}
+
+/// Takes a response into the state.
+///
+/// # Errors
+/// [`RunError::ModelBehavior`] and [`RunError::ModelRefusal`]; usage and the items before the offence are kept.
+pub(super) fn accept(state: &mut RunState, setup: &TurnSetup, response: ModelResponse) -> Result<Phase, RunError> {
+    state.usage.add(&response.usage);
+    state.last_response_id.clone_from(&response.response_id);
+    let asked = sort(state, setup, response.output)?;
+    if !asked.calls.is_empty() {
+        return Ok(Phase::ToolsDue { calls: asked.calls, handoffs: asked.handoffs });
+    }
+    if !asked.handoffs.is_empty() {
+        return Ok(Phase::HandoffDue { handoffs: asked.handoffs });
+    }
+    conclude(state, setup, &asked)
+}
+
+/// Nothing is left to run here: the response is the final answer, or the model is asked again.
+fn conclude(state: &RunState, setup: &TurnSetup, asked: &Asked) -> Result<Phase, RunError> {
+    if asked.last_message.is_none() && asked.needs_another_turn {
+        return Ok(Phase::TurnDue);
+    }
+    if let Some(refusal) = asked.last_message.as_ref().and_then(Item::refusal) {
+        return Err(RunError::ModelRefusal { agent: state.agent.clone(), refusal: refusal.to_owned() });
+    }
+    let text = asked.last_message.as_ref().and_then(Item::text).unwrap_or_default();
+    Ok(match (&setup.definitions.output, text.is_empty()) {
+        (None, _) => Phase::Finished { output: Value::String(text) },
+        (Some(_), true) => Phase::TurnDue,
+        (Some(_), false) => Phase::OutputDue { text },
+    })
+}
+
+fn sort(state: &mut RunState, setup: &TurnSetup, output: Vec<Item>) -> Result<Asked, RunError> {
+    let mut asked = Asked::default();
+    let mut seen: Vec<Item> = Vec::with_capacity(output.len());
+    for item in output {
+        let kind = match item.view() {
+            ItemView::Message { .. } => {
+                asked.last_message = Some(item.clone());
+                NewItemKind::MessageOutput
+            }
+            ItemView::Reasoning => NewItemKind::Reasoning,
+            ItemView::FunctionCall(call) => match calls::identify(state, &seen, call) {
+                Ok(Identity::New) => plan(state, setup, call, &mut asked)?,
+                Ok(Identity::Repeated) => {
+                    asked.needs_another_turn = true;
+                    continue;
+                }
+                Err(message) => return Err(misbehaved(state, message.to_owned())),
+            },
+            ItemView::HostedCall { kind } => {
+                asked.needs_another_turn = true;
+                used(state, kind);
+                NewItemKind::ToolCall
+            }
+            ItemView::Other { kind: "mcp_list_tools" } => NewItemKind::McpListTools,
+            ItemView::Other { kind: "mcp_approval_request" } => NewItemKind::McpApprovalRequest,
+            ItemView::Other { kind: "compaction" } => NewItemKind::Compaction,
+            ItemView::FunctionCallOutput { .. } | ItemView::Other { .. } => NewItemKind::Unknown,
+        };
+        seen.push(item.clone());
+        state.items.push(NewItem { kind, agent: state.agent.clone(), raw: item, handoff: None });
+    }
+    Ok(asked)
+}
+
+/// Plans a function call: as a handoff where one has its name, else as a tool.
+fn plan(
+    state: &mut RunState,
+    setup: &TurnSetup,
+    call: FunctionCall<'_>,
+    asked: &mut Asked,
+) -> Result<NewItemKind, RunError> {
+    let handoff = setup.definitions.handoffs.iter().rfind(|handoff| handoff.tool_name == call.name);
+    if let (Some(handoff), None) = (handoff, call.namespace) {
+        used(state, call.name);
+        asked.handoffs.push(PlannedHandoff {
+            tool_name: call.name.to_owned(),
+            target: handoff.agent_name.clone(),
+            call_id: call.call_id.to_owned(),
+            arguments: call.arguments.to_owned(),
+        });
+        return Ok(NewItemKind::HandoffCall);
+    }
+    let is_called = |tool: &ToolSpec| matches!(tool, ToolSpec::Function { name, .. } if name == call.name);
+    if !setup.definitions.tools.iter().any(is_called) {
+        return Err(misbehaved(state, format!("Tool {} not found in agent {}", call.name, state.agent)));
+    }
+    used(state, call.name);
+    asked.calls.push(PlannedCall {
+        tool: call.name.to_owned(),
+        call_id: call.call_id.to_owned(),
+        arguments: call.arguments.to_owned(),
+    });
+    Ok(NewItemKind::ToolCall)
+}
+
+fn used(state: &mut RunState, tool: &str) {
+    state.tools_used.entry(state.agent.clone()).or_default().insert(tool.to_owned());
+}
+
+fn misbehaved(state: &RunState, message: String) -> RunError {
+    RunError::ModelBehavior { agent: state.agent.clone(), turn: state.turn, message }
+}

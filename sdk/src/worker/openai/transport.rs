@@ -1,0 +1,94 @@
+//! One HTTP exchange through async-openai: our body out, the provider's whole answer back.
+//!
+//! async-openai retries by default, drops headers, and on an answer it cannot parse logs the whole body. So it gets
+//! a service that executes a request exactly once and hands over *every* answer, also a successful one, as an
+//! error: those it passes through untouched. Dropping the future drops the connection, for nothing is spawned.
+
+use std::sync::Arc;
+
+use async_openai::{Client, error::OpenAIError, executor::HttpRequestFactory, traits::RequestOptionsBuilder};
+use serde::de::IgnoredAny;
+
+use super::{answer::Answer, classify, endpoint::Endpoint, outgoing::Outgoing, redact::Redactor};
+use crate::{wire::ModelFailureKind, worker::ModelError};
+
+/// The connection to a provider.
+pub(super) struct Transport {
+    client: Client<Endpoint>,
+    redactor: Arc<Redactor>,
+}
+
+impl Transport {
+    pub(super) fn new(http: reqwest::Client, endpoint: Endpoint, redactor: Redactor) -> Self {
+        let redactor = Arc::new(redactor);
+        let service = {
+            let (http, redactor) = (http.clone(), Arc::clone(&redactor));
+            tower::service_fn(move |request| exchange(http.clone(), request, Arc::clone(&redactor)))
+        };
+        Self { client: Client::build(http, endpoint).with_http_service(service), redactor }
+    }
+
+    /// The name the server knows the model by.
+    pub(super) fn model<'a>(&'a self, name: &'a str) -> &'a str {
+        self.client.config().model(name)
+    }
+
+    /// Asks the Responses API.
+    pub(super) async fn responses(&self, outgoing: Outgoing) -> Result<Answer, ModelError> {
+        let Outgoing { body, headers, query } = outgoing;
+        let request = self.client.responses().headers(headers).query(&query).map_err(|error| self.failure(error))?;
+        self.answer(request.create_byot::<_, IgnoredAny>(body).await)
+    }
+
+    /// Asks Chat Completions.
+    pub(super) async fn chat_completions(&self, model: &str, outgoing: Outgoing) -> Result<Answer, ModelError> {
+        let Outgoing { body, headers, query } = outgoing;
+        let chat = self.client.chat().headers(headers);
+        let request = chat
+            .path(self.client.config().chat_completions(model))
+            .and_then(|chat| chat.query(&query))
+            .map_err(|error| self.failure(error))?;
+        self.answer(request.create_byot::<_, IgnoredAny>(body).await)
+    }
+
+    /// What [`exchange`] handed over.
+    fn answer(&self, outcome: Result<IgnoredAny, OpenAIError>) -> Result<Answer, ModelError> {
+        match outcome {
+            Err(OpenAIError::Boxed(answer)) => {
+                answer.downcast::<Answer>().map(|answer| *answer).map_err(|error| self.internal(&*error))
+            }
+            Err(error) => Err(self.failure(error)),
+            Ok(IgnoredAny) => Err(ModelError::new(ModelFailureKind::Internal, "internal error: an answer was lost")),
+        }
+    }
+
+    fn failure(&self, error: OpenAIError) -> ModelError {
+        match error {
+            OpenAIError::Reqwest(error) => classify::unanswered(error, &self.redactor),
+            error => self.internal(&error),
+        }
+    }
+
+    fn internal(&self, error: &dyn std::error::Error) -> ModelError {
+        let message = format!("internal error: {}", self.redactor.excerpt(&error.to_string(), 200));
+        ModelError::new(ModelFailureKind::Internal, message)
+    }
+}
+
+/// Executes a request once; the answer is the error, see above.
+async fn exchange(
+    http: reqwest::Client,
+    request: HttpRequestFactory,
+    redactor: Arc<Redactor>,
+) -> Result<reqwest::Response, OpenAIError> {
+    let response = http.execute(request.build().await?).await?;
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = response.bytes().await?.into();
+    Err(OpenAIError::Boxed(Box::new(Answer { status, headers, body, redactor })))
+}
+
+impl std::fmt::Debug for Transport {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transport").field("endpoint", self.client.config()).finish_non_exhaustive()
+    }
+}

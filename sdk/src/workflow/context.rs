@@ -1,0 +1,105 @@
+//! An object-safe view of the workflow context, so that nothing else here is generic over the author's workflow type.
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use serde_json::Value;
+use temporalio_workflow::{
+    ActivityExecutionError, ActivityOptions, LocalActivityOptions, WorkflowCancellationToken, WorkflowContext,
+    common::ActivityDefinition,
+};
+
+use super::activity_backed_model::MODEL_ACTIVITY;
+use crate::wire::{ModelRequest, ToolRequest};
+
+type ActivityResult = Result<Value, ActivityExecutionError>;
+
+/// What the durable host needs of a workflow context. Calls are lazy: a command is pushed at the first poll.
+pub(super) trait DurableContext {
+    fn model_activity(&self, request: ModelRequest, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult>;
+    fn local_model_activity(
+        &self,
+        request: ModelRequest,
+        options: LocalActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
+    fn tool_activity(
+        &self,
+        activity_type: String,
+        request: ToolRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
+    fn patched(&self, slug: &str) -> bool;
+    /// The next number of the stream this library draws its ids from; the author's own draws are not shifted by it.
+    fn next_run_number(&self) -> u64;
+    fn cancellation_token(&self) -> WorkflowCancellationToken;
+    fn task_queue(&self) -> String;
+    fn show(&self, details: String);
+}
+
+impl<W: 'static> DurableContext for WorkflowContext<W> {
+    fn model_activity(&self, request: ModelRequest, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult> {
+        let ctx = self.clone();
+        async move { ctx.execute_activity(ModelActivity, request, options).await }.boxed_local()
+    }
+
+    fn local_model_activity(
+        &self,
+        request: ModelRequest,
+        options: LocalActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
+        let ctx = self.clone();
+        async move { ctx.execute_local_activity(ModelActivity, request, options).await }.boxed_local()
+    }
+
+    fn tool_activity(
+        &self,
+        activity_type: String,
+        request: ToolRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
+        let ctx = self.clone();
+        async move { ctx.execute_activity(ToolActivity(activity_type), request, options).await }.boxed_local()
+    }
+
+    fn patched(&self, slug: &str) -> bool {
+        WorkflowContext::patched(self, slug)
+    }
+
+    fn next_run_number(&self) -> u64 {
+        self.random_stream("temporal-agents/run").random()
+    }
+
+    fn cancellation_token(&self) -> WorkflowCancellationToken {
+        WorkflowContext::cancellation_token(self)
+    }
+
+    fn task_queue(&self) -> String {
+        WorkflowContext::task_queue(self).to_owned()
+    }
+
+    fn show(&self, details: String) {
+        self.set_current_details(details);
+    }
+}
+
+/// The caller's side of the model activity. The result is read as JSON first, so that its version can be checked.
+struct ModelActivity;
+
+impl ActivityDefinition for ModelActivity {
+    type Input = ModelRequest;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        MODEL_ACTIVITY
+    }
+}
+
+/// The caller's side of a tool's activity.
+struct ToolActivity(String);
+
+impl ActivityDefinition for ToolActivity {
+    type Input = ToolRequest;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}

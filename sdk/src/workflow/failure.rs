@@ -1,0 +1,121 @@
+//! From Temporal's failures to the run's, and from the run's to how a workflow ends.
+
+use temporalio_workflow::{
+    ActivityExecutionError, WorkflowTermination,
+    common::error::{ApplicationFailure, IncomingError},
+};
+
+use crate::{
+    engine::{EffectError, RunError},
+    wire::failure::AGENTS_WORKFLOW_ERROR,
+};
+
+/// The failure type with which a worker answers for an activity it does not have. It is retryable there and would be
+/// retried for ever.
+pub(super) const NOT_REGISTERED: &str = "NotFoundError";
+
+/// A failed activity with a message that says what happened; the Temporal failure is its source.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct EffectFailure {
+    message: String,
+    #[source]
+    failure: ActivityExecutionError,
+}
+
+impl EffectFailure {
+    pub(super) fn new(failure: ActivityExecutionError) -> Self {
+        Self { message: describe(&failure), failure }
+    }
+
+    /// The same failure with words of ours in front.
+    pub(super) fn explained(failure: ActivityExecutionError, explanation: &str) -> Self {
+        Self { message: format!("{explanation}: {}", describe(&failure)), failure }
+    }
+
+    /// The Temporal failure.
+    pub fn failure(&self) -> &ActivityExecutionError {
+        &self.failure
+    }
+}
+
+/// The innermost words: an activity failure itself only says that an activity failed.
+fn describe(failure: &ActivityExecutionError) -> String {
+    match failure.reason() {
+        Some(IncomingError::Application(reason)) => match reason.type_name() {
+            Some(type_name) => format!("{type_name}: {reason}"),
+            None => reason.to_string(),
+        },
+        Some(reason) => reason.failure().message.clone(),
+        None => failure.to_string(),
+    }
+}
+
+/// The application failure behind a failed activity, where there is one.
+pub(super) fn application(failure: &ActivityExecutionError) -> Option<&ApplicationFailure> {
+    match failure.reason() {
+        Some(IncomingError::Application(reason)) => Some(reason),
+        _ => None,
+    }
+}
+
+/// Whether no worker knows the activity.
+pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
+    application(failure).and_then(ApplicationFailure::type_name) == Some(NOT_REGISTERED)
+}
+
+/// How a workflow ends when `?` meets a failed run.
+///
+/// A cancelled run is a cancelled workflow. A failed model call passes as the Temporal failure it is, with its cause.
+/// Anything else is an ApplicationFailure of type `AgentsWorkflowError` with the cause kept; never a workflow task that
+/// fails and is retried for ever.
+impl From<RunError> for WorkflowTermination {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Cancelled { .. } => Self::cancelled(),
+            RunError::Model { agent, turn, model, source } => match temporal_failure(source) {
+                // A payload that cannot be converted would fail the workflow task, so it becomes a failure of the run.
+                Ok(ActivityExecutionError::Serialization(conversion)) => {
+                    let source = conversion.into();
+                    application_failure(RunError::Model { agent, turn, model, source }, None)
+                }
+                Ok(failure) => failure.into(),
+                Err(source) => application_failure(RunError::Model { agent, turn, model, source }, None),
+            },
+            RunError::ToolNotRegistered { tool, agent, task_queue, source } => {
+                let message = source.to_string();
+                let cause = cause_of(source);
+                let source = message.into();
+                application_failure(RunError::ToolNotRegistered { tool, agent, task_queue, source }, cause)
+            }
+            RunError::Tool { tool, agent, turn, source } => {
+                let message = source.to_string();
+                let cause = cause_of(source);
+                application_failure(RunError::Tool { tool, agent, turn, source: message.into() }, cause)
+            }
+            other => application_failure(other, None),
+        }
+    }
+}
+
+fn application_failure(error: RunError, cause: Option<IncomingError>) -> WorkflowTermination {
+    let retry_is_useless = matches!(error, RunError::Graph(_));
+    ApplicationFailure::builder(error)
+        .type_name(AGENTS_WORKFLOW_ERROR.to_owned())
+        .non_retryable(retry_is_useless)
+        .maybe_cause(cause.map(Box::new))
+        .build()
+        .into()
+}
+
+fn temporal_failure(source: EffectError) -> Result<ActivityExecutionError, EffectError> {
+    source.downcast::<EffectFailure>().map(|failure| failure.failure)
+}
+
+fn cause_of(source: EffectError) -> Option<IncomingError> {
+    match temporal_failure(source) {
+        Ok(ActivityExecutionError::Failed(failure)) => Some(IncomingError::Activity(failure)),
+        Ok(ActivityExecutionError::Cancelled(failure)) => Some(IncomingError::Cancelled(failure)),
+        _ => None,
+    }
+}

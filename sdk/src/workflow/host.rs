@@ -1,0 +1,79 @@
+//! The host of a durable run: maps the loop's effects to activities of this workflow.
+
+use std::rc::Rc;
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::{activity_backed_model::ActivityBackedModel, context::DurableContext, tool_call};
+use crate::{
+    drive::{Host, ModelEffectError, RunEvent, ToolEffect, ToolEffectError, ToolReturn},
+    wire::{ModelCall, ModelResponse},
+};
+
+/// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
+pub(super) struct WorkflowHost {
+    ctx: Rc<dyn DurableContext>,
+    model: ActivityBackedModel,
+    run: String,
+}
+
+impl WorkflowHost {
+    pub(super) fn new(ctx: Rc<dyn DurableContext>, model: ActivityBackedModel) -> Self {
+        let run = short_id(ctx.next_run_number());
+        Self { ctx, model, run }
+    }
+}
+
+impl Host for WorkflowHost {
+    type Scope = WorkflowCancellationToken;
+
+    fn scope(&self) -> Self::Scope {
+        self.ctx.cancellation_token().child_token()
+    }
+
+    fn cancel(&self, scope: &Self::Scope) {
+        scope.cancel();
+    }
+
+    fn call_model<'a>(
+        &'a self,
+        call: ModelCall,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
+        let activity_id = format!("{}-{}-model", self.run, call.turn);
+        self.model.call(&self.ctx, call, activity_id, scope.child_token()).boxed_local()
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        call: ToolEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<ToolReturn, ToolEffectError>> {
+        let activity_id = format!("{}-{}-tool-{}", self.run, call.info.turn, call.index);
+        tool_call::call(&self.ctx, call, activity_id, scope.child_token()).boxed_local()
+    }
+
+    fn patched(&self, slug: &str) -> bool {
+        self.ctx.patched(slug)
+    }
+
+    /// Shows in the Temporal UI, under the workflow's current details, what the run is doing.
+    fn observe(&self, event: &RunEvent<'_>) {
+        match event {
+            RunEvent::TurnStarted { agent, turn } => {
+                self.ctx.show(format!("**{agent}** · turn {turn} · waits for the model"));
+            }
+            RunEvent::ToolsCalled { agent, turn, tools } => {
+                self.ctx.show(format!("**{agent}** · turn {turn} · runs {}", tools.join(", ")));
+            }
+            RunEvent::ModelAnswered { .. } | RunEvent::HandedOff { .. } => {}
+        }
+    }
+}
+
+/// Eight characters of lower-case base 32 (40 bits), without letters that look like digits.
+fn short_id(number: u64) -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    (0..8).map(|place| char::from(ALPHABET[(number >> (5 * place)) as usize & 31])).collect()
+}

@@ -1,0 +1,17 @@
+//! The durable host: runs agents inside a Temporal workflow.
+//!
+//! [`Runner`] is what a workflow's author calls; everything else maps the loop's effects to activities. Nothing here
+//! does I/O, reads a clock or draws a random number but through the workflow context.
+
+mod activity_backed_model;
+mod context;
+mod failure;
+mod host;
+mod model_activity_options;
+mod runner;
+mod tool_call;
+
+pub use activity_backed_model::{ActivityBackedModel, MODEL_ACTIVITY};
+pub use failure::EffectFailure;
+pub use model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
+pub use runner::{RunInput, Runner};

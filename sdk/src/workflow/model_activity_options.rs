@@ -1,0 +1,197 @@
+//! How model calls are scheduled as activities.
+
+use std::{sync::Arc, time::Duration};
+
+use temporalio_workflow::{
+    ActivityCancellationType, ActivityCloseTimeouts, ActivityOptions, LocalActivityOptions, RetryPolicy,
+    WorkflowCancellationToken, common::Priority,
+};
+
+use crate::{agent::AgentInfo, wire::ModelSettings};
+
+/// How model calls are scheduled. The defaults let a run outlive an hour's outage of a provider, and end a hung call.
+///
+/// ```
+/// use std::time::Duration;
+/// use temporal_agents::ModelActivityOptions;
+///
+/// let options = ModelActivityOptions::builder().start_to_close(Duration::from_secs(120)).build();
+/// ```
+#[derive(Clone, Debug, bon::Builder)]
+#[builder(on(String, into))]
+#[non_exhaustive]
+pub struct ModelActivityOptions {
+    /// Longest time of one attempt. Default 10 min; `ModelSettings::timeout` goes first.
+    #[builder(default = Duration::from_secs(600))]
+    pub start_to_close: Duration,
+    /// Longest time of all attempts and the pauses between them. Default 6 h.
+    #[builder(default = Duration::from_secs(6 * 3600))]
+    pub schedule_to_close: Duration,
+    /// Longest time until a worker takes the call. Default: no limit.
+    pub schedule_to_start: Option<Duration>,
+    /// Longest time without a heartbeat; the worker sends them by itself. Default 30 s.
+    #[builder(default = Duration::from_secs(30))]
+    pub heartbeat: Duration,
+    /// How failed attempts are repeated. `ModelSettings::retry` goes first.
+    #[builder(default)]
+    pub retry: ModelRetryPolicy,
+    /// The task queue whose worker calls the model. Default: the workflow's own.
+    pub task_queue: Option<String>,
+    /// Priority of the activity's task.
+    pub priority: Option<Priority>,
+    /// What cancelling a call waits for. Default: nothing, the cancellation is only requested.
+    #[builder(default = ActivityCancellationType::TryCancel)]
+    pub cancellation_type: ActivityCancellationType,
+    /// The line the Temporal UI shows. Default: agent and turn.
+    #[builder(default, into)]
+    pub summary: Summary,
+    /// Runs the calls as local activities: faster, without a task of their own, and without heartbeats. Default false.
+    #[builder(default)]
+    pub local: bool,
+}
+
+/// How failed attempts of a model call are repeated. What the provider asks for by `retry-after` goes first.
+#[derive(Clone, Debug, PartialEq, bon::Builder)]
+#[non_exhaustive]
+pub struct ModelRetryPolicy {
+    /// The pause before the first retry. Default 1 s.
+    #[builder(default = Duration::from_secs(1))]
+    pub initial_interval: Duration,
+    /// The factor from one pause to the next. Default 2.
+    #[builder(default = 2.0)]
+    pub backoff_coefficient: f64,
+    /// The longest pause. Default 60 s.
+    #[builder(default = Duration::from_secs(60))]
+    pub maximum_interval: Duration,
+    /// Most attempts; 0 = until `schedule_to_close`. Default 0.
+    #[builder(default)]
+    pub maximum_attempts: u32,
+}
+
+/// The line the Temporal UI shows for a model call.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum Summary {
+    /// `<agent> · turn <n>`.
+    #[default]
+    AgentAndTurn,
+    /// Always this text.
+    Fixed(String),
+    /// What this function says.
+    Computed(Arc<dyn Fn(&AgentInfo) -> String + Send + Sync>),
+}
+
+impl Summary {
+    /// A line computed from agent and turn.
+    ///
+    /// # Determinism
+    /// The function runs in the workflow: it may use its argument and nothing else.
+    pub fn computed(summary: impl Fn(&AgentInfo) -> String + Send + Sync + 'static) -> Self {
+        Self::Computed(Arc::new(summary))
+    }
+
+    fn of(&self, agent: &AgentInfo) -> String {
+        match self {
+            Self::AgentAndTurn => format!("{} · turn {}", agent.name, agent.turn),
+            Self::Fixed(text) => text.clone(),
+            Self::Computed(compute) => compute(agent),
+        }
+    }
+}
+
+impl From<&str> for Summary {
+    fn from(text: &str) -> Self {
+        Self::Fixed(text.to_owned())
+    }
+}
+
+impl From<String> for Summary {
+    fn from(text: String) -> Self {
+        Self::Fixed(text)
+    }
+}
+
+impl std::fmt::Debug for Summary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::AgentAndTurn => f.write_str("AgentAndTurn"),
+            Self::Fixed(text) => f.debug_tuple("Fixed").field(text).finish(),
+            Self::Computed(_) => f.write_str("Computed"),
+        }
+    }
+}
+
+impl Default for ModelActivityOptions {
+    fn default() -> Self {
+        Self::builder().build()
+    }
+}
+
+impl Default for ModelRetryPolicy {
+    fn default() -> Self {
+        Self::builder().build()
+    }
+}
+
+/// One scheduling: which call, under which id, in which scope.
+pub(super) struct Scheduling<'a> {
+    pub(super) agent: AgentInfo,
+    pub(super) settings: &'a ModelSettings,
+    pub(super) activity_id: String,
+    pub(super) token: WorkflowCancellationToken,
+}
+
+impl ModelActivityOptions {
+    /// The options of a call as an activity.
+    pub(super) fn activity(&self, at: Scheduling<'_>) -> ActivityOptions {
+        let close = ActivityCloseTimeouts::ScheduleAndStartToClose {
+            start_to_close: self.attempt_limit(at.settings),
+            schedule_to_close: self.schedule_to_close,
+        };
+        ActivityOptions::with_close_timeouts(close)
+            .activity_id(at.activity_id)
+            .maybe_task_queue(self.task_queue.clone())
+            .maybe_schedule_to_start_timeout(self.schedule_to_start)
+            .heartbeat_timeout(self.heartbeat)
+            .cancellation_type(self.cancellation_type)
+            .cancellation_token(at.token)
+            .retry_policy(self.retry_policy(at.settings))
+            .summary(self.summary.of(&at.agent))
+            .maybe_priority(self.priority.clone())
+            .build()
+    }
+
+    /// The options of a call as a local activity.
+    pub(super) fn local_activity(&self, at: Scheduling<'_>) -> LocalActivityOptions {
+        LocalActivityOptions::builder()
+            .activity_id(at.activity_id)
+            .retry_policy(self.retry_policy(at.settings))
+            .cancel_type(self.cancellation_type)
+            .cancellation_token(at.token)
+            .start_to_close_timeout(self.attempt_limit(at.settings))
+            .schedule_to_close_timeout(self.schedule_to_close)
+            .maybe_schedule_to_start_timeout(self.schedule_to_start)
+            .summary(self.summary.of(&at.agent))
+            .build()
+    }
+
+    fn attempt_limit(&self, settings: &ModelSettings) -> Duration {
+        settings.timeout.and_then(seconds).unwrap_or(self.start_to_close)
+    }
+
+    fn retry_policy(&self, settings: &ModelSettings) -> RetryPolicy {
+        let retry = settings.retry.clone().unwrap_or_default();
+        let backoff = retry.backoff.unwrap_or_default();
+        RetryPolicy::builder()
+            .initial_interval(backoff.initial_delay.and_then(seconds).unwrap_or(self.retry.initial_interval))
+            .backoff_coefficient(backoff.multiplier.unwrap_or(self.retry.backoff_coefficient))
+            .maximum_interval(backoff.max_delay.and_then(seconds).unwrap_or(self.retry.maximum_interval))
+            .maximum_attempts(retry.max_retries.map_or(self.retry.maximum_attempts, |retries| retries + 1))
+            .non_retryable_error_types([super::failure::NOT_REGISTERED])
+            .build()
+    }
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
+}

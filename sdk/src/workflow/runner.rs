@@ -1,0 +1,170 @@
+//! What a workflow's author calls to run agents.
+
+use std::rc::Rc;
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use temporalio_workflow::WorkflowContext;
+
+use super::{
+    activity_backed_model::ActivityBackedModel, context::DurableContext, host::WorkflowHost,
+    model_activity_options::ModelActivityOptions,
+};
+use crate::{
+    agent::{Agent, Graph},
+    drive::{RunConfig, RunResult, drive},
+    engine::{Engine, RunError},
+    wire::{Item, ModelSettings},
+};
+
+/// Runs agents durably inside a workflow.
+///
+/// ```ignore
+/// let result = Runner::new(ctx).max_turns(8).run(&triage(), question).await?;
+/// ```
+///
+/// # Determinism
+/// Safe: everything goes through the workflow context. Several runs of one workflow, one after another or at the same
+/// time, keep apart by themselves.
+#[derive(Clone)]
+pub struct Runner {
+    ctx: Rc<dyn DurableContext>,
+    config: RunConfig,
+    model: ActivityBackedModel,
+}
+
+/// What a run is started with: a text, or items.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunInput(Vec<Item>);
+
+impl From<&str> for RunInput {
+    fn from(text: &str) -> Self {
+        Self(vec![Item::user(text)])
+    }
+}
+
+impl From<String> for RunInput {
+    fn from(text: String) -> Self {
+        Self(vec![Item::user(text)])
+    }
+}
+
+impl From<Vec<Item>> for RunInput {
+    fn from(items: Vec<Item>) -> Self {
+        Self(items)
+    }
+}
+
+impl Runner {
+    /// A runner in this workflow, with the defaults of [`RunConfig`] and [`ModelActivityOptions`].
+    pub fn new<W: 'static>(ctx: &WorkflowContext<W>) -> Self {
+        Self { ctx: Rc::new(ctx.clone()), config: RunConfig::default(), model: ActivityBackedModel::default() }
+    }
+
+    /// The model of agents that name none.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.config.model = Some(model.into());
+        self
+    }
+
+    /// Model settings laid over those of each agent.
+    #[must_use]
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        self.config.settings = settings;
+        self
+    }
+
+    /// Most model calls of a run, over all its agents. Default 10.
+    #[must_use]
+    pub fn max_turns(mut self, max_turns: u32) -> Self {
+        self.config.max_turns = Some(max_turns);
+        self
+    }
+
+    /// No limit on model calls.
+    #[must_use]
+    pub fn unlimited_turns(mut self) -> Self {
+        self.config.max_turns = None;
+        self
+    }
+
+    /// Sets a key of the run context.
+    ///
+    /// # Panics
+    /// When the value cannot be written as JSON (a map with keys that are no strings, say).
+    #[must_use]
+    pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        let value = serde_json::to_value(value).expect("a context value can be written as JSON");
+        self.config.context.insert(key.into(), value);
+        self
+    }
+
+    /// Sets the whole run context.
+    #[must_use]
+    pub fn context_values(mut self, values: Map<String, Value>) -> Self {
+        self.config.context = values;
+        self
+    }
+
+    /// How model calls are scheduled.
+    #[must_use]
+    pub fn model_activity(mut self, options: ModelActivityOptions) -> Self {
+        *self.model.options_mut() = options;
+        self
+    }
+
+    /// How the model calls of one agent are scheduled.
+    #[must_use]
+    pub fn model_activity_for(mut self, agent: impl Into<String>, options: ModelActivityOptions) -> Self {
+        self.model = self.model.for_agent(agent, options);
+        self
+    }
+
+    /// Runs an agent, and the agents it hands off to, until there is a final output.
+    ///
+    /// # Errors
+    /// [`RunError`]. A graph that is wrong fails before any model call, and so does one whose agents have different
+    /// output types: see [`run_any`](Self::run_any).
+    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunError>
+    where
+        O: DeserializeOwned,
+    {
+        let graph = Graph::new(agent.def());
+        graph.check()?;
+        graph.check_outputs()?;
+        let (output, engine) = self.drive(&graph, input.into()).await?;
+        let state = engine.into_state();
+        let output = O::deserialize(output).map_err(|source| RunError::OutputType {
+            agent: state.agent.clone(),
+            expected: std::any::type_name::<O>(),
+            source,
+        })?;
+        Ok(RunResult::new(output, state))
+    }
+
+    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
+    ///
+    /// # Errors
+    /// [`RunError`].
+    pub async fn run_any<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<Value>, RunError> {
+        let graph = Graph::new(agent.def());
+        graph.check()?;
+        let (output, engine) = self.drive(&graph, input.into()).await?;
+        Ok(RunResult::new(output, engine.into_state()))
+    }
+
+    async fn drive(&self, graph: &Graph, RunInput(input): RunInput) -> Result<(Value, Engine), RunError> {
+        graph.check_models(self.config.model.as_deref())?;
+        let host = WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone());
+        let mut engine = Engine::start(graph.start(), input, self.config.max_turns, self.config.context.clone());
+        let output = drive(&host, graph, &self.config, &mut engine).await?;
+        Ok((output, engine))
+    }
+}
+
+impl std::fmt::Debug for Runner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runner").field("config", &self.config).field("model", &self.model).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,98 @@
+//! A tool call as an activity.
+
+use std::{rc::Rc, time::Duration};
+
+use temporalio_workflow::{
+    ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
+    common::error::TimeoutType,
+};
+
+use super::{
+    context::DurableContext,
+    failure::{EffectFailure, NOT_REGISTERED, application, is_not_registered},
+};
+use crate::{
+    drive::{ToolEffect, ToolEffectError, ToolReturn},
+    tool::{CallInfo, ToolActivityOptions},
+    wire::{ToolReply, ToolRequest, WIRE_VERSION, decode, failure::TOOL_ERROR},
+};
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+pub(super) async fn call(
+    ctx: &Rc<dyn DurableContext>,
+    effect: ToolEffect<'_>,
+    activity_id: String,
+    token: WorkflowCancellationToken,
+) -> Result<ToolReturn, ToolEffectError> {
+    let ToolEffect { tool, options, info, index: _, arguments, context } = effect;
+    let scheduled = activity_options(options, &info, activity_id, token);
+    let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
+    let CallInfo { tool: name, call_id, agent, turn, attempt: _ } = info;
+    let request = ToolRequest { version: WIRE_VERSION, tool: name, agent, turn, call_id, arguments, context };
+    match ctx.tool_activity(tool.activity_type(), request, scheduled).await {
+        Ok(reply) => {
+            let ToolReply { version: _, output, context_patch } =
+                decode("tool reply", reply).map_err(|error| ToolEffectError::Host(error.into()))?;
+            Ok(ToolReturn { output, context_patch })
+        }
+        Err(ActivityExecutionError::Cancelled(_)) => Err(ToolEffectError::Cancelled),
+        Err(failure) => Err(classify(failure, options.start_to_close, task_queue)),
+    }
+}
+
+fn classify(
+    failure: ActivityExecutionError,
+    attempt_limit: Duration,
+    task_queue: impl FnOnce() -> String,
+) -> ToolEffectError {
+    if failure.as_cancelled().is_some() {
+        return ToolEffectError::Cancelled;
+    }
+    if matches!(failure, ActivityExecutionError::Serialization(_)) {
+        return ToolEffectError::Host(Box::new(EffectFailure::new(failure)));
+    }
+    if is_not_registered(&failure) {
+        return ToolEffectError::NotRegistered {
+            task_queue: task_queue(),
+            source: Box::new(EffectFailure::new(failure)),
+        };
+    }
+    if failure.as_timeout().is_some_and(|timeout| timeout.timeout_type() == TimeoutType::StartToClose) {
+        return ToolEffectError::TimedOut { after: attempt_limit, source: Box::new(EffectFailure::new(failure)) };
+    }
+    let tell_model = application(&failure)
+        .filter(|reason| reason.type_name() == Some(TOOL_ERROR))
+        .and_then(|reason| reason.details::<String>().ok().flatten());
+    ToolEffectError::Failed { tell_model, source: Box::new(EffectFailure::new(failure)) }
+}
+
+fn activity_options(
+    options: &ToolActivityOptions,
+    info: &CallInfo,
+    activity_id: String,
+    token: WorkflowCancellationToken,
+) -> ActivityOptions {
+    let close = match options.schedule_to_close {
+        Some(schedule_to_close) => {
+            ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: options.start_to_close, schedule_to_close }
+        }
+        None => ActivityCloseTimeouts::StartToClose(options.start_to_close),
+    };
+    let summary = || format!("{} · {} · turn {}", info.tool, info.agent, info.turn);
+    let retry = RetryPolicy::builder()
+        .initial_interval(FIRST_PAUSE)
+        .maximum_interval(LONGEST_PAUSE)
+        .maximum_attempts(options.attempts())
+        .non_retryable_error_types([NOT_REGISTERED])
+        .build();
+    ActivityOptions::with_close_timeouts(close)
+        .activity_id(activity_id)
+        .maybe_task_queue(options.task_queue.clone())
+        .heartbeat_timeout(options.heartbeat)
+        .cancellation_token(token)
+        .retry_policy(retry)
+        .summary(options.summary.clone().unwrap_or_else(summary))
+        .build()
+}

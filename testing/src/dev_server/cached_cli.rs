@@ -1,0 +1,143 @@
+//! A fetched `temporal` binary in the cache directory, with a record of what it must be.
+//!
+//! Beside the binary lies a JSON record of its SHA-256, length and time of change. A binary that agrees in length and
+//! time is taken as it is (hashing 150 MB at every start would be felt); one that does not is hashed again, and taken
+//! only if the hash agrees. So a truncated or replaced copy is noticed and fetched anew.
+//!
+//! Both files come into place by a rename: processes that fetch at the same time overwrite each other's complete files
+//! with equal ones, and none sees half a file.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tempfile::{NamedTempFile, TempDir};
+
+/// One version of the CLI in one cache directory, there or not.
+#[derive(Debug)]
+pub(super) struct CachedCli {
+    directory: PathBuf,
+    name: String,
+}
+
+/// What the binary is known to be.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    sha256: String,
+    length: u64,
+    /// Nanoseconds since 1970.
+    modified: u64,
+}
+
+impl CachedCli {
+    pub(super) fn new(directory: &Path, version: &str) -> Self {
+        Self {
+            directory: directory.to_owned(),
+            name: format!("temporal-{version}"),
+        }
+    }
+
+    fn binary(&self) -> PathBuf {
+        self.directory.join(format!("{}{}", self.name, std::env::consts::EXE_SUFFIX))
+    }
+
+    fn record(&self) -> PathBuf {
+        self.directory.join(format!("{}.json", self.name))
+    }
+
+    /// The path of the binary if it is what the record says, else why not.
+    pub(super) fn verified(&self) -> Result<PathBuf, String> {
+        let binary = self.binary();
+        let (length, modified) = stamp(&binary).map_err(|error| format!("{}: {error}", binary.display()))?;
+        let record = self.read_record().map_err(|error| format!("{}: {error}", self.record().display()))?;
+        if (record.length, record.modified) == (length, modified) {
+            return Ok(binary);
+        }
+        let unlike = || format!("{} is not what its record says", binary.display());
+        if record.length != length || sha256(&binary).map_err(|error| error.to_string())? != record.sha256 {
+            return Err(unlike());
+        }
+        let restamped = Record { modified, ..record };
+        self.write_record(&restamped).map_err(|error| error.to_string())?;
+        Ok(binary)
+    }
+
+    /// An empty directory on the same file system as the cache, for fetching into.
+    pub(super) fn workspace(&self) -> io::Result<TempDir> {
+        fs::create_dir_all(&self.directory)?;
+        TempDir::with_prefix_in("fetching-", &self.directory)
+    }
+
+    /// Moves a binary from the [`workspace`](Self::workspace) into its place and records what it is.
+    pub(super) fn store(&self, fetched: &Path) -> io::Result<PathBuf> {
+        make_executable(fetched)?;
+        let (length, modified) = stamp(fetched)?;
+        let record = Record {
+            sha256: sha256(fetched)?,
+            length,
+            modified,
+        };
+        // Moved, not copied: a file that this process had open for writing could not be run while a sibling is forked.
+        fs::rename(fetched, self.binary())?;
+        self.write_record(&record)?;
+        Ok(self.binary())
+    }
+
+    fn read_record(&self) -> io::Result<Record> {
+        Ok(serde_json::from_slice(&fs::read(self.record())?)?)
+    }
+
+    fn write_record(&self, record: &Record) -> io::Result<()> {
+        let mut file = NamedTempFile::new_in(&self.directory)?;
+        serde_json::to_writer(&mut file, record)?;
+        file.persist(self.record())?;
+        Ok(())
+    }
+}
+
+/// The lowercase hexadecimal SHA-256 of a file.
+pub(super) fn sha256(path: &Path) -> io::Result<String> {
+    let mut hasher = HashWriter(Sha256::new());
+    io::copy(&mut File::open(path)?, &mut hasher)?;
+    Ok(format!("{:x}", hasher.0.finalize()))
+}
+
+/// Feeds what is written to it to the hash; `sha2` has this itself only with its `std` feature.
+struct HashWriter(Sha256);
+
+impl io::Write for HashWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Length in bytes and time of change in nanoseconds since 1970.
+fn stamp(path: &Path) -> io::Result<(u64, u64)> {
+    let metadata = fs::metadata(path)?;
+    let since_epoch = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok((metadata.len(), u64::try_from(since_epoch.as_nanos()).unwrap_or(u64::MAX)))
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_path: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

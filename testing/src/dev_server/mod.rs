@@ -1,0 +1,146 @@
+//! A real Temporal dev server as a child process of the test.
+//!
+//! [`DevServer::start`] finds the `temporal` CLI (nothing has to be installed by hand), starts it on a free port with an
+//! in-memory database, and returns once it serves the namespace. Dropping the value ends the server.
+//!
+//! What it promises:
+//! - Servers of parallel tests and parallel test processes do not meet: each has its own ports, directory and database.
+//! - A returned server is the one that was started, not another that took its port in between.
+//! - A server that does not come up is an error with the end of its log, never a hang.
+//! - The server ends with the value, by its own process id; on Unix also when the test process is killed.
+//!
+//! What it deliberately does not do: skip time (the dev server cannot), keep data between runs, speak TLS, or use the
+//! download built into the SDK, which is not pinned to a checksum.
+
+mod cached_cli;
+mod error;
+mod locate;
+mod options;
+mod orphan_guard;
+mod ports;
+mod process;
+mod ready;
+mod wheel;
+
+use std::path::Path;
+
+use temporalio_client::{Client, ClientOptions, Connection};
+
+pub use self::error::DevServerError;
+pub use self::locate::LocateError;
+pub use self::options::{DevServerOptions, ServerLogLevel};
+
+use self::{ports::Ports, process::ServerProcess};
+
+/// How often a start is tried again when another process took a port between choosing and using it.
+const PORT_ATTEMPTS: u32 = 5;
+
+/// A running Temporal dev server, ended when the value is dropped.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), temporal_agents_testing::DevServerError> {
+/// use temporal_agents_testing::DevServer;
+///
+/// let server = DevServer::start().await?;
+/// let client = server.client().await?;
+/// // start a worker and workflows with the client
+/// server.shutdown().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct DevServer {
+    process: ServerProcess,
+    ports: Ports,
+    address: String,
+    namespace: String,
+}
+
+impl DevServer {
+    /// Starts a server with the default options.
+    pub async fn start() -> Result<Self, DevServerError> {
+        Self::start_with(DevServerOptions::default()).await
+    }
+
+    /// Starts a server and waits, at most 30 seconds, until it serves the namespace.
+    ///
+    /// The first start on a machine without the CLI fetches it, about 45 MB.
+    pub async fn start_with(options: DevServerOptions) -> Result<Self, DevServerError> {
+        let cli = tokio::task::spawn_blocking(locate::temporal_cli)
+            .await
+            .expect("the search for the CLI does not panic")?;
+        let mut attempt = 1;
+        loop {
+            match Self::launch(&cli, &options).await {
+                Err(error) if error.is_port_conflict() && options.port.is_none() && attempt < PORT_ATTEMPTS => attempt += 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn launch(cli: &Path, options: &DevServerOptions) -> Result<Self, DevServerError> {
+        let ports = Ports::choose(options).map_err(DevServerError::Port)?;
+        let birthmark = process::birthmark();
+        let mut process = ServerProcess::spawn(cli, &options.arguments(&ports, &birthmark))?;
+        let address = ports.grpc_address();
+        ready::wait(&mut process, &address, [&options.namespace, &birthmark]).await?;
+        Ok(Self {
+            process,
+            ports,
+            address,
+            namespace: options.namespace.clone(),
+        })
+    }
+
+    /// The gRPC address as `HOST:PORT`, the form of `temporal --address` and `TEMPORAL_ADDRESS`.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// The gRPC address as a URL, the form that a client's connection options take.
+    pub fn target_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The address of the web UI, when the options asked for it.
+    pub fn ui_url(&self) -> Option<String> {
+        self.ports.ui_address().map(|address| format!("http://{address}"))
+    }
+
+    /// The namespace that tests use; it exists.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The process id of the server.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// The `temporal` binary that runs the server, for tests that call the CLI.
+    pub fn cli(&self) -> &Path {
+        self.process.cli()
+    }
+
+    /// Connects a new client, bound to [`namespace`](Self::namespace), with the default data converter.
+    pub async fn client(&self) -> Result<Client, DevServerError> {
+        self.client_with(ClientOptions::new(self.namespace()).build()).await
+    }
+
+    /// Connects a new client with its own options: namespace, data converter, interceptors.
+    pub async fn client_with(&self, options: ClientOptions) -> Result<Client, DevServerError> {
+        let connection = Connection::connect(ready::connection_options(&self.address).build())
+            .await
+            .map_err(|source| DevServerError::connect(&self.address, source))?;
+        Client::new(connection, options).map_err(|source| DevServerError::connect(&self.address, source))
+    }
+
+    /// Ends the server and waits until its process is gone, without blocking the async runtime as a drop would.
+    pub async fn shutdown(self) {
+        // An error means that the blocking pool is shutting down; it drops the server in that case.
+        let _ = tokio::task::spawn_blocking(move || drop(self)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

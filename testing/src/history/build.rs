@@ -1,0 +1,12 @@
+//! Hands the protobuf descriptors of the Temporal API, as `temporalio-protos` compiled them, on to the crate.
+//!
+//! The crate embeds that file (`descriptors.rs`), so its JSON is driven by exactly the API version it is built against.
+
+use std::{env, error::Error};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = env::var("DEP_TEMPORALIO_PROTOS_DESCRIPTOR_PATH")
+        .map_err(|error| format!("temporalio-protos no longer says where its descriptors are: {error}"))?;
+    println!("cargo::rustc-env=TEMPORAL_DESCRIPTORS={path}");
+    Ok(())
+}

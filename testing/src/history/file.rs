@@ -1,0 +1,54 @@
+//! Histories in files, as golden histories of replay tests.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use temporalio_common::protos::temporal::api::history::v1::History;
+use thiserror::Error;
+
+use super::{HistoryJsonError, from_json, to_json};
+
+/// Why a history file could not be read or written.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum HistoryFileError {
+    /// The file could not be read or written.
+    #[error("cannot access {}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The file does not hold a history.
+    #[error("{} does not hold a history", path.display())]
+    Json {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with its content.
+        source: HistoryJsonError,
+    },
+}
+
+/// Reads a history from a JSON file of any form that [`from_json`] reads.
+pub fn load(path: impl AsRef<Path>) -> Result<History, HistoryFileError> {
+    let path = path.as_ref();
+    let json = fs::read(path).map_err(io_error(path))?;
+    from_json(json).map_err(|source| HistoryFileError::Json {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// Writes a history to a file, as [`to_json`] with a final line break. The directory must exist.
+pub fn save(path: impl AsRef<Path>, history: &History) -> Result<(), HistoryFileError> {
+    let path = path.as_ref();
+    fs::write(path, to_json(history) + "\n").map_err(io_error(path))
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> HistoryFileError {
+    let path = path.to_owned();
+    move |source| HistoryFileError::Io { path, source }
+}

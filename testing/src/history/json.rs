@@ -1,0 +1,81 @@
+//! A history from JSON of either form, and to Temporal's own JSON.
+
+use prost_reflect::{DynamicMessage, MessageDescriptor};
+use serde_json::Value;
+use serde_path_to_error::{Deserializer, Track};
+use temporalio_common::protos::temporal::api::history::v1::History;
+use thiserror::Error;
+
+use super::{descriptors, sdk_form, shorthand, walk};
+
+/// Why a text is not a history.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum HistoryJsonError {
+    /// It is not JSON.
+    #[error("not JSON")]
+    Syntax(#[source] serde_json::Error),
+    /// It is JSON, but not a history of this API version: an unknown field or name, or a value of the wrong kind.
+    #[error("not a workflow history, at `{path}`")]
+    Shape {
+        /// Where, as in `events[3].activityTaskScheduledEventAttributes.retryPolicy`; an unknown field is reported at the
+        /// object that holds it.
+        path: String,
+        /// What is wrong there.
+        source: serde_json::Error,
+    },
+}
+
+/// Reads a history from JSON: Temporal's own form or the one of the Rust SDK, whichever it is.
+///
+/// Of Temporal's own form all its writers are understood: enum values by full name (`EVENT_TYPE_TIMER_STARTED`), by short
+/// name (`TimerStarted`) and by number, keys in camelCase and snake_case, and payloads in the CLI's shorthand, where a JSON
+/// payload stands as plain JSON. Shorthand does not keep the bytes of a payload (blanks, and in the CLI's output the order
+/// of keys, are lost), only its meaning.
+///
+/// ```
+/// use temporal_agents_testing::history;
+///
+/// let exported = r#"{"events": [{"eventId": "1", "eventTime": "2026-01-02T03:04:05Z", "eventType": "WorkflowExecutionStarted"}]}"#;
+/// let history = history::from_json(exported)?;
+/// assert_eq!(history.events[0].event_id, 1);
+/// # Ok::<_, history::HistoryJsonError>(())
+/// ```
+pub fn from_json(json: impl AsRef<[u8]>) -> Result<History, HistoryJsonError> {
+    let mut json: Value = serde_json::from_slice(json.as_ref()).map_err(HistoryJsonError::Syntax)?;
+    if sdk_form::matches(&json) {
+        return parse(json, |input| serde::Deserialize::deserialize(input));
+    }
+    let descriptor = descriptors::history();
+    shorthand::expand(&mut json, &descriptor);
+    let message = parse(json, |input| DynamicMessage::deserialize(descriptor, input))?;
+    Ok(message.transcode_to().expect("the descriptor is the one that History was made from"))
+}
+
+/// Writes a history as Temporal's own JSON, indented, which the web UI, the CLI and every SDK's replayer read.
+///
+/// The same history always gives the same text, so that it can be kept as a golden file.
+pub fn to_json(history: &History) -> String {
+    let descriptor = descriptors::history();
+    let mut json = proto3_json(history, descriptor.clone());
+    walk::sort_maps(&mut json, &descriptor);
+    format!("{json:#}")
+}
+
+/// The proto3 JSON of one message.
+pub(super) fn proto3_json(message: &impl prost::Message, descriptor: MessageDescriptor) -> Value {
+    let mut dynamic = DynamicMessage::new(descriptor);
+    dynamic
+        .transcode_from(message)
+        .expect("the descriptor is the one that the message was made from");
+    serde_json::to_value(&dynamic).expect("messages of a history have no `Any`, the one type that may have no JSON")
+}
+
+/// Runs a reader over the value and adds to its error where it stood.
+fn parse<T>(json: Value, read: impl FnOnce(Deserializer<'_, '_, Value>) -> Result<T, serde_json::Error>) -> Result<T, HistoryJsonError> {
+    let mut track = Track::new();
+    read(Deserializer::new(json, &mut track)).map_err(|source| HistoryJsonError::Shape {
+        path: track.path().to_string(),
+        source,
+    })
+}
