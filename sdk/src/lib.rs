@@ -1,13 +1,23 @@
 //! Durable AI agents: the loop runs in a Temporal workflow, every model call and every tool that touches the world is
-//! an activity.
+//! an activity. A run survives crashes, deploys and weeks of waiting.
 //!
-//! The way through this crate, from what an author writes to what happens:
+//! From what an author writes to what happens:
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`agent`] | agents, instructions, handoffs, output types, the graph they form |
 //! | [`tool`] | tools: description, schema, body |
-//! | [`wire`] | the contract between workflow and worker |
+//! | [`workflow`] | the durable host: [`Runner`], options of the model activity |
+//! | [`worker`] | what runs in activities: providers, the model activity, registration (feature `worker`) |
+//! | [`wire`] | the contract between the two |
+//! | [`engine`] | the decisions of the loop, pure and serialisable |
+//! | [`drive`] | the one loop, and the `Host` trait it asks for effects |
+//!
+//! # Features
+//! * `macros` (default): [`macro@tool`].
+//! * `worker` (default): the worker half. Without it the crate builds without any I/O crate.
+//! * `openai` (default): the OpenAI provider, `worker::OpenAi`.
+//! * `plugin`: `AgentsPlugin` as a Temporal worker plugin (experimental upstream).
 
 pub mod agent;
 pub mod drive;
@@ -22,10 +32,12 @@ pub mod worker;
 pub use temporal_agents_macros::tool;
 
 pub use agent::{Agent, Handoff, Instructions};
-pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
+pub use drive::RunResult;
+pub use engine::RunError;
 pub use tool::{RunContext, State, Tool, ToolContext, ToolDef, ToolError};
 #[cfg(feature = "worker")]
-pub use worker::{Model, ModelProvider};
+pub use worker::{AgentsPlugin, Model, ModelProvider};
+pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
 
 /// What the macros' expansions name; not for use by hand.
 #[doc(hidden)]
@@ -37,6 +49,14 @@ pub mod __private {
     pub use serde;
 
     pub use crate::tool::{
-        FromToolContext, ResultKind, Tool, ToolActivityOptions, ToolContext, ToolDef, ToolError, ValueKind,
+        FromToolContext, ResultKind, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
+        ValueKind,
     };
+    use crate::wire::ToolOutput;
+
+    /// The body of an activity tool.
+    pub type ActivityFn<A> = for<'a> fn(&'a mut ToolContext, A) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+
+    /// The body of an inline tool.
+    pub type InlineFn<A> = fn(&mut ToolContext, A) -> Result<ToolOutput, ToolError>;
 }

@@ -1,6 +1,17 @@
-//! x
+//! Tests of agents without a key: scripted models, a real dev server, replay of every run.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`fake_model`] | a model that answers from a script and remembers what it was asked |
+//! | [`environment`] | server, client and worker for one test; replays every run |
+//! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
+//! | [`history`] | workflow histories as JSON, as the CLI and UI export them |
 
 pub mod dev_server;
+pub mod environment;
+pub mod fake_model;
 pub mod history;
 
 pub use dev_server::{DevServer, DevServerError, DevServerOptions};
+pub use environment::{AgentEnvironment, FinishedRun};
+pub use fake_model::FakeModel;

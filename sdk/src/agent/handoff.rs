@@ -25,7 +25,7 @@ pub struct Handoff {
 }
 
 /// Where a handoff leads.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HandoffTarget {
     /// This agent, which is thereby part of the graph.

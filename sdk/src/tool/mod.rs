@@ -3,6 +3,7 @@
 //! `#[tool]` turns a function into a [`Tool`]; [`ToolDef`] is the same by hand. Nothing here knows of the worker, so a
 //! crate of tools compiles without it.
 
+mod argument;
 mod binding;
 mod context;
 mod definition;
@@ -13,6 +14,7 @@ mod run_context;
 pub mod schema;
 mod state;
 
+pub use argument::ToolArgument;
 pub use binding::{ActivityBody, InlineBody, ToolBinding};
 pub use context::{CallInfo, Heartbeat, ToolContext};
 pub use definition::{ToolDef, ToolIssue};

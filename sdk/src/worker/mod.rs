@@ -1,4 +1,19 @@
-//! Real effects: what runs in activities.
+//! The worker half: what runs in activities, and how a worker is set up for it.
+//!
+//! [`AgentsPlugin`] is the entry; [`Model`] and [`ModelProvider`] are what a provider implements.
 
-pub mod model;
+mod agents;
+mod heartbeat;
+mod model;
+mod model_activity;
+#[cfg(feature = "openai")]
+pub mod openai;
+mod plugin;
+mod registration;
+mod tool_activity;
+
+pub use agents::{AgentSource, AgentSources};
 pub use model::{Model, ModelError, ModelProvider};
+#[cfg(feature = "openai")]
+pub use openai::OpenAi;
+pub use plugin::{AgentsPlugin, InstallError, InstallIssue};

@@ -36,10 +36,7 @@ struct Record {
 
 impl CachedCli {
     pub(super) fn new(directory: &Path, version: &str) -> Self {
-        Self {
-            directory: directory.to_owned(),
-            name: format!("temporal-{version}"),
-        }
+        Self { directory: directory.to_owned(), name: format!("temporal-{version}") }
     }
 
     fn binary(&self) -> PathBuf {
@@ -77,11 +74,7 @@ impl CachedCli {
     pub(super) fn store(&self, fetched: &Path) -> io::Result<PathBuf> {
         make_executable(fetched)?;
         let (length, modified) = stamp(fetched)?;
-        let record = Record {
-            sha256: sha256(fetched)?,
-            length,
-            modified,
-        };
+        let record = Record { sha256: sha256(fetched)?, length, modified };
         // Moved, not copied: a file that this process had open for writing could not be run while a sibling is forked.
         fs::rename(fetched, self.binary())?;
         self.write_record(&record)?;

@@ -62,10 +62,7 @@ pub enum DevServerError {
 
 impl DevServerError {
     pub(super) fn connect(address: &str, source: impl Error + Send + Sync + 'static) -> Self {
-        Self::Connect {
-            address: address.to_owned(),
-            source: Box::new(source),
-        }
+        Self::Connect { address: address.to_owned(), source: Box::new(source) }
     }
 
     /// Whether the server ended because another process holds one of its ports.

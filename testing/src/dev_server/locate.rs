@@ -45,11 +45,7 @@ pub(super) struct Places {
 
 impl Places {
     fn of_this_process() -> Self {
-        Self {
-            explicit: set("TEMPORAL_CLI"),
-            path: set("PATH"),
-            cache: cache_directory(),
-        }
+        Self { explicit: set("TEMPORAL_CLI"), path: set("PATH"), cache: cache_directory() }
     }
 
     pub(super) fn search(&self) -> Result<PathBuf, LocateError> {
@@ -120,8 +116,7 @@ fn set(name: &str) -> Option<OsString> {
 #[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]

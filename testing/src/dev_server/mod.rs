@@ -22,7 +22,7 @@ mod process;
 mod ready;
 mod wheel;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use temporalio_client::{Client, ClientOptions, Connection};
 
@@ -66,13 +66,13 @@ impl DevServer {
     ///
     /// The first start on a machine without the CLI fetches it, about 45 MB.
     pub async fn start_with(options: DevServerOptions) -> Result<Self, DevServerError> {
-        let cli = tokio::task::spawn_blocking(locate::temporal_cli)
-            .await
-            .expect("the search for the CLI does not panic")?;
+        let cli = find_cli().await?;
         let mut attempt = 1;
         loop {
             match Self::launch(&cli, &options).await {
-                Err(error) if error.is_port_conflict() && options.port.is_none() && attempt < PORT_ATTEMPTS => attempt += 1,
+                Err(error) if error.is_port_conflict() && options.port.is_none() && attempt < PORT_ATTEMPTS => {
+                    attempt += 1;
+                }
                 outcome => return outcome,
             }
         }
@@ -84,12 +84,7 @@ impl DevServer {
         let mut process = ServerProcess::spawn(cli, &options.arguments(&ports, &birthmark))?;
         let address = ports.grpc_address();
         ready::wait(&mut process, &address, [&options.namespace, &birthmark]).await?;
-        Ok(Self {
-            process,
-            ports,
-            address,
-            namespace: options.namespace.clone(),
-        })
+        Ok(Self { process, ports, address, namespace: options.namespace.clone() })
     }
 
     /// The gRPC address as `HOST:PORT`, the form of `temporal --address` and `TEMPORAL_ADDRESS`.
@@ -140,6 +135,10 @@ impl DevServer {
         // An error means that the blocking pool is shutting down; it drops the server in that case.
         let _ = tokio::task::spawn_blocking(move || drop(self)).await;
     }
+}
+
+async fn find_cli() -> Result<PathBuf, LocateError> {
+    tokio::task::spawn_blocking(locate::temporal_cli).await.expect("the search for the CLI does not panic")
 }
 
 #[cfg(test)]

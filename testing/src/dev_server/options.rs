@@ -6,10 +6,8 @@ use super::ports::{LOOPBACK, Ports};
 
 /// The server's own limits on how often its queues may read their tasks, lifted: at their defaults a burst of short
 /// workflows and timers waits on them, and tests are such bursts.
-const LIFTED_POLL_LIMITS: [&str; 2] = [
-    "history.transferProcessorMaxPollRPS=100000",
-    "history.timerProcessorMaxPollRPS=100000",
-];
+const LIFTED_POLL_LIMITS: [&str; 2] =
+    ["history.transferProcessorMaxPollRPS=100000", "history.timerProcessorMaxPollRPS=100000"];
 
 /// The server lets timers wait up to this long, one second by default, in case the clocks of its hosts differ. There is
 /// only one host here, and every timer, retry and timeout of a test would pay for it.

@@ -44,5 +44,6 @@ impl Drop for OrphanGuard {
     }
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests;

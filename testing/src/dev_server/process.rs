@@ -41,16 +41,8 @@ impl ServerProcess {
             .stdout(stdout)
             .stderr(stderr)
             .spawn();
-        let spawn_error = |source| DevServerError::Spawn {
-            cli: cli.to_owned(),
-            source,
-        };
-        let mut process = Self {
-            child: child.map_err(spawn_error)?,
-            guard: None,
-            cli: cli.to_owned(),
-            directory,
-        };
+        let spawn_error = |source| DevServerError::Spawn { cli: cli.to_owned(), source };
+        let mut process = Self { child: child.map_err(spawn_error)?, guard: None, cli: cli.to_owned(), directory };
         // From here on an error drops the process and so ends the server.
         process.guard = OrphanGuard::watch_over(process.pid()).map_err(spawn_error)?;
         Ok(process)

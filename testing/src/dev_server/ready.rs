@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use temporalio_client::{Connection, ConnectionOptions, RetryOptions, Url, connection_options_builder, grpc::WorkflowService};
+use temporalio_client::{
+    Connection, ConnectionOptions, RetryOptions, Url, connection_options_builder, grpc::WorkflowService,
+};
 use temporalio_common::protos::temporal::api::workflowservice::v1::DescribeNamespaceRequest;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::Request;
@@ -16,7 +18,11 @@ const INTERVAL: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Returns when all `namespaces` exist at `address`, or when the server has ended, or after 30 seconds.
-pub(super) async fn wait(process: &mut ServerProcess, address: &str, namespaces: [&str; 2]) -> Result<(), DevServerError> {
+pub(super) async fn wait(
+    process: &mut ServerProcess,
+    address: &str,
+    namespaces: [&str; 2],
+) -> Result<(), DevServerError> {
     let deadline = Instant::now() + DEADLINE;
     loop {
         if let Some(status) = process.ended() {
@@ -44,10 +50,8 @@ async fn probe(address: &str, namespaces: [&str; 2]) -> Result<(), String> {
     let options = connection_options(address).retry_options(RetryOptions::no_retries()).build();
     let mut connection = Connection::connect(options).await.map_err(|error| error.to_string())?;
     for namespace in namespaces {
-        let request = DescribeNamespaceRequest {
-            namespace: namespace.to_owned(),
-            ..DescribeNamespaceRequest::default()
-        };
+        let request =
+            DescribeNamespaceRequest { namespace: namespace.to_owned(), ..DescribeNamespaceRequest::default() };
         WorkflowService::describe_namespace(&mut connection, Request::new(request))
             .await
             .map_err(|status| format!("namespace {namespace}: {}", status.message()))?;

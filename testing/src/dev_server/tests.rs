@@ -17,10 +17,8 @@ async fn two_servers_run_beside_each_other() {
     assert_eq!(first.target_url(), format!("http://{}", first.address()));
     for server in [&first, &second] {
         let mut client = server.client().await.unwrap();
-        let request = DescribeNamespaceRequest {
-            namespace: "default".to_owned(),
-            ..DescribeNamespaceRequest::default()
-        };
+        let request =
+            DescribeNamespaceRequest { namespace: "default".to_owned(), ..DescribeNamespaceRequest::default() };
         WorkflowService::describe_namespace(&mut client, tonic::Request::new(request)).await.unwrap();
     }
 }
@@ -42,7 +40,8 @@ async fn options_reach_the_server() {
     let mut client = server.client_with(ClientOptions::new("agents").build()).await.unwrap();
     let request = tonic::Request::new(ListNamespacesRequest::default());
     let namespaces = WorkflowService::list_namespaces(&mut client, request).await.unwrap().into_inner().namespaces;
-    let names: Vec<_> = namespaces.into_iter().filter_map(|namespace| namespace.namespace_info).map(|info| info.name).collect();
+    let names: Vec<_> =
+        namespaces.into_iter().filter_map(|namespace| namespace.namespace_info).map(|info| info.name).collect();
     assert!(["agents", "more"].iter().all(|name| names.iter().any(|other| other == name)), "{names:?}");
 }
 
@@ -81,7 +80,8 @@ async fn an_argument_that_the_cli_refuses_is_an_error_with_the_log() {
 #[test]
 fn the_command_line_holds_what_was_chosen() {
     let ports = Ports { grpc: 7000, ui: Some(7001) };
-    let options = DevServerOptions::builder().lift_poll_limits(false).extra_args(vec!["--log-config".to_owned()]).build();
+    let options =
+        DevServerOptions::builder().lift_poll_limits(false).extra_args(vec!["--log-config".to_owned()]).build();
     let line = options.arguments(&ports, "birthmark").join(" ");
     let expected = "server start-dev --ip 127.0.0.1 --port 7000 --namespace default --namespace birthmark --log-level error \
                     --dynamic-config-value history.timerProcessorMaxTimeShift=\"10ms\" --ui-port 7001 --log-config";

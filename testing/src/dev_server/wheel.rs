@@ -42,8 +42,7 @@ pub(super) fn fetch_into(cached: &CachedCli) -> Result<PathBuf, String> {
 
 pub(super) fn pinned_sha256(os: &str, arch: &str) -> Result<&'static str, String> {
     let pin = WHEELS.iter().find(|(platform, _)| *platform == (os, arch));
-    pin.map(|(_, sha256)| *sha256)
-        .ok_or_else(|| format!("version {VERSION} has none for {os} on {arch}"))
+    pin.map(|(_, sha256)| *sha256).ok_or_else(|| format!("version {VERSION} has none for {os} on {arch}"))
 }
 
 fn download(directory: &Path) -> Result<PathBuf, String> {

@@ -10,7 +10,11 @@ use temporalio_common::protos::temporal::api::history::v1::History;
 /// # Errors
 ///
 /// The client's error: most often that there is no such workflow in the client's namespace.
-pub async fn fetch(client: &Client, workflow_id: &str, run_id: Option<&str>) -> Result<History, WorkflowInteractionError> {
+pub async fn fetch(
+    client: &Client,
+    workflow_id: &str,
+    run_id: Option<&str>,
+) -> Result<History, WorkflowInteractionError> {
     let workflow = WorkflowExecutionInfo::builder()
         .namespace(client.options().namespace.as_str())
         .workflow_id(workflow_id)
@@ -18,7 +22,5 @@ pub async fn fetch(client: &Client, workflow_id: &str, run_id: Option<&str>) -> 
         .build();
     let handle: UntypedWorkflowHandle<Client> = workflow.bind_untyped(client.clone());
     let pages = handle.fetch_history(WorkflowFetchHistoryOptions::default());
-    Ok(History {
-        events: pages.into_events().await?,
-    })
+    Ok(History { events: pages.into_events().await? })
 }

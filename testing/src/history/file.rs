@@ -36,10 +36,7 @@ pub enum HistoryFileError {
 pub fn load(path: impl AsRef<Path>) -> Result<History, HistoryFileError> {
     let path = path.as_ref();
     let json = fs::read(path).map_err(io_error(path))?;
-    from_json(json).map_err(|source| HistoryFileError::Json {
-        path: path.to_owned(),
-        source,
-    })
+    from_json(json).map_err(|source| HistoryFileError::Json { path: path.to_owned(), source })
 }
 
 /// Writes a history to a file, as [`to_json`] with a final line break. The directory must exist.

@@ -42,14 +42,11 @@ pub enum HistoryJsonError {
 /// # Ok::<_, history::HistoryJsonError>(())
 /// ```
 pub fn from_json(json: impl AsRef<[u8]>) -> Result<History, HistoryJsonError> {
-    let mut json: Value = serde_json::from_slice(json.as_ref()).map_err(HistoryJsonError::Syntax)?;
+    let json: Value = serde_json::from_slice(json.as_ref()).map_err(HistoryJsonError::Syntax)?;
     if sdk_form::matches(&json) {
         return parse(json, |input| serde::Deserialize::deserialize(input));
     }
-    let descriptor = descriptors::history();
-    shorthand::expand(&mut json, &descriptor);
-    let message = parse(json, |input| DynamicMessage::deserialize(descriptor, input))?;
-    Ok(message.transcode_to().expect("the descriptor is the one that History was made from"))
+    from_proto3_json(json)
 }
 
 /// Writes a history as Temporal's own JSON, indented, which the web UI, the CLI and every SDK's replayer read.
@@ -62,20 +59,26 @@ pub fn to_json(history: &History) -> String {
     format!("{json:#}")
 }
 
+fn from_proto3_json(mut json: Value) -> Result<History, HistoryJsonError> {
+    let descriptor = descriptors::history();
+    shorthand::expand(&mut json, &descriptor);
+    let message = parse(json, |input| DynamicMessage::deserialize(descriptor, input))?;
+    Ok(message.transcode_to().expect("the descriptor is the one that History was made from"))
+}
+
 /// The proto3 JSON of one message.
 pub(super) fn proto3_json(message: &impl prost::Message, descriptor: MessageDescriptor) -> Value {
     let mut dynamic = DynamicMessage::new(descriptor);
-    dynamic
-        .transcode_from(message)
-        .expect("the descriptor is the one that the message was made from");
+    dynamic.transcode_from(message).expect("the descriptor is the one that the message was made from");
     serde_json::to_value(&dynamic).expect("messages of a history have no `Any`, the one type that may have no JSON")
 }
 
 /// Runs a reader over the value and adds to its error where it stood.
-fn parse<T>(json: Value, read: impl FnOnce(Deserializer<'_, '_, Value>) -> Result<T, serde_json::Error>) -> Result<T, HistoryJsonError> {
+fn parse<T>(
+    json: Value,
+    read: impl FnOnce(Deserializer<'_, '_, Value>) -> Result<T, serde_json::Error>,
+) -> Result<T, HistoryJsonError> {
     let mut track = Track::new();
-    read(Deserializer::new(json, &mut track)).map_err(|source| HistoryJsonError::Shape {
-        path: track.path().to_string(),
-        source,
-    })
+    read(Deserializer::new(json, &mut track))
+        .map_err(|source| HistoryJsonError::Shape { path: track.path().to_string(), source })
 }

@@ -14,12 +14,14 @@ use super::{HistoryJsonError, descriptors, from_json, load, save, to_json};
 
 fn signalled(input: &serde_json::Value) -> Result<History, HistoryJsonError> {
     from_json(
-        json!({ "events": [{ "eventId": "1", "workflowExecutionSignaledEventAttributes": { "input": input } }] }).to_string(),
+        json!({ "events": [{ "eventId": "1", "workflowExecutionSignaledEventAttributes": { "input": input } }] })
+            .to_string(),
     )
 }
 
 fn payloads(history: History) -> Vec<Payload> {
-    let Some(Attributes::WorkflowExecutionSignaledEventAttributes(signal)) = history.events.into_iter().next().unwrap().attributes
+    let Some(Attributes::WorkflowExecutionSignaledEventAttributes(signal)) =
+        history.events.into_iter().next().unwrap().attributes
     else {
         panic!("not a signal");
     };
@@ -69,7 +71,7 @@ fn every_enum_value_is_read_by_full_name_short_name_and_number() {
     let event_types = pool.get_enum_by_name("temporal.api.enums.v1.EventType").unwrap();
     for value in event_types.values() {
         let words = value.name().strip_prefix("EVENT_TYPE_").unwrap().split('_');
-        let short: String = words.map(|word| format!("{}{}", &word[..1], word[1..].to_lowercase())).collect();
+        let short: String = words.flat_map(|word| [word[..1].to_owned(), word[1..].to_lowercase()]).collect();
         for written in [json!(value.name()), json!(short), json!(value.number())] {
             assert_eq!(read(written.clone()), value.number(), "{written}");
         }
@@ -79,7 +81,8 @@ fn every_enum_value_is_read_by_full_name_short_name_and_number() {
 
 #[test]
 fn payload_shorthand_is_the_payload_it_stands_for() {
-    let read = payloads(signalled(&json!(["hi", {"b": 1, "a": null}, null, {"_protoMessageType": "pkg.M", "x": 1}])).unwrap());
+    let read =
+        payloads(signalled(&json!(["hi", {"b": 1, "a": null}, null, {"_protoMessageType": "pkg.M", "x": 1}])).unwrap());
     let expected = [
         payload(&[("encoding", "json/plain")], r#""hi""#),
         payload(&[("encoding", "json/plain")], r#"{"b":1,"a":null}"#),
@@ -119,10 +122,14 @@ fn durations_and_timestamps_keep_every_nanosecond() {
 
 #[test]
 fn map_entries_are_written_in_the_order_of_their_keys() {
-    let metadata: serde_json::Map<_, _> = ["d", "a", "c", "b", "e"].map(|key| (key.to_owned(), json!("AA=="))).into_iter().collect();
+    let metadata: serde_json::Map<_, _> =
+        ["d", "a", "c", "b", "e"].map(|key| (key.to_owned(), json!("AA=="))).into_iter().collect();
     let history = signalled(&json!({ "payloads": [{ "metadata": metadata, "data": "AA==" }] })).unwrap();
     let text = to_json(&history);
-    let keys: Vec<_> = text.lines().filter_map(|line| line.trim().strip_suffix(": \"AA==\",").or(line.trim().strip_suffix(": \"AA==\""))).collect();
+    let keys: Vec<_> = text
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(": \"AA==\",").or(line.trim().strip_suffix(": \"AA==\"")))
+        .collect();
     assert_eq!(keys, [r#""a""#, r#""b""#, r#""c""#, r#""d""#, r#""e""#, r#""data""#]);
 }
 

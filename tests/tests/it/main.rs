@@ -1,2 +1,6 @@
-//! it
-fn main(){}
+//! The integration tests: one binary, so that the Temporal crates are linked once.
+
+mod durable_run;
+mod openai_provider;
+mod support;
+mod tool_macro;

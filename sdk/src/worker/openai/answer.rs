@@ -114,3 +114,6 @@ impl std::fmt::Debug for Answer {
         f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -38,7 +38,9 @@ pub enum OpenAiConfigError {
     )]
     KeyNotSet,
     /// No key was given, or an empty one.
-    #[error("the API key is empty; give one with `api_key(..)` or OPENAI_API_KEY (any text does where none is checked)")]
+    #[error(
+        "the API key is empty; give one with `api_key(..)` or OPENAI_API_KEY (any text does where none is checked)"
+    )]
     KeyEmpty,
     /// The address cannot be used.
     #[error("the base URL cannot be used: {reason}")]

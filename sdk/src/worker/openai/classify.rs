@@ -116,7 +116,9 @@ impl ProviderError {
             "rate_limit_exceeded" | "insufficient_quota" => ModelFailureKind::RateLimit,
             "server_error" => ModelFailureKind::ServerError,
             _ => match code.parse().ok().filter(|status| (400..600).contains(status)) {
-                Some(status) => StatusCode::from_u16(status).map_or(ModelFailureKind::ResponseFailed, |s| kind(s, None)),
+                Some(status) => {
+                    StatusCode::from_u16(status).map_or(ModelFailureKind::ResponseFailed, |s| kind(s, None))
+                }
                 None => ModelFailureKind::ResponseFailed,
             },
         }

@@ -26,10 +26,8 @@ impl Redactor {
 
     /// The text without secrets.
     pub(super) fn clean(&self, text: &str) -> String {
-        let known = self
-            .secrets
-            .iter()
-            .fold(text.to_owned(), |text, secret| text.replace(secret.expose_secret(), REDACTED));
+        let known =
+            self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose_secret(), REDACTED));
         without_keys(&known)
     }
 

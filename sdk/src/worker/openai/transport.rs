@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use async_openai::{Client, error::OpenAIError, executor::HttpRequestFactory, traits::RequestOptionsBuilder};
+use async_openai::{Client, error::OpenAIError, middleware::HttpRequestFactory, traits::RequestOptionsBuilder};
 use serde::de::IgnoredAny;
 
 use super::{answer::Answer, classify, endpoint::Endpoint, outgoing::Outgoing, redact::Redactor};

@@ -18,7 +18,7 @@ fn stored(directory: &Path, content: &str) -> CachedCli {
 }
 
 fn touch(path: &Path) {
-    let tomorrow = SystemTime::now() + Duration::from_secs(86_400);
+    let tomorrow = SystemTime::now() + Duration::from_hours(24);
     fs::File::options().write(true).open(path).unwrap().set_modified(tomorrow).unwrap();
 }
 

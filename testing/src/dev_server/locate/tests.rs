@@ -20,11 +20,7 @@ fn the_named_binary_comes_before_path() {
     let (named, on_path) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let expected = binary(named.path());
     binary(on_path.path());
-    let places = Places {
-        explicit: Some(expected.clone().into()),
-        path: Some(on_path.path().into()),
-        cache: None,
-    };
+    let places = Places { explicit: Some(expected.clone().into()), path: Some(on_path.path().into()), cache: None };
     assert_eq!(places.search().unwrap(), expected);
 }
 
@@ -32,11 +28,7 @@ fn the_named_binary_comes_before_path() {
 fn a_named_binary_that_is_not_there_is_an_error() {
     let on_path = tempfile::tempdir().unwrap();
     binary(on_path.path());
-    let places = Places {
-        explicit: Some("/nowhere/temporal".into()),
-        path: Some(on_path.path().into()),
-        cache: None,
-    };
+    let places = Places { explicit: Some("/nowhere/temporal".into()), path: Some(on_path.path().into()), cache: None };
     let error = places.search().unwrap_err();
     assert_eq!(error.tried, ["TEMPORAL_CLI: /nowhere/temporal is not an executable file"]);
 }

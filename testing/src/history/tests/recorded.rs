@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use temporalio_client::{
-    Client, WorkflowFetchHistoryOptions, WorkflowGetResultOptions, WorkflowHistory, WorkflowSignalOptions, WorkflowStartOptions,
+    Client, WorkflowFetchHistoryOptions, WorkflowGetResultOptions, WorkflowHistory, WorkflowSignalOptions,
+    WorkflowStartOptions,
 };
 use temporalio_common::RetryPolicy;
 use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::{
     ActivityOptions, Runtime, SyncWorkflowContext, Worker, WorkerOptions, WorkflowContext, WorkflowResult,
     activities::{ActivityContext, ActivityError},
+    runtime::RuntimeOptions,
     workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions},
 };
 use tokio::process::Command;
@@ -21,6 +23,7 @@ const TASK_QUEUE: &str = "orders";
 struct Shop;
 
 #[activities]
+#[expect(clippy::unused_async, reason = "the macro takes async functions for async activities")]
 impl Shop {
     /// Fails at the first attempt, so that a retry is part of the history.
     #[activity]
@@ -49,9 +52,7 @@ impl Order {
     #[run]
     async fn run(ctx: &mut WorkflowContext<Self>, order: String) -> WorkflowResult<String> {
         let retry = RetryPolicy::builder().initial_interval(Duration::from_millis(10)).maximum_attempts(2).build();
-        let options = ActivityOptions::with_start_to_close_timeout(Duration::from_secs(10))
-            .retry_policy(retry)
-            .build();
+        let options = ActivityOptions::with_start_to_close_timeout(Duration::from_secs(10)).retry_policy(retry).build();
         let receipt = ctx.execute_activity(Shop::charge, order.clone(), options.clone()).await?;
         let wrapped = ctx.execute_activity(Shop::gift_wrap, order, options).await.is_ok();
         ctx.timer(Duration::from_millis(10)).await;
@@ -66,21 +67,15 @@ impl Order {
 }
 
 async fn run_order(client: &Client, id: &str) -> String {
-    let options = WorkerOptions::new(TASK_QUEUE)
-        .register_activities(Shop)
-        .register_workflow::<Order>()
-        .unwrap()
-        .build();
-    let runtime = Runtime::from_current_tokio(Default::default()).unwrap();
+    let options =
+        WorkerOptions::new(TASK_QUEUE).register_activities(Shop).register_workflow::<Order>().unwrap().build();
+    let runtime = Runtime::from_current_tokio(RuntimeOptions::default()).unwrap();
     let mut worker = Worker::new(&runtime, client.clone(), options).unwrap();
     let stop = worker.shutdown_handle();
     let body = async {
         let options = WorkflowStartOptions::new(TASK_QUEUE, id).build();
         let order = client.start_workflow(Order::run, "a kettle".to_owned(), options).await.unwrap();
-        order
-            .signal(Order::approve, "Ada".to_owned(), WorkflowSignalOptions::default())
-            .await
-            .unwrap();
+        order.signal(Order::approve, "Ada".to_owned(), WorkflowSignalOptions::default()).await.unwrap();
         let result = order.get_result(WorkflowGetResultOptions::default()).await.unwrap();
         stop();
         result
@@ -90,10 +85,9 @@ async fn run_order(client: &Client, id: &str) -> String {
     result
 }
 
-async fn exported_by_cli(server: &DevServer, id: &str, further: &[&str]) -> String {
+async fn exported_by_cli(server: &DevServer, id: &str) -> String {
     let output = Command::new(server.cli())
         .args(["workflow", "show", "--output", "json", "--address", server.address(), "--workflow-id", id])
-        .args(further)
         .output()
         .await
         .unwrap();
@@ -116,7 +110,7 @@ async fn a_history_is_the_same_from_server_cli_and_sdk_and_replays() {
     let fetched = history::fetch(&client, "order-1", None).await.unwrap();
     assert!(fetched.events.len() > 20, "{}", fetched.events.len());
 
-    let of_cli = exported_by_cli(&server, "order-1", &[]).await;
+    let of_cli = exported_by_cli(&server, "order-1").await;
     assert_eq!(history::from_json(&of_cli).unwrap(), fetched);
 
     let handle = client.get_workflow_handle::<temporalio_common::UntypedWorkflow>("order-1");

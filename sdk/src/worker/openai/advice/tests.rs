@@ -13,10 +13,8 @@ fn now() -> SystemTime {
 }
 
 fn advice(headers: &[(&'static str, &'static str)]) -> Advice {
-    let headers: HeaderMap = headers
-        .iter()
-        .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
-        .collect();
+    let headers: HeaderMap =
+        headers.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect();
     Advice::in_headers(&headers, now())
 }
 

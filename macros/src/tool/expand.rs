@@ -1,0 +1,46 @@
+//! Writes a tool as code: a unit struct, its body as a method, and the definition.
+//!
+//! The code names only what is in `__private`, keeps the author's tokens with their spans, and holds calls, not logic.
+
+mod declaration;
+mod definition;
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::ItemFn;
+
+use self::declaration::Declaration;
+use super::{parse::Keys, validate::ToolFn};
+
+/// The code of a tool.
+pub(super) fn tool(tool: &ToolFn<'_>) -> TokenStream {
+    let private = private(tool.keys);
+    let definition = definition::body(tool, &private);
+    with_definition(&Declaration::new(tool.function, Some(&tool.description)), &private, &definition)
+}
+
+/// The code of a function that is no tool yet: all names are there, so that only its own mistakes are reported.
+pub(super) fn stub(keys: &Keys, function: &ItemFn) -> TokenStream {
+    let unreachable = quote!(::core::unreachable!("the tool does not compile"));
+    with_definition(&Declaration::new(function, None), &private(keys), &unreachable)
+}
+
+fn with_definition(declaration: &Declaration<'_>, private: &TokenStream, definition: &TokenStream) -> TokenStream {
+    let (ident, cfgs) = (declaration.ident(), declaration.cfgs());
+    quote! {
+        #declaration
+
+        #(#cfgs)*
+        #[automatically_derived]
+        impl #private::Tool for #ident {
+            fn definition(&self) -> #private::ToolDef {
+                #definition
+            }
+        }
+    }
+}
+
+fn private(keys: &Keys) -> TokenStream {
+    let krate = keys.krate.as_ref().map_or_else(|| quote!(::temporal_agents), ToTokens::to_token_stream);
+    quote!(#krate::__private)
+}

@@ -1,0 +1,173 @@
+//! The body of `Tool::definition`.
+//!
+//! The struct of the arguments is generic over their types, and so is the function that builds the tool from it. That way
+//! an argument's type is checked in one place only, the turbofish that calls this function: an author who forgot a derive
+//! gets one error, on the type in the signature.
+
+use std::time::Duration;
+
+use proc_macro2::{Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+use syn::{Ident, ReturnType, spanned::Spanned};
+
+use crate::tool::{
+    parameter::{Argument, Parameter},
+    parse::Options,
+    validate::ToolFn,
+};
+
+/// Writes the body.
+pub(super) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
+    let arguments: Vec<&Argument> = tool
+        .parameters
+        .iter()
+        .filter_map(|parameter| match parameter {
+            Parameter::Argument(argument) => Some(argument),
+            Parameter::Context { .. } | Parameter::State { .. } => None,
+        })
+        .collect();
+    let (generics, types): (Vec<Ident>, Vec<_>) =
+        arguments.iter().enumerate().map(|(at, argument)| (format_ident!("A{at}"), &argument.ty)).unzip();
+    let declaration = arguments_struct(&arguments, &generics, private);
+    let (constructor, body_type) =
+        if tool.keys.inline { (quote!(inline), quote!(InlineFn)) } else { (quote!(activity), quote!(ActivityFn)) };
+    let (name, description) = (&tool.name, &tool.description);
+    let lenient = tool.keys.lenient.then(|| quote!(.lenient::<__Arguments<#(#generics),*>>()));
+    let closure = closure(tool, private);
+    let settings = settings(tool, private);
+    quote! {
+        #[allow(unused_imports, reason = "which one is used depends on the return type")]
+        use #private::{ResultKind as _, ValueKind as _};
+
+        #declaration
+
+        fn __define<#(#generics: #private::ToolArgument),*>(
+            body: #private::#body_type<__Arguments<#(#generics),*>>,
+        ) -> #private::ToolDef {
+            #private::ToolDef::#constructor(#name, #description, body)#lenient
+        }
+
+        __define::<#(#types),*>(#closure)#settings
+    }
+}
+
+fn arguments_struct(arguments: &[&Argument], generics: &[Ident], private: &TokenStream) -> TokenStream {
+    let private_path = private.to_string().replace(' ', "");
+    let (serde, schemars) = (format!("{private_path}::serde"), format!("{private_path}::schemars"));
+    let fields = arguments.iter().zip(generics).map(|(argument, generic)| {
+        let ident = &argument.ident;
+        let description = argument.description.iter();
+        quote!(#(#[schemars(description = #description)])* #ident: #generic)
+    });
+    quote! {
+        #[derive(#private::serde::Deserialize, #private::schemars::JsonSchema)]
+        #[serde(crate = #serde)]
+        #[schemars(crate = #schemars)]
+        struct __Arguments<#(#generics),*> {
+            #(#fields,)*
+        }
+    }
+}
+
+/// The closure that calls the author's body.
+fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
+    let [ctx, arguments, returned] = ["ctx", "arguments", "returned"].map(|name| Ident::new(name, Span::mixed_site()));
+    let mut states = Vec::new();
+    let mut values = Vec::new();
+    let (mut uses_ctx, mut uses_arguments) = (false, false);
+    for parameter in &tool.parameters {
+        match parameter {
+            Parameter::Context { .. } => {
+                uses_ctx = true;
+                values.push(quote!(#ctx));
+            }
+            Parameter::State { ty, .. } => {
+                uses_ctx = true;
+                let state = Ident::new(&format!("state_{}", states.len()), Span::mixed_site());
+                values.push(quote!(#state));
+                states.push(quote!(let #state = <#ty as #private::FromToolContext>::from_context(#ctx)?;));
+            }
+            Parameter::Argument(Argument { ident, .. }) => {
+                uses_arguments = true;
+                values.push(quote!(#arguments.#ident));
+            }
+        }
+    }
+    let ctx = if uses_ctx { quote!(#ctx) } else { quote!(_) };
+    let taken = if uses_arguments { quote!(#arguments) } else { quote!(_) };
+    let into_output = into_output(tool, &returned);
+    if tool.keys.inline {
+        quote! {
+            |#ctx, #taken| {
+                let #returned = Self.call(#(#values),*);
+                #into_output
+            }
+        }
+    } else {
+        quote! {
+            |#ctx, #taken| {
+                #private::Box::pin(async move {
+                        #(#states)*
+                    let #returned = Self.call(#(#values),*).await;
+                    #into_output
+                })
+            }
+        }
+    }
+}
+
+/// The conversion of what the body returned; errors about it point at the return type.
+fn into_output(tool: &ToolFn<'_>, returned: &Ident) -> TokenStream {
+    let span = match &tool.function.sig.output {
+        ReturnType::Default => tool.function.sig.ident.span(),
+        ReturnType::Type(_, ty) => ty.span(),
+    };
+    let span = span.resolved_at(Span::mixed_site());
+    let returned = Ident::new(&returned.to_string(), span);
+    quote_spanned!(span=> (&#returned).tool_kind().into_output(#returned))
+}
+
+/// What is said of the tool after it is made: states, keys of the run context, options.
+fn settings(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
+    let states = tool.parameters.iter().filter_map(|parameter| match parameter {
+        Parameter::State { ty, .. } => Some(ty),
+        Parameter::Context { .. } | Parameter::Argument(_) => None,
+    });
+    let mut settings = quote!(#(.requires(<#states as #private::FromToolContext>::requirement()))*);
+    let context = &tool.keys.context;
+    if !context.is_empty() {
+        settings.extend(quote!(.with_context([#(#context),*])));
+    }
+    let options = options(&tool.keys.options, private);
+    if !options.is_empty() {
+        settings.extend(quote!(.options(#private::ToolActivityOptions::builder()#options.build())));
+    }
+    settings
+}
+
+fn options(options: &Options, private: &TokenStream) -> TokenStream {
+    let Options { start_to_close, schedule_to_close, heartbeat, attempts, idempotent, task_queue, summary } = options;
+    let mut setters = TokenStream::new();
+    let mut set = |name: &str, value: Option<TokenStream>| {
+        let name = Ident::new(name, Span::mixed_site());
+        setters.extend(value.map(|value| quote!(.#name(#value))));
+    };
+    set("start_to_close", start_to_close.map(|length| duration(length, private)));
+    set("schedule_to_close", schedule_to_close.map(|length| duration(length, private)));
+    set("heartbeat", heartbeat.map(|length| duration(length, private)));
+    set("attempts", attempts.map(|count| quote!(#count)));
+    set("idempotent", idempotent.map(|fact| quote!(#fact)));
+    set("task_queue", task_queue.as_ref().map(|text| quote!(#text)));
+    set("summary", summary.as_ref().map(|text| quote!(#text)));
+    setters
+}
+
+fn duration(length: Duration, private: &TokenStream) -> TokenStream {
+    if length.subsec_nanos() == 0 {
+        let seconds = length.as_secs();
+        quote!(#private::Duration::from_secs(#seconds))
+    } else {
+        let (seconds, nanos) = (length.as_secs(), length.subsec_nanos());
+        quote!(#private::Duration::new(#seconds, #nanos))
+    }
+}

@@ -1,0 +1,165 @@
+//! What a parameter is: an argument of the model, the context of the call, or a state of the worker.
+
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
+use syn::{Attribute, Ident, Pat, PatType, Type, TypePath, TypeReference, ext::IdentExt};
+
+use super::{docs, mistakes::Mistakes};
+
+/// A parameter of a tool.
+pub(super) enum Parameter {
+    /// `ctx: &ToolContext` or `&mut ToolContext`.
+    Context {
+        /// The names it binds.
+        names: Vec<String>,
+    },
+    /// `State(api): State<WeatherApi>`.
+    State {
+        /// `State<WeatherApi>`.
+        ty: Type,
+        /// The names it binds.
+        names: Vec<String>,
+    },
+    /// Any other: the model writes it.
+    Argument(Argument),
+}
+
+/// An argument that the model writes.
+pub(super) struct Argument {
+    /// Its name, as the author wrote it.
+    pub(super) ident: Ident,
+    /// Its type.
+    pub(super) ty: Type,
+    /// What the model reads about it.
+    pub(super) description: Option<String>,
+}
+
+impl Argument {
+    /// The name that the model sees: without `r#`.
+    pub(super) fn name(&self) -> String {
+        self.ident.unraw().to_string()
+    }
+}
+
+impl Parameter {
+    /// Reads a parameter; `None` when it can be none.
+    pub(super) fn read(parameter: &PatType, mistakes: &mut Mistakes) -> Option<Self> {
+        refuse_attributes(&parameter.attrs, mistakes);
+        let read = match bare(&parameter.ty) {
+            Type::Reference(reference) if is_named(&reference.elem, "ToolContext") => {
+                Some(Self::Context { names: names(&parameter.pat) })
+            }
+            ty if is_named(ty, "ToolContext") => {
+                mistakes.on(ty, "the context is borrowed: take `&ToolContext` or `&mut ToolContext`");
+                Some(Self::Context { names: names(&parameter.pat) })
+            }
+            ty if is_named(ty, "State") => Some(Self::State { ty: ty.clone(), names: names(&parameter.pat) }),
+            ty => {
+                let named = argument_name(&parameter.pat, mistakes);
+                let owned = is_owned(ty, mistakes);
+                let description = docs::text(&parameter.attrs);
+                named.filter(|_| owned).map(|ident| Self::Argument(Argument { ident, ty: ty.clone(), description }))
+            }
+        };
+        if let Some(Self::Context { .. } | Self::State { .. }) = read {
+            for comment in parameter.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")) {
+                mistakes.on(comment, "this parameter is not an argument of the model: nobody reads its doc comment");
+            }
+        }
+        read
+    }
+}
+
+/// Whether an attribute of a parameter stays on it: lints do, doc comments are read and taken off.
+pub(super) fn stays(attribute: &Attribute) -> bool {
+    ["allow", "expect", "warn", "deny", "forbid"].iter().any(|lint| attribute.path().is_ident(lint))
+}
+
+fn refuse_attributes(attributes: &[Attribute], mistakes: &mut Mistakes) {
+    for attribute in attributes {
+        if !stays(attribute) && !attribute.path().is_ident("doc") {
+            let message = "a parameter of a tool takes doc comments and lint attributes only; other attributes go on the \
+                           fields of a struct that you take as the argument";
+            mistakes.on(attribute, message);
+        }
+    }
+}
+
+fn argument_name(pattern: &Pat, mistakes: &mut Mistakes) -> Option<Ident> {
+    match pattern {
+        Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => Some(name.ident.clone()),
+        _ => {
+            mistakes.on(
+                pattern,
+                "the model needs a name for this argument: write a plain name, and take it apart in the body",
+            );
+            None
+        }
+    }
+}
+
+/// Whether the model's JSON can become this type: not a reference, not `impl Trait`.
+fn is_owned(ty: &Type, mistakes: &mut Mistakes) -> bool {
+    match ty {
+        Type::Reference(reference) => {
+            let message = format!(
+                "the arguments are made from the model's JSON and cannot be borrowed: take `{}`",
+                owned(reference)
+            );
+            mistakes.on(ty, message);
+            false
+        }
+        ty if has_impl(ty.to_token_stream()) => {
+            mistakes.on(ty, "the model's JSON needs one type to become: name it instead of `impl Trait`");
+            false
+        }
+        _ => true,
+    }
+}
+
+/// The owned form of a borrowed type, as an author would write it.
+fn owned(reference: &TypeReference) -> String {
+    match bare(&reference.elem) {
+        Type::Slice(slice) => format!("Vec<{}>", spelled(&slice.elem)),
+        ty if is_named(ty, "str") => "String".to_owned(),
+        ty if is_named(ty, "Path") => "PathBuf".to_owned(),
+        ty => spelled(ty),
+    }
+}
+
+fn spelled(ty: &Type) -> String {
+    ty.to_token_stream().to_string().replace(" < ", "<").replace(" >", ">").replace(" :: ", "::").replace(" ,", ",")
+}
+
+fn has_impl(tokens: TokenStream) -> bool {
+    tokens.into_iter().any(|tree| match tree {
+        TokenTree::Ident(ident) => ident == "impl",
+        TokenTree::Group(group) => has_impl(group.stream()),
+        _ => false,
+    })
+}
+
+/// The type without parentheses and the invisible groups of `macro_rules`.
+fn bare(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => bare(&group.elem),
+        Type::Paren(paren) => bare(&paren.elem),
+        ty => ty,
+    }
+}
+
+fn is_named(ty: &Type, name: &str) -> bool {
+    match bare(ty) {
+        Type::Path(TypePath { qself: None, path, .. }) => path.segments.last().is_some_and(|last| last.ident == name),
+        _ => false,
+    }
+}
+
+/// The names that a pattern binds, as far as they matter for messages.
+fn names(pattern: &Pat) -> Vec<String> {
+    match pattern {
+        Pat::Ident(name) => vec![name.ident.unraw().to_string()],
+        Pat::TupleStruct(pattern) => pattern.elems.iter().flat_map(names).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,131 @@
+//! The grammar of the attribute: `key`, `key = value` and `key(values)`, separated by commas.
+//!
+//! Every entry is parsed by itself, so a mistake in one hides none in another.
+
+mod duration;
+mod entry;
+mod suggest;
+
+use std::time::Duration;
+
+use proc_macro2::TokenStream;
+use syn::{Ident, LitStr, Path};
+
+use self::entry::Entry;
+pub(super) use self::suggest::did_you_mean;
+use super::mistakes::Mistakes;
+
+/// Every key, in the order in which the documentation lists them.
+const KEYS: [&str; 13] = [
+    "name",
+    "description",
+    "inline",
+    "lenient",
+    "start_to_close",
+    "schedule_to_close",
+    "heartbeat",
+    "attempts",
+    "idempotent",
+    "task_queue",
+    "summary",
+    "context",
+    "crate",
+];
+
+/// What the attribute says.
+#[derive(Default)]
+pub(super) struct Keys {
+    pub(super) name: Option<LitStr>,
+    pub(super) description: Option<LitStr>,
+    pub(super) inline: bool,
+    pub(super) lenient: bool,
+    pub(super) options: Options,
+    pub(super) context: Vec<LitStr>,
+    pub(super) krate: Option<Path>,
+}
+
+/// The keys that set a field of `ToolActivityOptions`.
+#[derive(Default)]
+pub(super) struct Options {
+    pub(super) start_to_close: Option<Duration>,
+    pub(super) schedule_to_close: Option<Duration>,
+    pub(super) heartbeat: Option<Duration>,
+    pub(super) attempts: Option<u32>,
+    pub(super) idempotent: Option<bool>,
+    pub(super) task_queue: Option<LitStr>,
+    pub(super) summary: Option<LitStr>,
+}
+
+impl Keys {
+    /// Reads what stands in the parentheses of `#[tool(..)]`.
+    pub(super) fn parse(attribute: TokenStream, mistakes: &mut Mistakes) -> Self {
+        let mut keys = Self::default();
+        let mut seen: Vec<Ident> = Vec::new();
+        for tokens in entry::split(attribute) {
+            let entry = match syn::parse2::<Entry>(tokens) {
+                Ok(entry) => entry,
+                Err(error) => {
+                    mistakes.add(error);
+                    continue;
+                }
+            };
+            if seen.contains(&entry.key) {
+                mistakes.on(&entry.key, format_args!("`{}` is given twice", entry.key));
+                continue;
+            }
+            if let Err(error) = keys.set(&entry) {
+                mistakes.add(error);
+            }
+            seen.push(entry.key);
+        }
+        keys.refuse_contradictions(&seen, mistakes);
+        keys
+    }
+
+    fn set(&mut self, entry: &Entry) -> syn::Result<()> {
+        match entry.key.to_string().as_str() {
+            "name" => self.name = Some(entry.text()?),
+            "description" => self.description = Some(entry.text()?),
+            "inline" => self.inline = entry.flag()?,
+            "lenient" => self.lenient = entry.flag()?,
+            "start_to_close" => self.options.start_to_close = Some(entry.duration()?),
+            "schedule_to_close" => self.options.schedule_to_close = Some(entry.duration()?),
+            "heartbeat" => self.options.heartbeat = Some(entry.duration()?),
+            "attempts" => self.options.attempts = Some(entry.count()?),
+            "idempotent" => self.options.idempotent = Some(entry.boolean()?),
+            "task_queue" => self.options.task_queue = Some(entry.text()?),
+            "summary" => self.options.summary = Some(entry.text()?),
+            "context" => self.context = entry.texts()?,
+            "crate" => self.krate = Some(entry.path()?),
+            unknown => {
+                let hint = suggest::key(unknown, &KEYS);
+                return Err(syn::Error::new(entry.key.span(), format!("unknown key `{unknown}`; {hint}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_contradictions(&self, seen: &[Ident], mistakes: &mut Mistakes) {
+        for key in seen {
+            match key.to_string().as_str() {
+                "start_to_close" | "schedule_to_close" | "heartbeat" | "attempts" | "idempotent" | "task_queue"
+                | "summary"
+                    if self.inline =>
+                {
+                    let message = format!(
+                        "`{key}` is an option of activity tools; an inline tool runs in the workflow, without an \
+                         activity. Drop `{key}`, or drop `inline` and write `async fn`"
+                    );
+                    mistakes.on(key, message);
+                }
+                "context" if self.inline => {
+                    mistakes.on(key, "an inline tool has the whole run context already: drop `context`");
+                }
+                "attempts" if self.options.idempotent == Some(false) => {
+                    mistakes.on(key, "a tool with `idempotent = false` has one attempt: drop one of the two keys");
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Joins attribute, signature and doc comments to a tool, or says what is wrong with them.
+
+use proc_macro2::Span;
+use syn::{FnArg, ItemFn, LitStr, Safety, Signature, ext::IdentExt};
+
+use super::{
+    docs::{Bullet, Docs},
+    mistakes::Mistakes,
+    parameter::{Argument, Parameter},
+    parse::{Keys, did_you_mean},
+};
+
+/// A function that is a tool.
+pub(super) struct ToolFn<'a> {
+    /// What the attribute says.
+    pub(super) keys: &'a Keys,
+    /// The function.
+    pub(super) function: &'a ItemFn,
+    /// The name that the model calls.
+    pub(super) name: String,
+    /// What the model reads about it.
+    pub(super) description: String,
+    /// The parameters, in order.
+    pub(super) parameters: Vec<Parameter>,
+}
+
+/// Checks everything. `None` when the function cannot be read as a tool; `mistakes` may have grown in either case.
+pub(super) fn validate<'a>(keys: &'a Keys, function: &'a ItemFn, mistakes: &mut Mistakes) -> Option<ToolFn<'a>> {
+    refuse_kind(keys, &function.sig, mistakes);
+    refuse_signature(&function.sig, mistakes);
+    let mut parameters = read_parameters(keys, &function.sig, mistakes);
+    let docs = Docs::read(&function.attrs, mistakes);
+    describe(&mut parameters, docs.bullets, mistakes);
+    let name = read_name(keys.name.as_ref(), &function.sig, mistakes);
+    let description = keys.description.as_ref().map_or(docs.description, |text| text.value().trim().to_owned());
+    if description.is_empty() {
+        let message = format!(
+            "a tool needs a description: it tells the model when to call it\n\
+             write a doc comment above `fn {0}`, or `#[tool(description = \"..\")]`",
+            function.sig.ident
+        );
+        mistakes.on(&function.sig.ident, message);
+    }
+    Some(ToolFn { keys, function, name: name?, description, parameters })
+}
+
+/// An activity tool is `async`, an inline tool is not.
+fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
+    match (keys.inline, &signature.asyncness) {
+        (true, Some(asyncness)) => mistakes.on(
+            asyncness,
+            "an inline tool runs in the workflow and cannot wait: drop `async`, or drop `inline` for an activity tool",
+        ),
+        (false, None) => mistakes.on(
+            signature.fn_token,
+            "write `async fn` for an activity tool, which runs on a worker and may do I/O,\n\
+             or `#[tool(inline)]` for a pure function, which runs in the workflow",
+        ),
+        _ => {}
+    }
+}
+
+fn refuse_signature(signature: &Signature, mistakes: &mut Mistakes) {
+    if let Some(token) = &signature.constness {
+        mistakes.on(token, "a tool is no `const fn`");
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        mistakes.on(token, "a model cannot keep the promises that an `unsafe fn` asks for");
+    }
+    if let Some(abi) = &signature.abi {
+        mistakes.on(abi, "a tool is a plain function, without `extern`");
+    }
+    if !signature.generics.params.is_empty() {
+        let message = "a tool is one function with one schema: name the types instead of generics or lifetimes";
+        mistakes.on(&signature.generics.params, message);
+    }
+    if let Some(clause) = &signature.generics.where_clause {
+        mistakes.on(clause, "a tool has no generics, so it needs no `where`");
+    }
+    if let Some(variadic) = &signature.variadic {
+        mistakes.on(variadic, "a tool has a fixed list of arguments: take a `Vec`");
+    }
+}
+
+fn read_parameters(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) -> Vec<Parameter> {
+    let mut parameters = Vec::new();
+    for input in &signature.inputs {
+        let parameter = match input {
+            FnArg::Receiver(receiver) => {
+                let message = "a tool is a free function: move it out of the `impl`, and take what the worker holds as \
+                               `State(api): State<Api>`";
+                mistakes.on(receiver, message);
+                continue;
+            }
+            FnArg::Typed(parameter) => parameter,
+        };
+        let Some(read) = Parameter::read(parameter, mistakes) else { continue };
+        match &read {
+            Parameter::Context { .. } if parameters.iter().any(|other| matches!(other, Parameter::Context { .. })) => {
+                mistakes.on(&parameter.ty, "a tool has one context");
+            }
+            Parameter::State { ty, .. } if keys.inline => {
+                let message = "an inline tool runs in the workflow, where there is no state of a worker: drop `State`, or \
+                               drop `inline` and write `async fn`";
+                mistakes.on(ty, message);
+            }
+            _ => {}
+        }
+        parameters.push(read);
+    }
+    parameters
+}
+
+/// Gives every bullet's text to its argument.
+fn describe(parameters: &mut [Parameter], bullets: Vec<Bullet>, mistakes: &mut Mistakes) {
+    for Bullet { name, text, span } in bullets {
+        match find(parameters, &name) {
+            Some(Parameter::Argument(argument)) if argument.description.is_some() => {
+                mistakes.at(span, format_args!("`{name}` is described already"));
+            }
+            Some(Parameter::Argument(argument)) => argument.description = Some(text).filter(|text| !text.is_empty()),
+            Some(Parameter::Context { .. } | Parameter::State { .. }) => {
+                mistakes.at(span, format_args!("`{name}` is not an argument of the model: drop this line"));
+            }
+            None => mistakes.at(span, no_such_argument(parameters, &name)),
+        }
+    }
+}
+
+fn find<'a>(parameters: &'a mut [Parameter], name: &str) -> Option<&'a mut Parameter> {
+    parameters.iter_mut().find(|parameter| match parameter {
+        Parameter::Argument(argument) => argument.name() == name,
+        Parameter::Context { names } | Parameter::State { names, .. } => names.iter().any(|other| other == name),
+    })
+}
+
+fn no_such_argument(parameters: &[Parameter], name: &str) -> String {
+    let known: Vec<String> = parameters
+        .iter()
+        .filter_map(|parameter| match parameter {
+            Parameter::Argument(argument) => Some(Argument::name(argument)),
+            Parameter::Context { .. } | Parameter::State { .. } => None,
+        })
+        .collect();
+    let hint = did_you_mean(name, known.iter().map(String::as_str)).unwrap_or_else(|| match known.as_slice() {
+        [] => "there are none".to_owned(),
+        known => format!("there are `{}`", known.join("`, `")),
+    });
+    format!("no argument is called `{name}`; {hint}")
+}
+
+/// The name that the model calls; `None` when no model could.
+fn read_name(key: Option<&LitStr>, signature: &Signature, mistakes: &mut Mistakes) -> Option<String> {
+    let (name, span): (String, Span) = match key {
+        Some(key) => (key.value(), key.span()),
+        None => (signature.ident.unraw().to_string(), signature.ident.span()),
+    };
+    let refused = if !(1..=64).contains(&name.len()) || !name.bytes().all(is_name_byte) {
+        format!("a model cannot call {name:?}: a tool's name has 1 to 64 letters, digits, `_` or `-`")
+    } else if name.starts_with("transfer_to_") {
+        "names that start with `transfer_to_` are those of handoffs".to_owned()
+    } else {
+        return Some(name);
+    };
+    let hint = if key.is_some() { "" } else { "\nset another with `#[tool(name = \"..\")]`" };
+    mistakes.at(span, format_args!("{refused}{hint}"));
+    None
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}

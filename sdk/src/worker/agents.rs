@@ -1,0 +1,68 @@
+//! What `AgentsPlugin::agents` takes: agents, functions that make them, and tuples of both.
+
+use crate::agent::{Agent, AgentDef};
+
+/// One agent: the agent itself, or a function that makes it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an agent",
+    note = "pass an `Agent`, or a function `fn() -> Agent<..>`"
+)]
+pub trait AgentSource {
+    /// The agent, its output type erased.
+    fn agent_def(&self) -> AgentDef;
+}
+
+impl<O> AgentSource for Agent<O> {
+    fn agent_def(&self) -> AgentDef {
+        self.def().clone()
+    }
+}
+
+impl AgentSource for AgentDef {
+    fn agent_def(&self) -> AgentDef {
+        self.clone()
+    }
+}
+
+impl<O, F: Fn() -> Agent<O>> AgentSource for F {
+    fn agent_def(&self) -> AgentDef {
+        self().into()
+    }
+}
+
+/// Start agents of any number and output type: `(triage, (support))` or a vector.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no list of agents",
+    note = "pass a tuple, also for one agent: `.agents((triage,))`"
+)]
+pub trait AgentSources {
+    /// The agents.
+    fn agent_defs(self) -> Vec<AgentDef>;
+}
+
+impl<A: AgentSource> AgentSources for Vec<A> {
+    fn agent_defs(self) -> Vec<AgentDef> {
+        self.iter().map(AgentSource::agent_def).collect()
+    }
+}
+
+macro_rules! tuples {
+    ($($name:ident)+) => {
+        impl<$($name: AgentSource),+> AgentSources for ($($name,)+) {
+            fn agent_defs(self) -> Vec<AgentDef> {
+                #[expect(non_snake_case, reason = "the variables are named like their types")]
+                let ($($name,)+) = self;
+                vec![$($name.agent_def()),+]
+            }
+        }
+    };
+}
+
+tuples!(A);
+tuples!(A B);
+tuples!(A B C);
+tuples!(A B C D);
+tuples!(A B C D E);
+tuples!(A B C D E F);
+tuples!(A B C D E F G);
+tuples!(A B C D E F G H);

@@ -1,0 +1,122 @@
+//! The activity that calls models: checks the version, finds the provider, beats, and classifies what goes wrong.
+//!
+//! Fourth of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs` ->
+//! `wire/model_call.rs` -> here -> `worker/openai/responses.rs`).
+
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use futures::FutureExt;
+use serde_json::Value;
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
+
+use super::{
+    heartbeat::beating,
+    model::{Model, ModelError, ModelProvider},
+};
+use crate::wire::{
+    ModelCall, ModelFailureDetails, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, WIRE_VERSION,
+    WireDecodeError, WireVersionMismatch, decode, failure::WIRE_VERSION_MISMATCH, model_call::UnfoldError,
+};
+
+/// How long a request newer than this worker waits for a newer worker, from when the call was first scheduled.
+const WAIT_FOR_NEWER_WORKER: Duration = Duration::from_secs(600);
+/// The pause between its attempts.
+const NEWER_WORKER_PAUSE: Duration = Duration::from_secs(5);
+
+/// What the worker calls models with.
+pub(super) struct ModelActivity {
+    pub(super) providers: Vec<Arc<dyn ModelProvider>>,
+}
+
+impl ModelActivity {
+    pub(super) async fn run(&self, ctx: &ActivityContext, request: Value) -> Result<ModelReply, ActivityError> {
+        beating(ctx, self.answer(ctx.info(), request)).await?.map(ModelReply::from).map_err(ActivityError::Application)
+    }
+
+    async fn answer(&self, info: &ActivityInfo, request: Value) -> Result<ModelResponse, Box<ApplicationFailure>> {
+        let call = read(info, request)?;
+        let (agent, model) = (call.agent.clone(), call.model.clone());
+        let answer = AssertUnwindSafe(async { self.model(&call.model).await?.call(call).await }).catch_unwind();
+        let answer = answer.await.unwrap_or_else(|panic| {
+            let message = panic
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+                .or_else(|| panic.downcast_ref::<String>().cloned())
+                .unwrap_or_else(|| "a value that is no text".to_owned());
+            Err(ModelError::new(ModelFailureKind::Internal, format!("the model provider panicked: {message}")))
+        });
+        answer.map_err(|error| Box::new(failure(&agent, &model, error)))
+    }
+
+    async fn model(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
+        for provider in &self.providers {
+            if let Some(model) = provider.model(name).await? {
+                return Ok(model);
+            }
+        }
+        let message = format!(
+            "no model provider of this worker serves {name:?}; add one with AgentsPlugin::model_provider, \
+             or correct the model's name"
+        );
+        Err(ModelError::new(ModelFailureKind::UnknownModel, message))
+    }
+}
+
+/// Reads the request: its version, its shape, its digests.
+fn read(info: &ActivityInfo, request: Value) -> Result<ModelCall, Box<ApplicationFailure>> {
+    let member = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
+    let (agent, model) = (member("agent"), member("model"));
+    let malformed = |error: &dyn std::error::Error| {
+        let error = ModelError::new(ModelFailureKind::Internal, error.to_string());
+        Box::new(failure(&agent, &model, error))
+    };
+    let request: ModelRequest = match decode("model request", request) {
+        Ok(request) => request,
+        Err(WireDecodeError::Version(mismatch)) => return Err(Box::new(version_mismatch(info, mismatch))),
+        Err(error) => return Err(malformed(&error)),
+    };
+    match request.unfold() {
+        Ok(call) => Ok(call),
+        Err(UnfoldError::Version(mismatch)) => Err(Box::new(version_mismatch(info, mismatch))),
+        Err(error) => Err(malformed(&error)),
+    }
+}
+
+/// The failure for a message of another release; retryable while a newer worker may still come.
+pub(super) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatch) -> ApplicationFailure {
+    let waited = info
+        .scheduled_time
+        .and_then(|scheduled| SystemTime::now().duration_since(scheduled).ok())
+        .unwrap_or_default();
+    let wait = mismatch.is_newer() && waited < WAIT_FOR_NEWER_WORKER;
+    ApplicationFailure::builder(mismatch)
+        .type_name(WIRE_VERSION_MISMATCH.to_owned())
+        .non_retryable(!wait)
+        .maybe_next_retry_delay(wait.then_some(NEWER_WORKER_PAUSE))
+        .build()
+}
+
+fn failure(agent: &str, model: &str, error: ModelError) -> ApplicationFailure {
+    let details = ModelFailureDetails {
+        version: WIRE_VERSION,
+        kind: error.kind.name().to_owned(),
+        agent: agent.to_owned(),
+        model: model.to_owned(),
+        status: error.status,
+        code: error.code.clone(),
+        request_id: error.request_id.clone(),
+        retry_after_ms: error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
+    };
+    let retry = error.should_retry();
+    ApplicationFailure::builder(error.to_string())
+        .type_name(error.kind.failure_type())
+        .non_retryable(!retry)
+        .maybe_next_retry_delay(error.retry_after.filter(|pause| retry && !pause.is_zero()))
+        .details(details)
+        .build()
+}

@@ -1,0 +1,27 @@
+//! The Responses API: a model call as one `POST /responses`.
+//!
+//! Last of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs` ->
+//! `wire/model_call.rs` -> `worker/model_activity.rs` -> here, and back). [`request`] projects the call, [`response`]
+//! the answer. Items are the API's own shapes and pass verbatim both ways, kinds nobody here knows among them.
+//!
+//! Streams and background responses are not used: an activity's result is one whole response.
+
+mod request;
+mod response;
+
+use super::transport::Transport;
+use crate::{
+    wire::{ModelCall, ModelResponse},
+    worker::ModelError,
+};
+
+/// Asks the model once.
+pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
+    let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
+    let outgoing = request::project(transport.model(model), call)?;
+    let answer = transport.responses(outgoing).await?;
+    response::project(&answer, keep_raw_usage)
+}
+
+#[cfg(test)]
+mod tests;

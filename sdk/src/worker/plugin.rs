@@ -1,0 +1,223 @@
+//! What a worker needs to run agents: providers, states, and the tools of its agents, checked before it starts.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures::FutureExt;
+use serde::Serialize;
+use serde_json::Value;
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::{WorkerOptions, activities::ActivityError};
+
+use super::{
+    agents::AgentSources,
+    model::ModelProvider,
+    model_activity::ModelActivity,
+    registration::{Body, NamedActivities},
+    tool_activity::ToolActivity,
+};
+use crate::{
+    agent::{AgentDef, Graph, GraphIssue},
+    tool::{StateMap, Tool, ToolBinding, ToolDef},
+    workflow::MODEL_ACTIVITY,
+};
+
+/// The worker half: registers the model activity and the tools of the agents, after checking that all is there.
+///
+/// ```ignore
+/// let plugin = AgentsPlugin::new().model_provider(OpenAi::from_env()?).state(WeatherApi::new()).agents((triage,));
+/// let mut options = WorkerOptions::new("support").register_workflow::<Support>()?.build();
+/// plugin.install(&mut options)?;
+/// ```
+///
+/// With feature `plugin` it is a Temporal worker plugin, too.
+#[derive(Clone, Default)]
+pub struct AgentsPlugin {
+    providers: Vec<Arc<dyn ModelProvider>>,
+    states: StateMap,
+    agents: Vec<AgentDef>,
+    tools: Vec<ToolDef>,
+}
+
+/// Everything that keeps a worker from running its agents.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the worker cannot run its agents:\n{}", .issues.iter().map(|issue| format!("- {issue}")).collect::<Vec<_>>().join("\n"))]
+pub struct InstallError {
+    /// The issues.
+    pub issues: Vec<InstallIssue>,
+}
+
+/// One thing that keeps a worker from running its agents.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstallIssue {
+    /// Nothing was given.
+    #[error("the plugin has neither a model provider nor agents nor tools")]
+    Empty,
+    /// The agents are wrong.
+    #[error(transparent)]
+    Graph(#[from] GraphIssue),
+    /// A tool needs a state that is not there.
+    #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to AgentsPlugin")]
+    MissingState {
+        /// The tool.
+        tool: String,
+        /// The state's type.
+        state: &'static str,
+    },
+    /// Two different tools have one name, so one activity type would stand for both.
+    #[error("two different tools are named {tool:?}; rename one with #[tool(name = ..)] or .named(..)")]
+    DuplicateTool {
+        /// The name.
+        tool: String,
+    },
+}
+
+impl AgentsPlugin {
+    /// A plugin without anything.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A source of models. Several are asked in this order, until one serves the model.
+    #[must_use]
+    pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
+        self.providers.push(Arc::new(provider));
+        self
+    }
+
+    /// A state for tools that take `State<T>`; one per type.
+    #[must_use]
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.states.insert(state);
+        self
+    }
+
+    /// The start agents of this worker's workflows; the tools of all agents they reach are registered.
+    #[must_use]
+    pub fn agents(mut self, agents: impl AgentSources) -> Self {
+        self.agents.extend(agents.agent_defs());
+        self
+    }
+
+    /// A tool without its agent, for a worker that only runs tools.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Tool) -> Self {
+        self.tools.push(tool.definition());
+        self
+    }
+
+    /// Checks everything and registers the activities.
+    ///
+    /// # Errors
+    /// [`InstallError`] with all that is wrong; nothing is registered then.
+    pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
+        let activities = self.activities()?;
+        options.register_activities(activities);
+        Ok(())
+    }
+
+    fn activities(&self) -> Result<NamedActivities, InstallError> {
+        let mut issues = Vec::new();
+        if self.providers.is_empty() && self.agents.is_empty() && self.tools.is_empty() {
+            issues.push(InstallIssue::Empty);
+        }
+        let tools = self.checked_tools(&mut issues);
+        if !issues.is_empty() {
+            return Err(InstallError { issues });
+        }
+        let mut activities: Vec<(String, Body)> = Vec::new();
+        if !self.providers.is_empty() {
+            let model = Arc::new(ModelActivity { providers: self.providers.clone() });
+            let body: Body = Arc::new(move |ctx, request| {
+                let model = Arc::clone(&model);
+                async move { json(&model.run(&ctx, request).await?) }.boxed()
+            });
+            activities.push((MODEL_ACTIVITY.to_owned(), body));
+        }
+        for tool in tools.into_values() {
+            if let ToolBinding::Activity { body, options: _ } = tool.binding() {
+                let activity = Arc::new(ToolActivity { body: Arc::clone(body), states: self.states.clone() });
+                let body: Body = Arc::new(move |ctx, request| {
+                    let activity = Arc::clone(&activity);
+                    async move { json(&activity.run(&ctx, request).await?) }.boxed()
+                });
+                activities.push((tool.activity_type(), body));
+            }
+        }
+        Ok(NamedActivities(activities))
+    }
+
+    /// The tools of all graphs by name, with what is wrong with graphs and tools added to `issues`.
+    fn checked_tools(&self, issues: &mut Vec<InstallIssue>) -> BTreeMap<String, ToolDef> {
+        let mut tools: BTreeMap<String, ToolDef> = BTreeMap::new();
+        let graphs: Vec<Graph> = self.agents.iter().map(Graph::new).collect();
+        for graph in &graphs {
+            if let Err(error) = graph.check() {
+                issues.extend(error.issues.into_iter().map(InstallIssue::Graph));
+            }
+        }
+        let of_agents = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools);
+        for tool in of_agents.chain(&self.tools) {
+            match tools.get(tool.name()) {
+                None => {
+                    issues.extend(self.missing_states(tool));
+                    tools.insert(tool.name().to_owned(), tool.clone());
+                }
+                Some(known) if is_same(known, tool) => {}
+                Some(_) => {
+                    let issue = InstallIssue::DuplicateTool { tool: tool.name().to_owned() };
+                    if !issues.contains(&issue) {
+                        issues.push(issue);
+                    }
+                }
+            }
+        }
+        tools
+    }
+
+    fn missing_states(&self, tool: &ToolDef) -> Vec<InstallIssue> {
+        let missing = tool.requirements().iter().filter(|requirement| !self.states.has(requirement));
+        missing
+            .map(|requirement| InstallIssue::MissingState {
+                tool: tool.name().to_owned(),
+                state: requirement.type_name(),
+            })
+            .collect()
+    }
+}
+
+/// Whether two definitions are of one tool. Bodies cannot be compared; what the model and the worker see of them can.
+fn is_same(one: &ToolDef, other: &ToolDef) -> bool {
+    one.spec() == other.spec()
+        && one.requirements() == other.requirements()
+        && format!("{:?}", one.binding()) == format!("{:?}", other.binding())
+}
+
+fn json<T: Serialize>(reply: &T) -> Result<Value, ActivityError> {
+    serde_json::to_value(reply).map_err(|error| ActivityError::Application(Box::new(ApplicationFailure::non_retryable(error))))
+}
+
+#[cfg(feature = "plugin")]
+impl temporalio_sdk::plugins::WorkerPlugin for AgentsPlugin {
+    fn name(&self) -> &'static str {
+        "temporal-agents"
+    }
+
+    fn configure_worker_options(
+        &self,
+        options: &mut WorkerOptions,
+    ) -> Result<(), temporalio_sdk::plugins::PluginError> {
+        self.install(options).map_err(Into::into)
+    }
+}
+
+impl std::fmt::Debug for AgentsPlugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = |agents: &[AgentDef]| agents.iter().map(|agent| agent.name.clone()).collect::<Vec<_>>();
+        f.debug_struct("AgentsPlugin")
+            .field("providers", &self.providers.len())
+            .field("states", &self.states)
+            .field("agents", &names(&self.agents))
+            .finish_non_exhaustive()
+    }
+}

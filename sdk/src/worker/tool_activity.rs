@@ -1,0 +1,60 @@
+//! The activity that runs one tool.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use super::{heartbeat::beating, model_activity::version_mismatch};
+use crate::{
+    tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolError, ToolErrorKind},
+    wire::{ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode, failure::TOOL_ERROR},
+};
+
+/// A tool with what the worker supplies to it.
+pub(super) struct ToolActivity {
+    pub(super) body: ActivityBody,
+    pub(super) states: StateMap,
+}
+
+impl ToolActivity {
+    pub(super) async fn run(&self, ctx: &ActivityContext, request: Value) -> Result<ToolReply, ActivityError> {
+        let request = match decode::<ToolRequest>("tool request", request) {
+            Ok(request) => request,
+            Err(WireDecodeError::Version(mismatch)) => {
+                return Err(ActivityError::Application(Box::new(version_mismatch(ctx.info(), mismatch))));
+            }
+            Err(error) => return Err(ActivityError::Application(Box::new(ApplicationFailure::non_retryable(error)))),
+        };
+        let ToolRequest { version: _, tool, agent, turn, call_id, arguments, context } = request;
+        let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt);
+        let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
+            .with_heartbeat(Arc::new(Beat(ctx.clone())));
+        let output = beating(ctx, (self.body)(&mut tool_ctx, arguments)).await?;
+        match output {
+            Ok(output) => {
+                Ok(ToolReply { version: WIRE_VERSION, output, context_patch: tool_ctx.into_run().patch() })
+            }
+            Err(error) => Err(ActivityError::Application(Box::new(failure(&error)))),
+        }
+    }
+}
+
+/// A text for the model travels as the failure's detail; a failure without it is told in the run's own words.
+fn failure(error: &ToolError) -> ApplicationFailure {
+    let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
+    ApplicationFailure::builder(error.to_string())
+        .type_name(TOOL_ERROR.to_owned())
+        .non_retryable(error.kind() != ToolErrorKind::Transient)
+        .maybe_details(tell_model)
+        .build()
+}
+
+struct Beat(ActivityContext);
+
+impl Heartbeat for Beat {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}

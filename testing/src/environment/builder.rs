@@ -1,0 +1,129 @@
+//! What an environment is made of.
+
+use std::{sync::atomic::AtomicU32, time::Duration};
+
+use temporal_agents::{AgentsPlugin, ModelProvider, worker::AgentSources};
+use temporalio_common::WorkflowDefinition;
+use temporalio_sdk::{WorkerOptions, workflow_replayer::WorkflowReplayerOptions};
+use temporalio_workflow::__private::sdk::WorkflowImplementation;
+
+use super::{AgentEnvironment, EnvironmentError, worker::WorkerThread};
+use crate::{
+    dev_server::{DevServer, DevServerOptions},
+    fake_model::FakeModel,
+};
+
+type Configure = Box<dyn FnOnce(&mut WorkerOptions) + Send>;
+
+/// Builds an [`AgentEnvironment`].
+#[derive(Default)]
+pub struct AgentEnvironmentBuilder {
+    plugin: AgentsPlugin,
+    models: Vec<FakeModel>,
+    workflows: Vec<Configure>,
+    replay: Option<WorkflowReplayerOptions>,
+    configure: Vec<Configure>,
+    server: DevServerOptions,
+    without_cache: bool,
+}
+
+impl AgentEnvironmentBuilder {
+    /// A workflow of the worker, and of the replayer.
+    ///
+    /// # Errors
+    /// When a workflow of this type is there already.
+    pub fn workflow<W>(mut self) -> Result<Self, EnvironmentError>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+    {
+        let mut replay = self.replay.unwrap_or_else(|| WorkflowReplayerOptions::new().build());
+        replay.register_workflow::<W>()?;
+        self.replay = Some(replay);
+        // The replayer's own registration has just shown that the type is new.
+        self.workflows.push(Box::new(|options| drop(options.register_workflow::<W>())));
+        Ok(self)
+    }
+
+    /// A scripted model; `finish` checks it.
+    #[must_use]
+    pub fn model(mut self, model: &FakeModel) -> Self {
+        self.models.push(model.clone());
+        self.plugin = self.plugin.model_provider(model.clone());
+        self
+    }
+
+    /// Any other source of models.
+    #[must_use]
+    pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
+        self.plugin = self.plugin.model_provider(provider);
+        self
+    }
+
+    /// A state for tools that take `State<T>`.
+    #[must_use]
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.plugin = self.plugin.state(state);
+        self
+    }
+
+    /// The start agents of the workflows.
+    #[must_use]
+    pub fn agents(mut self, agents: impl AgentSources) -> Self {
+        self.plugin = self.plugin.agents(agents);
+        self
+    }
+
+    /// The worker keeps no workflow in memory: each workflow task replays the history from its first event.
+    #[must_use]
+    pub fn without_workflow_cache(mut self) -> Self {
+        self.without_cache = true;
+        self
+    }
+
+    /// Changes the worker's options at will.
+    #[must_use]
+    pub fn worker_options(mut self, configure: impl FnOnce(&mut WorkerOptions) + Send + 'static) -> Self {
+        self.configure.push(Box::new(configure));
+        self
+    }
+
+    /// Options of the dev server.
+    #[must_use]
+    pub fn server_options(mut self, options: DevServerOptions) -> Self {
+        self.server = options;
+        self
+    }
+
+    /// Starts server and worker.
+    ///
+    /// # Errors
+    /// [`EnvironmentError`].
+    pub async fn start(self) -> Result<AgentEnvironment, EnvironmentError> {
+        let Self { plugin, models, workflows, replay, configure, server, without_cache } = self;
+        let server = DevServer::start_with(server).await?;
+        let task_queue = "agents".to_owned();
+        let mut options = WorkerOptions::new(&*task_queue).build();
+        options.graceful_shutdown_period = Some(Duration::from_secs(1));
+        if without_cache {
+            options.max_cached_workflows = 0;
+        }
+        for register in workflows {
+            register(&mut options);
+        }
+        plugin.install(&mut options)?;
+        for change in configure {
+            change(&mut options);
+        }
+        let worker = WorkerThread::start(server.target_url(), server.namespace(), options)?;
+        let client = server.client().await?;
+        let replay = replay.unwrap_or_else(|| WorkflowReplayerOptions::new().build());
+        Ok(AgentEnvironment { worker, client, server, task_queue, replay, models, started: AtomicU32::new(0) })
+    }
+}
+
+impl std::fmt::Debug for AgentEnvironmentBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentEnvironmentBuilder").field("plugin", &self.plugin).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,40 @@
+//! What can go wrong in a test environment.
+
+use temporal_agents::worker::InstallError;
+use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
+use temporalio_sdk::{workflow_replayer::WorkflowReplayError, WorkflowRegistrationError};
+
+use crate::dev_server::DevServerError;
+
+/// What can go wrong in a test environment, apart from the workflow under test.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvironmentError {
+    /// The dev server could not be had.
+    #[error(transparent)]
+    Server(#[from] DevServerError),
+    /// The plugin found its agents wrong.
+    #[error(transparent)]
+    Install(#[from] InstallError),
+    /// Two workflows of one type.
+    #[error(transparent)]
+    Registration(#[from] WorkflowRegistrationError),
+    /// The server would not start the workflow.
+    #[error("the workflow could not be started: {0}")]
+    Start(#[from] WorkflowStartError),
+    /// The history could not be fetched.
+    #[error("the history could not be fetched: {0}")]
+    History(#[from] WorkflowInteractionError),
+    /// The history does not replay.
+    #[error("the run does not replay: {0}")]
+    Replay(#[from] WorkflowReplayError),
+    /// The worker could not be started, or failed.
+    #[error("the worker failed: {0}")]
+    Worker(String),
+    /// The scripted models were asked something else than their scripts say.
+    #[error("the scripted models:\n- {}", .complaints.join("\n- "))]
+    Script {
+        /// Their complaints.
+        complaints: Vec<String>,
+    },
+}

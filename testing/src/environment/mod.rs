@@ -1,0 +1,148 @@
+//! A whole durable setting for a test: real dev server, client, worker; every run is replayed afterwards.
+//!
+//! ```ignore
+//! let model = FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
+//! let env = AgentEnvironment::builder().workflow::<Support>()?.model(&model).agents((triage,)).start().await?;
+//! let run = env.run(Support::run, "Weather in Oslo?".to_owned()).await?;
+//! assert_eq!(run.output()?, "12 degrees");
+//! env.finish().await?;
+//! ```
+
+mod builder;
+mod error;
+mod run;
+mod worker;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use temporalio_client::{
+    Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowHistory, WorkflowStartOptions,
+};
+use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
+use temporalio_sdk::workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions};
+
+pub use builder::AgentEnvironmentBuilder;
+pub use error::EnvironmentError;
+pub use run::{ActivityOutcome, ActivityRecord, FinishedRun, activities};
+pub use worker::WorkerThread;
+
+use crate::{
+    dev_server::DevServer,
+    fake_model::FakeModel,
+    history::{self, History},
+};
+
+/// A dev server, a client and a worker with agents. Dropping it ends server and worker.
+pub struct AgentEnvironment {
+    // Declared in the order in which they must end.
+    worker: WorkerThread,
+    client: Client,
+    server: DevServer,
+    task_queue: String,
+    replay: WorkflowReplayerOptions,
+    models: Vec<FakeModel>,
+    started: AtomicU32,
+}
+
+impl AgentEnvironment {
+    /// What the environment is made of.
+    pub fn builder() -> AgentEnvironmentBuilder {
+        AgentEnvironmentBuilder::default()
+    }
+
+    /// Runs a workflow to its end, takes its history and replays it.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Replay`] when the history does not replay. A workflow that failed is no error here: see
+    /// [`FinishedRun::output`].
+    pub async fn run<W>(&self, workflow: W, input: W::Input) -> Result<FinishedRun<W::Output>, EnvironmentError>
+    where
+        W: HasWorkflowDefinition,
+        W::Input: Send,
+    {
+        let handle = self.start_workflow(workflow, input).await?;
+        self.await_run(&handle).await
+    }
+
+    /// Starts a workflow and gives its handle, to signal, cancel or look at it while it runs.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub async fn start_workflow<W>(
+        &self,
+        workflow: W,
+        input: W::Input,
+    ) -> Result<WorkflowHandle<Client, W>, EnvironmentError>
+    where
+        W: HasWorkflowDefinition,
+        W::Input: Send,
+    {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let id = format!("{}-{number}", WorkflowDefinition::name(&workflow));
+        let options = WorkflowStartOptions::new(&*self.task_queue, id).build();
+        Ok(self.client.start_workflow(workflow, input, options).await?)
+    }
+
+    /// Waits for a started workflow, takes its history and replays it.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn await_run<W>(
+        &self,
+        handle: &WorkflowHandle<Client, W>,
+    ) -> Result<FinishedRun<W::Output>, EnvironmentError>
+    where
+        W: HasWorkflowDefinition,
+    {
+        let result = handle.get_result(WorkflowGetResultOptions::default()).await;
+        let workflow_id = handle.info().workflow_id.clone();
+        let history = history::fetch(&self.client, &workflow_id, None).await?;
+        self.replay(&history).await?;
+        Ok(FinishedRun { workflow_id, result, history })
+    }
+
+    /// Replays a history against the environment's workflows, from its first event.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Replay`] when the workflow code does something else than the history says.
+    pub async fn replay(&self, history: &History) -> Result<(), EnvironmentError> {
+        let replayer = WorkflowReplayer::new(self.replay.clone())?;
+        replayer.replay_workflow(WorkflowHistory::from(history.clone())).await?;
+        Ok(())
+    }
+
+    /// Ends worker and server, and checks that each scripted model was asked exactly what its script says.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Script`] with the complaints of the models, or what went wrong in the worker.
+    pub async fn finish(self) -> Result<(), EnvironmentError> {
+        let Self { mut worker, client, server, task_queue: _, replay: _, models, started: _ } = self;
+        let stopped = worker.stop();
+        drop(client);
+        server.shutdown().await;
+        stopped?;
+        let complaints: Vec<String> = models.iter().flat_map(FakeModel::complaints).collect();
+        if complaints.is_empty() { Ok(()) } else { Err(EnvironmentError::Script { complaints }) }
+    }
+
+    /// The server.
+    pub fn server(&self) -> &DevServer {
+        &self.server
+    }
+
+    /// A client of it.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The worker's task queue.
+    pub fn task_queue(&self) -> &str {
+        &self.task_queue
+    }
+}
+
+impl std::fmt::Debug for AgentEnvironment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgentEnvironment").field("server", &self.server).field("models", &self.models).finish_non_exhaustive()
+    }
+}

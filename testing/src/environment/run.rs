@@ -1,0 +1,137 @@
+//! A workflow that has ended.
+
+use temporalio_client::errors::WorkflowGetResultError;
+use temporalio_common::protos::temporal::api::{
+    enums::v1::EventType,
+    failure::v1::{Failure, failure::FailureInfo},
+    history::v1::history_event::Attributes,
+};
+
+use crate::history::History;
+
+/// A workflow that has ended, and whose history replays.
+#[derive(Debug)]
+pub struct FinishedRun<T> {
+    /// Its id.
+    pub workflow_id: String,
+    /// How it ended.
+    pub result: Result<T, WorkflowGetResultError>,
+    /// Its history.
+    pub history: History,
+}
+
+/// What history says of one activity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ActivityRecord {
+    /// Its id.
+    pub activity_id: String,
+    /// Its type.
+    pub activity_type: String,
+    /// The attempt that ended it, counted from 1; 0 when none was recorded.
+    pub attempts: i32,
+    /// How it ended.
+    pub outcome: ActivityOutcome,
+}
+
+/// How an activity ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ActivityOutcome {
+    /// With a result.
+    Completed,
+    /// With a failure of this type; a timeout's is `Timeout`.
+    Failed(String),
+    /// Cancelled.
+    Cancelled,
+    /// Not at all.
+    Pending,
+}
+
+impl<T> FinishedRun<T> {
+    /// The output.
+    ///
+    /// # Errors
+    /// How the workflow ended instead.
+    pub fn output(self) -> Result<T, WorkflowGetResultError> {
+        self.result
+    }
+
+    /// The activities, in the order in which they were scheduled.
+    pub fn activities(&self) -> Vec<ActivityRecord> {
+        activities(&self.history)
+    }
+
+    /// The failure that ended the workflow, from the outside in: message and type of each link.
+    ///
+    /// A link is an ApplicationFailure's type, or `Activity`, `Timeout`, `Cancelled`.
+    pub fn failure_chain(&self) -> Vec<(String, String)> {
+        let ended = self.history.events.iter().find_map(|event| match &event.attributes {
+            Some(Attributes::WorkflowExecutionFailedEventAttributes(attributes)) => attributes.failure.as_ref(),
+            _ => None,
+        });
+        std::iter::successors(ended, |failure| failure.cause.as_deref())
+            .map(|failure| (failure_type(failure), failure.message.clone()))
+            .collect()
+    }
+
+    /// How many workflow tasks failed: 0 unless workflow code panicked or did not replay.
+    pub fn failed_workflow_tasks(&self) -> usize {
+        let failed = |event_type: i32| event_type == EventType::WorkflowTaskFailed as i32;
+        self.history.events.iter().filter(|event| failed(event.event_type)).count()
+    }
+}
+
+/// The activities of a history, in the order in which they were scheduled.
+pub fn activities(history: &History) -> Vec<ActivityRecord> {
+    let mut records: Vec<(i64, ActivityRecord)> = Vec::new();
+    let set = |records: &mut Vec<(i64, ActivityRecord)>, scheduled: i64, outcome: ActivityOutcome| {
+        if let Some((_, record)) = records.iter_mut().find(|(event, _)| *event == scheduled) {
+            record.outcome = outcome;
+        }
+    };
+    for event in &history.events {
+        match &event.attributes {
+            Some(Attributes::ActivityTaskScheduledEventAttributes(attributes)) => {
+                let record = ActivityRecord {
+                    activity_id: attributes.activity_id.clone(),
+                    activity_type: attributes.activity_type.as_ref().map(|kind| kind.name.clone()).unwrap_or_default(),
+                    attempts: 0,
+                    outcome: ActivityOutcome::Pending,
+                };
+                records.push((event.event_id, record));
+            }
+            Some(Attributes::ActivityTaskStartedEventAttributes(attributes)) => {
+                let started = attributes.scheduled_event_id;
+                if let Some((_, record)) = records.iter_mut().find(|(event, _)| *event == started) {
+                    record.attempts = attributes.attempt;
+                }
+            }
+            Some(Attributes::ActivityTaskCompletedEventAttributes(attributes)) => {
+                set(&mut records, attributes.scheduled_event_id, ActivityOutcome::Completed);
+            }
+            Some(Attributes::ActivityTaskFailedEventAttributes(attributes)) => {
+                let kind = attributes.failure.as_ref().map(failure_type).unwrap_or_default();
+                set(&mut records, attributes.scheduled_event_id, ActivityOutcome::Failed(kind));
+            }
+            Some(Attributes::ActivityTaskTimedOutEventAttributes(attributes)) => {
+                set(&mut records, attributes.scheduled_event_id, ActivityOutcome::Failed("Timeout".to_owned()));
+            }
+            Some(Attributes::ActivityTaskCanceledEventAttributes(attributes)) => {
+                set(&mut records, attributes.scheduled_event_id, ActivityOutcome::Cancelled);
+            }
+            _ => {}
+        }
+    }
+    records.into_iter().map(|(_, record)| record).collect()
+}
+
+fn failure_type(failure: &Failure) -> String {
+    match &failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) => info.r#type.clone(),
+        Some(FailureInfo::ActivityFailureInfo(_)) => "Activity".to_owned(),
+        Some(FailureInfo::TimeoutFailureInfo(_)) => "Timeout".to_owned(),
+        Some(FailureInfo::CanceledFailureInfo(_)) => "Cancelled".to_owned(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,95 @@
+//! A worker on a thread of its own: its future is not `Send`, and workflow code that blocks must not block the test.
+
+use std::{
+    sync::mpsc::{Receiver, channel},
+    thread::JoinHandle,
+};
+
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+
+use super::EnvironmentError;
+
+/// A running worker; dropping it stops it and waits for its end.
+pub struct WorkerThread {
+    stop: Option<Box<dyn Fn() + Send>>,
+    thread: Option<JoinHandle<Result<(), String>>>,
+}
+
+impl WorkerThread {
+    /// Starts a worker with these options against the server at `target` (a URL).
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Worker`] when it cannot connect or is not valid.
+    pub fn start(target: String, namespace: &str, options: WorkerOptions) -> Result<Self, EnvironmentError> {
+        let namespace = namespace.to_owned();
+        let (started, on_start) = channel();
+        let thread = std::thread::Builder::new()
+            .name("agent-worker".to_owned())
+            .spawn(move || {
+                let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+                let runtime = runtime.map_err(|error| error.to_string())?;
+                runtime.block_on(async {
+                    let mut worker = connect(&target, &namespace, options).await?;
+                    let stop: Box<dyn Fn() + Send> = Box::new(worker.shutdown_handle());
+                    // The receiver is gone only when the test gave up on the worker.
+                    let _ = started.send(stop);
+                    worker.run().await.map_err(|error| error.to_string())
+                })
+            })
+            .map_err(|error| EnvironmentError::Worker(error.to_string()))?;
+        Self::started(&on_start, thread)
+    }
+
+    fn started(
+        on_start: &Receiver<Box<dyn Fn() + Send>>,
+        thread: JoinHandle<Result<(), String>>,
+    ) -> Result<Self, EnvironmentError> {
+        match on_start.recv() {
+            Ok(stop) => Ok(Self { stop: Some(stop), thread: Some(thread) }),
+            // The thread ended before it said that the worker runs: its result says why.
+            Err(_) => Err(EnvironmentError::Worker(match thread.join() {
+                Ok(Err(message)) => message,
+                _ => "it panicked while starting".to_owned(),
+            })),
+        }
+    }
+
+    /// Stops the worker and waits for its end.
+    ///
+    /// # Errors
+    /// What went wrong in it.
+    pub fn stop(&mut self) -> Result<(), EnvironmentError> {
+        if let Some(stop) = self.stop.take() {
+            stop();
+        }
+        match self.thread.take().map(JoinHandle::join) {
+            None | Some(Ok(Ok(()))) => Ok(()),
+            Some(Ok(Err(message))) => Err(EnvironmentError::Worker(message)),
+            Some(Err(_)) => Err(EnvironmentError::Worker("it panicked".to_owned())),
+        }
+    }
+}
+
+impl Drop for WorkerThread {
+    fn drop(&mut self) {
+        // A worker's late error cannot be reported from a drop; `stop` reports it.
+        let _ = self.stop();
+    }
+}
+
+impl std::fmt::Debug for WorkerThread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WorkerThread")
+    }
+}
+
+async fn connect(target: &str, namespace: &str, options: WorkerOptions) -> Result<Worker, String> {
+    let url: Url = target.parse().map_err(|error| format!("{target} is no URL: {error}"))?;
+    let connection = Connection::connect(ConnectionOptions::new(url).identity("agent-worker").build()).await;
+    let connection = connection.map_err(|error| error.to_string())?;
+    let client = Client::new(connection, ClientOptions::new(namespace).build()).map_err(|error| error.to_string())?;
+    let runtime = Runtime::from_current_tokio(Default::default());
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    Worker::new(&runtime, client, options).map_err(|error| error.to_string())
+}

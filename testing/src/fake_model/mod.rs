@@ -1,0 +1,153 @@
+//! A scripted model: answers calls without a key or a network, and remembers what it was asked.
+//!
+//! ```
+//! use serde_json::json;
+//! use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
+//!
+//! let model = FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
+//! ```
+//!
+//! A call beyond the script fails with an error that is not retried and says which call it was; [`FakeModel::verify`]
+//! (which `AgentEnvironment` calls) fails when responses are left over.
+
+mod reply;
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use futures::future::BoxFuture;
+use temporal_agents::{
+    Model, ModelProvider,
+    wire::{ModelCall, ModelFailureKind, ModelResponse},
+    worker::ModelError,
+};
+
+pub use reply::{Reply, failure, handoff, item, message, reasoning, refusal, structured, text, tool_call, tool_calls};
+
+type Respond = Arc<dyn Fn(&ModelCall, usize) -> Reply + Send + Sync>;
+
+/// A model provider for tests that serves every model name. Clones share script and record.
+#[derive(Clone)]
+pub struct FakeModel {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    source: Source,
+    record: Mutex<Record>,
+}
+
+enum Source {
+    Script(Vec<Reply>),
+    Function(Respond),
+}
+
+#[derive(Default)]
+struct Record {
+    calls: Vec<ModelCall>,
+    complaints: Vec<String>,
+}
+
+impl FakeModel {
+    /// Answers the calls, in their order, with these replies. An attempt that Temporal repeats takes the next one.
+    pub fn script(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::of(Source::Script(replies.into_iter().collect()))
+    }
+
+    /// Answers each call with what the function says; its second argument counts the calls from 0.
+    pub fn function(respond: impl Fn(&ModelCall, usize) -> Reply + Send + Sync + 'static) -> Self {
+        Self::of(Source::Function(Arc::new(respond)))
+    }
+
+    fn of(source: Source) -> Self {
+        Self { inner: Arc::new(Inner { source, record: Mutex::default() }) }
+    }
+
+    /// The calls so far, in order.
+    pub fn calls(&self) -> Vec<ModelCall> {
+        self.record().calls.clone()
+    }
+
+    /// Fails the test when the script and the calls do not match.
+    ///
+    /// # Panics
+    /// With a list: replies nobody asked for, calls there was no reply for, and request assertions that failed.
+    #[track_caller]
+    pub fn verify(&self) {
+        let complaints = self.complaints();
+        assert!(complaints.is_empty(), "the scripted model:\n- {}", complaints.join("\n- "));
+    }
+
+    /// What does not match so far; see [`verify`](Self::verify).
+    pub fn complaints(&self) -> Vec<String> {
+        let record = self.record();
+        let mut complaints = record.complaints.clone();
+        if let Source::Script(replies) = &self.inner.source {
+            for (index, reply) in replies.iter().enumerate().skip(record.calls.len()) {
+                complaints.push(format!("reply {} of the script was never asked for: {reply:?}", index + 1));
+            }
+        }
+        complaints
+    }
+
+    fn record(&self) -> MutexGuard<'_, Record> {
+        self.inner.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records the call and finds its reply.
+    fn next(&self, call: &ModelCall) -> Result<(usize, Reply), ModelError> {
+        let mut record = self.record();
+        let index = record.calls.len();
+        record.calls.push(call.clone());
+        let reply = match &self.inner.source {
+            Source::Function(respond) => respond(call, index),
+            Source::Script(replies) => match replies.get(index) {
+                Some(reply) => reply.clone(),
+                None => {
+                    let complaint = format!(
+                        "call {} (agent {:?}, turn {}) came after the last reply of the script, which has {}",
+                        index + 1,
+                        call.agent,
+                        call.turn,
+                        replies.len()
+                    );
+                    record.complaints.push(complaint.clone());
+                    return Err(ModelError::new(ModelFailureKind::Internal, complaint));
+                }
+            },
+        };
+        if let Err(complaint) = reply.check(call) {
+            let complaint = format!("call {} (agent {:?}, turn {}): {complaint}", index + 1, call.agent, call.turn);
+            record.complaints.push(complaint.clone());
+            return Err(ModelError::new(ModelFailureKind::Internal, complaint));
+        }
+        Ok((index, reply))
+    }
+}
+
+impl Model for FakeModel {
+    fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        Box::pin(async move {
+            let (index, reply) = self.next(&call)?;
+            reply.answer(index).await
+        })
+    }
+}
+
+impl ModelProvider for FakeModel {
+    fn model<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
+        let model: Arc<dyn Model> = Arc::new(self.clone());
+        Box::pin(std::future::ready(Ok(Some(model))))
+    }
+}
+
+impl fmt::Debug for FakeModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FakeModel").field("calls", &self.record().calls.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

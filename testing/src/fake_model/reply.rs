@@ -1,0 +1,239 @@
+//! What a scripted model answers.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use temporal_agents::{
+    wire::{Item, ItemView, ModelCall, ModelFailureKind, ModelResponse, Usage},
+    worker::ModelError,
+};
+
+/// One reply: output items, or a failure, with what goes with it.
+#[derive(Clone)]
+pub struct Reply {
+    outcome: Outcome,
+    usage: Usage,
+    delay: Duration,
+    incomplete: Option<String>,
+    expectations: Vec<Expectation>,
+}
+
+#[derive(Clone, Debug)]
+enum Outcome {
+    Items(Vec<Item>),
+    Failure(Failure),
+}
+
+#[derive(Clone, Debug)]
+struct Failure {
+    kind: ModelFailureKind,
+    message: String,
+    status: Option<u16>,
+    retry_after: Option<Duration>,
+    retryable: Option<bool>,
+}
+
+type Expectation = Arc<dyn Fn(&ModelCall) -> Result<(), String> + Send + Sync>;
+
+/// A message with this text.
+pub fn text(text: impl Into<String>) -> Reply {
+    item(message(text))
+}
+
+/// A message with this value as JSON: the answer of an agent with an output type.
+///
+/// # Panics
+/// When the value cannot be written as JSON.
+pub fn structured<T: Serialize>(value: &T) -> Reply {
+    text(serde_json::to_string(value).expect("a structured answer can be written as JSON"))
+}
+
+/// A call of a function tool. Call ids are given by the model: `call_<call>_<item>`, both counted from 0.
+pub fn tool_call(name: &str, arguments: Value) -> Reply {
+    item(json!({"type": "function_call", "name": name, "arguments": arguments_text(arguments)}))
+}
+
+/// Several calls in one response.
+pub fn tool_calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Reply {
+    calls.into_iter().fold(Reply::of(Outcome::Items(Vec::new())), |all, (name, arguments)| {
+        all.and(tool_call(name, arguments))
+    })
+}
+
+/// A handoff to the agent of this name, under its default function name.
+pub fn handoff(agent: &str) -> Reply {
+    tool_call(&format!("transfer_to_{}", temporal_agents::agent::tool_name_of(agent)), json!({}))
+}
+
+/// A refusal to answer.
+pub fn refusal(refusal: &str) -> Reply {
+    item(json!({
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "refusal", "refusal": refusal}],
+    }))
+}
+
+/// A reasoning item with this summary.
+pub fn reasoning(summary: &str) -> Reply {
+    item(json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": summary}]}))
+}
+
+/// Any output item.
+///
+/// # Panics
+/// When it is no JSON object.
+pub fn item(value: Value) -> Reply {
+    let item = Item::try_from(value).expect("an output item is a JSON object");
+    Reply::of(Outcome::Items(vec![item]))
+}
+
+/// A message item with this text, as the Responses API writes it.
+pub fn message(text: impl Into<String>) -> Value {
+    json!({
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [{"type": "output_text", "text": text.into(), "annotations": []}],
+    })
+}
+
+/// A failure of this kind; Temporal repeats the call as the kind says.
+pub fn failure(kind: ModelFailureKind, message: impl Into<String>) -> Reply {
+    let message = message.into();
+    Reply::of(Outcome::Failure(Failure { kind, message, status: None, retry_after: None, retryable: None }))
+}
+
+impl Reply {
+    fn of(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            usage: Usage::of_tokens(100, 20),
+            delay: Duration::ZERO,
+            incomplete: None,
+            expectations: Vec::new(),
+        }
+    }
+
+    /// This reply with the items of another one after its own.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        if let (Outcome::Items(items), Outcome::Items(more)) = (&mut self.outcome, other.outcome) {
+            items.extend(more);
+        }
+        self.expectations.extend(other.expectations);
+        self
+    }
+
+    /// The tokens of the call. Default 100 in, 20 out.
+    #[must_use]
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.usage = usage;
+        self
+    }
+
+    /// How long the answer takes.
+    #[must_use]
+    pub fn delayed(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// Marks the answer as incomplete, for this reason.
+    #[must_use]
+    pub fn incomplete(mut self, reason: impl Into<String>) -> Self {
+        self.incomplete = Some(reason.into());
+        self
+    }
+
+    /// The HTTP status of a failure.
+    #[must_use]
+    pub fn status(mut self, status: u16) -> Self {
+        if let Outcome::Failure(failure) = &mut self.outcome {
+            failure.status = Some(status);
+        }
+        self
+    }
+
+    /// How long a failure asks to wait.
+    #[must_use]
+    pub fn retry_after(mut self, pause: Duration) -> Self {
+        if let Outcome::Failure(failure) = &mut self.outcome {
+            failure.retry_after = Some(pause);
+        }
+        self
+    }
+
+    /// Whether a failure says to try again, whatever its kind.
+    #[must_use]
+    pub fn retryable(mut self, retryable: bool) -> Self {
+        if let Outcome::Failure(failure) = &mut self.outcome {
+            failure.retryable = Some(retryable);
+        }
+        self
+    }
+
+    /// Checks the call this reply answers; what it says fails the call, and the test in `FakeModel::verify`.
+    #[must_use]
+    pub fn expecting(mut self, check: impl Fn(&ModelCall) -> Result<(), String> + Send + Sync + 'static) -> Self {
+        self.expectations.push(Arc::new(check));
+        self
+    }
+
+    pub(super) fn check(&self, call: &ModelCall) -> Result<(), String> {
+        self.expectations.iter().try_for_each(|expectation| expectation(call))
+    }
+
+    pub(super) async fn answer(self, call: usize) -> Result<ModelResponse, ModelError> {
+        tokio::time::sleep(self.delay).await;
+        match self.outcome {
+            Outcome::Items(items) => Ok(ModelResponse {
+                output: items.into_iter().enumerate().map(|(place, item)| with_ids(&item, call, place)).collect(),
+                usage: self.usage,
+                response_id: Some(format!("resp_{call}")),
+                incomplete: self.incomplete,
+                ..ModelResponse::default()
+            }),
+            Outcome::Failure(Failure { kind, message, status, retry_after, retryable }) => {
+                let mut error = ModelError::new(kind, message);
+                error.status = status;
+                error.retry_after = retry_after;
+                error.retryable = retryable;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Gives an item the ids it has not: its own, and that of its call.
+fn with_ids(item: &Item, call: usize, place: usize) -> Item {
+    let prefix = match item.view() {
+        ItemView::Message { .. } => "msg",
+        ItemView::FunctionCall(_) => "fc",
+        ItemView::Reasoning => "rs",
+        _ => "item",
+    };
+    let mut item = item.clone();
+    if item.id().is_none() {
+        item = item.with("id", format!("{prefix}_{call}_{place}").into());
+    }
+    if item.kind() == "function_call" && item.call_id().is_none() {
+        item = item.with("call_id", format!("call_{call}_{place}").into());
+    }
+    item
+}
+
+fn arguments_text(arguments: Value) -> String {
+    match arguments {
+        Value::String(text) => text,
+        arguments => arguments.to_string(),
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.outcome.fmt(f)
+    }
+}
