@@ -65,5 +65,5 @@ use proc_macro::TokenStream;
 /// Durations are numbers with a unit, `ms`, `s`, `m` or `h`.
 #[proc_macro_attribute]
 pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    tool::expand(attribute.into(), item.into()).into()
+    tool::expand(attribute.into(), &item.into()).into()
 }

@@ -69,7 +69,7 @@ fn lines(attributes: &[Attribute]) -> Vec<Line> {
     let mut lines = Vec::new();
     for attribute in attributes {
         let Some((text, span)) = doc(attribute) else { continue };
-        let starred = text.contains('\n') && text.lines().skip(1).all(|line| is_blank_or_starred(line));
+        let starred = text.contains('\n') && text.lines().skip(1).all(is_blank_or_starred);
         lines.extend(text.split('\n').map(|line| Line { text: unmarked(line, starred), span }));
     }
     lines

@@ -21,6 +21,10 @@ pub(super) fn tool(tool: &ToolFn<'_>) -> TokenStream {
 
 /// The code of a function that is no tool yet: all names are there, so that only its own mistakes are reported.
 pub(super) fn stub(keys: &Keys, function: &ItemFn) -> TokenStream {
+    if function.sig.receiver().is_some() {
+        // Inside of an `impl`, where no struct can stand.
+        return declaration::stripped(function).into_token_stream();
+    }
     let unreachable = quote!(::core::unreachable!("the tool does not compile"));
     with_definition(&Declaration::new(function, None), &private(keys), &unreachable)
 }

@@ -13,14 +13,14 @@ mod parameter;
 mod parse;
 mod validate;
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
-use syn::ItemFn;
+use syn::{Item, ItemFn};
 
 use self::{mistakes::Mistakes, parse::Keys};
 
 /// Expands `#[tool(attribute)] item`; mistakes become `compile_error!`s.
-pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let keys = Keys::parse(attribute, &mut mistakes);
     let function: ItemFn = match syn::parse2(item.clone()) {
@@ -37,9 +37,9 @@ pub(crate) fn expand(attribute: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-fn not_a_function(error: syn::Error, item: TokenStream) -> TokenStream {
-    let error = match syn::parse2::<syn::Item>(item.clone()) {
-        Ok(other) => syn::Error::new_spanned(first_line(&other), "`#[tool]` goes above a function"),
+fn not_a_function(error: syn::Error, item: &TokenStream) -> TokenStream {
+    let error = match syn::parse2::<Item>(item.clone()) {
+        Ok(other) => syn::Error::new_spanned(head(&other), "`#[tool]` goes above a function"),
         Err(_) => error,
     };
     let error = error.into_compile_error();
@@ -47,9 +47,9 @@ fn not_a_function(error: syn::Error, item: TokenStream) -> TokenStream {
 }
 
 /// The tokens of an item up to its body, so that the error does not underline all of it.
-fn first_line(item: &syn::Item) -> TokenStream {
-    let body = |tree: &proc_macro2::TokenTree| matches!(tree, proc_macro2::TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace);
-    item.to_token_stream().into_iter().take_while(|tree| !body(tree)).collect()
+fn head(item: &Item) -> TokenStream {
+    let is_body = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
+    item.to_token_stream().into_iter().take_while(|tree| !is_body(tree)).collect()
 }
 
 #[cfg(test)]

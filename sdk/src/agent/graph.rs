@@ -131,8 +131,7 @@ fn list(issues: &[GraphIssue]) -> String {
 impl Graph {
     /// The graph of everything reachable from this agent.
     pub fn new(start: &AgentDef) -> Self {
-        let mut graph =
-            Self { start: start.name.clone(), agents: BTreeMap::new(), conflicts: Vec::new() };
+        let mut graph = Self { start: start.name.clone(), agents: BTreeMap::new(), conflicts: Vec::new() };
         graph.add(&Arc::new(start.clone()));
         graph
     }
@@ -141,7 +140,10 @@ impl Graph {
         if let Some(known) = self.agents.get(&agent.name) {
             // The same agent built twice is one agent; closures cannot be compared and do not count.
             if !Arc::ptr_eq(known, agent) && format!("{known:?}") != format!("{agent:?}") {
-                self.conflicts.push(GraphIssue::DuplicateAgent { agent: agent.name.clone() });
+                let issue = GraphIssue::DuplicateAgent { agent: agent.name.clone() };
+                if !self.conflicts.contains(&issue) {
+                    self.conflicts.push(issue);
+                }
             }
             return;
         }
@@ -280,3 +282,6 @@ fn check_names(agent: &AgentDef, issues: &mut Vec<GraphIssue>) {
 fn into_result(issues: Vec<GraphIssue>) -> Result<(), GraphError> {
     if issues.is_empty() { Ok(()) } else { Err(GraphError { issues }) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -50,16 +50,7 @@ impl<O> RunResult<O> {
     /// The result of a run that ended with this output in this state.
     pub fn new(final_output: O, state: RunState) -> Self {
         let RunState { agent, input, items, turn, usage, context, last_response_id, .. } = state;
-        Self {
-            final_output,
-            last_agent: agent,
-            input,
-            new_items: items,
-            turns: turn,
-            usage,
-            context,
-            last_response_id,
-        }
+        Self { final_output, last_agent: agent, input, new_items: items, turns: turn, usage, context, last_response_id }
     }
 
     /// The whole conversation as input for a run that follows.

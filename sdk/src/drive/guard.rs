@@ -8,11 +8,7 @@ use crate::engine::RunError;
 ///
 /// # Errors
 /// [`RunError::Panicked`] with the panic's message.
-pub(super) fn call<T>(
-    function: impl FnOnce() -> String,
-    agent: &str,
-    body: impl FnOnce() -> T,
-) -> Result<T, RunError> {
+pub(super) fn call<T>(function: impl FnOnce() -> String, agent: &str, body: impl FnOnce() -> T) -> Result<T, RunError> {
     catch_unwind(AssertUnwindSafe(body)).map_err(|panic| RunError::Panicked {
         function: function(),
         agent: agent.to_owned(),

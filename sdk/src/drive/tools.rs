@@ -11,9 +11,7 @@ use super::{
 use crate::{
     agent::AgentDef,
     engine::{Engine, RunError, ToolOutcome},
-    tool::{
-        CallInfo, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, ToolError, ToolErrorKind, schema,
-    },
+    tool::{CallInfo, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, ToolError, ToolErrorKind, schema},
     wire::{ToolOutput, run_state::PlannedCall},
 };
 

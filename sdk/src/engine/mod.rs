@@ -167,9 +167,7 @@ impl Engine {
                 _ => Step::PrepareTurn { agent: agent(), turn: state.turn + 1 },
             },
             Phase::ModelDue { setup } => Step::CallModel(Box::new(request::model_call(state, setup))),
-            Phase::ToolsDue { calls, .. } => {
-                Step::CallTools { agent: agent(), turn: state.turn, calls: calls.clone() }
-            }
+            Phase::ToolsDue { calls, .. } => Step::CallTools { agent: agent(), turn: state.turn, calls: calls.clone() },
             Phase::HandoffDue { handoffs } => Step::TakeHandoff { agent: agent(), handoff: handoffs[0].clone() },
             Phase::OutputDue { text } => Step::ParseOutput { agent: agent(), text: text.clone() },
             Phase::Finished { output } => Step::Done { output: output.clone() },

@@ -1,9 +1,6 @@
 //! From the state of a run to the next model call.
 
-use crate::wire::{
-    Item, ModelCall, NewItemKind, RunState,
-    run_state::TurnSetup,
-};
+use crate::wire::{Item, ModelCall, NewItemKind, RunState, run_state::TurnSetup};
 
 /// The model call of the turn that was set up.
 pub(super) fn model_call(state: &RunState, setup: &TurnSetup) -> ModelCall {

@@ -49,8 +49,8 @@ impl OfResult {
     ///
     /// # Errors
     /// The function's own error.
-    pub fn into_output<T: ToolReturn, E: Into<ToolError>>(self, returned: Result<T, E>) -> Result<ToolOutput, ToolError> {
-        returned.map_err(Into::into)?.into_output()
+    pub fn into_output<T: ToolReturn, E: ToolFailure>(self, returned: Result<T, E>) -> Result<ToolOutput, ToolError> {
+        returned.map_err(ToolFailure::into_failure)?.into_output()
     }
 }
 
@@ -82,8 +82,27 @@ pub trait ToolReturn {
     fn into_output(self) -> Result<ToolOutput, ToolError>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize> ToolReturn for T {
     fn into_output(self) -> Result<ToolOutput, ToolError> {
         text_of(&self).map(ToolOutput::Text)
+    }
+}
+
+/// An error a tool may return: a [`ToolError`], or anything that becomes one.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot fail with `{Self}`",
+    label = "`{Self}` is no error",
+    note = "return `Result<_, ToolError>`: any `std::error::Error` becomes one by `?`, a text by `ToolError::failed(text)`"
+)]
+pub trait ToolFailure {
+    /// The failure of the tool.
+    fn into_failure(self) -> ToolError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<ToolError>> ToolFailure for E {
+    fn into_failure(self) -> ToolError {
+        self.into()
     }
 }

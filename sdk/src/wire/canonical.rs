@@ -44,9 +44,12 @@ pub fn write_object(map: &Map<String, Value>, out: &mut Vec<u8>) {
 }
 
 fn write_number(number: &Number, out: &mut Vec<u8>) {
-    match number.as_f64() {
-        Some(float) if number.is_f64() => out.extend_from_slice(ryu_js::Buffer::new().format(float).as_bytes()),
-        _ => out.extend_from_slice(number.to_string().as_bytes()),
+    // Whole numbers first: whether serde_json keeps "-0" or 20 digits as a float depends on its features.
+    match (number.as_i64(), number.as_u64(), number.as_f64()) {
+        (Some(whole), ..) => out.extend_from_slice(whole.to_string().as_bytes()),
+        (None, Some(whole), _) => out.extend_from_slice(whole.to_string().as_bytes()),
+        (None, None, Some(float)) => out.extend_from_slice(ryu_js::Buffer::new().format(float).as_bytes()),
+        (None, None, None) => out.extend_from_slice(number.to_string().as_bytes()),
     }
 }
 

@@ -60,6 +60,12 @@ pub enum CallPart {
     Answered,
 }
 
+impl CallPart {
+    fn is_known(name: &str) -> bool {
+        matches!(name, "given" | "answered")
+    }
+}
+
 impl Conversation {
     /// A conversation that holds all its items itself.
     pub fn of_items(items: Vec<Item>) -> Self {
@@ -93,6 +99,11 @@ impl<'de> Deserialize<'de> for InputSegment {
                     Self::Items { items }
                 }
                 "call" => {
+                    if let Some(part) =
+                        value.get("part").and_then(Value::as_str).filter(|part| !CallPart::is_known(part))
+                    {
+                        return Ok(Self::Unknown(format!("call part {part}")));
+                    }
                     let Call { activity_id, part, start, end } = serde_json::from_value(value)?;
                     Self::Call { activity_id, part, start, end }
                 }

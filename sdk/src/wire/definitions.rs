@@ -52,7 +52,8 @@ pub struct Prompt {
     pub variables: Option<Map<String, Value>>,
 }
 
-/// A tool as the model sees it. The kinds are data: a hosted tool's configuration goes to the provider as it is.
+/// A tool as the model sees it. A hosted tool's configuration is data, it goes to the provider as it is; the kinds
+/// themselves are *instructions*: one that is not known is refused with the definitions it is part of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -78,6 +79,8 @@ pub enum ToolSpec {
 }
 
 impl ToolSpec {
+    const KINDS: [&str; 2] = ["function", "hosted"];
+
     /// The tool's name.
     pub fn name(&self) -> &str {
         match self {
@@ -113,6 +116,9 @@ pub struct OutputSpec {
 }
 
 /// Definitions in a message: whole, or as those of an earlier call. An *instruction*: an unknown kind is refused.
+///
+/// The digest is checked when the part is read, against the JSON that arrived: members that a later minor version added
+/// count for the digest, though this build leaves them out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DefinitionsPart {
@@ -138,21 +144,13 @@ pub enum DefinitionsPart {
 impl<'de> Deserialize<'de> for DefinitionsPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        struct Inline {
-            digest: Digest,
-            definitions: Box<Definitions>,
-        }
-        #[derive(Deserialize)]
         struct Call {
             activity_id: String,
             digest: Digest,
         }
         super::conversation::by_kind(deserializer, |kind, value| {
             Ok(match kind {
-                "inline" => {
-                    let Inline { digest, definitions } = serde_json::from_value(value)?;
-                    Self::Inline { digest, definitions }
-                }
+                "inline" => inline(value)?,
                 "call" => {
                     let Call { activity_id, digest } = serde_json::from_value(value)?;
                     Self::Call { activity_id, digest }
@@ -161,4 +159,31 @@ impl<'de> Deserialize<'de> for DefinitionsPart {
             })
         })
     }
+}
+
+fn inline(value: Value) -> Result<DefinitionsPart, serde_json::Error> {
+    #[derive(Deserialize)]
+    struct Inline {
+        digest: Digest,
+        definitions: Value,
+    }
+    let Inline { digest, definitions } = serde_json::from_value(value)?;
+    if let Some(algorithm) = digest.foreign_algorithm() {
+        return Ok(DefinitionsPart::Unknown(format!("digest algorithm {algorithm}")));
+    }
+    let found = Digest::of_value(&definitions);
+    if found != digest {
+        return Err(serde::de::Error::custom(format_args!(
+            "the definitions do not match their digest: expected {digest}, found {found}"
+        )));
+    }
+    if let Some(kind) = unknown_tool_kind(&definitions) {
+        return Ok(DefinitionsPart::Unknown(format!("tool {kind}")));
+    }
+    Ok(DefinitionsPart::Inline { digest, definitions: serde_json::from_value(definitions)? })
+}
+
+fn unknown_tool_kind(definitions: &Value) -> Option<&str> {
+    let tools = definitions.get("tools")?.as_array()?;
+    tools.iter().filter_map(|tool| tool.get("kind")?.as_str()).find(|kind| !ToolSpec::KINDS.contains(kind))
 }

@@ -1,7 +1,8 @@
 //! Digests of conversations and definitions: SHA-256 over canonical JSON, its first 16 bytes.
 //!
 //! A conversation's digest is a chain, so that the digest of a longer conversation is computed from that of its
-//! prefix: `d(n+1) = H(d(n) || canonical(item n))`, starting at `d(0) = H("temporal-agents conversation 1")`.
+//! prefix: `d(n+1) = H(d(n) || canonical(item n))`, starting at `d(0) = H("temporal-agents conversation 1")`; `d(n)` is
+//! hashed in its wire form. Test vectors: `tests/golden/wire/v1.0/digests.json`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{canonical, item::Item};
 
+const ALGORITHM: &str = "sha256-128";
 const BYTES: usize = 16;
 const CONVERSATION: &[u8] = b"temporal-agents conversation 1";
 
@@ -48,6 +50,12 @@ impl Digest {
         &self.0
     }
 
+    /// The algorithm this digest names, where it is not the one this build computes.
+    pub fn foreign_algorithm(&self) -> Option<&str> {
+        let algorithm = self.0.split_once(':').map_or(&*self.0, |(algorithm, _)| algorithm);
+        (algorithm != ALGORITHM).then_some(algorithm)
+    }
+
     fn of_bytes(parts: &[&[u8]]) -> Self {
         use std::fmt::Write as _;
 
@@ -55,8 +63,9 @@ impl Digest {
         for part in parts {
             hasher.update(part);
         }
-        let mut text = String::with_capacity(11 + 2 * BYTES);
-        text.push_str("sha256-128:");
+        let mut text = String::with_capacity(ALGORITHM.len() + 1 + 2 * BYTES);
+        text.push_str(ALGORITHM);
+        text.push(':');
         for byte in &hasher.finalize()[..BYTES] {
             write!(text, "{byte:02x}").expect("writing to a String cannot fail");
         }

@@ -25,7 +25,7 @@ pub use definitions::{Definitions, DefinitionsPart, HandoffSpec, OutputSpec, Pro
 pub use digest::Digest;
 pub use failure::{ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView, NotAnItem};
-pub use model_call::{ModelCall, ModelReply, ModelRequest, ModelResponse};
+pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
 pub use run_state::{NewItem, NewItemKind, RunState};
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};

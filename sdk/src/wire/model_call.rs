@@ -17,6 +17,9 @@ use super::{
     version::{WIRE_VERSION, WireVersion, WireVersionMismatch},
 };
 
+/// The type of the activity that calls models.
+pub const MODEL_ACTIVITY: &str = "agents.call_model";
+
 /// A complete model call, as a [`Model`](crate::Model) gets it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -39,12 +42,7 @@ pub struct ModelCall {
 
 impl ModelCall {
     /// A call with this agent, model, definitions and input; turn 1, no server-side state.
-    pub fn new(
-        agent: impl Into<String>,
-        model: impl Into<String>,
-        definitions: Definitions,
-        input: Vec<Item>,
-    ) -> Self {
+    pub fn new(agent: impl Into<String>, model: impl Into<String>, definitions: Definitions, input: Vec<Item>) -> Self {
         Self {
             agent: agent.into(),
             turn: 1,
@@ -87,15 +85,21 @@ pub enum UnfoldError {
     /// It holds an instruction this build does not know.
     #[error(transparent)]
     Version(#[from] WireVersionMismatch),
-    /// It does not add up: another digest or count than the message says.
-    #[error("the {what} of the model request do not match their digest: expected {expected}, found {found}")]
+    /// Its segments hold another number of items than it says.
+    #[error("the model request says it has {expected} items, but it has {found}")]
+    Count {
+        /// The count in the message.
+        expected: u32,
+        /// The items that arrived.
+        found: usize,
+    },
+    /// Its items are not those it was digested from.
+    #[error("the items of the model request do not match their digest: expected {expected}, found {found}")]
     Digest {
-        /// `definitions` or `items`.
-        what: &'static str,
         /// The digest in the message.
-        expected: String,
+        expected: Digest,
         /// The digest of what arrived.
-        found: String,
+        found: Digest,
     },
 }
 
@@ -115,10 +119,11 @@ impl ModelRequest {
         }
     }
 
-    /// The call that was meant, its digests checked.
+    /// The call that was meant, its items checked. (Definitions are checked where they are read, see
+    /// [`DefinitionsPart`].)
     ///
     /// # Errors
-    /// [`UnfoldError`]: an unknown instruction, or a conversation or definitions other than the digest says.
+    /// [`UnfoldError`]: an unknown instruction, or other items than count and digest say.
     pub fn unfold(self) -> Result<ModelCall, UnfoldError> {
         let Self { version, agent, turn, model, definitions, input, previous_response_id, conversation_id } = self;
         let unknown = |kind: &str| WireVersionMismatch {
@@ -128,15 +133,16 @@ impl ModelRequest {
             unknown: Some(kind.to_owned()),
         };
         let definitions = match definitions {
-            DefinitionsPart::Inline { digest, definitions } => {
-                check("definitions", &digest, &definitions.digest())?;
-                *definitions
-            }
+            DefinitionsPart::Inline { definitions, digest: _ } => *definitions,
             DefinitionsPart::Call { .. } => return Err(unknown("definitions by reference").into()),
             DefinitionsPart::Unknown(kind) => return Err(unknown(&kind).into()),
         };
-        let mut items = Vec::with_capacity(input.count as usize);
-        for segment in input.segments {
+        let Conversation { segments, count, digest } = input;
+        if let Some(algorithm) = digest.foreign_algorithm() {
+            return Err(unknown(&format!("digest algorithm {algorithm}")).into());
+        }
+        let mut items = Vec::new();
+        for segment in segments {
             match segment {
                 InputSegment::Items { items: more } => items.extend(more),
                 InputSegment::Call { .. } | InputSegment::ToolResult { .. } => {
@@ -145,16 +151,15 @@ impl ModelRequest {
                 InputSegment::Unknown(kind) => return Err(unknown(&kind).into()),
             }
         }
-        check("items", &input.digest, &Digest::of_conversation(&items))?;
+        if u32::try_from(items.len()) != Ok(count) {
+            return Err(UnfoldError::Count { expected: count, found: items.len() });
+        }
+        let found = Digest::of_conversation(&items);
+        if found != digest {
+            return Err(UnfoldError::Digest { expected: digest, found });
+        }
         Ok(ModelCall { agent, turn, model, definitions, input: items, previous_response_id, conversation_id })
     }
-}
-
-fn check(what: &'static str, expected: &Digest, found: &Digest) -> Result<(), UnfoldError> {
-    if expected == found {
-        return Ok(());
-    }
-    Err(UnfoldError::Digest { what, expected: expected.to_string(), found: found.to_string() })
 }
 
 /// What a model answered.

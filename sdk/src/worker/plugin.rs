@@ -18,7 +18,7 @@ use super::{
 use crate::{
     agent::{AgentDef, Graph, GraphIssue},
     tool::{StateMap, Tool, ToolBinding, ToolDef},
-    workflow::MODEL_ACTIVITY,
+    wire::MODEL_ACTIVITY,
 };
 
 /// The worker half: registers the model activity and the tools of the agents, after checking that all is there.

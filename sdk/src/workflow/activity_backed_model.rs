@@ -18,9 +18,6 @@ use crate::{
     wire::{ModelCall, ModelReply, ModelRequest, ModelResponse, decode},
 };
 
-/// The type of the activity that calls models.
-pub const MODEL_ACTIVITY: &str = "agents.call_model";
-
 /// Calls models through activities, with options for all agents and for single ones.
 #[derive(Clone, Debug, Default)]
 pub struct ActivityBackedModel {

@@ -7,8 +7,7 @@ use temporalio_workflow::{
     common::ActivityDefinition,
 };
 
-use super::activity_backed_model::MODEL_ACTIVITY;
-use crate::wire::{ModelRequest, ToolRequest};
+use crate::wire::{MODEL_ACTIVITY, ModelRequest, ToolRequest};
 
 type ActivityResult = Result<Value, ActivityExecutionError>;
 

@@ -11,7 +11,9 @@ mod model_activity_options;
 mod runner;
 mod tool_call;
 
-pub use activity_backed_model::{ActivityBackedModel, MODEL_ACTIVITY};
+pub use activity_backed_model::ActivityBackedModel;
 pub use failure::EffectFailure;
 pub use model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
 pub use runner::{RunInput, Runner};
+
+pub use crate::wire::MODEL_ACTIVITY;

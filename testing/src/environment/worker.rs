@@ -1,18 +1,19 @@
 //! A worker on a thread of its own: its future is not `Send`, and workflow code that blocks must not block the test.
 
 use std::{
-    sync::mpsc::{Receiver, channel},
+    sync::mpsc::{Sender, channel},
     thread::JoinHandle,
 };
 
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+use tokio::sync::oneshot;
 
 use super::EnvironmentError;
 
 /// A running worker; dropping it stops it and waits for its end.
 pub struct WorkerThread {
-    stop: Option<Box<dyn Fn() + Send>>,
+    stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<Result<(), String>>>,
 }
 
@@ -24,29 +25,17 @@ impl WorkerThread {
     pub fn start(target: String, namespace: &str, options: WorkerOptions) -> Result<Self, EnvironmentError> {
         let namespace = namespace.to_owned();
         let (started, on_start) = channel();
+        let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name("agent-worker".to_owned())
             .spawn(move || {
                 let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
                 let runtime = runtime.map_err(|error| error.to_string())?;
-                runtime.block_on(async {
-                    let mut worker = connect(&target, &namespace, options).await?;
-                    let stop: Box<dyn Fn() + Send> = Box::new(worker.shutdown_handle());
-                    // The receiver is gone only when the test gave up on the worker.
-                    let _ = started.send(stop);
-                    worker.run().await.map_err(|error| error.to_string())
-                })
+                runtime.block_on(run(&target, &namespace, options, started, stopped))
             })
             .map_err(|error| EnvironmentError::Worker(error.to_string()))?;
-        Self::started(&on_start, thread)
-    }
-
-    fn started(
-        on_start: &Receiver<Box<dyn Fn() + Send>>,
-        thread: JoinHandle<Result<(), String>>,
-    ) -> Result<Self, EnvironmentError> {
         match on_start.recv() {
-            Ok(stop) => Ok(Self { stop: Some(stop), thread: Some(thread) }),
+            Ok(()) => Ok(Self { stop: Some(stop), thread: Some(thread) }),
             // The thread ended before it said that the worker runs: its result says why.
             Err(_) => Err(EnvironmentError::Worker(match thread.join() {
                 Ok(Err(message)) => message,
@@ -61,7 +50,8 @@ impl WorkerThread {
     /// What went wrong in it.
     pub fn stop(&mut self) -> Result<(), EnvironmentError> {
         if let Some(stop) = self.stop.take() {
-            stop();
+            // The receiver is gone when the worker has ended by itself; its result says why.
+            let _ = stop.send(());
         }
         match self.thread.take().map(JoinHandle::join) {
             None | Some(Ok(Ok(()))) => Ok(()),
@@ -82,6 +72,28 @@ impl std::fmt::Debug for WorkerThread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("WorkerThread")
     }
+}
+
+/// Runs the worker until it is told to stop. The shutdown begins on the worker's own runtime: it spawns a task there that
+/// ends the polls, and the runtime of the test may be blocked by then.
+async fn run(
+    target: &str,
+    namespace: &str,
+    options: WorkerOptions,
+    started: Sender<()>,
+    stopped: oneshot::Receiver<()>,
+) -> Result<(), String> {
+    let mut worker = connect(target, namespace, options).await?;
+    let shut_down = worker.shutdown_handle();
+    // The receiver is gone only when the test gave up on the worker.
+    let _ = started.send(());
+    let stop = async move {
+        // A dropped sender asks for the same as a sent message.
+        let _ = stopped.await;
+        shut_down();
+    };
+    let (result, ()) = tokio::join!(worker.run(), stop);
+    result.map_err(|error| error.to_string())
 }
 
 async fn connect(target: &str, namespace: &str, options: WorkerOptions) -> Result<Worker, String> {

@@ -3,4 +3,6 @@
 mod durable_run;
 mod openai_provider;
 mod support;
+mod tidy;
 mod tool_macro;
+mod wire_golden;

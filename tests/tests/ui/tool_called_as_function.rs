@@ -10,7 +10,10 @@ fn subtract(a: i64, b: i64) -> i64 {
     a - b
 }
 
+fn take(_: impl Tool) {}
+
 fn main() {
     add(1, 2);
-    subtract.definition();
+    take(add);
+    take(subtract);
 }

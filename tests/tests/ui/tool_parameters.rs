@@ -3,13 +3,13 @@ use temporal_agents::{ToolContext, tool};
 /// Takes everything it cannot.
 #[tool(inline)]
 fn everything(
-    text: &str,
-    numbers: &[u32],
+    _text: &str,
+    _numbers: &[u32],
     (a, b): (i64, i64),
-    shown: impl std::fmt::Display,
-    #[serde(default)] limit: u32,
-    ctx: ToolContext,
-    again: &ToolContext,
+    _shown: impl std::fmt::Display,
+    #[serde(default)] _limit: u32,
+    _ctx: ToolContext,
+    _again: &ToolContext,
     _: bool,
 ) -> i64 {
     a + b

@@ -56,15 +56,12 @@ impl Bullets {
 
     fn start(&mut self, bullet: &str, span: Span, mistakes: &mut Mistakes) {
         self.open = false;
-        match parse(bullet) {
-            Some((name, text)) => {
-                self.open = true;
-                let name = name.strip_prefix("r#").unwrap_or(name).to_owned();
-                self.done.push(Bullet { name, text: text.to_owned(), span });
-            }
-            None => {
-                mistakes.at(span, "this bullet names no argument: write ``* `city` - what the model should put there``")
-            }
+        if let Some((name, text)) = parse(bullet) {
+            self.open = true;
+            let name = name.strip_prefix("r#").unwrap_or(name).to_owned();
+            self.done.push(Bullet { name, text: text.to_owned(), span });
+        } else {
+            mistakes.at(span, "this bullet names no argument: write ``* `city` - what the model should put there``");
         }
     }
 

@@ -50,9 +50,9 @@ impl<'a> Declaration<'a> {
         })
     }
 
-    /// The function as it goes into `call`: private, without what only the macro understands.
+    /// The function as it goes into `call`: private, and without what stands at the struct.
     fn inner(&self) -> ItemFn {
-        let mut inner = self.function.clone();
+        let mut inner = stripped(self.function);
         inner
             .attrs
             .retain(|attribute| !["doc", "deprecated", "cfg"].iter().any(|name| attribute.path().is_ident(name)));
@@ -60,35 +60,28 @@ impl<'a> Declaration<'a> {
         // These are refused; without them the rest can still be checked.
         (inner.sig.constness, inner.sig.safety, inner.sig.abi) = (None, Safety::Default, None);
         inner.sig.variadic = None;
-        for input in &mut inner.sig.inputs {
-            if let FnArg::Typed(parameter) = input {
-                parameter.attrs.retain(parameter::stays);
-            }
-        }
         inner
     }
 
-    /// The parameters of `call`; `None` when the function has a `self` of its own.
-    fn parameters(&self) -> Option<Vec<(Ident, &Type)>> {
+    /// The parameters of `call`.
+    fn parameters(&self) -> impl Iterator<Item = (Ident, &Type)> {
         let name = |at: usize, pattern: &Pat| match named(pattern) {
-            Some(name) if name != self.ident() => name.clone(),
+            // The struct would be in the way of a parameter of its name; lints, of an underscore.
+            Some(name) if name != self.ident() && !name.to_string().starts_with('_') => name.clone(),
             _ => Ident::new(&format!("argument_{at}"), Span::mixed_site()),
         };
-        let inputs = self.function.sig.inputs.iter().enumerate();
-        inputs
-            .map(|(at, input)| match input {
-                FnArg::Typed(parameter) => Some((name(at, &parameter.pat), &*parameter.ty)),
-                FnArg::Receiver(_) => None,
-            })
-            .collect()
+        self.function.sig.inputs.iter().enumerate().filter_map(move |(at, input)| match input {
+            FnArg::Typed(parameter) => Some((name(at, &parameter.pat), &*parameter.ty)),
+            FnArg::Receiver(_) => None,
+        })
     }
 
-    fn method(&self, parameters: Vec<(Ident, &Type)>) -> TokenStream {
+    fn method(&self) -> TokenStream {
         let (ident, vis, inner) = (self.ident(), &self.function.vis, self.inner());
         let (asyncness, output) = (&inner.sig.asyncness, &inner.sig.output);
         let (generics, _, clause) = inner.sig.generics.split_for_impl();
         let dot_await = asyncness.map(|_| quote!(.await));
-        let (names, types): (Vec<_>, Vec<_>) = parameters.into_iter().unzip();
+        let (names, types): (Vec<_>, Vec<_>) = self.parameters().unzip();
         quote! {
             /// Runs the tool's body.
             #vis #asyncness fn call #generics (self, #(#names: #types),*) #output #clause {
@@ -98,6 +91,18 @@ impl<'a> Declaration<'a> {
             }
         }
     }
+}
+
+/// The function without what only the macro understands at its parameters.
+pub(super) fn stripped(function: &ItemFn) -> ItemFn {
+    let mut function = function.clone();
+    for input in &mut function.sig.inputs {
+        match input {
+            FnArg::Typed(parameter) => parameter.attrs.retain(parameter::stays),
+            FnArg::Receiver(receiver) => receiver.attrs.retain(parameter::stays),
+        }
+    }
+    function
 }
 
 /// The one name that a pattern binds: `api` of `State(api)`.
@@ -113,7 +118,7 @@ impl ToTokens for Declaration<'_> {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         let (ident, vis) = (self.ident(), &self.function.vis);
         let (of_struct, cfgs, description) = (self.of_struct(), self.cfgs(), self.description());
-        let method = self.parameters().map(|parameters| self.method(parameters));
+        let method = self.method();
         tokens.extend(quote! {
             #(#of_struct)*
             #description

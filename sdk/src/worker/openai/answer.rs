@@ -70,13 +70,18 @@ impl Answer {
         };
         let mut error = ModelError::new(kind, message);
         error.status = Some(status);
-        Advice::in_headers(&self.headers, SystemTime::now()).give(&mut error);
+        self.advice().give(&mut error);
         error
     }
 
     /// The provider's id of the request.
     pub(super) fn request_id(&self) -> Option<String> {
-        Advice::in_headers(&self.headers, SystemTime::now()).request_id
+        self.advice().request_id
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the worker's clock: a retry-after may be a date")]
+    fn advice(&self) -> Advice {
+        Advice::in_headers(&self.headers, SystemTime::now())
     }
 
     /// The failure that an unsuccessful status stands for.

@@ -77,6 +77,7 @@ impl OpenAiBuilder {
     ///
     /// # Errors
     /// [`OpenAiConfigError`] when `OPENAI_API_KEY` is not set or empty.
+    #[expect(clippy::disallowed_methods, reason = "the worker's environment is what it is configured by")]
     pub fn from_env() -> Result<Self, OpenAiConfigError> {
         Self::from_variables(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
     }

@@ -88,25 +88,25 @@ impl ProviderError {
             body => body,
         };
         let object = body.as_object()?;
-        Self::in_answer(object).or_else(|| Self::of_object(object)).filter(|error| *error != Self::default())
+        Some(Self::in_answer(object).unwrap_or_else(|| Self::of_object(object)))
     }
 
     /// The `error` member of an answer.
     pub(super) fn in_answer(object: &Map<String, Value>) -> Option<Self> {
         match object.get("error")? {
-            Value::Object(error) => Self::of_object(error),
+            Value::Object(error) => Some(Self::of_object(error)),
             Value::String(message) => Some(Self { message: Some(message.clone()), ..Self::default() }),
             _ => None,
         }
     }
 
-    fn of_object(error: &Map<String, Value>) -> Option<Self> {
+    fn of_object(error: &Map<String, Value>) -> Self {
         let text = |name| match error.get(name)? {
             Value::String(text) if !text.is_empty() => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
             _ => None,
         };
-        Some(Self { message: text("message").or_else(|| text("detail")), code: text("code"), r#type: text("type") })
+        Self { message: text("message").or_else(|| text("detail")), code: text("code"), r#type: text("type") }
     }
 
     /// The kind of failure when the status does not tell: by code, which some servers fill with a status.

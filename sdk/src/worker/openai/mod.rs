@@ -2,7 +2,7 @@
 //!
 //! [`OpenAi`] holds the credentials and the connection, and stays on the worker. One model call is one HTTP request:
 //! nothing here retries, follows redirects or waits, Temporal's retry policy does. What the provider says about
-//! retries (status, `retry-after`, `x-should-retry`) comes back in the [`ModelError`](crate::worker::ModelError).
+//! retries (status, `retry-after`, `x-should-retry`) comes back in the [`ModelError`].
 //!
 //! | file | what it holds |
 //! |---|---|

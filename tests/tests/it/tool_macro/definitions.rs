@@ -8,18 +8,18 @@ use temporal_agents::{
     tool::{StateRequirement, ToolActivityOptions, ToolBinding},
 };
 
-fn spec(tool: impl Tool) -> Value {
+fn spec(tool: &impl Tool) -> Value {
     let definition = tool.definition();
     assert_eq!(definition.issues(), []);
     serde_json::to_value(definition.spec()).expect("a spec is JSON")
 }
 
 /// The spec of a strict tool.
-fn strict(name: &str, description: &str, parameters: Value) -> Value {
+fn strict(name: &str, description: &str, parameters: &Value) -> Value {
     json!({"kind": "function", "name": name, "description": description, "parameters": parameters, "strict": true})
 }
 
-fn options(tool: impl Tool) -> ToolActivityOptions {
+fn options(tool: &impl Tool) -> ToolActivityOptions {
     match tool.definition().binding() {
         ToolBinding::Activity { options, .. } => options.clone(),
         other => panic!("{other:?} has no options"),
@@ -64,8 +64,8 @@ fn doc_comments_describe_the_tool_and_its_arguments() {
         "required": ["city", "units"],
     });
     assert_eq!(
-        spec(get_weather),
-        strict("get_weather", "Current weather\nfor one city.\n\nSecond paragraph.", parameters)
+        spec(&get_weather),
+        strict("get_weather", "Current weather\nfor one city.\n\nSecond paragraph.", &parameters)
     );
 }
 
@@ -92,8 +92,8 @@ fn arguments_keep_the_order_of_the_parameters_and_their_doc_comments() {
         "required": ["b", "a"],
         "additionalProperties": false,
     });
-    let spec = spec(add);
-    assert_eq!(spec, strict("add", "Adds two numbers.", parameters));
+    let spec = spec(&add);
+    assert_eq!(spec, strict("add", "Adds two numbers.", &parameters));
     let order: Vec<&String> = spec["parameters"]["properties"].as_object().expect("an object").keys().collect();
     assert_eq!(order, ["b", "a"]);
 }
@@ -105,7 +105,7 @@ async fn ping() {}
 #[test]
 fn a_tool_without_arguments_takes_an_empty_object() {
     let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false, "required": []});
-    assert_eq!(spec(ping), strict("ping", "Says that it is there.", parameters));
+    assert_eq!(spec(&ping), strict("ping", "Says that it is there.", &parameters));
 }
 
 /// Not for the model.
@@ -122,7 +122,7 @@ fn keys_replace_name_and_description() {
         "required": ["type", "_unused"],
         "additionalProperties": false,
     });
-    assert_eq!(spec(find), strict("find-it", "Finds it.", parameters));
+    assert_eq!(spec(&find), strict("find-it", "Finds it.", &parameters));
 }
 
 /// Renames files.
@@ -151,7 +151,7 @@ fn a_lenient_tool_sends_the_schema_as_the_type_gives_it() {
         "parameters": parameters,
         "strict": false,
     });
-    assert_eq!(spec(rename), expected);
+    assert_eq!(spec(&rename), expected);
 }
 
 #[derive(Clone)]
@@ -171,7 +171,7 @@ fn context_and_states_are_not_arguments() {
         "required": ["key"],
         "additionalProperties": false,
     });
-    assert_eq!(spec(read), strict("read", "Reads.", parameters));
+    assert_eq!(spec(&read), strict("read", "Reads.", &parameters));
     assert_eq!(read.definition().requirements(), [StateRequirement::of::<Api>(), StateRequirement::of::<u8>()]);
 }
 
@@ -196,17 +196,17 @@ async fn insist() {}
 #[test]
 fn keys_set_the_options_of_the_activity() {
     let expected = ToolActivityOptions::builder()
-        .start_to_close(Duration::from_secs(90 * 60))
-        .schedule_to_close(Duration::from_secs(2 * 60 * 60))
+        .start_to_close(Duration::from_mins(90))
+        .schedule_to_close(Duration::from_hours(2))
         .heartbeat(Duration::from_millis(250))
         .idempotent(false)
         .task_queue("payments")
         .summary("charge")
         .build();
-    assert_eq!(options(charge), expected);
+    assert_eq!(options(&charge), expected);
     assert_eq!(charge.definition().context_keys(), ["user", "locale"]);
-    assert_eq!(options(insist), ToolActivityOptions::builder().attempts(5).build());
-    assert_eq!(options(ping), ToolActivityOptions::default());
+    assert_eq!(options(&insist), ToolActivityOptions::builder().attempts(5).build());
+    assert_eq!(options(&ping), ToolActivityOptions::default());
 }
 
 #[test]

@@ -28,7 +28,7 @@ async fn run_in(ctx: &mut ToolContext, tool: impl Tool, arguments: Value) -> Res
     };
     output.map(|output| match output {
         ToolOutput::Text(text) => text,
-        other => panic!("{other:?} is no text"),
+        other @ ToolOutput::Content(_) => panic!("{other:?} is no text"),
     })
 }
 
@@ -195,7 +195,7 @@ async fn in_the_body_the_name_of_the_tool_is_the_function() {
     #[tool]
     async fn search(search: String) -> usize {
         let search = search.len();
-        search
+        search + 1
     }
 
     /// Calls itself.
@@ -204,7 +204,7 @@ async fn in_the_body_the_name_of_the_tool_is_the_function() {
         if of == 0 { 1 } else { of * factorial(of - 1) }
     }
 
-    assert_eq!(text(search, json!({"search": "four"})).await, "4");
-    assert_eq!(search.call("five!".to_owned()).await, 5);
+    assert_eq!(text(search, json!({"search": "four"})).await, "5");
+    assert_eq!(search.call("five!".to_owned()).await, 6);
     assert_eq!(text(factorial, json!({"of": 5})).await, "120");
 }

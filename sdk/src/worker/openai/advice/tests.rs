@@ -9,7 +9,7 @@ use super::Advice;
 
 /// 2026-01-01T00:00:00Z.
 fn now() -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(1_767_225_600)
+    SystemTime::UNIX_EPOCH + Duration::from_hours(490_896)
 }
 
 fn advice(headers: &[(&'static str, &'static str)]) -> Advice {

@@ -66,8 +66,8 @@ fn a_key_that_is_no_header_is_refused_without_showing_it() {
 #[test]
 fn debug_shows_no_secret() {
     let builder = builder().header("X-Gateway", "gateway-secret").organization("org");
-    let mut shown = format!("{builder:?}");
-    shown += &format!("{:?}", builder.build().expect("a complete builder"));
+    let described = format!("{builder:?}");
+    let shown = format!("{described} {:?}", builder.build().expect("a complete builder"));
     assert!(!shown.contains("the-key") && !shown.contains("gateway-secret"), "{shown}");
     assert!(shown.contains("X-Gateway") && shown.contains("x-gateway"), "{shown}");
 }

@@ -42,7 +42,7 @@ fn read(body: &Value) -> Result<ModelResponse, ModelError> {
     response::project(&answer, false)
 }
 
-fn output_of(message: Value) -> Value {
+fn output_of(message: &Value) -> Value {
     let response = read(&json!({"id": "c1", "choices": [{"message": message, "finish_reason": "stop"}]}));
     serde_json::to_value(response.expect("a completion").output).expect("items are JSON")
 }
@@ -219,7 +219,7 @@ fn a_completion_becomes_the_items_of_a_response() {
         ],
     });
     assert_eq!(
-        output_of(message),
+        output_of(&message),
         json!([
             {"type": "message", "role": "assistant",
              "content": [{"type": "output_text", "text": "looking", "annotations": [], "logprobs": []}]},
@@ -232,7 +232,7 @@ fn a_completion_becomes_the_items_of_a_response() {
 #[test]
 fn a_refusal_is_a_part_of_its_own() {
     assert_eq!(
-        output_of(json!({"role": "assistant", "content": "", "refusal": "no"})),
+        output_of(&json!({"role": "assistant", "content": "", "refusal": "no"})),
         json!([{"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]}])
     );
 }
@@ -240,7 +240,7 @@ fn a_refusal_is_a_part_of_its_own() {
 #[test]
 fn empty_text_is_an_answer_where_there_is_nothing_else() {
     assert_eq!(
-        output_of(json!({"role": "assistant", "content": ""})),
+        output_of(&json!({"role": "assistant", "content": ""})),
         json!([{"type": "message", "role": "assistant",
                 "content": [{"type": "output_text", "text": "", "annotations": [], "logprobs": []}]}])
     );
@@ -265,7 +265,7 @@ fn empty_text_is_an_answer_where_there_is_nothing_else() {
     json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "t"}, {"type": "text", "text": "hi"}]})
 )]
 fn what_only_the_server_understands_goes_back_to_it(#[case] message: Value, #[case] sent_back: Value) {
-    assert_eq!(messages(output_of(message)).expect("messages"), json!([sent_back]));
+    assert_eq!(messages(output_of(&message)).expect("messages"), json!([sent_back]));
 }
 
 #[rstest]

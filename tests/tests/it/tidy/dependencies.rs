@@ -1,0 +1,60 @@
+//! What the workflow half pulls in.
+
+use std::process::Command;
+
+use super::workspace;
+
+/// Crates that do I/O, or bring what does.
+const WORKER_ONLY: [&str; 12] = [
+    "async-openai",
+    "httpdate",
+    "hyper",
+    "mio",
+    "openssl-sys",
+    "reqwest",
+    "ring",
+    "rustls",
+    "socket2",
+    "temporalio-client",
+    "temporalio-sdk",
+    "temporalio-sdk-core",
+];
+
+/// The names of the crates that `temporal-agents` is built with.
+fn crates(features: &[&str]) -> Vec<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "-p", "temporal-agents", "-e", "normal", "--prefix", "none", "--format", "{p}"])
+        .args(["--locked", "--offline", "--manifest-path"])
+        .arg(workspace().join("Cargo.toml"))
+        .args(features)
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).expect("crate names are UTF-8");
+    tree.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+fn worker_only(crates: &[String]) -> Vec<&str> {
+    WORKER_ONLY.into_iter().filter(|name| crates.iter().any(|known| known == name)).collect()
+}
+
+#[test]
+fn the_workflow_half_does_without_any_crate_that_does_io() {
+    let crates = crates(&["--no-default-features"]);
+    assert!(crates.iter().any(|name| name == "temporalio-workflow"), "{crates:?}");
+    assert_eq!(worker_only(&crates), [""; 0]);
+}
+
+#[test]
+fn macros_add_no_crate_that_does_io() {
+    assert_eq!(worker_only(&crates(&["--no-default-features", "--features", "macros"])), [""; 0]);
+}
+
+#[test]
+fn the_worker_half_has_the_crates_whose_absence_is_checked() {
+    let has = crates(&[]);
+    let found = worker_only(&has);
+    for name in ["async-openai", "hyper", "mio", "reqwest", "rustls", "socket2", "temporalio-sdk"] {
+        assert!(found.contains(&name), "{name} is not in the tree under this name any more");
+    }
+}

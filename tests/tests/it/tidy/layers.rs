@@ -1,0 +1,121 @@
+//! `wire <- agent, tool <- engine <- drive <- workflow | worker`.
+
+use std::path::Path;
+
+use super::{sources, tokens, tokens_of};
+
+/// The directories of the crate, and what each may import beside itself.
+const MAY_IMPORT: [(&str, &[&str]); 7] = [
+    ("wire", &[]),
+    ("tool", &["wire"]),
+    ("agent", &["wire", "tool"]),
+    ("engine", &["wire", "tool", "agent"]),
+    ("drive", &["wire", "tool", "agent", "engine"]),
+    ("workflow", &["wire", "tool", "agent", "engine", "drive"]),
+    ("worker", &["wire", "tool", "agent", "engine", "drive"]),
+];
+
+#[test]
+fn imports_follow_the_arrows() {
+    let mut wrong = Vec::new();
+    for file in sources("sdk/src") {
+        let Some(directory) = file.parent().and_then(|parent| parent.iter().next()?.to_str()) else {
+            assert_eq!(file, Path::new("lib.rs"), "every other file lies in a directory");
+            continue;
+        };
+        let Some((_, allowed)) = MAY_IMPORT.iter().find(|(name, _)| *name == directory) else {
+            panic!("sdk/src/{directory} has no place in MAY_IMPORT");
+        };
+        for import in imports(&tokens("sdk/src", &file), depth(&file)) {
+            if import != directory && !allowed.contains(&&*import) {
+                wrong.push(format!("sdk/src/{}: {directory} may not use crate::{import}", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// How many `super::` lead from a file to the crate's root.
+fn depth(file: &Path) -> usize {
+    let names = file.iter().count();
+    if file.ends_with("mod.rs") { names - 1 } else { names }
+}
+
+/// The first name of every path that starts at the crate's root.
+fn imports(tokens: &[String], depth: usize) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let after_root = match &*tokens[at] {
+            "crate" => path_goes_on(tokens, at + 1),
+            "super" => {
+                let mut supers = 1;
+                let mut next = path_goes_on(tokens, at + 1);
+                while let Some(after) = next.filter(|after| tokens.get(*after).is_some_and(|token| token == "super")) {
+                    supers += 1;
+                    at = after;
+                    next = path_goes_on(tokens, after + 1);
+                }
+                next.filter(|_| supers >= depth)
+            }
+            _ => None,
+        };
+        if let Some(after) = after_root {
+            first_names(tokens, after, &mut found);
+        }
+        at += 1;
+    }
+    found
+}
+
+/// The place after a `::`, where there is one.
+fn path_goes_on(tokens: &[String], at: usize) -> Option<usize> {
+    (tokens.get(at)? == ":" && tokens.get(at + 1)? == ":").then_some(at + 2)
+}
+
+/// The name here, or those at the start of each member of the group here.
+fn first_names(tokens: &[String], at: usize, found: &mut Vec<String>) {
+    if tokens[at] != "{" {
+        found.push(tokens[at].clone());
+        return;
+    }
+    let mut open = 0;
+    let mut starts = false;
+    for token in &tokens[at..] {
+        match &**token {
+            "{" => {
+                starts = open == 0;
+                open += 1;
+            }
+            "}" => open -= 1,
+            "," if open == 1 => starts = true,
+            name if starts => {
+                found.push(name.to_owned());
+                starts = false;
+            }
+            _ => {}
+        }
+        if open == 0 {
+            return;
+        }
+    }
+}
+
+#[test]
+fn every_form_of_a_path_to_the_root_is_found() {
+    let found = |source: &str, depth| imports(&tokens_of(source).unwrap(), depth);
+    assert_eq!(found("use crate::wire::Item;", 2), ["wire"]);
+    assert_eq!(
+        found("use crate::{agent::{Agent, Graph}, wire, tool::schema::{self, Issue}};", 2),
+        ["agent", "wire", "tool"]
+    );
+    assert_eq!(
+        found("fn f() -> crate::Model { <crate::engine::Engine>::new(super::super::drive::X) }", 2),
+        ["Model", "engine", "drive"]
+    );
+    assert_eq!(found("use super::{wire::Item, sibling};", 1), ["wire", "sibling"]);
+    assert_eq!(
+        found("use super::sibling; pub(crate) struct A; // crate::worker\n/// [`crate::Model`]\nstruct B;", 2),
+        [""; 0]
+    );
+}

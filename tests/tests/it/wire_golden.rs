@@ -1,0 +1,97 @@
+//! The wire contract against its golden files, `tests/golden/wire/v<version>/<message>-<which>.json`.
+//!
+//! `UPDATE_GOLDEN=1` writes files that are missing; no file is ever overwritten.
+
+mod files;
+mod rules;
+mod values;
+mod vectors;
+
+use serde_json::Value;
+use temporal_agents::wire::{
+    ModelFailureDetails, ModelReply, ModelRequest, RunState, ToolReply, ToolRequest, WireDecodeError, decode,
+};
+
+use files::{check, difference, every_file};
+
+#[test]
+fn model_requests_have_their_golden_shape() {
+    check("model_request-full", &values::model_request_full());
+    check("model_request-minimal", &values::model_request_minimal());
+    check("model_request-by_reference", &values::model_request_by_reference());
+}
+
+#[test]
+fn model_replies_have_their_golden_shape() {
+    check("model_reply-full", &values::model_reply_full());
+    check("model_reply-minimal", &values::model_reply_minimal());
+}
+
+#[test]
+fn tool_requests_have_their_golden_shape() {
+    check("tool_request-full", &values::tool_request_full());
+    check("tool_request-minimal", &values::tool_request_minimal());
+}
+
+#[test]
+fn tool_replies_have_their_golden_shape() {
+    check("tool_reply-text", &values::tool_reply_text());
+    check("tool_reply-content", &values::tool_reply_content());
+}
+
+#[test]
+fn the_details_of_model_failures_have_their_golden_shape() {
+    check("model_failure_details-full", &values::model_failure_details_full());
+    check("model_failure_details-minimal", &values::model_failure_details_minimal());
+}
+
+#[test]
+fn failure_types_have_their_golden_names() {
+    check("failure_types", &values::failure_types());
+}
+
+#[test]
+fn run_states_have_their_golden_shape_in_every_phase() {
+    for (phase, state) in values::run_states() {
+        check(&format!("run_state-{phase}"), &state);
+    }
+}
+
+#[test]
+fn digests_and_canonical_json_are_the_golden_ones() {
+    check("digests", &vectors::vectors());
+}
+
+#[test]
+fn messages_of_every_version_ever_written_are_read() {
+    fn read<T: serde::de::DeserializeOwned>(json: Value) -> Result<(), WireDecodeError> {
+        decode::<T>("golden message", json).map(drop)
+    }
+    for (path, json) in every_file() {
+        let name = path.file_stem().and_then(|name| name.to_str()).expect("golden files have ASCII names");
+        let read = match name.split_once('-').map_or(name, |(message, _)| message) {
+            "model_request" => read::<ModelRequest>(json),
+            "model_reply" => read::<ModelReply>(json),
+            "tool_request" => read::<ToolRequest>(json),
+            "tool_reply" => read::<ToolReply>(json),
+            "model_failure_details" => read::<ModelFailureDetails>(json),
+            "run_state" => read::<RunState>(json),
+            "digests" | "failure_types" => Ok(()),
+            _ => panic!("{}: no message is named so", path.display()),
+        };
+        read.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+}
+
+#[test]
+fn a_changed_shape_is_told_to_bump_the_version() {
+    assert_eq!(difference("{\n  \"a\": 1\n}\n", "{\n  \"a\": 1\n}\n"), None);
+    assert_eq!(
+        difference("{\n  \"a\": 1\n}\n", "{\n  \"b\": 1\n}\n").as_deref(),
+        Some(
+            "the wire shape changed: bump WIRE_VERSION and add a new golden file, never edit one\n\
+             line 2\n  golden:   \"a\": 1\n  now:      \"b\": 1"
+        )
+    );
+    assert!(difference("[]\n", "[]\n[]\n").is_some(), "a longer text differs");
+}
