@@ -1,1 +1,3 @@
-//! x
+//! What the runnable examples are made of; the tests use it, too.
+
+pub mod quickstart;

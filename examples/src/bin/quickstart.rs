@@ -1,2 +1,151 @@
-//! q
-fn main(){}
+//! Runs a travel desk of two agents on a real Temporal server, which it starts by itself.
+//!
+//! `cargo run --bin quickstart` needs no key: without `OPENAI_API_KEY` a scripted model plays. With `--crash` the worker
+//! is killed twice on the way.
+
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use temporal_agents_examples::quickstart::{
+    crash,
+    model::has_key,
+    progress::{INTERVAL, Progress},
+    trip::{MODEL, Request, Trip},
+    worker::{self, Pace, TASK_QUEUE},
+};
+use temporal_agents_testing::{DevServer, DevServerOptions, environment::activities, history::History};
+use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowStartOptions};
+use temporalio_common::protos::temporal::api::enums::v1::EventType;
+
+/// Runs a travel desk of two agents on a real Temporal server.
+#[derive(Parser)]
+struct Arguments {
+    /// What the traveller says.
+    #[arg(long, default_value = "Two nights in Oslo, by train from Bergen, please.")]
+    prompt: String,
+    /// Kills the worker twice on the way and proves that nothing is lost.
+    #[arg(long)]
+    crash: bool,
+    /// Leaves the server and its UI up until Ctrl-C.
+    #[arg(long)]
+    keep: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// What `--crash` starts and kills.
+    #[command(hide = true)]
+    Worker { target_url: String, namespace: String, model_millis: u64, tool_millis: u64 },
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    if let Some(Command::Worker { target_url, namespace, model_millis, tool_millis }) = &arguments.command {
+        let pace =
+            Pace { model: Duration::from_millis(*model_millis), tool: Duration::from_millis(*tool_millis) };
+        return worker::serve(target_url, namespace, pace);
+    }
+    tokio::runtime::Runtime::new()?.block_on(demonstrate(&arguments))
+}
+
+async fn demonstrate(arguments: &Arguments) -> anyhow::Result<()> {
+    println!("Starting a Temporal dev server ...");
+    let server = DevServer::start_with(DevServerOptions::builder().ui(true).build()).await?;
+    println!("Server {}, UI {}", server.address(), server.ui_url().unwrap_or_default());
+    if has_key() {
+        println!("OPENAI_API_KEY is set: the provider's {MODEL} plays.");
+    } else {
+        println!("OPENAI_API_KEY is not set: a scripted model plays. Set it (and OPENAI_BASE_URL) for a real one.");
+    }
+    let outcome = run(&server, arguments).await;
+    if arguments.keep {
+        println!("The server stays up until Ctrl-C.");
+        tokio::signal::ctrl_c().await?;
+    }
+    server.shutdown().await;
+    outcome
+}
+
+async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
+    let client = server.client().await?;
+    let workflow_id = "trip-1";
+    let request = Request {
+        prompt: arguments.prompt.clone(),
+        // A short one in the crash demonstration, so that a killed model call is missed soon.
+        heartbeat_seconds: if arguments.crash { 2 } else { 30 },
+    };
+    println!("\n> {}\n", arguments.prompt);
+    let options = WorkflowStartOptions::new(TASK_QUEUE, workflow_id).task_timeout(Duration::from_secs(2)).build();
+    let handle = client.start_workflow(Trip::run, request, options).await?;
+    let mut progress = Progress::new();
+    let history = if arguments.crash {
+        let (kills, _third) = crash::kill_twice(server, &client, workflow_id, &mut progress).await?;
+        let history = watch(&client, workflow_id, &mut progress).await?;
+        crash::prove(&activities(&history), &kills)?;
+        history
+    } else {
+        let pace = Pace { model: Duration::from_millis(300), tool: Duration::from_millis(200) };
+        let _worker = worker::start(&server.target_url(), server.namespace(), pace)?;
+        watch(&client, workflow_id, &mut progress).await?
+    };
+    let run_id = handle.info().run_id.clone().unwrap_or_default();
+    let link = server.ui_url().map(|ui| {
+        format!("{ui}/namespaces/{}/workflows/{workflow_id}/{run_id}/history", server.namespace())
+    });
+    let result = handle.get_result(WorkflowGetResultOptions::default()).await;
+    println!();
+    match &result {
+        Ok(plan) => println!("Answer: go to {} for {} euros, because {}", plan.city, plan.euros, plan.reason),
+        Err(_) => println!("The run failed: {}", failure_of(&history)),
+    }
+    let usage = progress.usage();
+    println!("Used {} model calls, {} tokens in, {} out.", usage.requests, usage.input_tokens, usage.output_tokens);
+    println!("Workflow {workflow_id}: {}", link.unwrap_or_default());
+    result?;
+    Ok(())
+}
+
+/// Prints the run's progress until the workflow has ended.
+async fn watch(client: &Client, workflow_id: &str, progress: &mut Progress) -> anyhow::Result<History> {
+    loop {
+        let history = progress.look(client, workflow_id).await?;
+        let ended = history.events.last().is_some_and(|event| {
+            matches!(
+                event.event_type(),
+                EventType::WorkflowExecutionCompleted
+                    | EventType::WorkflowExecutionFailed
+                    | EventType::WorkflowExecutionTimedOut
+                    | EventType::WorkflowExecutionCanceled
+                    | EventType::WorkflowExecutionTerminated
+            )
+        });
+        if ended {
+            return Ok(history);
+        }
+        for activity in crash::pending(client, workflow_id).await? {
+            if let Some(failure) = activity.last_failure.as_ref().filter(|_| activity.attempt > 1) {
+                progress.tell_retry(&activity.activity_id, activity.attempt, &failure.message);
+            }
+        }
+        tokio::time::sleep(INTERVAL).await;
+    }
+}
+
+/// The words of the innermost failure.
+fn failure_of(history: &History) -> String {
+    use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+
+    let failure = history.events.iter().rev().find_map(|event| match &event.attributes {
+        Some(Attributes::WorkflowExecutionFailedEventAttributes(failed)) => failed.failure.clone(),
+        _ => None,
+    });
+    let innermost = |mut failure: Box<temporalio_common::protos::temporal::api::failure::v1::Failure>| {
+        while let Some(cause) = failure.cause.take() {
+            failure = cause;
+        }
+        failure.message
+    };
+    failure.map_or_else(|| "it was cancelled or timed out".to_owned(), |failure| innermost(Box::new(failure)))
+}

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     def::AgentDef,
     handoff::{Handoff, HandoffTarget},
+    output::OutputDef,
 };
 use crate::tool::{ToolDef, ToolIssue};
 
@@ -205,7 +206,7 @@ impl Graph {
         let Some(start) = self.agents.get(&self.start) else { return Ok(()) };
         let name = |agent: &AgentDef| agent.output.as_ref().map_or("text", |output| output.type_name()).to_owned();
         let differs = |agent: &&Arc<AgentDef>| {
-            agent.output.as_ref().map(|output| output.spec()) != start.output.as_ref().map(|output| output.spec())
+            agent.output.as_ref().map(OutputDef::spec) != start.output.as_ref().map(OutputDef::spec)
         };
         let issue = |agent: &Arc<AgentDef>| GraphIssue::OutputDiffers {
             agent: agent.name.clone(),

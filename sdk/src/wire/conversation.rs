@@ -68,6 +68,9 @@ impl CallPart {
 
 impl Conversation {
     /// A conversation that holds all its items itself.
+    ///
+    /// # Panics
+    /// With 2^32 items or more.
     pub fn of_items(items: Vec<Item>) -> Self {
         let digest = Digest::of_conversation(&items);
         let count = u32::try_from(items.len()).expect("a conversation has fewer than 2^32 items");

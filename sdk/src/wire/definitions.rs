@@ -33,6 +33,9 @@ pub struct Definitions {
 
 impl Definitions {
     /// The digest of these definitions.
+    ///
+    /// # Panics
+    /// Never: definitions are JSON by construction.
     pub fn digest(&self) -> Digest {
         let value = serde_json::to_value(self).expect("definitions are JSON by construction");
         Digest::of_value(&value)

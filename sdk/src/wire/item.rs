@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// One conversation item; JSON shape: an object, usually with `type`.
 ///
@@ -82,19 +82,19 @@ impl Item {
 
     /// A message with plain text content: `{"role": ROLE, "content": TEXT}`.
     pub fn message(role: &str, text: impl Into<String>) -> Self {
-        Self::from_object(json!({"role": role, "content": text.into()}))
+        Self(Arc::new(Map::from_iter([
+            ("role".to_owned(), role.into()),
+            ("content".to_owned(), Value::String(text.into())),
+        ])))
     }
 
     /// The output of a function call, `output` being a string or a list of content parts.
     pub fn function_call_output(call_id: &str, output: Value) -> Self {
-        Self::from_object(json!({"type": "function_call_output", "call_id": call_id, "output": output}))
-    }
-
-    fn from_object(value: Value) -> Self {
-        match value {
-            Value::Object(map) => Self(Arc::new(map)),
-            _ => unreachable!("callers pass an object literal"),
-        }
+        Self(Arc::new(Map::from_iter([
+            ("type".to_owned(), "function_call_output".into()),
+            ("call_id".to_owned(), call_id.into()),
+            ("output".to_owned(), output),
+        ])))
     }
 
     /// The item's `type`; a message may leave it out and is `message` all the same.

@@ -274,6 +274,7 @@ impl ModelRetrySettings {
     }
 }
 
+#[expect(clippy::ref_option, reason = "its callers destructure references to settings, whose fields are options")]
 fn over_or<T: Clone>(over: &Option<T>, base: &Option<T>) -> Option<T> {
     over.as_ref().or(base.as_ref()).cloned()
 }

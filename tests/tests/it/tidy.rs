@@ -29,7 +29,7 @@ fn sources(directory: &str) -> Vec<PathBuf> {
             match (path.is_dir(), name) {
                 (_, "tests" | "tests.rs" | "target") => {}
                 (true, _) => pending.push(path),
-                (false, name) if name.ends_with(".rs") => {
+                (false, _) if path.extension().is_some_and(|extension| extension == "rs") => {
                     found.push(path.strip_prefix(&root).expect("below the root").to_owned());
                 }
                 (false, _) => {}

@@ -84,6 +84,16 @@ fn messages_of_every_version_ever_written_are_read() {
 }
 
 #[test]
+fn whole_requests_of_every_version_ever_written_unfold() {
+    for (path, json) in every_file() {
+        if path.ends_with("model_request-full.json") || path.ends_with("model_request-minimal.json") {
+            let request: ModelRequest = decode("model request", json).expect("it is read");
+            request.unfold().unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        }
+    }
+}
+
+#[test]
 fn a_changed_shape_is_told_to_bump_the_version() {
     assert_eq!(difference("{\n  \"a\": 1\n}\n", "{\n  \"a\": 1\n}\n"), None);
     assert_eq!(

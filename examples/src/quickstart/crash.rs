@@ -1,0 +1,174 @@
+//! Kills the worker twice with SIGKILL, and proves from the history that nothing was lost and nothing ran twice.
+//!
+//! The first kill hits between two calls: the worker is frozen, looked at, and killed only when no call is under way. The
+//! second hits during a model call. Each time another worker process takes over.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use temporal_agents_testing::{
+    DevServer,
+    environment::{ActivityOutcome, ActivityRecord, activities},
+};
+use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
+use temporalio_common::protos::temporal::api::{
+    common::v1::WorkflowExecution, enums::v1::PendingActivityState, workflow::v1::PendingActivityInfo,
+    workflowservice::v1::DescribeWorkflowExecutionRequest,
+};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    progress::Progress,
+    worker::{Pace, WorkerProcess},
+};
+
+/// Long enough for each stage on a slow machine; the whole takes some 15 seconds.
+const PATIENCE: Duration = Duration::from_secs(50);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How fast the scripted model and the tools are, so that there is time to hit them.
+pub const PACE: Pace = Pace { model: Duration::from_millis(1200), tool: Duration::from_millis(400) };
+
+/// What was true when a worker was killed.
+#[derive(Debug)]
+pub struct Kill {
+    /// Ids of the activities that had completed.
+    pub completed: BTreeSet<String>,
+    /// Ids of the activities under way.
+    pub in_flight: BTreeSet<String>,
+}
+
+/// Kills two workers of the running workflow and leaves a third one working.
+///
+/// # Errors
+/// When a moment to kill does not come in time.
+pub async fn kill_twice(
+    server: &DevServer,
+    client: &Client,
+    workflow_id: &str,
+    progress: &mut Progress,
+) -> anyhow::Result<(Vec<Kill>, WorkerProcess)> {
+    let spawn = || WorkerProcess::spawn(&server.target_url(), server.namespace(), PACE);
+    let deadline = Instant::now() + PATIENCE;
+
+    let worker = spawn()?;
+    println!("* worker 1 is process {}", worker.pid());
+    let first = between_two_calls(&worker, client, workflow_id, progress, deadline).await?;
+    println!("* SIGKILL for worker 1, between two calls");
+    worker.kill()?;
+
+    let worker = spawn()?;
+    println!("* worker 2 is process {}", worker.pid());
+    let second = during_a_model_call(client, workflow_id, progress, deadline).await?;
+    println!("* SIGKILL for worker 2, during a model call");
+    worker.kill()?;
+
+    let worker = spawn()?;
+    println!("* worker 3 is process {}", worker.pid());
+    Ok((vec![first, second], worker))
+}
+
+/// Waits until some call has completed and none is under way. The worker is frozen then.
+async fn between_two_calls(
+    worker: &WorkerProcess,
+    client: &Client,
+    workflow_id: &str,
+    progress: &mut Progress,
+    deadline: Instant,
+) -> anyhow::Result<Kill> {
+    let mut completed_before = BTreeSet::new();
+    loop {
+        anyhow::ensure!(Instant::now() < deadline, "no moment between two calls came in time");
+        let completed = completed(&activities(&progress.look(client, workflow_id).await?));
+        if completed.len() > completed_before.len() {
+            completed_before = completed;
+            worker.freeze()?;
+            // What the frozen worker had sent may still be on its way.
+            sleep(Duration::from_millis(200)).await;
+            let completed = self::completed(&activities(&progress.look(client, workflow_id).await?));
+            let pending = pending(client, workflow_id).await?;
+            if !pending.iter().any(is_started) {
+                return Ok(Kill { completed, in_flight: BTreeSet::new() });
+            }
+            worker.thaw()?;
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// Waits until a model call is under way that none of the completed ones is.
+async fn during_a_model_call(
+    client: &Client,
+    workflow_id: &str,
+    progress: &mut Progress,
+    deadline: Instant,
+) -> anyhow::Result<Kill> {
+    loop {
+        anyhow::ensure!(Instant::now() < deadline, "no model call to kill came in time");
+        let is_model_call = |activity: &&PendingActivityInfo| {
+            let kind = activity.activity_type.as_ref().map(|kind| kind.name.as_str());
+            kind == Some(temporal_agents::workflow::MODEL_ACTIVITY) && is_started(activity)
+        };
+        let pending = pending(client, workflow_id).await?;
+        if let Some(call) = pending.iter().find(is_model_call) {
+            let in_flight = BTreeSet::from([call.activity_id.clone()]);
+            let completed = completed(&activities(&progress.look(client, workflow_id).await?));
+            return Ok(Kill { completed, in_flight });
+        }
+        progress.look(client, workflow_id).await?;
+        sleep(LOOK).await;
+    }
+}
+
+/// Checks the finished history against what was true at the kills, and prints it.
+///
+/// # Errors
+/// When a call that had completed ran again, or the one under way did not have exactly one more attempt.
+pub fn prove(records: &[ActivityRecord], kills: &[Kill]) -> anyhow::Result<()> {
+    println!("\n{:<28} {:<22} attempts", "activity", "type");
+    let in_flight: BTreeSet<&String> = kills.iter().flat_map(|kill| &kill.in_flight).collect();
+    let mut wrong = Vec::new();
+    for record in records {
+        println!("{:<28} {:<22} {}", record.activity_id, record.activity_type, record.attempts);
+        let expected = if in_flight.contains(&record.activity_id) { 2 } else { 1 };
+        if record.attempts != expected || record.outcome != ActivityOutcome::Completed {
+            wrong.push(format!(
+                "{} ended {:?} at attempt {}, expected Completed at attempt {expected}",
+                record.activity_id, record.outcome, record.attempts
+            ));
+        }
+    }
+    for (index, kill) in kills.iter().enumerate() {
+        let lost: Vec<_> = kill.completed.iter().filter(|id| !records.iter().any(|r| r.activity_id == **id)).collect();
+        anyhow::ensure!(lost.is_empty(), "history lost {lost:?} after kill {}", index + 1);
+    }
+    anyhow::ensure!(!in_flight.is_empty(), "no call was under way at any kill");
+    anyhow::ensure!(wrong.is_empty(), "the crash cost more than it may:\n{}", wrong.join("\n"));
+    println!(
+        "Proven: {} calls finished before a kill ran once; the one under way had a second attempt.",
+        kills.iter().flat_map(|kill| &kill.completed).collect::<BTreeSet<_>>().len()
+    );
+    Ok(())
+}
+
+/// The activities of a workflow that have not ended.
+///
+/// # Errors
+/// When the server does not answer.
+pub async fn pending(client: &Client, workflow_id: &str) -> anyhow::Result<Vec<PendingActivityInfo>> {
+    let request = DescribeWorkflowExecutionRequest {
+        namespace: client.namespace(),
+        execution: Some(WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id: String::new() }),
+    };
+    let mut client = client.clone();
+    let described = WorkflowService::describe_workflow_execution(&mut client, tonic::Request::new(request)).await?;
+    Ok(described.into_inner().pending_activities)
+}
+
+fn is_started(activity: &PendingActivityInfo) -> bool {
+    activity.state() == PendingActivityState::Started
+}
+
+fn completed(records: &[ActivityRecord]) -> BTreeSet<String> {
+    let done = |record: &&ActivityRecord| record.outcome == ActivityOutcome::Completed;
+    records.iter().filter(done).map(|record| record.activity_id.clone()).collect()
+}

@@ -1,0 +1,64 @@
+//! Who plays the model: the real provider where there is a key, else a script.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use temporal_agents::{
+    AgentsPlugin,
+    wire::{Item, ItemView, ModelCall},
+    worker::OpenAi,
+};
+use temporal_agents_testing::fake_model::{FakeModel, Reply, handoff, structured, tool_calls};
+
+use super::trip::Plan;
+
+/// Whether the environment has a key.
+pub fn has_key() -> bool {
+    std::env::var("OPENAI_API_KEY").is_ok_and(|key| !key.trim().is_empty())
+}
+
+/// Adds the model provider to a plugin; a scripted answer takes `delay`.
+///
+/// # Errors
+/// When the environment of the real provider is not usable.
+pub fn add_to(plugin: AgentsPlugin, delay: Duration) -> anyhow::Result<AgentsPlugin> {
+    if has_key() {
+        return Ok(plugin.model_provider(OpenAi::from_env()?));
+    }
+    // A pure function of the conversation, so that it plays on in whatever process takes over after a crash.
+    Ok(plugin.model_provider(FakeModel::function(move |call, _| play(call).delayed(delay))))
+}
+
+fn play(call: &ModelCall) -> Reply {
+    if call.agent == "triage" {
+        return handoff("planner");
+    }
+    let outputs: Vec<Value> = call.input.iter().filter_map(tool_output).collect();
+    // Before the handoff's own output there is nothing else.
+    match outputs.as_slice() {
+        [_handoff] => tool_calls([
+            ("get_weather", json!({"city": "Oslo"})),
+            ("train_fare", json!({"from": "Bergen", "to": "Oslo"})),
+            ("cost_of_nights", json!({"nights": 2, "euros_per_night": 80})),
+        ]),
+        [_handoff, weather, fare, nights, ..] => structured(&Plan {
+            city: "Oslo".to_owned(),
+            reason: format!(
+                "{} and {} degrees tomorrow, and the train goes there directly",
+                weather["sky"].as_str().unwrap_or("some weather"),
+                weather["celsius"]
+            ),
+            euros: u32::try_from(fare.as_u64().unwrap_or(0) + nights.as_u64().unwrap_or(0)).unwrap_or(u32::MAX),
+        }),
+        _ => tool_calls([("get_weather", json!({"city": "Oslo"}))]),
+    }
+}
+
+fn tool_output(item: &Item) -> Option<Value> {
+    match item.view() {
+        ItemView::FunctionCallOutput { output, .. } => {
+            Some(output.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| output.clone()))
+        }
+        _ => None,
+    }
+}
