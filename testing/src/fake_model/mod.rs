@@ -56,7 +56,10 @@ impl FakeModel {
         Self::of(Source::Script(replies.into_iter().collect()))
     }
 
-    /// Answers each call with what the function says; its second argument counts the calls from 0.
+    /// Answers each call with what the function says; its second argument counts the calls of this process from 0.
+    ///
+    /// A function of the conversation alone plays on in another process after a crash. So that it does, the ids it gives
+    /// hold the length of the conversation where those of a script hold the number of the call.
     pub fn function(respond: impl Fn(&ModelCall, usize) -> Reply + Send + Sync + 'static) -> Self {
         Self::of(Source::Function(Arc::new(respond)))
     }
@@ -131,7 +134,11 @@ impl Model for FakeModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
             let (index, reply) = self.next(&call)?;
-            reply.answer(index).await
+            let number = match self.inner.source {
+                Source::Script(_) => index,
+                Source::Function(_) => call.input.len(),
+            };
+            reply.answer(number).await
         })
     }
 }

@@ -49,7 +49,7 @@ pub fn structured<T: Serialize>(value: &T) -> Reply {
     text(serde_json::to_string(value).expect("a structured answer can be written as JSON"))
 }
 
-/// A call of a function tool. Call ids are given by the model: `call_<call>_<item>`, both counted from 0.
+/// A call of a function tool. Call ids are given by the model: `call_<call>_<item>`, both counted from 0 in a script.
 pub fn tool_call(name: &str, arguments: Value) -> Reply {
     item(json!({"type": "function_call", "name": name, "arguments": arguments_text(arguments)}))
 }
