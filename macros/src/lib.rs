@@ -23,8 +23,8 @@ use proc_macro::TokenStream;
 /// /// # Arguments
 /// /// * `city` - city name, e.g. "Oslo"
 /// #[tool(start_to_close = "20s")]
-/// async fn get_weather(State(api): State<WeatherApi>, city: String, units: Option<Units>) -> Result<Weather, ToolError> {
-///     Ok(api.now(&city, units).await?)
+/// async fn get_weather(State(api): State<WeatherApi>, city: String) -> Result<Weather, ToolError> {
+///     Ok(api.now(&city).await?)
 /// }
 ///
 /// /// Adds two numbers.

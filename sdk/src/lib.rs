@@ -24,9 +24,9 @@ pub mod drive;
 pub mod engine;
 pub mod tool;
 pub mod wire;
-pub mod workflow;
 #[cfg(feature = "worker")]
 pub mod worker;
+pub mod workflow;
 
 #[cfg(feature = "macros")]
 pub use temporal_agents_macros::tool;

@@ -43,8 +43,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     if let Some(Command::Worker { target_url, namespace, model_millis, tool_millis }) = &arguments.command {
-        let pace =
-            Pace { model: Duration::from_millis(*model_millis), tool: Duration::from_millis(*tool_millis) };
+        let pace = Pace { model: Duration::from_millis(*model_millis), tool: Duration::from_millis(*tool_millis) };
         return worker::serve(target_url, namespace, pace);
     }
     tokio::runtime::Runtime::new()?.block_on(demonstrate(&arguments))
@@ -91,9 +90,9 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
         watch(&client, workflow_id, &mut progress).await?
     };
     let run_id = handle.info().run_id.clone().unwrap_or_default();
-    let link = server.ui_url().map(|ui| {
-        format!("{ui}/namespaces/{}/workflows/{workflow_id}/{run_id}/history", server.namespace())
-    });
+    let link = server
+        .ui_url()
+        .map(|ui| format!("{ui}/namespaces/{}/workflows/{workflow_id}/{run_id}/history", server.namespace()));
     let result = handle.get_result(WorkflowGetResultOptions::default()).await;
     println!();
     match &result {

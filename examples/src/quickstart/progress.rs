@@ -7,9 +7,7 @@ use std::{
 
 use anyhow::Context;
 use serde::de::DeserializeOwned;
-use temporal_agents::wire::{
-    InputSegment, Item, ItemView, ModelReply, ModelRequest, ToolReply, ToolRequest, Usage,
-};
+use temporal_agents::wire::{InputSegment, Item, ItemView, ModelReply, ModelRequest, ToolReply, ToolRequest, Usage};
 use temporal_agents_testing::history::{self, History};
 use temporalio_client::Client;
 use temporalio_common::protos::temporal::api::{

@@ -78,8 +78,8 @@ pub(super) fn stays(attribute: &Attribute) -> bool {
 fn refuse_attributes(attributes: &[Attribute], mistakes: &mut Mistakes) {
     for attribute in attributes {
         if !stays(attribute) && !attribute.path().is_ident("doc") {
-            let message = "a parameter of a tool takes doc comments and lint attributes only; other attributes go on the \
-                           fields of a struct that you take as the argument";
+            let message = "a parameter of a tool takes doc comments and lint attributes only; other attributes go on \
+                           the fields of a struct that you take as the argument";
             mistakes.on(attribute, message);
         }
     }

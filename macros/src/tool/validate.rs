@@ -100,8 +100,8 @@ fn read_parameters(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) 
                 mistakes.on(&parameter.ty, "a tool has one context");
             }
             Parameter::State { ty, .. } if keys.inline => {
-                let message = "an inline tool runs in the workflow, where there is no state of a worker: drop `State`, or \
-                               drop `inline` and write `async fn`";
+                let message = "an inline tool runs in the workflow, where there is no state of a worker: drop `State`, \
+                               or drop `inline` and write `async fn`";
                 mistakes.on(ty, message);
             }
             _ => {}

@@ -167,7 +167,10 @@ impl HandoffTarget {
 
 impl fmt::Debug for Handoff {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Handoff").field("name", &self.name()).field("target", &self.target.name()).finish_non_exhaustive()
+        f.debug_struct("Handoff")
+            .field("name", &self.name())
+            .field("target", &self.target.name())
+            .finish_non_exhaustive()
     }
 }
 

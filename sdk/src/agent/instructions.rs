@@ -14,8 +14,11 @@ pub enum Instructions {
     /// Always this text.
     Text(String),
     /// The text this function gives; see [`Instructions::computed`].
-    Computed(Arc<dyn Fn(&RunContext, &AgentInfo) -> String + Send + Sync>),
+    Computed(ComputeInstructions),
 }
+
+/// A function that gives the instructions of one turn.
+pub type ComputeInstructions = Arc<dyn Fn(&RunContext, &AgentInfo) -> String + Send + Sync>;
 
 /// What a function of an agent knows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,5 +12,5 @@ mod output;
 pub use def::{Agent, AgentDef};
 pub use graph::{Graph, GraphError, GraphIssue};
 pub use handoff::{Handoff, HandoffIssue, HandoffTarget, OnHandoff, tool_name_of};
-pub use instructions::{AgentInfo, Instructions};
+pub use instructions::{AgentInfo, ComputeInstructions, Instructions};
 pub use output::{OutputDef, OutputType};

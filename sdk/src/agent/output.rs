@@ -90,6 +90,9 @@ fn unwrapped(value: Value, wrapped: bool) -> Result<Value, String> {
 
 impl fmt::Debug for OutputDef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OutputDef").field("spec", &self.spec).field("type_name", &self.type_name).finish_non_exhaustive()
+        f.debug_struct("OutputDef")
+            .field("spec", &self.spec)
+            .field("type_name", &self.type_name)
+            .finish_non_exhaustive()
     }
 }

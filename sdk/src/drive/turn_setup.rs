@@ -6,7 +6,7 @@ use super::{config::RunConfig, guard};
 use crate::{
     agent::{AgentDef, AgentInfo, Graph, Instructions},
     engine::RunError,
-    tool::RunContext,
+    tool::{RunContext, ToolDef},
     wire::{Definitions, run_state::TurnSetup},
 };
 
@@ -31,7 +31,7 @@ pub(super) fn set_up(
             Some(text)
         }
     };
-    let tools = agent.tools.iter().map(|tool| tool.spec()).chain(agent.hosted_tools.iter().cloned()).collect();
+    let tools = agent.tools.iter().map(ToolDef::spec).chain(agent.hosted_tools.iter().cloned()).collect();
     let handoffs = graph.handoffs_of(agent).map(|(handoff, target)| handoff.spec(target)).collect();
     let model = agent.model.clone().or_else(|| config.model.clone());
     Ok(TurnSetup {

@@ -12,8 +12,7 @@ use crate::wire::ToolOutput;
 ///
 /// # Determinism
 /// It runs again on replay: no clock, no randomness, no I/O.
-pub type InlineBody =
-    Arc<dyn Fn(&mut ToolContext, Map<String, Value>) -> Result<ToolOutput, ToolError> + Send + Sync>;
+pub type InlineBody = Arc<dyn Fn(&mut ToolContext, Map<String, Value>) -> Result<ToolOutput, ToolError> + Send + Sync>;
 
 /// The body of an activity tool: called by the worker, free to do what it likes.
 pub type ActivityBody = Arc<

@@ -8,7 +8,7 @@ use std::time::Duration;
 #[non_exhaustive]
 pub struct ToolActivityOptions {
     /// Longest time of one attempt. Default 60 s.
-    #[builder(default = Duration::from_secs(60))]
+    #[builder(default = Duration::from_mins(1))]
     pub start_to_close: Duration,
     /// Longest time of all attempts and the pauses between them. Default: no limit but the attempts.
     pub schedule_to_close: Option<Duration>,

@@ -49,6 +49,7 @@ impl OfResult {
     ///
     /// # Errors
     /// The function's own error.
+    #[expect(clippy::unused_self, reason = "the value is what picks the conversion")]
     pub fn into_output<T: ToolReturn, E: ToolFailure>(self, returned: Result<T, E>) -> Result<ToolOutput, ToolError> {
         returned.map_err(ToolFailure::into_failure)?.into_output()
     }
@@ -63,6 +64,7 @@ impl OfValue {
     ///
     /// # Errors
     /// When the value cannot be written as JSON.
+    #[expect(clippy::unused_self, reason = "the value is what picks the conversion")]
     pub fn into_output<T: ToolReturn>(self, returned: T) -> Result<ToolOutput, ToolError> {
         returned.into_output()
     }
@@ -93,7 +95,8 @@ impl<T: Serialize> ToolReturn for T {
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "`{Self}` is no error",
-    note = "return `Result<_, ToolError>`: any `std::error::Error` becomes one by `?`, a text by `ToolError::failed(text)`"
+    note = "return `Result<_, ToolError>`: any `std::error::Error` becomes one by `?`, \
+            a text by `ToolError::failed(text)`"
 )]
 pub trait ToolFailure {
     /// The failure of the tool.

@@ -40,7 +40,7 @@ pub trait AgentSources {
     fn agent_defs(self) -> Vec<AgentDef>;
 }
 
-impl<A: AgentSource> AgentSources for Vec<A> {
+impl<S: AgentSource> AgentSources for Vec<S> {
     fn agent_defs(self) -> Vec<AgentDef> {
         self.iter().map(AgentSource::agent_def).collect()
     }

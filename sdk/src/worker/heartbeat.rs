@@ -6,7 +6,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::time::{MissedTickBehavior, interval};
 
 /// Without a heartbeat timeout nothing is due; the loop then only waits for cancellation.
-const IDLE: Duration = Duration::from_secs(3600);
+const IDLE: Duration = Duration::from_hours(1);
 /// The SDK sends at most one heartbeat per 0.8 timeouts and drops the others, so often is cheap.
 const PER_TIMEOUT: u32 = 4;
 

@@ -24,7 +24,7 @@ use crate::wire::{
 };
 
 /// How long a request newer than this worker waits for a newer worker, from when the call was first scheduled.
-const WAIT_FOR_NEWER_WORKER: Duration = Duration::from_secs(600);
+const WAIT_FOR_NEWER_WORKER: Duration = Duration::from_mins(10);
 /// The pause between its attempts.
 const NEWER_WORKER_PAUSE: Duration = Duration::from_secs(5);
 
@@ -89,10 +89,8 @@ fn read(info: &ActivityInfo, request: Value) -> Result<ModelCall, Box<Applicatio
 
 /// The failure for a message of another release; retryable while a newer worker may still come.
 pub(super) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatch) -> ApplicationFailure {
-    let waited = info
-        .scheduled_time
-        .and_then(|scheduled| SystemTime::now().duration_since(scheduled).ok())
-        .unwrap_or_default();
+    let waited =
+        info.scheduled_time.and_then(|scheduled| SystemTime::now().duration_since(scheduled).ok()).unwrap_or_default();
     let wait = mismatch.is_newer() && waited < WAIT_FOR_NEWER_WORKER;
     ApplicationFailure::builder(mismatch)
         .type_name(WIRE_VERSION_MISMATCH.to_owned())

@@ -194,7 +194,8 @@ fn is_same(one: &ToolDef, other: &ToolDef) -> bool {
 }
 
 fn json<T: Serialize>(reply: &T) -> Result<Value, ActivityError> {
-    serde_json::to_value(reply).map_err(|error| ActivityError::Application(Box::new(ApplicationFailure::non_retryable(error))))
+    serde_json::to_value(reply)
+        .map_err(|error| ActivityError::Application(Box::new(ApplicationFailure::non_retryable(error))))
 }
 
 #[cfg(feature = "plugin")]
@@ -206,8 +207,8 @@ impl temporalio_sdk::plugins::WorkerPlugin for AgentsPlugin {
     fn configure_worker_options(
         &self,
         options: &mut WorkerOptions,
-    ) -> Result<(), temporalio_sdk::plugins::PluginError> {
-        self.install(options).map_err(Into::into)
+    ) -> Result<(), temporalio_client::plugins::PluginError> {
+        self.install(options).map_err(temporalio_client::plugins::PluginError::new)
     }
 }
 

@@ -33,9 +33,7 @@ impl ToolActivity {
             .with_heartbeat(Arc::new(Beat(ctx.clone())));
         let output = beating(ctx, (self.body)(&mut tool_ctx, arguments)).await?;
         match output {
-            Ok(output) => {
-                Ok(ToolReply { version: WIRE_VERSION, output, context_patch: tool_ctx.into_run().patch() })
-            }
+            Ok(output) => Ok(ToolReply { version: WIRE_VERSION, output, context_patch: tool_ctx.into_run().patch() }),
             Err(error) => Err(ActivityError::Application(Box::new(failure(&error)))),
         }
     }

@@ -9,7 +9,7 @@ use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
 
 use super::{
     context::DurableContext,
-    failure::{EffectFailure, is_not_registered},
+    failure::{EffectFailure, NoModelActivity, is_not_registered},
     model_activity_options::{ModelActivityOptions, Scheduling},
 };
 use crate::{
@@ -70,9 +70,7 @@ impl ActivityBackedModel {
             Err(failure) if failure.as_cancelled().is_some() => Err(ModelEffectError::Cancelled),
             Err(failure) if is_not_registered(&failure) => {
                 let task_queue = options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
-                let explanation =
-                    format!("no worker on task queue {task_queue:?} calls models; install AgentsPlugin on it");
-                Err(ModelEffectError::Failed(Box::new(EffectFailure::explained(failure, &explanation))))
+                Err(ModelEffectError::Failed(Box::new(NoModelActivity { task_queue, failure })))
             }
             Err(failure) => Err(ModelEffectError::Failed(Box::new(EffectFailure::new(failure)))),
         }

@@ -13,7 +13,11 @@ type ActivityResult = Result<Value, ActivityExecutionError>;
 
 /// What the durable host needs of a workflow context. Calls are lazy: a command is pushed at the first poll.
 pub(super) trait DurableContext {
-    fn model_activity(&self, request: ModelRequest, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult>;
+    fn model_activity(
+        &self,
+        request: ModelRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
     fn local_model_activity(
         &self,
         request: ModelRequest,
@@ -34,7 +38,11 @@ pub(super) trait DurableContext {
 }
 
 impl<W: 'static> DurableContext for WorkflowContext<W> {
-    fn model_activity(&self, request: ModelRequest, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult> {
+    fn model_activity(
+        &self,
+        request: ModelRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
         async move { ctx.execute_activity(ModelActivity, request, options).await }.boxed_local()
     }

@@ -28,15 +28,20 @@ impl EffectFailure {
         Self { message: describe(&failure), failure }
     }
 
-    /// The same failure with words of ours in front.
-    pub(super) fn explained(failure: ActivityExecutionError, explanation: &str) -> Self {
-        Self { message: format!("{explanation}: {}", describe(&failure)), failure }
-    }
-
     /// The Temporal failure.
     pub fn failure(&self) -> &ActivityExecutionError {
         &self.failure
     }
+}
+
+/// A model call that no worker takes. Unlike other failed calls it does not pass as the Temporal failure it is: that one
+/// lists activities, and does not say what to do.
+#[derive(Debug, thiserror::Error)]
+#[error("no worker on task queue {task_queue:?} calls models; install AgentsPlugin with a model provider on it")]
+pub(super) struct NoModelActivity {
+    pub(super) task_queue: String,
+    #[source]
+    pub(super) failure: ActivityExecutionError,
 }
 
 /// The innermost words: an activity failure itself only says that an activity failed.
@@ -80,7 +85,11 @@ impl From<RunError> for WorkflowTermination {
                     application_failure(RunError::Model { agent, turn, model, source }, None)
                 }
                 Ok(failure) => failure.into(),
-                Err(source) => application_failure(RunError::Model { agent, turn, model, source }, None),
+                Err(source) => {
+                    let message = source.to_string();
+                    let cause = cause_of(source);
+                    application_failure(RunError::Model { agent, turn, model, source: message.into() }, cause)
+                }
             },
             RunError::ToolNotRegistered { tool, agent, task_queue, source } => {
                 let message = source.to_string();
@@ -113,7 +122,9 @@ fn temporal_failure(source: EffectError) -> Result<ActivityExecutionError, Effec
 }
 
 fn cause_of(source: EffectError) -> Option<IncomingError> {
-    match temporal_failure(source) {
+    let failure = temporal_failure(source)
+        .or_else(|source| source.downcast::<NoModelActivity>().map(|unserved| unserved.failure));
+    match failure {
         Ok(ActivityExecutionError::Failed(failure)) => Some(IncomingError::Activity(failure)),
         Ok(ActivityExecutionError::Cancelled(failure)) => Some(IncomingError::Cancelled(failure)),
         _ => None,

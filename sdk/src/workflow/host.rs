@@ -75,5 +75,6 @@ impl Host for WorkflowHost {
 /// Eight characters of lower-case base 32 (40 bits), without letters that look like digits.
 fn short_id(number: u64) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    (0..8).map(|place| char::from(ALPHABET[(number >> (5 * place)) as usize & 31])).collect()
+    let digits = number.to_le_bytes();
+    digits.map(|byte| char::from(ALPHABET[usize::from(byte & 31)])).iter().collect()
 }

@@ -22,10 +22,10 @@ use crate::{agent::AgentInfo, wire::ModelSettings};
 #[non_exhaustive]
 pub struct ModelActivityOptions {
     /// Longest time of one attempt. Default 10 min; `ModelSettings::timeout` goes first.
-    #[builder(default = Duration::from_secs(600))]
+    #[builder(default = Duration::from_mins(10))]
     pub start_to_close: Duration,
     /// Longest time of all attempts and the pauses between them. Default 6 h.
-    #[builder(default = Duration::from_secs(6 * 3600))]
+    #[builder(default = Duration::from_hours(6))]
     pub schedule_to_close: Duration,
     /// Longest time until a worker takes the call. Default: no limit.
     pub schedule_to_start: Option<Duration>,
@@ -61,7 +61,7 @@ pub struct ModelRetryPolicy {
     #[builder(default = 2.0)]
     pub backoff_coefficient: f64,
     /// The longest pause. Default 60 s.
-    #[builder(default = Duration::from_secs(60))]
+    #[builder(default = Duration::from_mins(1))]
     pub maximum_interval: Duration,
     /// Most attempts; 0 = until `schedule_to_close`. Default 0.
     #[builder(default)]

@@ -7,7 +7,7 @@ use temporalio_common::WorkflowDefinition;
 use temporalio_sdk::{WorkerOptions, workflow_replayer::WorkflowReplayerOptions};
 use temporalio_workflow::__private::sdk::WorkflowImplementation;
 
-use super::{AgentEnvironment, EnvironmentError, worker::WorkerThread};
+use super::{AgentEnvironment, EnvironmentError};
 use crate::{
     dev_server::{DevServer, DevServerOptions},
     fake_model::FakeModel,
@@ -115,10 +115,21 @@ impl AgentEnvironmentBuilder {
         for change in configure {
             change(&mut options);
         }
-        let worker = WorkerThread::start(server.target_url(), server.namespace(), options)?;
         let client = server.client().await?;
         let replay = replay.unwrap_or_else(|| WorkflowReplayerOptions::new().build());
-        Ok(AgentEnvironment { worker, client, server, task_queue, replay, models, started: AtomicU32::new(0) })
+        let mut env = AgentEnvironment {
+            worker: None,
+            client,
+            server,
+            task_queue,
+            worker_options: options,
+            workers: 0,
+            replay,
+            models,
+            started: AtomicU32::new(0),
+        };
+        env.start_worker()?;
+        Ok(env)
     }
 }
 

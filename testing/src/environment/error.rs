@@ -2,7 +2,7 @@
 
 use temporal_agents::worker::InstallError;
 use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
-use temporalio_sdk::{workflow_replayer::WorkflowReplayError, WorkflowRegistrationError};
+use temporalio_sdk::{WorkflowRegistrationError, workflow_replayer::WorkflowReplayError};
 
 use crate::dev_server::DevServerError;
 

@@ -10,16 +10,18 @@
 
 mod builder;
 mod error;
+mod restart;
 mod run;
 mod worker;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use temporalio_client::{
-    Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowHistory, WorkflowStartOptions,
-};
+use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowHistory, WorkflowStartOptions};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
-use temporalio_sdk::workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions};
+use temporalio_sdk::{
+    WorkerOptions,
+    workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions},
+};
 
 pub use builder::AgentEnvironmentBuilder;
 pub use error::EnvironmentError;
@@ -35,10 +37,12 @@ use crate::{
 /// A dev server, a client and a worker with agents. Dropping it ends server and worker.
 pub struct AgentEnvironment {
     // Declared in the order in which they must end.
-    worker: WorkerThread,
+    worker: Option<WorkerThread>,
     client: Client,
     server: DevServer,
     task_queue: String,
+    worker_options: WorkerOptions,
+    workers: u32,
     replay: WorkflowReplayerOptions,
     models: Vec<FakeModel>,
     started: AtomicU32,
@@ -116,8 +120,8 @@ impl AgentEnvironment {
     /// # Errors
     /// [`EnvironmentError::Script`] with the complaints of the models, or what went wrong in the worker.
     pub async fn finish(self) -> Result<(), EnvironmentError> {
-        let Self { mut worker, client, server, task_queue: _, replay: _, models, started: _ } = self;
-        let stopped = worker.stop();
+        let Self { mut worker, client, server, models, .. } = self;
+        let stopped = worker.as_mut().map_or(Ok(()), WorkerThread::stop);
         drop(client);
         server.shutdown().await;
         stopped?;
@@ -143,6 +147,9 @@ impl AgentEnvironment {
 
 impl std::fmt::Debug for AgentEnvironment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AgentEnvironment").field("server", &self.server).field("models", &self.models).finish_non_exhaustive()
+        f.debug_struct("AgentEnvironment")
+            .field("server", &self.server)
+            .field("models", &self.models)
+            .finish_non_exhaustive()
     }
 }

@@ -6,15 +6,21 @@ use std::{
 };
 
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
-use temporalio_sdk::{Runtime, Worker, WorkerOptions};
+use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
 use tokio::sync::oneshot;
 
 use super::EnvironmentError;
 
 /// A running worker; dropping it stops it and waits for its end.
 pub struct WorkerThread {
-    stop: Option<oneshot::Sender<()>>,
+    end: Option<oneshot::Sender<End>>,
     thread: Option<JoinHandle<Result<(), String>>>,
+}
+
+/// How a worker is to end.
+enum End {
+    Stop,
+    Kill,
 }
 
 impl WorkerThread {
@@ -25,17 +31,20 @@ impl WorkerThread {
     pub fn start(target: String, namespace: &str, options: WorkerOptions) -> Result<Self, EnvironmentError> {
         let namespace = namespace.to_owned();
         let (started, on_start) = channel();
-        let (stop, stopped) = oneshot::channel();
+        let (end, ended) = oneshot::channel();
         let thread = std::thread::Builder::new()
             .name("agent-worker".to_owned())
             .spawn(move || {
                 let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
                 let runtime = runtime.map_err(|error| error.to_string())?;
-                runtime.block_on(run(&target, &namespace, options, started, stopped))
+                let result = runtime.block_on(run(&target, &namespace, options, started, ended));
+                // What a killed worker was doing stays undone; a stopped one has done it.
+                runtime.shutdown_background();
+                result
             })
             .map_err(|error| EnvironmentError::Worker(error.to_string()))?;
         match on_start.recv() {
-            Ok(()) => Ok(Self { stop: Some(stop), thread: Some(thread) }),
+            Ok(()) => Ok(Self { end: Some(end), thread: Some(thread) }),
             // The thread ended before it said that the worker runs: its result says why.
             Err(_) => Err(EnvironmentError::Worker(match thread.join() {
                 Ok(Err(message)) => message,
@@ -49,9 +58,21 @@ impl WorkerThread {
     /// # Errors
     /// What went wrong in it.
     pub fn stop(&mut self) -> Result<(), EnvironmentError> {
-        if let Some(stop) = self.stop.take() {
+        self.end(End::Stop)
+    }
+
+    /// Ends the worker as a crash does: it tells the server nothing, and what it was doing stays undone.
+    ///
+    /// # Errors
+    /// What had gone wrong in it before.
+    pub fn kill(&mut self) -> Result<(), EnvironmentError> {
+        self.end(End::Kill)
+    }
+
+    fn end(&mut self, how: End) -> Result<(), EnvironmentError> {
+        if let Some(end) = self.end.take() {
             // The receiver is gone when the worker has ended by itself; its result says why.
-            let _ = stop.send(());
+            let _ = end.send(how);
         }
         match self.thread.take().map(JoinHandle::join) {
             None | Some(Ok(Ok(()))) => Ok(()),
@@ -74,25 +95,32 @@ impl std::fmt::Debug for WorkerThread {
     }
 }
 
-/// Runs the worker until it is told to stop. The shutdown begins on the worker's own runtime: it spawns a task there that
+/// Runs the worker until it is told to end. The shutdown begins on the worker's own runtime: it spawns a task there that
 /// ends the polls, and the runtime of the test may be blocked by then.
 async fn run(
     target: &str,
     namespace: &str,
     options: WorkerOptions,
     started: Sender<()>,
-    stopped: oneshot::Receiver<()>,
+    ended: oneshot::Receiver<End>,
 ) -> Result<(), String> {
     let mut worker = connect(target, namespace, options).await?;
     let shut_down = worker.shutdown_handle();
     // The receiver is gone only when the test gave up on the worker.
     let _ = started.send(());
-    let stop = async move {
-        // A dropped sender asks for the same as a sent message.
-        let _ = stopped.await;
-        shut_down();
+    let running = worker.run();
+    tokio::pin!(running);
+    let result = tokio::select! {
+        result = &mut running => result,
+        end = ended => match end {
+            Ok(End::Kill) => Ok(()),
+            // A dropped sender asks for the same.
+            Ok(End::Stop) | Err(_) => {
+                shut_down();
+                running.await
+            }
+        },
     };
-    let (result, ()) = tokio::join!(worker.run(), stop);
     result.map_err(|error| error.to_string())
 }
 
@@ -101,7 +129,7 @@ async fn connect(target: &str, namespace: &str, options: WorkerOptions) -> Resul
     let connection = Connection::connect(ConnectionOptions::new(url).identity("agent-worker").build()).await;
     let connection = connection.map_err(|error| error.to_string())?;
     let client = Client::new(connection, ClientOptions::new(namespace).build()).map_err(|error| error.to_string())?;
-    let runtime = Runtime::from_current_tokio(Default::default());
+    let runtime = Runtime::from_current_tokio(RuntimeOptions::default());
     let runtime = runtime.map_err(|error| error.to_string())?;
     Worker::new(&runtime, client, options).map_err(|error| error.to_string())
 }

@@ -106,9 +106,8 @@ impl FakeModel {
         record.calls.push(call.clone());
         let reply = match &self.inner.source {
             Source::Function(respond) => respond(call, index),
-            Source::Script(replies) => match replies.get(index) {
-                Some(reply) => reply.clone(),
-                None => {
+            Source::Script(replies) => {
+                let Some(reply) = replies.get(index) else {
                     let complaint = format!(
                         "call {} (agent {:?}, turn {}) came after the last reply of the script, which has {}",
                         index + 1,
@@ -118,8 +117,9 @@ impl FakeModel {
                     );
                     record.complaints.push(complaint.clone());
                     return Err(ModelError::new(ModelFailureKind::Internal, complaint));
-                }
-            },
+                };
+                reply.clone()
+            }
         };
         if let Err(complaint) = reply.check(call) {
             let complaint = format!("call {} (agent {:?}, turn {}): {complaint}", index + 1, call.agent, call.turn);

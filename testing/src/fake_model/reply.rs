@@ -56,9 +56,9 @@ pub fn tool_call(name: &str, arguments: Value) -> Reply {
 
 /// Several calls in one response.
 pub fn tool_calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Reply {
-    calls.into_iter().fold(Reply::of(Outcome::Items(Vec::new())), |all, (name, arguments)| {
-        all.and(tool_call(name, arguments))
-    })
+    calls
+        .into_iter()
+        .fold(Reply::of(Outcome::Items(Vec::new())), |all, (name, arguments)| all.and(tool_call(name, arguments)))
 }
 
 /// A handoff to the agent of this name, under its default function name.

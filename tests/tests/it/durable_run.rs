@@ -37,8 +37,7 @@ async fn a_handoff_with_parallel_tools_ends_in_a_typed_answer(#[case] cached: bo
     }
     let env = builder.start().await?;
     let run = env.run(Warehouse::run, "How many?".to_owned()).await?;
-    let activities: Vec<_> =
-        run.activities().into_iter().map(|a| (a.activity_type, a.attempts, a.outcome)).collect();
+    let activities: Vec<_> = run.activities().into_iter().map(|a| (a.activity_type, a.attempts, a.outcome)).collect();
     let done = |kind: &str| (kind.to_owned(), 1, ActivityOutcome::Completed);
     assert_eq!(
         activities,
@@ -109,7 +108,10 @@ async fn what_a_tool_fails_with_goes_to_the_model_as_the_tool_says() -> anyhow::
     assert_eq!(run.output()?, "sorry");
     let last = model.calls().pop().expect("two calls");
     let outputs: Vec<_> = last.input.iter().filter_map(|item| item.get("output").cloned()).collect();
-    assert_eq!(outputs, [json!("no such product"), json!(failed), json!(failed), json!(failed), json!(failed), json!(failed)]);
+    assert_eq!(
+        outputs,
+        [json!("no such product"), json!(failed), json!(failed), json!(failed), json!(failed), json!(failed)]
+    );
     env.finish().await?;
     Ok(())
 }

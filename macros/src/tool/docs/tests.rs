@@ -33,7 +33,8 @@ fn the_description_ends_at_the_first_heading() {
         /// None.
         fn f() {}
     };
-    let description = "Current weather\nfor one city.\n\nSecond paragraph.\n\n## When to use\nOften.\n\n```text\n# Not a heading\n```";
+    let description = "Current weather\nfor one city.\n\nSecond paragraph.\n\n## When to use\nOften.\n\n\
+                       ```text\n# Not a heading\n```";
     assert_eq!(read(&function.attrs), (description.to_owned(), Vec::new()));
 }
 

@@ -1,7 +1,7 @@
 //! The struct that a function becomes, and the function itself inside of its method `call`.
 //!
-//! The function stays whole in there, so that in its body its name still means the function: it may call itself, and its
-//! parameters and variables may have its name, which that of a unit struct would forbid.
+//! The function stays whole in there, so that in its body its name still means the function: it may call itself, and
+//! its parameters and variables may have its name, which that of a unit struct would forbid.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -85,7 +85,7 @@ impl<'a> Declaration<'a> {
         quote! {
             /// Runs the tool's body.
             #vis #asyncness fn call #generics (self, #(#names: #types),*) #output #clause {
-                #[allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "a tool's signature is like that")]
+                #[allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "tools are like that")]
                 #inner
                 #ident(#(#names),*)#dot_await
             }

@@ -1,8 +1,8 @@
 //! The body of `Tool::definition`.
 //!
-//! The struct of the arguments is generic over their types, and so is the function that builds the tool from it. That way
-//! an argument's type is checked in one place only, the turbofish that calls this function: an author who forgot a derive
-//! gets one error, on the type in the signature.
+//! The struct of the arguments is generic over their types, and so is the function that builds the tool from it. That
+//! way an argument's type is checked in one place only, the turbofish that calls this function: an author who forgot a
+//! derive gets one error, on the type in the signature.
 
 use std::time::Duration;
 

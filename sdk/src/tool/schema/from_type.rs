@@ -53,15 +53,8 @@ fn tidy(schema: &mut Schema) {
 }
 
 fn is_bare_object(node: &Map<String, Value>) -> bool {
-    const SAYS_MORE: [&str; 7] = [
-        "$ref",
-        "additionalProperties",
-        "allOf",
-        "anyOf",
-        "oneOf",
-        "patternProperties",
-        "properties",
-    ];
+    const SAYS_MORE: [&str; 7] =
+        ["$ref", "additionalProperties", "allOf", "anyOf", "oneOf", "patternProperties", "properties"];
     has_type(node, "object") && !SAYS_MORE.iter().any(|keyword| node.contains_key(*keyword))
 }
 

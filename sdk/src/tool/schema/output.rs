@@ -64,9 +64,8 @@ fn object_behind_root_reference(root: &Value) -> Option<Value> {
 }
 
 fn wrapped(mut schema: Value) -> Value {
-    let refers_to_itself = rewrite_references(&mut schema, |reference| {
-        refers_to_root(reference).then(|| reference.to_owned())
-    });
+    let refers_to_itself =
+        rewrite_references(&mut schema, |reference| refers_to_root(reference).then(|| reference.to_owned()));
     let name = refers_to_itself.then(|| free_definition_name(&schema));
     if let Some(name) = &name {
         rewrite_references(&mut schema, |reference| {
@@ -92,9 +91,7 @@ fn wrapped(mut schema: Value) -> Value {
 
 /// A reference to the root, or to a part of it that moves with it; definitions stay where they are.
 fn refers_to_root(reference: &str) -> bool {
-    reference.starts_with('#')
-        && !reference.starts_with("#/$defs/")
-        && !reference.starts_with("#/definitions/")
+    reference.starts_with('#') && !reference.starts_with("#/$defs/") && !reference.starts_with("#/definitions/")
 }
 
 /// Replaces every reference for which `rewrite` has another one, and says whether there was any.
@@ -115,11 +112,7 @@ fn rewrite_references(schema: &mut Value, rewrite: impl Fn(&str) -> Option<Strin
 }
 
 fn free_definition_name(schema: &Value) -> String {
-    let taken = |name: &str| {
-        schema
-            .get("$defs")
-            .is_some_and(|defs| defs.get(name).is_some())
-    };
+    let taken = |name: &str| schema.get("$defs").is_some_and(|defs| defs.get(name).is_some());
     let mut name = RESPONSE_KEY.to_owned();
     while taken(&name) {
         name.push('_');

@@ -17,17 +17,10 @@ fn any_schema() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 24, 3, |inner| {
         prop_oneof![
             any_object(inner.clone()),
-            inner
-                .clone()
-                .prop_map(|items| json!({"type": "array", "items": items})),
-            inner
-                .clone()
-                .prop_map(|only| json!({"description": "d", "allOf": [only]})),
-            prop::collection::vec(inner.clone(), 1..3)
-                .prop_map(|variants| json!({"anyOf": variants})),
-            inner.prop_map(
-                |items| json!({"oneOf": [{"type": "array", "items": items}, {"type": "null"}]})
-            ),
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items})),
+            inner.clone().prop_map(|only| json!({"description": "d", "allOf": [only]})),
+            prop::collection::vec(inner.clone(), 1..3).prop_map(|variants| json!({"anyOf": variants})),
+            inner.prop_map(|items| json!({"oneOf": [{"type": "array", "items": items}, {"type": "null"}]})),
         ]
     })
 }
@@ -78,10 +71,7 @@ fn sample(root: &Value, schema: &Value) -> Value {
         Some("array") => json!([sample(root, &schema["items"])]),
         Some("object") => {
             let members = schema["properties"].as_object().unwrap();
-            members
-                .iter()
-                .map(|(name, schema)| (name.clone(), sample(root, schema)))
-                .collect()
+            members.iter().map(|(name, schema)| (name.clone(), sample(root, schema))).collect()
         }
         _ => Value::Null,
     }

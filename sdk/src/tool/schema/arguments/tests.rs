@@ -14,10 +14,7 @@ fn city() -> Value {
 #[test]
 fn arguments_that_fit_are_returned_in_their_order() {
     let members = parse_arguments("weather", r#"{"units":"c","city":"Oslo"}"#, &city()).unwrap();
-    assert_eq!(
-        Value::Object(members).to_string(),
-        r#"{"units":"c","city":"Oslo"}"#
-    );
+    assert_eq!(Value::Object(members).to_string(), r#"{"units":"c","city":"Oslo"}"#);
 }
 
 #[rstest]
@@ -25,43 +22,16 @@ fn arguments_that_fit_are_returned_in_their_order() {
 #[case(" \n")]
 #[case("{}")]
 fn nothing_counts_as_no_arguments(#[case] arguments: &str) {
-    assert_eq!(
-        parse_arguments("ping", arguments, &json!({"type": "object"})),
-        Ok(Map::new())
-    );
+    assert_eq!(parse_arguments("ping", arguments, &json!({"type": "object"})), Ok(Map::new()));
 }
 
 #[rstest]
-#[case::not_json(
-    "Oslo",
-    InvalidArgumentsKind::NotJson,
-    "Invalid JSON input for tool weather"
-)]
-#[case::cut_off(
-    r#"{"city":"#,
-    InvalidArgumentsKind::NotJson,
-    "Invalid JSON input for tool weather"
-)]
-#[case::array(
-    "[]",
-    InvalidArgumentsKind::NotAnObject,
-    "Invalid JSON input for tool weather: expected a JSON object"
-)]
-#[case::null(
-    "null",
-    InvalidArgumentsKind::NotAnObject,
-    "Invalid JSON input for tool weather: expected a JSON object"
-)]
-#[case::missing(
-    "",
-    InvalidArgumentsKind::Violation,
-    "Invalid JSON input for tool weather"
-)]
-#[case::wrong_type(
-    r#"{"city":5}"#,
-    InvalidArgumentsKind::Violation,
-    "Invalid JSON input for tool weather"
-)]
+#[case::not_json("Oslo", InvalidArgumentsKind::NotJson, "Invalid JSON input for tool weather")]
+#[case::cut_off(r#"{"city":"#, InvalidArgumentsKind::NotJson, "Invalid JSON input for tool weather")]
+#[case::array("[]", InvalidArgumentsKind::NotAnObject, "Invalid JSON input for tool weather: expected a JSON object")]
+#[case::null("null", InvalidArgumentsKind::NotAnObject, "Invalid JSON input for tool weather: expected a JSON object")]
+#[case::missing("", InvalidArgumentsKind::Violation, "Invalid JSON input for tool weather")]
+#[case::wrong_type(r#"{"city":5}"#, InvalidArgumentsKind::Violation, "Invalid JSON input for tool weather")]
 fn arguments_that_do_not_fit_are_an_error(
     #[case] arguments: &str,
     #[case] kind: InvalidArgumentsKind,
@@ -69,21 +39,12 @@ fn arguments_that_do_not_fit_are_an_error(
 ) {
     let error = parse_arguments("weather", arguments, &city()).unwrap_err();
     assert_eq!((error.kind, error.to_string().as_str()), (kind, message));
-    assert_eq!(
-        error.issues.is_empty(),
-        kind != InvalidArgumentsKind::Violation
-    );
+    assert_eq!(error.issues.is_empty(), kind != InvalidArgumentsKind::Violation);
 }
 
 #[test]
 fn a_violation_lists_its_issues() {
     let error = parse_arguments("weather", r#"{"units":1}"#, &city()).unwrap_err();
     let issues: Vec<String> = error.issues.iter().map(Issue::to_string).collect();
-    assert_eq!(
-        issues,
-        [
-            r#"city: missing, allowed: "string""#,
-            r#"units: fails type, allowed: "string""#,
-        ]
-    );
+    assert_eq!(issues, [r#"city: missing, allowed: "string""#, r#"units: fails type, allowed: "string""#,]);
 }

@@ -167,10 +167,7 @@ fn a_documented_unit_enum_is_a_union_of_constants() {
         {"description": "Now.", "type": "string", "const": "Now"},
         {"description": "Some time.", "type": "string", "const": "Later"},
     ]});
-    assert_eq!(
-        strict_of::<One<Documented>>()["$defs"]["Documented"],
-        expected
-    );
+    assert_eq!(strict_of::<One<Documented>>()["$defs"]["Documented"], expected);
 }
 
 #[test]
@@ -196,10 +193,7 @@ fn an_internally_tagged_enum_is_a_union_of_closed_objects() {
             "additionalProperties": false,
         },
     ]});
-    assert_eq!(
-        strict_of::<One<Step>>()["$defs"]["Step"].to_string(),
-        expected.to_string()
-    );
+    assert_eq!(strict_of::<One<Step>>()["$defs"]["Step"].to_string(), expected.to_string());
 }
 
 #[test]

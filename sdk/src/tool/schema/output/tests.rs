@@ -18,8 +18,7 @@ fn an_object_stays_as_it_is(#[case] schema: Value) {
 #[case::union(json!({"oneOf": [{"type": "null"}, {"type": "object"}]}))]
 #[case::anything(json!(true))]
 fn anything_else_is_wrapped(#[case] schema: Value) {
-    let wrapped =
-        json!({"type": "object", "properties": {"response": schema}, "required": ["response"]});
+    let wrapped = json!({"type": "object", "properties": {"response": schema}, "required": ["response"]});
     assert_eq!(wrap_output(schema), (wrapped, true));
 }
 

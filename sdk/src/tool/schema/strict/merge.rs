@@ -6,10 +6,7 @@ use serde_json::{Map, Value};
 use super::super::keywords::is_annotation;
 
 /// Adds to `parent` what `other` says. Fails if no single schema says both.
-pub(super) fn merge(
-    mut parent: Map<String, Value>,
-    other: &Map<String, Value>,
-) -> Result<Map<String, Value>, String> {
+pub(super) fn merge(mut parent: Map<String, Value>, other: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     stay_within_closed(&parent, other)?;
     stay_within_closed(other, &parent)?;
     for (keyword, theirs) in other {
@@ -22,11 +19,7 @@ pub(super) fn merge(
             (_, ours, theirs) if *ours == *theirs => {}
             ("properties", Value::Object(ours), Value::Object(theirs)) => join(ours, theirs)?,
             ("required", Value::Array(ours), Value::Array(theirs)) => {
-                let new: Vec<Value> = theirs
-                    .iter()
-                    .filter(|name| !ours.contains(name))
-                    .cloned()
-                    .collect();
+                let new: Vec<Value> = theirs.iter().filter(|name| !ours.contains(name)).cloned().collect();
                 ours.extend(new);
             }
             _ => return Err(conflict(keyword)),
@@ -49,10 +42,7 @@ fn join(ours: &mut Map<String, Value>, theirs: &Map<String, Value>) -> Result<()
 }
 
 /// A schema that is closed by its author knows only its own members, so the other one may not add any.
-fn stay_within_closed(
-    closed: &Map<String, Value>,
-    other: &Map<String, Value>,
-) -> Result<(), String> {
+fn stay_within_closed(closed: &Map<String, Value>, other: &Map<String, Value>) -> Result<(), String> {
     if closed.get("additionalProperties") != Some(&Value::Bool(false)) {
         return Ok(());
     }

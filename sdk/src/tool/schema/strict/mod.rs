@@ -35,10 +35,7 @@ pub struct NotStrict {
 
 impl NotStrict {
     fn new(path: &str, reason: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            reason: reason.into(),
-        }
+        Self { path: path.to_owned(), reason: reason.into() }
     }
 }
 

@@ -32,12 +32,7 @@ pub(super) struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     pub(super) fn new(root: &'a Value) -> Self {
-        Self {
-            root,
-            nodes: 0,
-            depth: 0,
-            inlined: Vec::new(),
-        }
+        Self { root, nodes: 0, depth: 0, inlined: Vec::new() }
     }
 
     pub(super) fn schema(&mut self, schema: Value, at: &str) -> Result<Value, NotStrict> {
@@ -76,11 +71,7 @@ impl<'a> Pass<'a> {
         if let Some(only) = take_single_all_of(&mut node) {
             let refers = only.contains_key("$ref");
             let merged = merge(node, &only).map_err(|reason| NotStrict::new(at, reason))?;
-            return if refers {
-                self.inline(merged, at)
-            } else {
-                self.node(merged, at)
-            };
+            return if refers { self.inline(merged, at) } else { self.node(merged, at) };
         }
         if node.get("default").is_some_and(Value::is_null) {
             node.shift_remove("default");
@@ -126,9 +117,7 @@ impl<'a> Pass<'a> {
 
     /// Whether the place is part of what the reference points to, so that inlining would never end.
     fn is_inside(&self, reference: &str, at: &str) -> bool {
-        let contains = at
-            .strip_prefix(reference)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let contains = at.strip_prefix(reference).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         contains || self.inlined.iter().any(|inlined| inlined == reference)
     }
 
@@ -143,8 +132,7 @@ impl<'a> Pass<'a> {
     fn each_named(&mut self, node: &mut Node, keyword: &str, at: &str) -> Result<(), NotStrict> {
         if let Some(Value::Object(schemas)) = node.get_mut(keyword) {
             for (name, schema) in schemas {
-                *schema =
-                    self.schema(schema.take(), &format!("{at}/{keyword}/{}", escaped(name)))?;
+                *schema = self.schema(schema.take(), &format!("{at}/{keyword}/{}", escaped(name)))?;
             }
         }
         Ok(())
@@ -198,10 +186,7 @@ fn close_object(node: &mut Node, at: &str) -> Result<(), NotStrict> {
         }
         None | Some(Value::Bool(false)) => {}
         Some(_) => {
-            return Err(NotStrict::new(
-                &format!("{at}/additionalProperties"),
-                refuse::MAP,
-            ));
+            return Err(NotStrict::new(&format!("{at}/additionalProperties"), refuse::MAP));
         }
     }
     if let Some(names) = names {

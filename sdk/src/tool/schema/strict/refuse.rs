@@ -4,26 +4,24 @@ use serde_json::{Map, Value};
 
 use super::{super::keywords::has_type, MAX_DEPTH, NotStrict};
 
-pub(super) const MAP: &str =
-    "a map has free keys; use a Vec of {key, value} structs or mark the tool `strict = false`";
-pub(super) const ANY_VALUE: &str = "any value fits here; give the value a type, take a String that holds JSON, or mark the tool `strict = false`";
+pub(super) const MAP: &str = "a map has free keys; use a Vec of {key, value} structs or mark the tool `strict = false`";
+pub(super) const ANY_VALUE: &str =
+    "any value fits here; give the value a type, take a String that holds JSON, or mark the tool `strict = false`";
 pub(super) const NO_VALUE: &str = "no value fits here; remove the member or the variant";
 pub(super) const NOT_A_SCHEMA: &str = "a schema is a JSON object; write one";
 pub(super) const UNION_ROOT: &str = "the root is a union; put the union into a member of an object";
-pub(super) const NO_OBJECT_ROOT: &str = "the root does not always take an object; use a struct, or put the value into a member of an object";
-pub(super) const TOO_LARGE: &str =
-    "more than 100000 schemas; references multiply each other, flatten the types";
+pub(super) const NO_OBJECT_ROOT: &str =
+    "the root does not always take an object; use a struct, or put the value into a member of an object";
+pub(super) const TOO_LARGE: &str = "more than 100000 schemas; references multiply each other, flatten the types";
 pub(super) const TOO_DEEP: &str = "nested more than 100 levels deep; flatten the types";
 
 const TUPLE: &str = "a tuple has no names for its members; use a struct";
-const CONDITION: &str =
-    "conditions and negation are not available; use an enum with a variant for each case";
+const CONDITION: &str = "conditions and negation are not available; use an enum with a variant for each case";
 const OPEN_ARRAY: &str = "an array without `items` takes any value; give the items a type";
-const ARRAY_CONTENTS: &str =
-    "rules for some items of an array are not available; give all items one type";
-const ALL_OF: &str =
-    "an `allOf` of several schemas is not available; write one object with all members";
-const UNION_OF_OBJECT: &str = "an object cannot be closed and a union too; give the union (a flattened enum) a member of its own";
+const ARRAY_CONTENTS: &str = "rules for some items of an array are not available; give all items one type";
+const ALL_OF: &str = "an `allOf` of several schemas is not available; write one object with all members";
+const UNION_OF_OBJECT: &str =
+    "an object cannot be closed and a union too; give the union (a flattened enum) a member of its own";
 const NESTED_ID: &str = "a nested `$id` changes what references mean; remove it";
 
 const KEYWORDS: [(&str, &str); 16] = [
@@ -47,19 +45,14 @@ const KEYWORDS: [(&str, &str); 16] = [
 
 /// Why this node, as it was given, has no strict form.
 pub(super) fn refusal(node: &Map<String, Value>, at: &str) -> Option<&'static str> {
-    let known = KEYWORDS
-        .iter()
-        .find(|(keyword, _)| node.contains_key(*keyword));
+    let known = KEYWORDS.iter().find(|(keyword, _)| node.contains_key(*keyword));
     if let Some((_, reason)) = known {
         return Some(reason);
     }
     if node.get("items").is_some_and(Value::is_array) {
         return Some(TUPLE);
     }
-    if node
-        .get("allOf")
-        .is_some_and(|all_of| !is_single_object(all_of))
-    {
+    if node.get("allOf").is_some_and(|all_of| !is_single_object(all_of)) {
         return Some(ALL_OF);
     }
     let union = node.contains_key("anyOf") || node.contains_key("oneOf");
@@ -79,10 +72,7 @@ fn is_single_object(all_of: &Value) -> bool {
 /// Why this node, rewritten, still takes values of any type.
 pub(super) fn open_value(node: &Map<String, Value>) -> Option<&'static str> {
     const CONSTRAINTS: [&str; 5] = ["type", "$ref", "enum", "const", "anyOf"];
-    if !CONSTRAINTS
-        .iter()
-        .any(|keyword| node.contains_key(*keyword))
-    {
+    if !CONSTRAINTS.iter().any(|keyword| node.contains_key(*keyword)) {
         return Some(ANY_VALUE);
     }
     (has_type(node, "array") && !node.contains_key("items")).then_some(OPEN_ARRAY)
@@ -97,19 +87,9 @@ pub(super) fn deep_nesting(schema: &Value) -> Result<(), NotStrict> {
         }
         let is_container = |value: &&Value| value.is_object() || value.is_array();
         match value {
-            Value::Array(items) => pending.extend(
-                items
-                    .iter()
-                    .filter(is_container)
-                    .map(|item| (item, depth + 1)),
-            ),
+            Value::Array(items) => pending.extend(items.iter().filter(is_container).map(|item| (item, depth + 1))),
             Value::Object(members) => {
-                pending.extend(
-                    members
-                        .values()
-                        .filter(is_container)
-                        .map(|member| (member, depth + 1)),
-                );
+                pending.extend(members.values().filter(is_container).map(|member| (member, depth + 1)));
             }
             _ => {}
         }
@@ -122,7 +102,5 @@ pub(super) fn dangling(reference: &Value) -> String {
 }
 
 pub(super) fn beside_recursion(keyword: &str) -> String {
-    format!(
-        "`{keyword}` stands beside a reference to a schema that contains it; move one of them into a member"
-    )
+    format!("`{keyword}` stands beside a reference to a schema that contains it; move one of them into a member")
 }

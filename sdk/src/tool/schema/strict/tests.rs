@@ -54,8 +54,7 @@ fn every_object_is_closed_and_requires_all_members() {
 
 #[test]
 fn the_empty_schema_is_a_closed_object_without_members() {
-    let expected =
-        json!({"additionalProperties": false, "type": "object", "properties": {}, "required": []});
+    let expected = json!({"additionalProperties": false, "type": "object", "properties": {}, "required": []});
     assert_eq!(text(&strict(json!({})).unwrap()), text(&expected));
 }
 
@@ -218,10 +217,7 @@ fn a_member_is_refused(#[case] member: Value, #[case] at: &str, #[case] reason: 
 #[case::anything(json!(true), "any value fits here")]
 #[case::no_schema(json!(null), "a schema is a JSON object")]
 fn a_root_is_refused(#[case] root: Value, #[case] reason: &str) {
-    let NotStrict {
-        path,
-        reason: given,
-    } = strict(root).unwrap_err();
+    let NotStrict { path, reason: given } = strict(root).unwrap_err();
     assert_eq!(path, "#");
     assert!(given.starts_with(reason), "{given}");
 }
@@ -256,15 +252,13 @@ fn a_root_reference_is_replaced_by_its_object() {
 #[test]
 fn a_root_type_list_of_object_alone_is_an_object() {
     let schema = json!({"type": ["object"], "properties": {}});
-    let expected =
-        json!({"type": "object", "properties": {}, "additionalProperties": false, "required": []});
+    let expected = json!({"type": "object", "properties": {}, "additionalProperties": false, "required": []});
     assert_eq!(strict(schema).unwrap(), expected);
 }
 
 #[test]
 fn members_may_not_be_added_to_a_closed_object() {
-    let member =
-        json!({"type": "object", "properties": {"kind": {"const": "p"}}, "$ref": "#/$defs/Closed"});
+    let member = json!({"type": "object", "properties": {"kind": {"const": "p"}}, "$ref": "#/$defs/Closed"});
     let NotStrict { path, reason } = strict(with_defs(&member)).unwrap_err();
     assert_eq!(path, "#/properties/m");
     assert!(reason.contains("`kind` is added to an object"), "{reason}");
@@ -282,13 +276,7 @@ fn deep_nesting_is_refused() {
         schema = json!({"type": "array", "items": schema});
     }
     let (path, reason) = strict_member(&schema).unwrap_err();
-    assert_eq!(
-        (
-            path.as_str(),
-            reason.starts_with("nested more than 100 levels")
-        ),
-        ("#", true)
-    );
+    assert_eq!((path.as_str(), reason.starts_with("nested more than 100 levels")), ("#", true));
 }
 
 #[test]
@@ -296,8 +284,7 @@ fn references_that_multiply_each_other_are_refused() {
     let mut schema = object_of(&json!({"description": "d", "$ref": "#/$defs/L0"}));
     for level in 0..20 {
         let next = json!({"description": "d", "$ref": format!("#/$defs/L{}", level + 1)});
-        schema["$defs"][format!("L{level}")] =
-            json!({"type": "object", "properties": {"a": next, "b": next}});
+        schema["$defs"][format!("L{level}")] = json!({"type": "object", "properties": {"a": next, "b": next}});
     }
     schema["$defs"]["L20"] = json!({"type": "string"});
     let NotStrict { reason, .. } = strict(schema).unwrap_err();

@@ -22,21 +22,13 @@ pub struct Issue {
 
 impl Issue {
     pub(super) fn new(field: &str, constraint: &str, allowed: impl Into<Value>) -> Self {
-        Self {
-            field: field.to_owned(),
-            constraint: constraint.to_owned(),
-            allowed: allowed.into(),
-        }
+        Self { field: field.to_owned(), constraint: constraint.to_owned(), allowed: allowed.into() }
     }
 }
 
 impl fmt::Display for Issue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            field,
-            constraint,
-            allowed,
-        } = self;
+        let Self { field, constraint, allowed } = self;
         let field = if field.is_empty() { "(root)" } else { field };
         match constraint.as_str() {
             "required" => write!(f, "{field}: missing, allowed: {allowed}"),

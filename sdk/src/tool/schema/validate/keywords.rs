@@ -6,18 +6,12 @@ use serde_json::{Map, Number, Value};
 
 use super::{super::keywords::has_type, issue::Issue};
 
-pub(super) fn wrong_type(
-    node: &Map<String, Value>,
-    instance: &Value,
-    field: &str,
-) -> Option<Issue> {
+pub(super) fn wrong_type(node: &Map<String, Value>, instance: &Value, field: &str) -> Option<Issue> {
     let allowed = node.get("type")?;
     let fits = match instance {
         Value::Null => has_type(node, "null"),
         Value::Bool(_) => has_type(node, "boolean"),
-        Value::Number(number) => {
-            has_type(node, "number") || (!number.is_f64() && has_type(node, "integer"))
-        }
+        Value::Number(number) => has_type(node, "number") || (!number.is_f64() && has_type(node, "integer")),
         Value::String(_) => has_type(node, "string"),
         Value::Array(_) => has_type(node, "array"),
         Value::Object(_) => has_type(node, "object"),
@@ -42,22 +36,12 @@ pub(super) fn literals(node: &Map<String, Value>, instance: &Value, field: &str)
 
 pub(super) fn string(node: &Map<String, Value>, text: &str, field: &str) -> Vec<Issue> {
     let characters = Number::from(text.chars().count());
-    limits(
-        node,
-        &characters,
-        field,
-        &[("minLength", Bound::Least), ("maxLength", Bound::Most)],
-    )
+    limits(node, &characters, field, &[("minLength", Bound::Least), ("maxLength", Bound::Most)])
 }
 
 pub(super) fn array_length(node: &Map<String, Value>, items: &[Value], field: &str) -> Vec<Issue> {
     let length = Number::from(items.len());
-    limits(
-        node,
-        &length,
-        field,
-        &[("minItems", Bound::Least), ("maxItems", Bound::Most)],
-    )
+    limits(node, &length, field, &[("minItems", Bound::Least), ("maxItems", Bound::Most)])
 }
 
 pub(super) fn number(node: &Map<String, Value>, number: &Number, field: &str) -> Vec<Issue> {
@@ -89,12 +73,7 @@ impl Bound {
     }
 }
 
-fn limits(
-    node: &Map<String, Value>,
-    measure: &Number,
-    field: &str,
-    bounds: &[(&str, Bound)],
-) -> Vec<Issue> {
+fn limits(node: &Map<String, Value>, measure: &Number, field: &str, bounds: &[(&str, Bound)]) -> Vec<Issue> {
     let mut issues = Vec::new();
     for (keyword, bound) in bounds {
         if let Some(Value::Number(limit)) = node.get(*keyword)

@@ -34,16 +34,9 @@ const MAX_STEPS: usize = 1_000_000;
 /// # Errors
 /// At least one [`Issue`].
 pub fn validate(schema: &Value, instance: &Value) -> Result<(), Vec<Issue>> {
-    let mut check = Check {
-        root: schema,
-        steps: 0,
-    };
+    let mut check = Check { root: schema, steps: 0 };
     let issues = check.schema(schema, instance, "", &[]);
-    if issues.is_empty() {
-        Ok(())
-    } else {
-        Err(issues)
-    }
+    if issues.is_empty() { Ok(()) } else { Err(issues) }
 }
 
 /// One run over a value.
@@ -55,13 +48,7 @@ struct Check<'a> {
 
 impl<'a> Check<'a> {
     /// Applies a schema. `followed` are the references that led from the value to this schema.
-    fn schema(
-        &mut self,
-        schema: &'a Value,
-        instance: &Value,
-        field: &str,
-        followed: &[&str],
-    ) -> Vec<Issue> {
+    fn schema(&mut self, schema: &'a Value, instance: &Value, field: &str, followed: &[&str]) -> Vec<Issue> {
         self.steps += 1;
         if self.steps > MAX_STEPS {
             return vec![Issue::new(field, "size", MAX_STEPS)];
@@ -73,13 +60,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn node(
-        &mut self,
-        node: &'a Map<String, Value>,
-        instance: &Value,
-        field: &str,
-        followed: &[&str],
-    ) -> Vec<Issue> {
+    fn node(&mut self, node: &'a Map<String, Value>, instance: &Value, field: &str, followed: &[&str]) -> Vec<Issue> {
         // Of a value of the wrong type there is nothing else to say.
         if let Some(wrong) = keywords::wrong_type(node, instance, field) {
             return vec![wrong];
@@ -106,13 +87,7 @@ impl<'a> Check<'a> {
         issues
     }
 
-    fn reference(
-        &mut self,
-        reference: &'a str,
-        instance: &Value,
-        field: &str,
-        followed: &[&str],
-    ) -> Vec<Issue> {
+    fn reference(&mut self, reference: &'a str, instance: &Value, field: &str, followed: &[&str]) -> Vec<Issue> {
         let target = resolve(self.root, reference).filter(|_| !followed.contains(&reference));
         match target {
             Some(target) => {
@@ -123,17 +98,11 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn object(
-        &mut self,
-        node: &'a Map<String, Value>,
-        members: &Map<String, Value>,
-        field: &str,
-    ) -> Vec<Issue> {
+    fn object(&mut self, node: &'a Map<String, Value>, members: &Map<String, Value>, field: &str) -> Vec<Issue> {
         let mut issues = Vec::new();
         let properties = node.get("properties").and_then(Value::as_object);
         let required = node.get("required").and_then(Value::as_array);
-        let is_required =
-            |name: &str| required.is_some_and(|required| required.iter().any(|one| one == name));
+        let is_required = |name: &str| required.is_some_and(|required| required.iter().any(|one| one == name));
 
         for (name, schema) in properties.into_iter().flatten() {
             let place = member(field, name);
@@ -145,8 +114,7 @@ impl<'a> Check<'a> {
                 None => {}
             }
         }
-        let is_declared =
-            |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
+        let is_declared = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
         for name in required.into_iter().flatten().filter_map(Value::as_str) {
             if !is_declared(name) && !members.contains_key(name) {
                 issues.push(Issue::new(&member(field, name), "required", "any value"));
@@ -159,11 +127,7 @@ impl<'a> Check<'a> {
             for (name, value) in members.iter().filter(|(name, _)| !is_declared(name)) {
                 let place = member(field, name);
                 if *rest == Value::Bool(false) {
-                    let known: Vec<&str> = properties
-                        .into_iter()
-                        .flat_map(Map::keys)
-                        .map(String::as_str)
-                        .collect();
+                    let known: Vec<&str> = properties.into_iter().flat_map(Map::keys).map(String::as_str).collect();
                     issues.push(Issue::new(&place, "additionalProperties", known));
                 } else {
                     issues.extend(self.schema(rest, value, &place, &[]));
@@ -186,17 +150,11 @@ impl<'a> Check<'a> {
 }
 
 fn schemas<'a>(node: &'a Map<String, Value>, keyword: &str) -> &'a [Value] {
-    node.get(keyword)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    node.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 fn member(field: &str, name: &str) -> String {
-    if field.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{field}.{name}")
-    }
+    if field.is_empty() { name.to_owned() } else { format!("{field}.{name}") }
 }
 
 #[cfg(test)]

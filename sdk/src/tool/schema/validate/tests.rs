@@ -20,10 +20,7 @@ fn issues(schema: &Value, instance: &Value) -> Vec<String> {
 #[case("object", json!({}))]
 fn a_value_has_its_type(#[case] name: &str, #[case] instance: Value) {
     assert_eq!(validate(&json!({"type": name}), &instance), Ok(()));
-    assert_eq!(
-        validate(&json!({"type": ["null", name]}), &instance),
-        Ok(())
-    );
+    assert_eq!(validate(&json!({"type": ["null", name]}), &instance), Ok(()));
 }
 
 #[rstest]
@@ -37,10 +34,7 @@ fn a_value_has_its_type(#[case] name: &str, #[case] instance: Value) {
 #[case::object_is_no_array("array", json!({}))]
 fn nothing_is_converted(#[case] name: &str, #[case] instance: Value) {
     let issue = Issue::new("", "type", name);
-    assert_eq!(
-        validate(&json!({"type": name}), &instance),
-        Err(vec![issue])
-    );
+    assert_eq!(validate(&json!({"type": name}), &instance), Err(vec![issue]));
 }
 
 #[rstest]
@@ -98,16 +92,12 @@ fn an_object_is_checked_in_the_order_of_its_schema() {
 #[test]
 fn values_of_a_map_are_checked() {
     let map = json!({"type": "object", "additionalProperties": {"type": "integer"}});
-    assert_eq!(
-        issues(&map, &json!({"a": 1, "b": "2"})),
-        [r#"b: fails type, allowed: "integer""#]
-    );
+    assert_eq!(issues(&map, &json!({"a": 1, "b": "2"})), [r#"b: fails type, allowed: "integer""#]);
 }
 
 #[test]
 fn keys_that_a_pattern_may_allow_are_not_refused() {
-    let map =
-        json!({"type": "object", "patternProperties": {"^a": {}}, "additionalProperties": false});
+    let map = json!({"type": "object", "patternProperties": {"^a": {}}, "additionalProperties": false});
     assert_eq!(validate(&map, &json!({"abc": 1})), Ok(()));
 }
 
@@ -140,10 +130,7 @@ fn a_union_explains_the_variant_that_was_meant(
     #[case] instance: Value,
     #[case] expected: &[&str],
 ) {
-    let expected: Vec<String> = expected
-        .iter()
-        .map(|text| text.replace("{}", keyword))
-        .collect();
+    let expected: Vec<String> = expected.iter().map(|text| text.replace("{}", keyword)).collect();
     assert_eq!(issues(&shapes(keyword), &instance), expected);
 }
 
@@ -158,20 +145,14 @@ fn an_externally_tagged_variant_is_known_by_its_member() {
         {"type": "object", "properties": {"square": {"type": "object"}}, "required": ["square"]},
         {"type": "string", "const": "none"},
     ]});
-    assert_eq!(
-        issues(&schema, &json!({"circle": {}})),
-        [r#"circle.r: missing, allowed: "number""#]
-    );
+    assert_eq!(issues(&schema, &json!({"circle": {}})), [r#"circle.r: missing, allowed: "number""#]);
 }
 
 #[test]
 fn one_of_refuses_what_fits_twice() {
     let both = json!([{"type": "integer"}, {"type": "number"}]);
     assert_eq!(validate(&json!({"anyOf": both}), &json!(1)), Ok(()));
-    assert_eq!(
-        issues(&json!({"oneOf": both}), &json!(1)),
-        [r#"(root): fails oneOf, allowed: ["integer","number"]"#]
-    );
+    assert_eq!(issues(&json!({"oneOf": both}), &json!(1)), [r#"(root): fails oneOf, allowed: ["integer","number"]"#]);
 }
 
 #[test]

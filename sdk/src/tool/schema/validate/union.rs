@@ -29,19 +29,14 @@ impl<'a> Check<'a> {
         {
             return issues.to_vec();
         }
-        let allowed: Vec<Value> = variants
-            .iter()
-            .map(|variant| self.summary(variant))
-            .collect();
+        let allowed: Vec<Value> = variants.iter().map(|variant| self.summary(variant)).collect();
         vec![Issue::new(field, keyword, allowed)]
     }
 
     /// A schema in one word, or the list of its words.
     pub(super) fn summary(&self, schema: &Value) -> Value {
         let named = schema.get("$ref").and_then(Value::as_str);
-        let schema = named
-            .and_then(|reference| resolve(self.root, reference))
-            .unwrap_or(schema);
+        let schema = named.and_then(|reference| resolve(self.root, reference)).unwrap_or(schema);
         let word = |keyword: &str| schema.get(keyword).cloned();
         word("const")
             .or_else(|| word("enum"))
@@ -65,25 +60,16 @@ fn closest<'i>(failures: &'i [Vec<Issue>], field: &str) -> Option<&'i [Issue]> {
 }
 
 fn is_other_kind(issue: &Issue, field: &str) -> bool {
-    let at_value =
-        issue.field == field && matches!(issue.constraint.as_str(), "type" | "enum" | "const");
+    let at_value = issue.field == field && matches!(issue.constraint.as_str(), "type" | "enum" | "const");
     at_value || (issue.constraint == "const" && is_member(&issue.field, field))
 }
 
 fn is_other_shape(issue: &Issue, field: &str) -> bool {
-    matches!(
-        issue.constraint.as_str(),
-        "required" | "additionalProperties"
-    ) && is_member(&issue.field, field)
+    matches!(issue.constraint.as_str(), "required" | "additionalProperties") && is_member(&issue.field, field)
 }
 
 fn is_member(place: &str, field: &str) -> bool {
-    let name = if field.is_empty() {
-        Some(place)
-    } else {
-        place
-            .strip_prefix(field)
-            .and_then(|rest| rest.strip_prefix('.'))
-    };
+    let name =
+        if field.is_empty() { Some(place) } else { place.strip_prefix(field).and_then(|rest| rest.strip_prefix('.')) };
     name.is_some_and(|name| !name.is_empty() && !name.contains('.'))
 }
