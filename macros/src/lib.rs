@@ -17,7 +17,16 @@ use proc_macro::TokenStream;
 /// The body is its method `call`: a unit test writes `get_weather.call(..).await`. In the body itself the name is still
 /// that of the function; elsewhere in the module a variable cannot have it, as with every unit struct.
 ///
-/// ```ignore
+/// ```
+/// use temporal_agents::{State, ToolError, tool};
+/// # #[derive(Clone)]
+/// # struct WeatherApi;
+/// # #[derive(serde::Serialize)]
+/// # struct Weather;
+/// # impl WeatherApi {
+/// #     async fn now(&self, _city: &str) -> std::io::Result<Weather> { Ok(Weather) }
+/// # }
+///
 /// /// Current weather for one city.
 /// ///
 /// /// # Arguments

@@ -11,7 +11,15 @@ pub mod dev_server;
 pub mod environment;
 pub mod fake_model;
 pub mod history;
+mod replay;
 
 pub use dev_server::{DevServer, DevServerError, DevServerOptions};
 pub use environment::{AgentEnvironment, FinishedRun};
 pub use fake_model::FakeModel;
+pub use replay::{ReplayError, replay};
+
+/// The README, whose programs are compiled, and whose test is run, as documentation tests. Here, because this crate
+/// sees all that they use.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -25,8 +25,14 @@ pub fn add_to(plugin: AgentsPlugin, delay: Duration) -> anyhow::Result<AgentsPlu
     if has_key() {
         return Ok(plugin.model_provider(OpenAi::from_env()?));
     }
-    // A pure function of the conversation, so that it plays on in whatever process takes over after a crash.
-    Ok(plugin.model_provider(FakeModel::function(move |call, _| play(call).delayed(delay))))
+    Ok(plugin.model_provider(scripted(delay)))
+}
+
+/// The scripted model; an answer takes `delay`.
+///
+/// A pure function of the conversation, so that it plays on in whatever process takes over after a crash.
+pub fn scripted(delay: Duration) -> FakeModel {
+    FakeModel::function(move |call, _| play(call).delayed(delay))
 }
 
 fn play(call: &ModelCall) -> Reply {

@@ -169,7 +169,7 @@ impl Engine {
             Phase::ModelDue { setup } => Step::CallModel(Box::new(request::model_call(state, setup))),
             Phase::ToolsDue { calls, .. } => Step::CallTools { agent: agent(), turn: state.turn, calls: calls.clone() },
             Phase::HandoffDue { handoffs } => Step::TakeHandoff { agent: agent(), handoff: handoffs[0].clone() },
-            Phase::OutputDue { text } => Step::ParseOutput { agent: agent(), text: text.clone() },
+            Phase::OutputDue { text, .. } => Step::ParseOutput { agent: agent(), text: text.clone() },
             Phase::Finished { output } => Step::Done { output: output.clone() },
         }
     }
@@ -200,7 +200,11 @@ impl Engine {
                 Phase::TurnDue
             }
             (Phase::OutputDue { .. }, Resolution::Parsed(Ok(output))) => Phase::Finished { output },
-            (Phase::OutputDue { .. }, Resolution::Parsed(Err(reason))) => {
+            (Phase::OutputDue { incomplete, .. }, Resolution::Parsed(Err(reason))) => {
+                let reason = match incomplete {
+                    Some(cut) => format!("{reason}; the model stopped early ({cut})"),
+                    None => reason,
+                };
                 return Err(RunError::InvalidOutput { agent: self.state.agent.clone(), reason });
             }
             (phase, resolution) => unreachable!("the driver resolved {phase:?} with {resolution:?}"),

@@ -19,6 +19,7 @@ struct Asked {
     /// A hosted tool ran, or a call was dropped because it ran before: without a message the model is asked again.
     needs_another_turn: bool,
     last_message: Option<Item>,
+    incomplete: Option<String>,
 }
 
 /// Takes a response into the state.
@@ -28,18 +29,19 @@ struct Asked {
 pub(super) fn accept(state: &mut RunState, setup: &TurnSetup, response: ModelResponse) -> Result<Phase, RunError> {
     state.usage.add(&response.usage);
     state.last_response_id.clone_from(&response.response_id);
-    let asked = sort(state, setup, response.output)?;
+    let mut asked = sort(state, setup, response.output)?;
+    asked.incomplete = response.incomplete;
     if !asked.calls.is_empty() {
         return Ok(Phase::ToolsDue { calls: asked.calls, handoffs: asked.handoffs });
     }
     if !asked.handoffs.is_empty() {
         return Ok(Phase::HandoffDue { handoffs: asked.handoffs });
     }
-    conclude(state, setup, &asked)
+    conclude(state, setup, asked)
 }
 
 /// Nothing is left to run here: the response is the final answer, or the model is asked again.
-fn conclude(state: &RunState, setup: &TurnSetup, asked: &Asked) -> Result<Phase, RunError> {
+fn conclude(state: &RunState, setup: &TurnSetup, asked: Asked) -> Result<Phase, RunError> {
     if asked.last_message.is_none() && asked.needs_another_turn {
         return Ok(Phase::TurnDue);
     }
@@ -50,7 +52,7 @@ fn conclude(state: &RunState, setup: &TurnSetup, asked: &Asked) -> Result<Phase,
     Ok(match (&setup.definitions.output, text.is_empty()) {
         (None, _) => Phase::Finished { output: Value::String(text) },
         (Some(_), true) => Phase::TurnDue,
-        (Some(_), false) => Phase::OutputDue { text },
+        (Some(_), false) => Phase::OutputDue { text, incomplete: asked.incomplete },
     })
 }
 

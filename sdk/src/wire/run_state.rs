@@ -137,6 +137,9 @@ pub enum Phase {
     OutputDue {
         /// The text.
         text: String,
+        /// Why the model stopped early, where it did: the text may be cut short.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        incomplete: Option<String>,
     },
     /// The run has its final output.
     Finished {

@@ -23,10 +23,33 @@ use crate::{
 
 /// The worker half: registers the model activity and the tools of the agents, after checking that all is there.
 ///
-/// ```ignore
+/// ```no_run
+/// use temporal_agents::{Agent, AgentsPlugin, worker::OpenAi};
+/// use temporalio_sdk::WorkerOptions;
+/// # #[derive(Clone)]
+/// # struct WeatherApi;
+/// # impl WeatherApi { fn new() -> Self { Self } }
+/// # #[temporalio_macros::workflow]
+/// # #[derive(Default)]
+/// # pub struct Support;
+/// # #[temporalio_macros::workflow_methods]
+/// # impl Support {
+/// #     #[run]
+/// #     pub async fn run(_ctx: &mut temporalio_sdk::WorkflowContext<Self>) -> temporalio_sdk::WorkflowResult<()> {
+/// #         Ok(())
+/// #     }
+/// # }
+///
+/// fn triage() -> Agent {
+///     Agent::new("triage").model("gpt-5")
+/// }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let plugin = AgentsPlugin::new().model_provider(OpenAi::from_env()?).state(WeatherApi::new()).agents((triage,));
 /// let mut options = WorkerOptions::new("support").register_workflow::<Support>()?.build();
 /// plugin.install(&mut options)?;
+/// # Ok(())
+/// # }
 /// ```
 ///
 /// With feature `plugin` it is a Temporal worker plugin, too.

@@ -19,8 +19,25 @@ use crate::{
 
 /// Runs agents durably inside a workflow.
 ///
-/// ```ignore
-/// let result = Runner::new(ctx).max_turns(8).run(&triage(), question).await?;
+/// ```
+/// use temporal_agents::{Agent, Runner};
+/// use temporalio_macros::{workflow, workflow_methods};
+/// use temporalio_workflow::{WorkflowContext, WorkflowResult};
+///
+/// # fn main() {}
+/// # fn triage() -> Agent { Agent::new("triage").model("gpt-5") }
+/// #[workflow]
+/// #[derive(Default)]
+/// pub struct Support;
+///
+/// #[workflow_methods]
+/// impl Support {
+///     #[run(name = "support")]
+///     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+///         let result = Runner::new(ctx).max_turns(8).run(&triage(), question).await?;
+///         Ok(result.final_output)
+///     }
+/// }
 /// ```
 ///
 /// # Determinism

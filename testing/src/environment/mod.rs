@@ -1,11 +1,37 @@
 //! A whole durable setting for a test: real dev server, client, worker; every run is replayed afterwards.
 //!
-//! ```ignore
+//! ```no_run
+//! use serde_json::json;
+//! use temporal_agents_testing::{
+//!     AgentEnvironment,
+//!     fake_model::{FakeModel, text, tool_call},
+//! };
+//! # use temporal_agents::{Agent, Runner, tool};
+//! # use temporalio_workflow::{WorkflowContext, WorkflowResult};
+//! # /// Current weather for one city.
+//! # #[tool]
+//! # async fn get_weather(city: String) -> String { city }
+//! # fn triage() -> Agent { Agent::new("triage").model("gpt-5").tool(get_weather) }
+//! # #[temporalio_macros::workflow]
+//! # #[derive(Default)]
+//! # pub struct Support;
+//! # #[temporalio_macros::workflow_methods]
+//! # impl Support {
+//! #     #[run]
+//! #     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+//! #         Ok(Runner::new(ctx).run(&triage(), question).await?.final_output)
+//! #     }
+//! # }
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let model = FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
 //! let env = AgentEnvironment::builder().workflow::<Support>()?.model(&model).agents((triage,)).start().await?;
 //! let run = env.run(Support::run, "Weather in Oslo?".to_owned()).await?;
 //! assert_eq!(run.output()?, "12 degrees");
 //! env.finish().await?;
+//! # Ok(())
+//! # }
 //! ```
 
 mod builder;

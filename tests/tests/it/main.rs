@@ -1,6 +1,9 @@
 //! The integration tests: one binary, so that the Temporal crates are linked once.
 
 mod durable_run;
+mod golden_history;
+mod model_failures;
+mod odd_provider;
 mod openai_provider;
 mod support;
 mod tidy;

@@ -291,7 +291,7 @@ pub(super) fn run_states() -> Vec<(&'static str, RunState)> {
         ("model_due", empty(Phase::ModelDue { setup })),
         ("tools_due", empty(Phase::ToolsDue { calls, handoffs: handoffs.clone() })),
         ("handoff_due", empty(Phase::HandoffDue { handoffs })),
-        ("output_due", empty(Phase::OutputDue { text: "{\"rains\":false}".to_owned() })),
+        ("output_due", empty(Phase::OutputDue { text: "{\"rains\":false}".to_owned(), incomplete: None })),
         ("finished", finished(empty(Phase::Finished { output: json!({"rains": false}) }))),
     ]
 }

@@ -1,0 +1,46 @@
+//! What keeps a worker from starting, all of it at once.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use temporal_agents::{Agent, AgentsPlugin, ToolDef, tool::ToolContext};
+use temporalio_sdk::WorkerOptions;
+
+use crate::support::clerk;
+
+#[derive(Deserialize, schemars::JsonSchema)]
+struct Votes {
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    by_name: BTreeMap<String, u32>,
+}
+
+/// Hands off to the clerk, has another `add` than the clerk, and a tool whose schema cannot be strict.
+fn chair() -> Agent {
+    let add = ToolDef::inline("add", "Adds votes.", |_: &mut ToolContext, _: Votes| Ok("added".into()));
+    let count = ToolDef::inline("count", "Counts votes.", |_: &mut ToolContext, _: Votes| Ok("counted".into()));
+    Agent::new("chair").tool(add.lenient::<Votes>()).tool(count).handoff(clerk())
+}
+
+#[test]
+fn a_worker_that_cannot_run_its_agents_says_all_that_is_wrong() {
+    let mut options = WorkerOptions::new("agents").build();
+    let error = AgentsPlugin::new().agents((chair,)).install(&mut options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the worker cannot run its agents:\n\
+         - tool \"count\" of agent \"chair\": the argument schema cannot be strict at \"/properties/by_name\": \
+         a map has free keys; use a Vec of {key, value} structs or mark the tool `strict = false`\n\
+         - tool \"stock_of\" needs State<it::support::Stock>; add .state(..) with one to AgentsPlugin\n\
+         - two different tools are named \"add\"; rename one with #[tool(name = ..)] or .named(..)"
+    );
+}
+
+#[test]
+fn a_plugin_that_was_given_nothing_says_so() {
+    let mut options = WorkerOptions::new("agents").build();
+    let error = AgentsPlugin::new().install(&mut options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the worker cannot run its agents:\n- the plugin has neither a model provider nor agents nor tools"
+    );
+}

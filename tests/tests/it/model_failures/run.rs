@@ -1,0 +1,132 @@
+//! The run these tests make: one agent, one model call; and what they read from its history.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use temporal_agents::{
+    Agent, ModelActivityOptions, Runner,
+    workflow::{ModelRetryPolicy, Summary},
+};
+use temporal_agents_testing::{AgentEnvironment, history::History};
+use temporal_agents_testing::{
+    FinishedRun,
+    environment::{ActivityOutcome, AgentEnvironmentBuilder},
+};
+use temporalio_common::protos::temporal::api::{
+    enums::v1::EventType,
+    history::v1::{ActivityTaskStartedEventAttributes, history_event::Attributes},
+};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{WorkflowContext, WorkflowResult};
+use temporalio_workflow::ActivityCancellationType;
+
+/// Which model is asked, and how the call is scheduled.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Ask {
+    model: String,
+    attempts: u32,
+    pause: Duration,
+    start_to_close: Duration,
+    heartbeat: Duration,
+    local: bool,
+    awaits_cancellation: bool,
+}
+
+impl Ask {
+    pub(super) fn model(model: &str) -> Self {
+        Self {
+            model: model.to_owned(),
+            attempts: 0,
+            pause: Duration::from_millis(50),
+            start_to_close: Duration::from_secs(60),
+            heartbeat: Duration::from_secs(1),
+            local: false,
+            awaits_cancellation: false,
+        }
+    }
+
+    pub(super) fn attempts(self, attempts: u32) -> Self {
+        Self { attempts, ..self }
+    }
+
+    pub(super) fn pause(self, pause: Duration) -> Self {
+        Self { pause, ..self }
+    }
+
+    pub(super) fn start_to_close(self, start_to_close: Duration) -> Self {
+        Self { start_to_close, ..self }
+    }
+
+    pub(super) fn local(self) -> Self {
+        Self { local: true, ..self }
+    }
+
+    pub(super) fn awaiting_cancellation(self) -> Self {
+        Self { awaits_cancellation: true, ..self }
+    }
+
+    fn options(&self) -> ModelActivityOptions {
+        let retry = ModelRetryPolicy::builder().initial_interval(self.pause).maximum_attempts(self.attempts).build();
+        let cancellation = match self.awaits_cancellation {
+            true => ActivityCancellationType::WaitCancellationCompleted,
+            false => ActivityCancellationType::TryCancel,
+        };
+        ModelActivityOptions::builder()
+            .start_to_close(self.start_to_close)
+            .heartbeat(self.heartbeat)
+            .retry(retry)
+            .cancellation_type(cancellation)
+            .local(self.local)
+            .summary(Summary::default())
+            .build()
+    }
+}
+
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Asking;
+
+#[workflow_methods]
+impl Asking {
+    #[run(name = "asking")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, ask: Ask) -> WorkflowResult<String> {
+        let agent = Agent::new("asker").model(&*ask.model).instructions("Be brief.");
+        Ok(Runner::new(ctx).model_activity(ask.options()).run(&agent, "hello").await?.final_output)
+    }
+}
+
+/// An environment for [`Asking`], without a source of models.
+pub(super) fn asking() -> anyhow::Result<AgentEnvironmentBuilder> {
+    Ok(AgentEnvironment::builder().workflow::<Asking>()?)
+}
+
+/// A failure as [`FinishedRun::failure_chain`] gives it.
+pub(super) type Chain = Vec<(String, String)>;
+
+pub(super) fn chain(links: &[(&str, &str)]) -> Chain {
+    links.iter().map(|(kind, message)| ((*kind).to_owned(), (*message).to_owned())).collect()
+}
+
+/// The failure of a model call of this kind: the activity's, unwrapped, and its cause.
+pub(super) fn model_failure(kind: &str, message: &str) -> Chain {
+    chain(&[("Activity", "Activity task failed"), (&format!("ModelInvocationError.{kind}"), message)])
+}
+
+/// How the activities of a run ended, each after how many attempts.
+pub(super) fn attempts<T>(run: &FinishedRun<T>) -> Vec<(i32, ActivityOutcome)> {
+    run.activities().into_iter().map(|activity| (activity.attempts, activity.outcome)).collect()
+}
+
+/// How many events of this type a history has.
+pub(super) fn count(history: &History, event_type: EventType) -> usize {
+    history.events.iter().filter(|event| event.event_type == event_type as i32).count()
+}
+
+/// The only activity's last attempt, which tells its worker, its number, and the failure of the attempt before.
+pub(super) fn last_attempt(history: &History) -> ActivityTaskStartedEventAttributes {
+    let started = history.events.iter().find_map(|event| match &event.attributes {
+        Some(Attributes::ActivityTaskStartedEventAttributes(started)) => Some(started.clone()),
+        _ => None,
+    });
+    started.expect("an activity was started")
+}
