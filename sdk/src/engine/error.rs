@@ -53,6 +53,14 @@ pub enum RunError {
     /// The agents are wrong; found before any model call.
     #[error(transparent)]
     Graph(#[from] GraphError),
+    /// A value for the run context cannot be written as JSON; found before any model call.
+    #[error("the value for run context key {key:?} cannot be written as JSON: {reason}")]
+    Context {
+        /// The key.
+        key: String,
+        /// What serde says.
+        reason: String,
+    },
     /// The model call failed, after all its attempts.
     #[error("the model call of agent {agent:?} at turn {turn} (model {model:?}) failed: {source}")]
     Model {

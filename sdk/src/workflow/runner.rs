@@ -48,6 +48,8 @@ pub struct Runner {
     ctx: Rc<dyn DurableContext>,
     config: RunConfig,
     model: ActivityBackedModel,
+    /// A context value that is no JSON; the run fails with it, for a panic here would fail the workflow task for ever.
+    invalid_context: Option<(String, String)>,
 }
 
 /// What a run is started with: a text, or items.
@@ -75,7 +77,12 @@ impl From<Vec<Item>> for RunInput {
 impl Runner {
     /// A runner in this workflow, with the defaults of [`RunConfig`] and [`ModelActivityOptions`].
     pub fn new<W: 'static>(ctx: &WorkflowContext<W>) -> Self {
-        Self { ctx: Rc::new(ctx.clone()), config: RunConfig::default(), model: ActivityBackedModel::default() }
+        Self {
+            ctx: Rc::new(ctx.clone()),
+            config: RunConfig::default(),
+            model: ActivityBackedModel::default(),
+            invalid_context: None,
+        }
     }
 
     /// The model of agents that name none.
@@ -106,14 +113,17 @@ impl Runner {
         self
     }
 
-    /// Sets a key of the run context.
-    ///
-    /// # Panics
-    /// When the value cannot be written as JSON (a map with keys that are no strings, say).
+    /// Sets a key of the run context. A value that cannot be written as JSON (a map with keys that are no strings, say)
+    /// fails the run.
     #[must_use]
     pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
-        let value = serde_json::to_value(value).expect("a context value can be written as JSON");
-        self.config.context.insert(key.into(), value);
+        let key = key.into();
+        match serde_json::to_value(value) {
+            Ok(value) => {
+                self.config.context.insert(key, value);
+            }
+            Err(error) => self.invalid_context = Some((key, error.to_string())),
+        }
         self
     }
 
@@ -172,6 +182,9 @@ impl Runner {
     }
 
     async fn drive(&self, graph: &Graph, RunInput(input): RunInput) -> Result<(Value, Engine), RunError> {
+        if let Some((key, reason)) = &self.invalid_context {
+            return Err(RunError::Context { key: key.clone(), reason: reason.clone() });
+        }
         graph.check_models(self.config.model.as_deref())?;
         let host = WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone());
         let mut engine = Engine::start(graph.start(), input, self.config.max_turns, self.config.context.clone());
