@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
@@ -11,14 +11,14 @@ use crate::{
     wire::OutputSpec,
 };
 
-/// A type a model can answer with: derive `Serialize`, `Deserialize` and `JsonSchema` for it.
+/// A type a model can answer with: derive `Deserialize` and `JsonSchema` for it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the output of an agent",
-    note = "derive `serde::Serialize`, `serde::Deserialize` and `schemars::JsonSchema` for it"
+    note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it"
 )]
-pub trait OutputType: Serialize + DeserializeOwned + JsonSchema + 'static {}
+pub trait OutputType: DeserializeOwned + JsonSchema + 'static {}
 
-impl<T: Serialize + DeserializeOwned + JsonSchema + 'static> OutputType for T {}
+impl<T: DeserializeOwned + JsonSchema + 'static> OutputType for T {}
 
 type Parse = Arc<dyn Fn(&str) -> Result<Value, String> + Send + Sync>;
 
@@ -41,8 +41,9 @@ impl OutputDef {
         };
         let parse = move |text: &str| {
             let value = unwrapped(serde_json::from_str(text).map_err(|error| error.to_string())?, wrapped)?;
-            let output = T::deserialize(value).map_err(|error| error.to_string())?;
-            serde_json::to_value(output).map_err(|error| error.to_string())
+            // The model's own value is the output; reading it here only proves that it is a `T`.
+            T::deserialize(&value).map_err(|error| error.to_string())?;
+            Ok(value)
         };
         Self {
             spec: OutputSpec { name: "final_output".to_owned(), schema, strict: true },

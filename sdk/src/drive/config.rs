@@ -8,7 +8,7 @@ use crate::wire::{Item, ModelSettings, NewItem, RunState, Usage};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RunConfig {
-    /// The model of agents that name none.
+    /// The model of all agents, whatever they name themselves; absent = each agent's own.
     pub model: Option<String>,
     /// Settings laid over those of each agent.
     pub settings: ModelSettings,

@@ -4,18 +4,35 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::engine::RunError;
 
-/// Calls `body`; `function` names it for the error, as in `the instructions`.
+/// A panic of the author's code, by its message.
+#[derive(Debug, thiserror::Error)]
+#[error("it panicked: {message}")]
+pub(crate) struct Panic {
+    pub(crate) message: String,
+}
+
+/// Calls `body`.
 ///
 /// # Errors
-/// [`RunError::Panicked`] with the panic's message.
-pub(super) fn call<T>(function: impl FnOnce() -> String, agent: &str, body: impl FnOnce() -> T) -> Result<T, RunError> {
-    catch_unwind(AssertUnwindSafe(body)).map_err(|panic| RunError::Panicked {
-        function: function(),
-        agent: agent.to_owned(),
+/// Its [`Panic`].
+pub(crate) fn guarded<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
+    catch_unwind(AssertUnwindSafe(body)).map_err(|panic| Panic {
         message: panic
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "a value that is no text".to_owned()),
+    })
+}
+
+/// Calls `body`; `function` names it for the error, as in `the instructions`.
+///
+/// # Errors
+/// [`RunError::Panicked`] with the panic's message.
+pub(super) fn call<T>(function: impl FnOnce() -> String, agent: &str, body: impl FnOnce() -> T) -> Result<T, RunError> {
+    guarded(body).map_err(|Panic { message }| RunError::Panicked {
+        function: function(),
+        agent: agent.to_owned(),
+        message,
     })
 }

@@ -101,6 +101,11 @@ pub enum ToolEffectError {
         /// What went wrong.
         source: EffectError,
     },
+    /// The only attempt broke off, and the tool is not idempotent: it may have taken effect.
+    OutcomeUnknown {
+        /// What went wrong.
+        source: EffectError,
+    },
     /// No worker on this task queue knows the tool.
     NotRegistered {
         /// The task queue.

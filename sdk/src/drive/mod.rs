@@ -7,7 +7,7 @@
 //! Hosts implement [`Host`] and decide nothing, so that they cannot drift apart.
 
 mod config;
-mod guard;
+pub(crate) mod guard;
 mod host;
 pub mod join;
 mod tools;
@@ -45,7 +45,7 @@ pub async fn drive<H: Host>(
             Step::CallModel(call) => Resolution::Answered(call_model(host, *call, &scope).await?),
             Step::CallTools { agent, turn, calls } => {
                 let agent = agent_named(graph, &agent);
-                Resolution::ToolsRan(tools::run(host, engine, agent, turn, calls, &scope).await?)
+                Resolution::ToolsRan(tools::run(host, engine, agent, turn, calls).await?)
             }
             Step::TakeHandoff { agent, handoff } => {
                 host.observe(&RunEvent::HandedOff { from: &agent, to: &handoff.target });

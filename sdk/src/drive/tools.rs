@@ -18,6 +18,9 @@ use crate::{
 /// What a model gets for a tool that failed: nothing of the error, which may hold what no conversation should.
 const FAILED: &str = "An error occurred while running the tool. Please try again.";
 
+/// What a model gets for a tool that must not run twice and whose only attempt broke off: no invitation to try again.
+const OUTCOME_UNKNOWN: &str = "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.";
+
 /// Runs the calls and gives their outcomes in call order.
 ///
 /// # Errors
@@ -28,8 +31,8 @@ pub(super) async fn run<H: Host>(
     agent: &AgentDef,
     turn: u32,
     calls: Vec<PlannedCall>,
-    scope: &H::Scope,
 ) -> Result<Vec<ToolOutcome>, RunError> {
+    let turn_scope = host.scope();
     let names: Vec<&str> = calls.iter().map(|call| &*call.tool).collect();
     host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
     let mut running: Vec<LocalBoxFuture<'_, Result<ToolOutcome, RunError>>> = Vec::with_capacity(calls.len());
@@ -37,7 +40,7 @@ pub(super) async fn run<H: Host>(
         let tool = tool_named(agent, &call.tool);
         let info = CallInfo::new(&*call.tool, &*call.call_id, &*agent.name, turn);
         let Ok(arguments) = schema::parse_arguments(tool.name(), &call.arguments, tool.accepts()) else {
-            running.push(ready(Ok(outcome(&info, FAILED.into()))));
+            running.push(ready(outcome(&info, FAILED.into())));
             continue;
         };
         match tool.binding() {
@@ -46,21 +49,44 @@ pub(super) async fn run<H: Host>(
                 let function = || format!("inline tool {:?}", tool.name());
                 let returned = guard::call(function, &agent.name, || body(&mut context, arguments));
                 *engine.context_mut() = context.into_run().into_values();
-                running.push(ready(returned.map(|returned| outcome(&info, returned.unwrap_or_else(told_to_model)))));
+                // Futures are lazy: nothing of this turn is scheduled yet when a body panics.
+                running.push(ready(outcome(&info, returned?.unwrap_or_else(told_to_model))));
             }
             ToolBinding::Activity { options, .. } => {
                 let context = named_keys(&engine.state().context, tool.context_keys());
                 let effect = ToolEffect { tool, options, info: info.clone(), index, arguments, context };
-                let call = async move { settle(&info, host.call_tool(effect, scope).await) };
+                let scope = &turn_scope;
+                let call = async move {
+                    let settled = settle(&info, host.call_tool(effect, scope).await);
+                    if settled.is_err() {
+                        // The run is lost: what the others would still do is of no use to anybody.
+                        host.cancel(scope);
+                    }
+                    settled
+                };
                 running.push(call.boxed_local());
             }
         }
     }
-    join_in_order(running).await.into_iter().collect()
+    first_failure_or_all(join_in_order(running).await)
 }
 
-fn ready<'a>(result: Result<ToolOutcome, RunError>) -> LocalBoxFuture<'a, Result<ToolOutcome, RunError>> {
-    std::future::ready(result).boxed_local()
+/// The outcomes, or the first failure in call order; those that were only cancelled because of another count last.
+fn first_failure_or_all(settled: Vec<Result<ToolOutcome, RunError>>) -> Result<Vec<ToolOutcome>, RunError> {
+    let mut outcomes = Vec::with_capacity(settled.len());
+    let mut cancelled = None;
+    for result in settled {
+        match result {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(error @ RunError::Cancelled { .. }) => cancelled = cancelled.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    cancelled.map_or(Ok(outcomes), Err)
+}
+
+fn ready<'a>(outcome: ToolOutcome) -> LocalBoxFuture<'a, Result<ToolOutcome, RunError>> {
+    std::future::ready(Ok(outcome)).boxed_local()
 }
 
 fn inline_context(engine: &mut Engine, info: CallInfo) -> ToolContext {
@@ -97,6 +123,7 @@ fn settle(info: &CallInfo, result: Result<ToolReturn, ToolEffectError>) -> Resul
         Err(ToolEffectError::TimedOut { after, .. }) => {
             Ok(outcome(info, format!("Tool '{tool}' timed out after {} seconds.", after.as_secs_f64()).into()))
         }
+        Err(ToolEffectError::OutcomeUnknown { .. }) => Ok(outcome(info, OUTCOME_UNKNOWN.into())),
         Err(ToolEffectError::NotRegistered { task_queue, source }) => {
             Err(RunError::ToolNotRegistered { tool, agent, task_queue, source })
         }

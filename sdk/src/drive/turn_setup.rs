@@ -33,7 +33,7 @@ pub(super) fn set_up(
     };
     let tools = agent.tools.iter().map(ToolDef::spec).chain(agent.hosted_tools.iter().cloned()).collect();
     let handoffs = graph.handoffs_of(agent).map(|(handoff, target)| handoff.spec(target)).collect();
-    let model = agent.model.clone().or_else(|| config.model.clone());
+    let model = config.model.clone().or_else(|| agent.model.clone());
     Ok(TurnSetup {
         model: model.expect("the graph was checked before the run, so every agent has a model"),
         definitions: Definitions {

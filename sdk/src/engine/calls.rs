@@ -20,12 +20,12 @@ pub(super) enum Identity {
 ///
 /// # Errors
 /// The reference's text when the id is missing or names another call.
-pub(super) fn identify(state: &RunState, response: &[Item], call: FunctionCall<'_>) -> Result<Identity, &'static str> {
+pub(super) fn identify(state: &RunState, response: &[Item], call: &FunctionCall<'_>) -> Result<Identity, &'static str> {
     if call.call_id.is_empty() {
         return Err("Tool invocations require a non-empty string call ID before execution.");
     }
     let same_id = |item: &Item| match item.view() {
-        ItemView::FunctionCall(other) if other.call_id == call.call_id => Some(is_same(other, call)),
+        ItemView::FunctionCall(other) if other.call_id == call.call_id => Some(is_same(&other, call)),
         _ => None,
     };
     match response.iter().find_map(same_id) {
@@ -44,9 +44,9 @@ pub(super) fn identify(state: &RunState, response: &[Item], call: FunctionCall<'
     }
 }
 
-fn is_same(one: FunctionCall<'_>, other: FunctionCall<'_>) -> bool {
+fn is_same(one: &FunctionCall<'_>, other: &FunctionCall<'_>) -> bool {
     let arguments = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     one.name == other.name
         && one.namespace == other.namespace
-        && (one.arguments == other.arguments || arguments(one.arguments) == arguments(other.arguments))
+        && (one.arguments == other.arguments || arguments(&one.arguments) == arguments(&other.arguments))
 }

@@ -66,8 +66,8 @@ fn sort(state: &mut RunState, setup: &TurnSetup, output: Vec<Item>) -> Result<As
                 NewItemKind::MessageOutput
             }
             ItemView::Reasoning => NewItemKind::Reasoning,
-            ItemView::FunctionCall(call) => match calls::identify(state, &seen, call) {
-                Ok(Identity::New) => plan(state, setup, call, &mut asked)?,
+            ItemView::FunctionCall(call) => match calls::identify(state, &seen, &call) {
+                Ok(Identity::New) => plan(state, setup, &call, &mut asked)?,
                 Ok(Identity::Repeated) => {
                     asked.needs_another_turn = true;
                     continue;
@@ -79,8 +79,18 @@ fn sort(state: &mut RunState, setup: &TurnSetup, output: Vec<Item>) -> Result<As
                 used(state, kind);
                 NewItemKind::ToolCall
             }
-            ItemView::Other { kind: "mcp_list_tools" } => NewItemKind::McpListTools,
-            ItemView::Other { kind: "mcp_approval_request" } => NewItemKind::McpApprovalRequest,
+            ItemView::Other { kind: "mcp_list_tools" } => {
+                asked.needs_another_turn = true;
+                NewItemKind::McpListTools
+            }
+            ItemView::Other { kind: "mcp_approval_request" } => {
+                return Err(misbehaved(state, approval_asked_for(&item)));
+            }
+            ItemView::Other { kind } if native_tool(kind).is_some() => {
+                accept_native(state, setup, kind)?;
+                asked.needs_another_turn = true;
+                NewItemKind::ToolCall
+            }
             ItemView::Other { kind: "compaction" } => NewItemKind::Compaction,
             ItemView::FunctionCallOutput { .. } | ItemView::Other { .. } => NewItemKind::Unknown,
         };
@@ -90,11 +100,43 @@ fn sort(state: &mut RunState, setup: &TurnSetup, output: Vec<Item>) -> Result<As
     Ok(asked)
 }
 
+/// Calls of tools that run on the caller's machine, unless the provider offers to run them: which tool each needs, and what
+/// the reference says when it is not there.
+fn native_tool(kind: &str) -> Option<(&'static str, &'static str)> {
+    Some(match kind {
+        "shell_call" => ("shell", "Model produced shell call without a shell tool."),
+        "local_shell_call" => ("local_shell", "Model produced local shell call without a local shell tool."),
+        "computer_call" => ("computer_use_preview", "Model produced computer action without a computer tool."),
+        "apply_patch_call" => ("apply_patch", "Model produced apply_patch call without an apply_patch tool."),
+        "custom_tool_call" => ("custom", "Model produced custom tool call without a custom tool."),
+        _ => return None,
+    })
+}
+
+fn accept_native(state: &mut RunState, setup: &TurnSetup, kind: &str) -> Result<(), RunError> {
+    let Some((tool, complaint)) = native_tool(kind) else { return Ok(()) };
+    let is_offered = |spec: &ToolSpec| matches!(spec, ToolSpec::Hosted { name, .. } if name == tool);
+    if !setup.definitions.tools.iter().any(is_offered) {
+        return Err(misbehaved(state, complaint.to_owned()));
+    }
+    used(state, tool);
+    Ok(())
+}
+
+fn approval_asked_for(request: &Item) -> String {
+    let member = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    format!(
+        "the hosted MCP server {:?} asks for approval of {:?}, which a run cannot give yet; set its require_approval to \"never\"",
+        member("server_label"),
+        member("name")
+    )
+}
+
 /// Plans a function call: as a handoff where one has its name, else as a tool.
 fn plan(
     state: &mut RunState,
     setup: &TurnSetup,
-    call: FunctionCall<'_>,
+    call: &FunctionCall<'_>,
     asked: &mut Asked,
 ) -> Result<NewItemKind, RunError> {
     let handoff = setup.definitions.handoffs.iter().rfind(|handoff| handoff.tool_name == call.name);
@@ -104,19 +146,21 @@ fn plan(
             tool_name: call.name.to_owned(),
             target: handoff.agent_name.clone(),
             call_id: call.call_id.to_owned(),
-            arguments: call.arguments.to_owned(),
+            arguments: call.arguments.to_string(),
         });
         return Ok(NewItemKind::HandoffCall);
     }
     let is_called = |tool: &ToolSpec| matches!(tool, ToolSpec::Function { name, .. } if name == call.name);
-    if !setup.definitions.tools.iter().any(is_called) {
+    // A namespace of the tool's own name is how a provider marks a tool it found by searching.
+    let is_ours = call.namespace.is_none_or(|namespace| namespace == call.name);
+    if !is_ours || !setup.definitions.tools.iter().any(is_called) {
         return Err(misbehaved(state, format!("Tool {} not found in agent {}", call.name, state.agent)));
     }
     used(state, call.name);
     asked.calls.push(PlannedCall {
         tool: call.name.to_owned(),
         call_id: call.call_id.to_owned(),
-        arguments: call.arguments.to_owned(),
+        arguments: call.arguments.to_string(),
     });
     Ok(NewItemKind::ToolCall)
 }

@@ -6,11 +6,13 @@ use serde_json::{Map, Value};
 /// Values shared by the functions of a run: instructions, tools, guardrails, hooks.
 ///
 /// JSON, so that it survives replay, continue-as-new and a pause. Inline tools may set keys; activity tools get the
-/// keys they name.
+/// keys they name. Null and an absent member are the same: changes travel as JSON merge patches, which cannot tell them
+/// apart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunContext {
     values: Map<String, Value>,
-    changed: Vec<String>,
+    /// What each key that was set held before, in the order of the first settings.
+    before: Vec<(String, Option<Value>)>,
 }
 
 /// A value of the run context is not of the type asked for.
@@ -28,7 +30,7 @@ pub struct ContextError {
 impl RunContext {
     /// A context with these values.
     pub fn new(values: Map<String, Value>) -> Self {
-        Self { values, changed: Vec::new() }
+        Self { values, before: Vec::new() }
     }
 
     /// The value of a key as a `T`; `None` when the key is not set.
@@ -43,7 +45,7 @@ impl RunContext {
         })
     }
 
-    /// Sets a key.
+    /// Sets a key; null removes it.
     ///
     /// # Errors
     /// [`ContextError`] when the value cannot be written as JSON.
@@ -54,10 +56,13 @@ impl RunContext {
             expected: "JSON value",
             source,
         })?;
-        if !self.changed.contains(&key) {
-            self.changed.push(key.clone());
+        let before = match without_nulls(value) {
+            Value::Null => self.values.shift_remove(&key),
+            value => self.values.insert(key.clone(), value),
+        };
+        if !self.before.iter().any(|(known, _)| *known == key) {
+            self.before.push((key, before));
         }
-        self.values.insert(key, value);
         Ok(())
     }
 
@@ -73,10 +78,35 @@ impl RunContext {
 
     /// What was set since the context was made, as a JSON merge patch (RFC 7396); `None` when nothing was.
     pub fn patch(&self) -> Option<Value> {
-        if self.changed.is_empty() {
+        if self.before.is_empty() {
             return None;
         }
-        let patch = self.changed.iter().map(|key| (key.clone(), self.values[key].clone())).collect();
-        Some(Value::Object(patch))
+        let change = |(key, before): &(String, Option<Value>)| {
+            (key.clone(), difference(before.as_ref(), self.values.get(key).unwrap_or(&Value::Null)))
+        };
+        Some(Value::Object(self.before.iter().map(change).collect()))
     }
 }
+
+/// The merge patch that makes `after` of `before`.
+fn difference(before: Option<&Value>, after: &Value) -> Value {
+    let (Some(Value::Object(before)), Value::Object(after)) = (before, after) else { return after.clone() };
+    let removed = before.keys().filter(|key| !after.contains_key(*key)).map(|key| (key.clone(), Value::Null));
+    let changed = after
+        .iter()
+        .filter(|(key, value)| before.get(*key) != Some(value))
+        .map(|(key, value)| (key.clone(), difference(before.get(key), value)));
+    Value::Object(removed.chain(changed).collect())
+}
+
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(map) => Value::Object(
+            map.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key, without_nulls(value))).collect(),
+        ),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests;

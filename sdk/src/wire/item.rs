@@ -4,7 +4,7 @@
 //! look at the kinds the loop knows. Fields and kinds nobody here knows stay in the object and go back to the
 //! provider unchanged. The type does not check that an item is complete.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ pub struct NotAnItem {
 }
 
 /// A typed look at an item; see [`Item::view`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ItemView<'a> {
     /// A message with its role and its `content` (a string or a list of parts).
@@ -59,14 +59,15 @@ pub enum ItemView<'a> {
 }
 
 /// The parts of a `function_call` item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionCall<'a> {
     /// The function's name, as the model wrote it.
     pub name: &'a str,
     /// The id that ties the output to the call.
     pub call_id: &'a str,
-    /// The arguments as the model wrote them: JSON text, not yet checked.
-    pub arguments: &'a str,
+    /// The arguments as the model wrote them: JSON text, not yet checked. Servers that send an object instead of text
+    /// are understood.
+    pub arguments: Cow<'a, str>,
     /// The tool namespace, where the provider sent one.
     pub namespace: Option<&'a str>,
 }
@@ -161,7 +162,11 @@ impl Item {
             "function_call" => ItemView::FunctionCall(FunctionCall {
                 name: self.str("name").unwrap_or_default(),
                 call_id: self.call_id().unwrap_or_default(),
-                arguments: self.str("arguments").unwrap_or_default(),
+                arguments: match self.get("arguments") {
+                    None | Some(Value::Null) => Cow::Borrowed(""),
+                    Some(Value::String(text)) => Cow::Borrowed(text),
+                    Some(other) => Cow::Owned(other.to_string()),
+                },
                 namespace: self.str("namespace"),
             }),
             "function_call_output" => ItemView::FunctionCallOutput {

@@ -44,19 +44,24 @@ pub struct OutputTokensDetails {
 impl Usage {
     /// One request with these tokens; the total is their sum.
     pub fn of_tokens(input_tokens: u64, output_tokens: u64) -> Self {
-        Self { requests: 1, input_tokens, output_tokens, total_tokens: input_tokens + output_tokens, ..Self::default() }
+        Self { requests: 1, input_tokens, output_tokens, total_tokens: input_tokens.saturating_add(output_tokens), ..Self::default() }
     }
 
     /// Adds another count to this one, member by member.
     pub fn add(&mut self, other: &Self) {
         let Self { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } =
             other;
-        self.requests += requests;
-        self.input_tokens += input_tokens;
-        self.input_tokens_details.cached_tokens += input_tokens_details.cached_tokens;
-        self.input_tokens_details.cache_write_tokens += input_tokens_details.cache_write_tokens;
-        self.output_tokens += output_tokens;
-        self.output_tokens_details.reasoning_tokens += output_tokens_details.reasoning_tokens;
-        self.total_tokens += total_tokens;
+        add(&mut self.requests, *requests);
+        add(&mut self.input_tokens, *input_tokens);
+        add(&mut self.input_tokens_details.cached_tokens, input_tokens_details.cached_tokens);
+        add(&mut self.input_tokens_details.cache_write_tokens, input_tokens_details.cache_write_tokens);
+        add(&mut self.output_tokens, *output_tokens);
+        add(&mut self.output_tokens_details.reasoning_tokens, output_tokens_details.reasoning_tokens);
+        add(&mut self.total_tokens, *total_tokens);
     }
+}
+
+/// Adds without a panic: the counts are a provider's, and workflow code must not fall over them.
+fn add(sum: &mut u64, count: u64) {
+    *sum = sum.saturating_add(count);
 }

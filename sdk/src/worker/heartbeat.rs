@@ -1,30 +1,70 @@
 //! Heartbeats for as long as an activity's body runs, and its end when the activity is cancelled.
+//!
+//! They come from a task of their own: a body that blocks its thread still beats, so that the server does not start a
+//! second attempt beside it.
 
 use std::{future::Future, time::Duration};
 
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::{
+    task::JoinHandle,
+    time::{MissedTickBehavior, interval, sleep},
+};
 
-/// Without a heartbeat timeout nothing is due; the loop then only waits for cancellation.
-const IDLE: Duration = Duration::from_hours(1);
 /// The SDK sends at most one heartbeat per 0.8 timeouts and drops the others, so often is cheap.
 const PER_TIMEOUT: u32 = 4;
+const SHORTEST: Duration = Duration::from_millis(10);
 
 /// Runs `body` with a heartbeat from its first moment on.
 ///
+/// When the activity is cancelled, or its worker shuts down, the body has `grace` to end by itself.
+///
 /// # Errors
-/// [`ActivityError::Cancelled`] when the activity is cancelled or the worker shuts down; `body` is dropped then.
-pub(super) async fn beating<T>(ctx: &ActivityContext, body: impl Future<Output = T>) -> Result<T, ActivityError> {
-    let period = ctx.info().heartbeat_timeout.map_or(IDLE, |timeout| timeout / PER_TIMEOUT);
-    let mut ticks = interval(period.max(Duration::from_millis(10)));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+/// [`ActivityError::Cancelled`] when it did not; it is dropped then.
+pub(super) async fn beating<T>(
+    ctx: &ActivityContext,
+    grace: Duration,
+    body: impl Future<Output = T>,
+) -> Result<T, ActivityError> {
+    let _beats = Beats::start(ctx);
     tokio::pin!(body);
-    loop {
-        tokio::select! {
-            biased;
-            _ = ticks.tick() => ctx.record_heartbeat(()).await?,
-            output = &mut body => return Ok(output),
-            () = ctx.cancelled() => return Err(ActivityError::cancelled()),
+    tokio::select! {
+        biased;
+        output = &mut body => return Ok(output),
+        () = ctx.cancelled() => {}
+    }
+    tokio::select! {
+        biased;
+        output = &mut body => Ok(output),
+        () = sleep(grace) => Err(ActivityError::cancelled()),
+    }
+}
+
+/// The task that beats; it ends with this value.
+struct Beats(Option<JoinHandle<()>>);
+
+impl Beats {
+    fn start(ctx: &ActivityContext) -> Self {
+        let Some(timeout) = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero()) else {
+            return Self(None);
+        };
+        let ctx = ctx.clone();
+        Self(Some(tokio::spawn(async move {
+            let mut ticks = interval((timeout / PER_TIMEOUT).max(SHORTEST));
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                // It has no details, so there is nothing that could not be written.
+                let _ = ctx.record_heartbeat(()).await;
+            }
+        })))
+    }
+}
+
+impl Drop for Beats {
+    fn drop(&mut self) {
+        if let Some(task) = &self.0 {
+            task.abort();
         }
     }
 }

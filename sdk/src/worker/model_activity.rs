@@ -25,6 +25,8 @@ use crate::wire::{
 
 /// How long a request newer than this worker waits for a newer worker, from when the call was first scheduled.
 const WAIT_FOR_NEWER_WORKER: Duration = Duration::from_mins(10);
+/// How often an answer that makes no sense is asked for again: a wrong base URL is not healed by six hours of retries.
+const ATTEMPTS_AT_NONSENSE: u32 = 5;
 /// The pause between its attempts.
 const NEWER_WORKER_PAUSE: Duration = Duration::from_secs(5);
 
@@ -35,7 +37,7 @@ pub(super) struct ModelActivity {
 
 impl ModelActivity {
     pub(super) async fn run(&self, ctx: &ActivityContext, request: Value) -> Result<ModelReply, ActivityError> {
-        beating(ctx, self.answer(ctx.info(), request)).await?.map(ModelReply::from).map_err(ActivityError::Application)
+        beating(ctx, Duration::ZERO, self.answer(ctx.info(), request)).await?.map(ModelReply::from).map_err(ActivityError::Application)
     }
 
     async fn answer(&self, info: &ActivityInfo, request: Value) -> Result<ModelResponse, Box<ApplicationFailure>> {
@@ -50,7 +52,7 @@ impl ModelActivity {
                 .unwrap_or_else(|| "a value that is no text".to_owned());
             Err(ModelError::new(ModelFailureKind::Internal, format!("the model provider panicked: {message}")))
         });
-        answer.map_err(|error| Box::new(failure(&agent, &model, error)))
+        answer.map_err(|error| Box::new(failure(info, &agent, &model, error)))
     }
 
     async fn model(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
@@ -73,7 +75,7 @@ fn read(info: &ActivityInfo, request: Value) -> Result<ModelCall, Box<Applicatio
     let (agent, model) = (member("agent"), member("model"));
     let malformed = |error: &dyn std::error::Error| {
         let error = ModelError::new(ModelFailureKind::Internal, error.to_string());
-        Box::new(failure(&agent, &model, error))
+        Box::new(failure(info, &agent, &model, error))
     };
     let request: ModelRequest = match decode("model request", request) {
         Ok(request) => request,
@@ -99,7 +101,7 @@ pub(super) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatc
         .build()
 }
 
-fn failure(agent: &str, model: &str, error: ModelError) -> ApplicationFailure {
+fn failure(info: &ActivityInfo, agent: &str, model: &str, error: ModelError) -> ApplicationFailure {
     let details = ModelFailureDetails {
         version: WIRE_VERSION,
         kind: error.kind.name().to_owned(),
@@ -110,7 +112,8 @@ fn failure(agent: &str, model: &str, error: ModelError) -> ApplicationFailure {
         request_id: error.request_id.clone(),
         retry_after_ms: error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
     };
-    let retry = error.should_retry();
+    let nonsense = matches!(error.kind, ModelFailureKind::InvalidResponse | ModelFailureKind::ResponseFailed);
+    let retry = error.should_retry() && !(nonsense && info.attempt >= ATTEMPTS_AT_NONSENSE);
     ApplicationFailure::builder(error.to_string())
         .type_name(error.kind.failure_type())
         .non_retryable(!retry)

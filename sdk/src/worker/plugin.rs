@@ -134,17 +134,17 @@ impl AgentsPlugin {
     /// # Errors
     /// [`InstallError`] with all that is wrong; nothing is registered then.
     pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
-        let activities = self.activities()?;
+        let activities = self.activities(&options.task_queue)?;
         options.register_activities(activities);
         Ok(())
     }
 
-    fn activities(&self) -> Result<NamedActivities, InstallError> {
+    fn activities(&self, task_queue: &str) -> Result<NamedActivities, InstallError> {
         let mut issues = Vec::new();
         if self.providers.is_empty() && self.agents.is_empty() && self.tools.is_empty() {
             issues.push(InstallIssue::Empty);
         }
-        let tools = self.checked_tools(&mut issues);
+        let tools = self.checked_tools(task_queue, &mut issues);
         if !issues.is_empty() {
             return Err(InstallError { issues });
         }
@@ -157,7 +157,7 @@ impl AgentsPlugin {
             });
             activities.push((MODEL_ACTIVITY.to_owned(), body));
         }
-        for tool in tools.into_values() {
+        for tool in tools.into_values().filter(|tool| runs_on(tool, task_queue)) {
             if let ToolBinding::Activity { body, options: _ } = tool.binding() {
                 let activity = Arc::new(ToolActivity { body: Arc::clone(body), states: self.states.clone() });
                 let body: Body = Arc::new(move |ctx, request| {
@@ -170,8 +170,9 @@ impl AgentsPlugin {
         Ok(NamedActivities(activities))
     }
 
-    /// The tools of all graphs by name, with what is wrong with graphs and tools added to `issues`.
-    fn checked_tools(&self, issues: &mut Vec<InstallIssue>) -> BTreeMap<String, ToolDef> {
+    /// The tools of all graphs by name, with what is wrong with graphs and tools added to `issues`. A tool bound to
+    /// another task queue runs on another worker, which must have its state.
+    fn checked_tools(&self, task_queue: &str, issues: &mut Vec<InstallIssue>) -> BTreeMap<String, ToolDef> {
         let mut tools: BTreeMap<String, ToolDef> = BTreeMap::new();
         let graphs: Vec<Graph> = self.agents.iter().map(Graph::new).collect();
         for graph in &graphs {
@@ -183,7 +184,9 @@ impl AgentsPlugin {
         for tool in of_agents.chain(&self.tools) {
             match tools.get(tool.name()) {
                 None => {
-                    issues.extend(self.missing_states(tool));
+                    if runs_on(tool, task_queue) {
+                        issues.extend(self.missing_states(tool));
+                    }
                     tools.insert(tool.name().to_owned(), tool.clone());
                 }
                 Some(known) if is_same(known, tool) => {}
@@ -206,6 +209,14 @@ impl AgentsPlugin {
                 state: requirement.type_name(),
             })
             .collect()
+    }
+}
+
+/// Whether a worker on this task queue runs the tool.
+fn runs_on(tool: &ToolDef, task_queue: &str) -> bool {
+    match tool.binding() {
+        ToolBinding::Activity { options, .. } => options.task_queue.as_deref().is_none_or(|queue| queue == task_queue),
+        ToolBinding::Inline(_) => true,
     }
 }
 

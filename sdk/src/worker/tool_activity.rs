@@ -1,6 +1,6 @@
 //! The activity that runs one tool.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
@@ -9,8 +9,11 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use super::{heartbeat::beating, model_activity::version_mismatch};
 use crate::{
     tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolError, ToolErrorKind},
-    wire::{ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode, failure::TOOL_ERROR},
+    wire::{ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode, failure::{MALFORMED_REQUEST, TOOL_ERROR}},
 };
+
+/// How long a cancelled tool has to notice and to clean up.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// A tool with what the worker supplies to it.
 pub(super) struct ToolActivity {
@@ -25,13 +28,19 @@ impl ToolActivity {
             Err(WireDecodeError::Version(mismatch)) => {
                 return Err(ActivityError::Application(Box::new(version_mismatch(ctx.info(), mismatch))));
             }
-            Err(error) => return Err(ActivityError::Application(Box::new(ApplicationFailure::non_retryable(error)))),
+            Err(error) => {
+                let failure = ApplicationFailure::builder(error)
+                    .type_name(MALFORMED_REQUEST.to_owned())
+                    .non_retryable(true)
+                    .build();
+                return Err(ActivityError::Application(Box::new(failure)));
+            }
         };
         let ToolRequest { version: _, tool, agent, turn, call_id, arguments, context } = request;
         let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt);
         let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
             .with_heartbeat(Arc::new(Beat(ctx.clone())));
-        let output = beating(ctx, (self.body)(&mut tool_ctx, arguments)).await?;
+        let output = beating(ctx, GRACE, (self.body)(&mut tool_ctx, arguments)).await?;
         match output {
             Ok(output) => Ok(ToolReply { version: WIRE_VERSION, output, context_patch: tool_ctx.into_run().patch() }),
             Err(error) => Err(ActivityError::Application(Box::new(failure(&error)))),

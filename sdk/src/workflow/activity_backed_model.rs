@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{
     agent::AgentInfo,
-    drive::ModelEffectError,
+    drive::{ModelEffectError, guard::Panic},
+    engine::EffectError,
     wire::{ModelCall, ModelReply, ModelRequest, ModelResponse, decode},
 };
 
@@ -53,12 +54,13 @@ impl ActivityBackedModel {
         let options = self.per_agent.get(&call.agent).unwrap_or(&self.options);
         let agent = AgentInfo::new(&*call.agent, call.turn);
         let at = Scheduling { agent, settings: &call.definitions.settings, activity_id, token };
+        let failed = |error: EffectError| ModelEffectError::Failed(error);
         let pending = if options.local {
-            let scheduled = options.local_activity(at);
-            ctx.local_model_activity(ModelRequest::in_full(call), scheduled)
+            let scheduled = options.local_activity(at).map_err(|panic| failed(summary_panicked(&panic)))?;
+            ctx.local_model_activity(checked(call, options).map_err(failed)?, scheduled)
         } else {
-            let scheduled = options.activity(at);
-            ctx.model_activity(ModelRequest::in_full(call), scheduled)
+            let scheduled = options.activity(at).map_err(|panic| failed(summary_panicked(&panic)))?;
+            ctx.model_activity(checked(call, options).map_err(failed)?, scheduled)
         };
         match pending.await {
             Ok(reply) => {
@@ -75,4 +77,46 @@ impl ActivityBackedModel {
             Err(failure) => Err(ModelEffectError::Failed(Box::new(EffectFailure::new(failure)))),
         }
     }
+}
+
+/// A call's JSON is larger than the server takes.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the request is {bytes} bytes, the limit is {limit}; shorten the conversation (a tool result or an image, most likely), \
+     or raise ModelActivityOptions::max_request_bytes where a codec compresses payloads"
+)]
+struct RequestTooLarge {
+    bytes: usize,
+    limit: usize,
+}
+
+fn checked(call: ModelCall, options: &ModelActivityOptions) -> Result<ModelRequest, EffectError> {
+    let request = ModelRequest::in_full(call);
+    let bytes = encoded_len(&request)?;
+    let limit = options.max_request_bytes;
+    if bytes > limit { Err(RequestTooLarge { bytes, limit }.into()) } else { Ok(request) }
+}
+
+/// How long the JSON of a value is, without keeping it.
+fn encoded_len(value: &impl serde::Serialize) -> Result<usize, serde_json::Error> {
+    struct Count(usize);
+
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value)?;
+    Ok(count.0)
+}
+
+fn summary_panicked(panic: &Panic) -> EffectError {
+    format!("the summary function of the model activity failed: {panic}").into()
 }

@@ -14,6 +14,13 @@ use crate::{
 /// retried for ever.
 pub(super) const NOT_REGISTERED: &str = "NotFoundError";
 
+/// The failure type of a result the server does not take; the effect has happened, and another attempt repeats it.
+pub(super) const PAYLOADS_TOO_LARGE: &str = "PayloadsTooLarge";
+/// The failure type of an attempt that a worker gave up because it shut down.
+pub(super) const WORKER_SHUTDOWN: &str = "WorkerShutdown";
+/// Failures that another attempt cannot heal, though the SDK calls them retryable.
+pub(super) const NEVER_RETRIED: [&str; 2] = [NOT_REGISTERED, PAYLOADS_TOO_LARGE];
+
 /// A failed activity with a message that says what happened; the Temporal failure is its source.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]

@@ -7,7 +7,12 @@ use temporalio_workflow::{
     WorkflowCancellationToken, common::Priority,
 };
 
-use crate::{agent::AgentInfo, wire::ModelSettings};
+use super::failure::NEVER_RETRIED;
+use crate::{
+    agent::AgentInfo,
+    drive::guard::{Panic, guarded},
+    wire::ModelSettings,
+};
 
 /// How model calls are scheduled. The defaults let a run outlive an hour's outage of a provider, and end a hung call.
 ///
@@ -45,6 +50,10 @@ pub struct ModelActivityOptions {
     /// The line the Temporal UI shows. Default: agent and turn.
     #[builder(default, into)]
     pub summary: Summary,
+    /// Most bytes of a call's JSON; a larger one fails the run before it is scheduled, because the server refuses payloads over
+    /// 2 MiB and the workflow task would be retried for ever. A compressing codec allows more. Default 2,000,000.
+    #[builder(default = 2_000_000)]
+    pub max_request_bytes: usize,
     /// Runs the calls as local activities: faster, without a task of their own, and without heartbeats. Default false.
     #[builder(default)]
     pub local: bool,
@@ -90,11 +99,11 @@ impl Summary {
         Self::Computed(Arc::new(summary))
     }
 
-    fn of(&self, agent: &AgentInfo) -> String {
+    fn of(&self, agent: &AgentInfo) -> Result<String, Panic> {
         match self {
-            Self::AgentAndTurn => format!("{} · turn {}", agent.name, agent.turn),
-            Self::Fixed(text) => text.clone(),
-            Self::Computed(compute) => compute(agent),
+            Self::AgentAndTurn => Ok(format!("{} · turn {}", agent.name, agent.turn)),
+            Self::Fixed(text) => Ok(text.clone()),
+            Self::Computed(compute) => guarded(|| compute(agent)),
         }
     }
 }
@@ -133,6 +142,9 @@ impl Default for ModelRetryPolicy {
     }
 }
 
+/// The server takes no shorter time.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 /// One scheduling: which call, under which id, in which scope.
 pub(super) struct Scheduling<'a> {
     pub(super) agent: AgentInfo,
@@ -143,12 +155,16 @@ pub(super) struct Scheduling<'a> {
 
 impl ModelActivityOptions {
     /// The options of a call as an activity.
-    pub(super) fn activity(&self, at: Scheduling<'_>) -> ActivityOptions {
+    ///
+    /// # Errors
+    /// The panic of the author's summary function.
+    pub(super) fn activity(&self, at: Scheduling<'_>) -> Result<ActivityOptions, Panic> {
+        let summary = self.summary.of(&at.agent)?;
         let close = ActivityCloseTimeouts::ScheduleAndStartToClose {
             start_to_close: self.attempt_limit(at.settings),
-            schedule_to_close: self.schedule_to_close,
+            schedule_to_close: self.schedule_to_close.max(SHORTEST),
         };
-        ActivityOptions::with_close_timeouts(close)
+        let options = ActivityOptions::with_close_timeouts(close)
             .activity_id(at.activity_id)
             .maybe_task_queue(self.task_queue.clone())
             .maybe_schedule_to_start_timeout(self.schedule_to_start)
@@ -156,14 +172,19 @@ impl ModelActivityOptions {
             .cancellation_type(self.cancellation_type)
             .cancellation_token(at.token)
             .retry_policy(self.retry_policy(at.settings))
-            .summary(self.summary.of(&at.agent))
+            .summary(summary)
             .maybe_priority(self.priority.clone())
-            .build()
+            .build();
+        Ok(options)
     }
 
     /// The options of a call as a local activity.
-    pub(super) fn local_activity(&self, at: Scheduling<'_>) -> LocalActivityOptions {
-        LocalActivityOptions::builder()
+    ///
+    /// # Errors
+    /// The panic of the author's summary function.
+    pub(super) fn local_activity(&self, at: Scheduling<'_>) -> Result<LocalActivityOptions, Panic> {
+        let summary = self.summary.of(&at.agent)?;
+        let options = LocalActivityOptions::builder()
             .activity_id(at.activity_id)
             .retry_policy(self.retry_policy(at.settings))
             .cancel_type(self.cancellation_type)
@@ -171,23 +192,29 @@ impl ModelActivityOptions {
             .start_to_close_timeout(self.attempt_limit(at.settings))
             .schedule_to_close_timeout(self.schedule_to_close)
             .maybe_schedule_to_start_timeout(self.schedule_to_start)
-            .summary(self.summary.of(&at.agent))
-            .build()
+            .summary(summary)
+            .build();
+        Ok(options)
     }
 
     fn attempt_limit(&self, settings: &ModelSettings) -> Duration {
-        settings.timeout.and_then(seconds).unwrap_or(self.start_to_close)
+        settings.timeout.and_then(seconds).unwrap_or(self.start_to_close).max(SHORTEST)
     }
 
+    /// The policy in a form the server takes: it refuses pauses that shrink, and a refused command fails the workflow task
+    /// for ever.
     fn retry_policy(&self, settings: &ModelSettings) -> RetryPolicy {
         let retry = settings.retry.clone().unwrap_or_default();
         let backoff = retry.backoff.unwrap_or_default();
+        let initial = backoff.initial_delay.and_then(seconds).unwrap_or(self.retry.initial_interval).max(SHORTEST);
+        let longest = backoff.max_delay.and_then(seconds).unwrap_or(self.retry.maximum_interval);
+        let factor = backoff.multiplier.unwrap_or(self.retry.backoff_coefficient);
         RetryPolicy::builder()
-            .initial_interval(backoff.initial_delay.and_then(seconds).unwrap_or(self.retry.initial_interval))
-            .backoff_coefficient(backoff.multiplier.unwrap_or(self.retry.backoff_coefficient))
-            .maximum_interval(backoff.max_delay.and_then(seconds).unwrap_or(self.retry.maximum_interval))
-            .maximum_attempts(retry.max_retries.map_or(self.retry.maximum_attempts, |retries| retries + 1))
-            .non_retryable_error_types([super::failure::NOT_REGISTERED])
+            .initial_interval(initial)
+            .backoff_coefficient(if factor.is_finite() { factor.max(1.0) } else { 1.0 })
+            .maximum_interval(longest.max(initial))
+            .maximum_attempts(retry.max_retries.map_or(self.retry.maximum_attempts, |more| more.saturating_add(1)))
+            .non_retryable_error_types(NEVER_RETRIED)
             .build()
     }
 }

@@ -85,7 +85,7 @@ impl Runner {
         }
     }
 
-    /// The model of agents that name none.
+    /// The model of all agents of the run, whatever they name themselves.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.config.model = Some(model.into());

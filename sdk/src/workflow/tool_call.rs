@@ -4,20 +4,25 @@ use std::{rc::Rc, time::Duration};
 
 use temporalio_workflow::{
     ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
-    common::error::TimeoutType,
+    common::error::{ApplicationFailure, TimeoutError, TimeoutType},
 };
 
 use super::{
     context::DurableContext,
-    failure::{EffectFailure, NOT_REGISTERED, application, is_not_registered},
+    failure::{EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, application, is_not_registered},
 };
 use crate::{
     drive::{ToolEffect, ToolEffectError, ToolReturn},
     tool::{CallInfo, ToolActivityOptions},
-    wire::{ToolReply, ToolRequest, WIRE_VERSION, decode, failure::TOOL_ERROR},
+    wire::{
+        ToolReply, ToolRequest, WIRE_VERSION, decode,
+        failure::{MALFORMED_REQUEST, TOOL_ERROR, WIRE_VERSION_MISMATCH},
+    },
 };
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// The server takes no shorter time.
+const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 pub(super) async fn call(
@@ -38,31 +43,39 @@ pub(super) async fn call(
             Ok(ToolReturn { output, context_patch })
         }
         Err(ActivityExecutionError::Cancelled(_)) => Err(ToolEffectError::Cancelled),
-        Err(failure) => Err(classify(failure, options.start_to_close, task_queue)),
+        Err(failure) => Err(classify(failure, options, task_queue)),
     }
 }
 
 fn classify(
     failure: ActivityExecutionError,
-    attempt_limit: Duration,
+    options: &ToolActivityOptions,
     task_queue: impl FnOnce() -> String,
 ) -> ToolEffectError {
     if failure.as_cancelled().is_some() {
         return ToolEffectError::Cancelled;
     }
-    if matches!(failure, ActivityExecutionError::Serialization(_)) {
+    let reason = application(&failure);
+    let type_name = reason.and_then(ApplicationFailure::type_name);
+    let is_ours = matches!(type_name, Some(WIRE_VERSION_MISMATCH | MALFORMED_REQUEST));
+    if is_ours || matches!(failure, ActivityExecutionError::Serialization(_)) {
         return ToolEffectError::Host(Box::new(EffectFailure::new(failure)));
     }
     if is_not_registered(&failure) {
-        return ToolEffectError::NotRegistered {
-            task_queue: task_queue(),
-            source: Box::new(EffectFailure::new(failure)),
-        };
+        let source = Box::new(EffectFailure::new(failure));
+        return ToolEffectError::NotRegistered { task_queue: task_queue(), source };
     }
-    if failure.as_timeout().is_some_and(|timeout| timeout.timeout_type() == TimeoutType::StartToClose) {
-        return ToolEffectError::TimedOut { after: attempt_limit, source: Box::new(EffectFailure::new(failure)) };
+    let timeout = failure.as_timeout().map(TimeoutError::timeout_type);
+    let broke_off = timeout.is_some_and(|kind| kind != TimeoutType::ScheduleToStart)
+        || matches!(type_name, Some(WORKER_SHUTDOWN | PAYLOADS_TOO_LARGE));
+    if broke_off && !options.idempotent {
+        return ToolEffectError::OutcomeUnknown { source: Box::new(EffectFailure::new(failure)) };
     }
-    let tell_model = application(&failure)
+    if timeout == Some(TimeoutType::StartToClose) {
+        let after = options.start_to_close;
+        return ToolEffectError::TimedOut { after, source: Box::new(EffectFailure::new(failure)) };
+    }
+    let tell_model = reason
         .filter(|reason| reason.type_name() == Some(TOOL_ERROR))
         .and_then(|reason| reason.details::<String>().ok().flatten());
     ToolEffectError::Failed { tell_model, source: Box::new(EffectFailure::new(failure)) }
@@ -74,18 +87,22 @@ fn activity_options(
     activity_id: String,
     token: WorkflowCancellationToken,
 ) -> ActivityOptions {
+    let start_to_close = options.start_to_close.max(SHORTEST);
     let close = match options.schedule_to_close {
         Some(schedule_to_close) => {
-            ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: options.start_to_close, schedule_to_close }
+            ActivityCloseTimeouts::ScheduleAndStartToClose {
+                start_to_close,
+                schedule_to_close: schedule_to_close.max(SHORTEST),
+            }
         }
-        None => ActivityCloseTimeouts::StartToClose(options.start_to_close),
+        None => ActivityCloseTimeouts::StartToClose(start_to_close),
     };
     let summary = || format!("{} · {} · turn {}", info.tool, info.agent, info.turn);
     let retry = RetryPolicy::builder()
         .initial_interval(FIRST_PAUSE)
         .maximum_interval(LONGEST_PAUSE)
         .maximum_attempts(options.attempts())
-        .non_retryable_error_types([NOT_REGISTERED])
+        .non_retryable_error_types(NEVER_RETRIED)
         .build();
     ActivityOptions::with_close_timeouts(close)
         .activity_id(activity_id)

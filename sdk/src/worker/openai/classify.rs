@@ -128,7 +128,12 @@ impl ProviderError {
     pub(super) fn retryable(&self) -> Option<bool> {
         let names = [self.code.as_deref(), self.r#type.as_deref()];
         let hopeless = names.contains(&Some("insufficient_quota"))
-            || self.code.as_deref().is_some_and(|code| code.starts_with("invalid_"));
+            || self.code.as_deref().is_some_and(|code| code.starts_with("invalid_") || is_about_an_image(code));
         hopeless.then_some(false)
     }
+}
+
+/// `image_too_large`, `empty_image_file`, `unsupported_image_media_type`: the input is wrong, and stays wrong.
+fn is_about_an_image(code: &str) -> bool {
+    code.contains("image") && !code.starts_with("failed_to_download")
 }
