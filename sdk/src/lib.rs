@@ -6,7 +6,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`agent`] | agents, instructions, handoffs, output types, the graph they form |
-//! | [`tool`] | tools: description, schema, body |
+//! | [`mod@tool`] | tools: description, schema, body |
 //! | [`workflow`] | the durable host: [`Runner`], options of the model activity |
 //! | [`worker`] | what runs in activities: providers, the model activity, registration (feature `worker`) |
 //! | [`wire`] | the contract between the two |
@@ -32,7 +32,7 @@ pub mod workflow;
 pub use temporal_agents_macros::tool;
 
 pub use agent::{Agent, Handoff, Instructions};
-pub use drive::RunResult;
+pub use drive::{RunConfig, RunFailure, RunResult};
 pub use engine::RunError;
 pub use tool::{RunContext, State, Tool, ToolContext, ToolDef, ToolError};
 #[cfg(feature = "worker")]

@@ -142,7 +142,7 @@ impl Progress {
             match item.view() {
                 ItemView::FunctionCall(call) => {
                     self.tool_names.insert(call.call_id.to_owned(), call.name.to_owned());
-                    println!("  -> {}({})", call.name, shortened(call.arguments));
+                    println!("  -> {}({})", call.name, shortened(&call.arguments));
                 }
                 ItemView::Message { .. } => {
                     println!("  says {}", shortened(&item.text().unwrap_or_default()));

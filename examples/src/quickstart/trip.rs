@@ -63,7 +63,7 @@ async fn train_fare(State(almanac): State<Almanac>, from: String, to: String) ->
 /// The cost of some nights in euros.
 #[tool(inline)]
 fn cost_of_nights(nights: u32, euros_per_night: u32) -> u32 {
-    nights * euros_per_night
+    nights.saturating_mul(euros_per_night)
 }
 
 /// A plan for a trip.

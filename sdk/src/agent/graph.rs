@@ -57,6 +57,14 @@ pub enum GraphIssue {
         /// The name.
         name: String,
     },
+    /// Model activity options for an agent that is not in the graph.
+    #[error("there are model activity options for agent {agent:?}, which is no agent of the graph (it has: {})", .known.join(", "))]
+    UnknownAgent {
+        /// The name the options were given for.
+        agent: String,
+        /// The agents there are.
+        known: Vec<String>,
+    },
     /// A handoff by name to an agent that is not in the graph.
     #[error("agent {agent:?} hands off to {target:?}, which is no agent of the graph (it has: {})", .known.join(", "))]
     UnknownTarget {
@@ -196,6 +204,18 @@ impl Graph {
         let missing = |agent: &&Arc<AgentDef>| agent.model.is_none() && default.is_none();
         let no_model = |agent: &Arc<AgentDef>| GraphIssue::NoModel { agent: agent.name.clone() };
         into_result(self.agents.values().filter(missing).map(no_model).collect())
+    }
+
+    /// Checks that every agent that is spoken of elsewhere is in the graph.
+    ///
+    /// # Errors
+    /// [`GraphError`] that names each one that is not.
+    pub fn check_known<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<(), GraphError> {
+        let unknown = |name: &'a str| GraphIssue::UnknownAgent {
+            agent: name.to_owned(),
+            known: self.agents.keys().cloned().collect(),
+        };
+        into_result(names.filter(|name| !self.agents.contains_key(*name)).map(unknown).collect())
     }
 
     /// Checks that all agents answer with the type of the start agent.

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use crate::wire::{Item, ModelSettings, NewItem, RunState, Usage};
+use crate::{
+    engine::RunError,
+    wire::{Item, ModelSettings, NewItem, RunState, Usage},
+};
 
 /// Settings of a run that hold for all its agents.
 #[derive(Clone, Debug)]
@@ -56,6 +59,35 @@ impl<O> RunResult<O> {
     /// The whole conversation as input for a run that follows.
     pub fn to_input_list(&self) -> Vec<Item> {
         self.input.iter().chain(self.new_items.iter().map(|item| &item.raw)).cloned().collect()
+    }
+}
+
+/// A run that ended without a final output: why, and where it stood.
+///
+/// In a workflow `?` ends the workflow with it, as with the [`RunError`] itself.
+#[derive(Debug)]
+pub struct RunFailure {
+    /// Why.
+    pub error: RunError,
+    /// The run at its end, with its items, usage and context; absent when it never began.
+    pub state: Option<Box<RunState>>,
+}
+
+impl std::fmt::Display for RunFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for RunFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl<E: Into<RunError>> From<E> for RunFailure {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), state: None }
     }
 }
 

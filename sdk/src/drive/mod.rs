@@ -13,7 +13,7 @@ pub mod join;
 mod tools;
 mod turn_setup;
 
-pub use config::{RunConfig, RunResult};
+pub use config::{RunConfig, RunFailure, RunResult};
 pub use host::{Host, ModelEffectError, RunEvent, ToolEffect, ToolEffectError, ToolReturn};
 
 use crate::{

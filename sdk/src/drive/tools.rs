@@ -19,7 +19,8 @@ use crate::{
 const FAILED: &str = "An error occurred while running the tool. Please try again.";
 
 /// What a model gets for a tool that must not run twice and whose only attempt broke off: no invitation to try again.
-const OUTCOME_UNKNOWN: &str = "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.";
+const OUTCOME_UNKNOWN: &str =
+    "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.";
 
 /// Runs the calls and gives their outcomes in call order.
 ///

@@ -102,7 +102,10 @@ fn difference(before: Option<&Value>, after: &Value) -> Value {
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(
-            map.into_iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key, without_nulls(value))).collect(),
+            map.into_iter()
+                .filter(|(_, value)| !value.is_null())
+                .map(|(key, value)| (key, without_nulls(value)))
+                .collect(),
         ),
         other => other,
     }

@@ -44,7 +44,13 @@ pub struct OutputTokensDetails {
 impl Usage {
     /// One request with these tokens; the total is their sum.
     pub fn of_tokens(input_tokens: u64, output_tokens: u64) -> Self {
-        Self { requests: 1, input_tokens, output_tokens, total_tokens: input_tokens.saturating_add(output_tokens), ..Self::default() }
+        Self {
+            requests: 1,
+            input_tokens,
+            output_tokens,
+            total_tokens: input_tokens.saturating_add(output_tokens),
+            ..Self::default()
+        }
     }
 
     /// Adds another count to this one, member by member.

@@ -37,7 +37,10 @@ pub(super) struct ModelActivity {
 
 impl ModelActivity {
     pub(super) async fn run(&self, ctx: &ActivityContext, request: Value) -> Result<ModelReply, ActivityError> {
-        beating(ctx, Duration::ZERO, self.answer(ctx.info(), request)).await?.map(ModelReply::from).map_err(ActivityError::Application)
+        beating(ctx, Duration::ZERO, self.answer(ctx.info(), request))
+            .await?
+            .map(ModelReply::from)
+            .map_err(ActivityError::Application)
     }
 
     async fn answer(&self, info: &ActivityInfo, request: Value) -> Result<ModelResponse, Box<ApplicationFailure>> {

@@ -9,7 +9,10 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use super::{heartbeat::beating, model_activity::version_mismatch};
 use crate::{
     tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolError, ToolErrorKind},
-    wire::{ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode, failure::{MALFORMED_REQUEST, TOOL_ERROR}},
+    wire::{
+        ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode,
+        failure::{MALFORMED_REQUEST, TOOL_ERROR},
+    },
 };
 
 /// How long a cancelled tool has to notice and to clean up.

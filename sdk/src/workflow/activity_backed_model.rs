@@ -39,6 +39,11 @@ impl ActivityBackedModel {
         self
     }
 
+    /// The agents with options of their own.
+    pub(super) fn agents_with_options(&self) -> impl Iterator<Item = &str> {
+        self.per_agent.keys().map(String::as_str)
+    }
+
     /// Options for the calls of all agents without their own.
     pub fn options_mut(&mut self) -> &mut ModelActivityOptions {
         &mut self.options

@@ -2,10 +2,14 @@
 
 use temporalio_workflow::{
     ActivityExecutionError, WorkflowTermination,
-    common::error::{ApplicationFailure, IncomingError},
+    common::{
+        error::{ApplicationFailure, IncomingError},
+        protos::temporal::api::failure::v1::{Failure, failure::FailureInfo},
+    },
 };
 
 use crate::{
+    drive::RunFailure,
     engine::{EffectError, RunError},
     wire::failure::AGENTS_WORKFLOW_ERROR,
 };
@@ -53,13 +57,28 @@ pub(super) struct NoModelActivity {
 
 /// The innermost words: an activity failure itself only says that an activity failed.
 fn describe(failure: &ActivityExecutionError) -> String {
-    match failure.reason() {
-        Some(IncomingError::Application(reason)) => match reason.type_name() {
-            Some(type_name) => format!("{type_name}: {reason}"),
-            None => reason.to_string(),
-        },
-        Some(reason) => reason.failure().message.clone(),
-        None => failure.to_string(),
+    match (reason(failure), failure_type(failure)) {
+        (Some(reason), Some(type_name)) => format!("{type_name}: {}", reason.message),
+        (Some(reason), None) => reason.message.clone(),
+        (None, _) => failure.to_string(),
+    }
+}
+
+/// What a failed activity failed with. A local activity has no failure of its own around that, so that the SDK's
+/// `ActivityExecutionError::reason` is empty for it.
+fn reason(failure: &ActivityExecutionError) -> Option<&Failure> {
+    let outer = failure.failure()?;
+    match outer.failure_info {
+        Some(FailureInfo::ActivityFailureInfo(_)) => outer.cause.as_deref(),
+        _ => Some(outer),
+    }
+}
+
+/// The type of the application failure behind a failed activity, where it has one.
+fn failure_type(failure: &ActivityExecutionError) -> Option<&str> {
+    match &reason(failure)?.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) => Some(&*info.r#type).filter(|name| !name.is_empty()),
+        _ => None,
     }
 }
 
@@ -73,7 +92,7 @@ pub(super) fn application(failure: &ActivityExecutionError) -> Option<&Applicati
 
 /// Whether no worker knows the activity.
 pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
-    application(failure).and_then(ApplicationFailure::type_name) == Some(NOT_REGISTERED)
+    failure_type(failure) == Some(NOT_REGISTERED)
 }
 
 /// How a workflow ends when `?` meets a failed run.
@@ -111,6 +130,12 @@ impl From<RunError> for WorkflowTermination {
             }
             other => application_failure(other, None),
         }
+    }
+}
+
+impl From<RunFailure> for WorkflowTermination {
+    fn from(failure: RunFailure) -> Self {
+        failure.error.into()
     }
 }
 

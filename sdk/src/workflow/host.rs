@@ -28,6 +28,8 @@ impl WorkflowHost {
 impl Host for WorkflowHost {
     type Scope = WorkflowCancellationToken;
 
+    /// The loop holds the scope for as long as its effects run, and it must: an operation does not keep its token alive, and
+    /// a token that is dropped hears nothing of its parent any more.
     fn scope(&self) -> Self::Scope {
         self.ctx.cancellation_token().child_token()
     }
@@ -42,7 +44,7 @@ impl Host for WorkflowHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         let activity_id = format!("{}-{}-model", self.run, call.turn);
-        self.model.call(&self.ctx, call, activity_id, scope.child_token()).boxed_local()
+        self.model.call(&self.ctx, call, activity_id, scope.clone()).boxed_local()
     }
 
     fn call_tool<'a>(
@@ -51,7 +53,7 @@ impl Host for WorkflowHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolReturn, ToolEffectError>> {
         let activity_id = format!("{}-{}-tool-{}", self.run, call.info.turn, call.index);
-        tool_call::call(&self.ctx, call, activity_id, scope.child_token()).boxed_local()
+        tool_call::call(&self.ctx, call, activity_id, scope.clone()).boxed_local()
     }
 
     fn patched(&self, slug: &str) -> bool {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     agent::{Agent, Graph},
-    drive::{RunConfig, RunResult, drive},
+    drive::{RunConfig, RunFailure, RunResult, drive},
     engine::{Engine, RunError},
     wire::{Item, ModelSettings},
 };
@@ -134,6 +134,20 @@ impl Runner {
         self
     }
 
+    /// Everything that holds for all agents of the run, at once.
+    #[must_use]
+    pub fn config(mut self, config: RunConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// What model calls go through, with options for all agents and for single ones.
+    #[must_use]
+    pub fn activity_backed_model(mut self, model: ActivityBackedModel) -> Self {
+        self.model = model;
+        self
+    }
+
     /// How model calls are scheduled.
     #[must_use]
     pub fn model_activity(mut self, options: ModelActivityOptions) -> Self {
@@ -151,9 +165,9 @@ impl Runner {
     /// Runs an agent, and the agents it hands off to, until there is a final output.
     ///
     /// # Errors
-    /// [`RunError`]. A graph that is wrong fails before any model call, and so does one whose agents have different
+    /// [`RunFailure`], with the state of the run. A graph that is wrong fails before any model call, and so does one whose agents have different
     /// output types: see [`run_any`](Self::run_any).
-    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunError>
+    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
     where
         O: DeserializeOwned,
     {
@@ -162,34 +176,43 @@ impl Runner {
         graph.check_outputs()?;
         let (output, engine) = self.drive(&graph, input.into()).await?;
         let state = engine.into_state();
-        let output = O::deserialize(output).map_err(|source| RunError::OutputType {
-            agent: state.agent.clone(),
-            expected: std::any::type_name::<O>(),
-            source,
-        })?;
-        Ok(RunResult::new(output, state))
+        match O::deserialize(output) {
+            Ok(output) => Ok(RunResult::new(output, state)),
+            Err(source) => {
+                let (agent, expected) = (state.agent.clone(), std::any::type_name::<O>());
+                let error = RunError::OutputType { agent, expected, source };
+                Err(RunFailure { error, state: Some(Box::new(state)) })
+            }
+        }
     }
 
     /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
     ///
     /// # Errors
-    /// [`RunError`].
-    pub async fn run_any<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<Value>, RunError> {
+    /// [`RunFailure`].
+    pub async fn run_any<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunResult<Value>, RunFailure> {
         let graph = Graph::new(agent.def());
         graph.check()?;
         let (output, engine) = self.drive(&graph, input.into()).await?;
         Ok(RunResult::new(output, engine.into_state()))
     }
 
-    async fn drive(&self, graph: &Graph, RunInput(input): RunInput) -> Result<(Value, Engine), RunError> {
+    async fn drive(&self, graph: &Graph, RunInput(input): RunInput) -> Result<(Value, Engine), RunFailure> {
         if let Some((key, reason)) = &self.invalid_context {
-            return Err(RunError::Context { key: key.clone(), reason: reason.clone() });
+            return Err(RunError::Context { key: key.clone(), reason: reason.clone() }.into());
         }
         graph.check_models(self.config.model.as_deref())?;
+        graph.check_known(self.model.agents_with_options())?;
         let host = WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone());
         let mut engine = Engine::start(graph.start(), input, self.config.max_turns, self.config.context.clone());
-        let output = drive(&host, graph, &self.config, &mut engine).await?;
-        Ok((output, engine))
+        match drive(&host, graph, &self.config, &mut engine).await {
+            Ok(output) => Ok((output, engine)),
+            Err(error) => Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
+        }
     }
 }
 

@@ -89,12 +89,10 @@ fn activity_options(
 ) -> ActivityOptions {
     let start_to_close = options.start_to_close.max(SHORTEST);
     let close = match options.schedule_to_close {
-        Some(schedule_to_close) => {
-            ActivityCloseTimeouts::ScheduleAndStartToClose {
-                start_to_close,
-                schedule_to_close: schedule_to_close.max(SHORTEST),
-            }
-        }
+        Some(schedule_to_close) => ActivityCloseTimeouts::ScheduleAndStartToClose {
+            start_to_close,
+            schedule_to_close: schedule_to_close.max(SHORTEST),
+        },
         None => ActivityCloseTimeouts::StartToClose(start_to_close),
     };
     let summary = || format!("{} · {} · turn {}", info.tool, info.agent, info.turn);

@@ -99,34 +99,28 @@ impl FakeModel {
         self.inner.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the call and finds its reply.
+    /// Records the call and finds its reply. The author's functions run without the lock: they may look at the calls.
     fn next(&self, call: &ModelCall) -> Result<(usize, Reply), ModelError> {
-        let mut record = self.record();
-        let index = record.calls.len();
-        record.calls.push(call.clone());
-        let reply = match &self.inner.source {
-            Source::Function(respond) => respond(call, index),
-            Source::Script(replies) => {
-                let Some(reply) = replies.get(index) else {
-                    let complaint = format!(
-                        "call {} (agent {:?}, turn {}) came after the last reply of the script, which has {}",
-                        index + 1,
-                        call.agent,
-                        call.turn,
-                        replies.len()
-                    );
-                    record.complaints.push(complaint.clone());
-                    return Err(ModelError::new(ModelFailureKind::Internal, complaint));
-                };
-                reply.clone()
-            }
+        let index = {
+            let mut record = self.record();
+            record.calls.push(call.clone());
+            record.calls.len() - 1
         };
-        if let Err(complaint) = reply.check(call) {
-            let complaint = format!("call {} (agent {:?}, turn {}): {complaint}", index + 1, call.agent, call.turn);
-            record.complaints.push(complaint.clone());
-            return Err(ModelError::new(ModelFailureKind::Internal, complaint));
+        let reply = match &self.inner.source {
+            Source::Function(respond) => Ok(respond(call, index)),
+            Source::Script(replies) => replies
+                .get(index)
+                .cloned()
+                .ok_or_else(|| format!("came after the last reply of the script, which has {}", replies.len())),
+        };
+        match reply.and_then(|reply| reply.check(call).map(|()| reply)) {
+            Ok(reply) => Ok((index, reply)),
+            Err(complaint) => {
+                let complaint = format!("call {} (agent {:?}, turn {}): {complaint}", index + 1, call.agent, call.turn);
+                self.record().complaints.push(complaint.clone());
+                Err(ModelError::new(ModelFailureKind::Internal, complaint))
+            }
         }
-        Ok((index, reply))
     }
 }
 

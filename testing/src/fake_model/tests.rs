@@ -25,7 +25,7 @@ async fn a_script_answers_in_order_and_gives_ids() {
 async fn a_missing_reply_fails_the_call_and_the_test() {
     let model = FakeModel::script([]);
     let error = model.call(call(3)).await.unwrap_err();
-    let message = "call 1 (agent \"triage\", turn 3) came after the last reply of the script, which has 0";
+    let message = "call 1 (agent \"triage\", turn 3): came after the last reply of the script, which has 0";
     assert_eq!(error.to_string(), message);
     assert!(!error.should_retry());
     assert_eq!(model.complaints(), [message]);

@@ -49,7 +49,7 @@ fn a_hosted_call_without_a_message_runs_the_model_again(#[case] kind: &str) {
 #[test]
 fn items_are_sorted_by_what_they_are() {
     let mut run = ByHand::start();
-    let kinds = ["reasoning", "mcp_list_tools", "mcp_approval_request", "compaction", "web_search_call", "hologram"];
+    let kinds = ["reasoning", "mcp_list_tools", "compaction", "web_search_call", "hologram"];
     let mut output: Vec<Item> = kinds.iter().map(|kind| item(json!({"type": kind}))).collect();
     output.extend([item(json!({"no": "type"})), message("done")]);
     run.turn(setup(), output).unwrap();
@@ -58,7 +58,6 @@ fn items_are_sorted_by_what_they_are() {
         [
             "triage: reasoning_item reasoning",
             "triage: mcp_list_tools_item mcp_list_tools",
-            "triage: mcp_approval_request_item mcp_approval_request",
             "triage: compaction_item compaction",
             "triage: tool_call_item web_search_call",
             "triage: unknown_item hologram",
@@ -66,6 +65,32 @@ fn items_are_sorted_by_what_they_are() {
             "triage: message_output_item done",
         ]
     );
+}
+
+#[rstest]
+#[case::shell("shell_call", "Model produced shell call without a shell tool.")]
+#[case::local_shell("local_shell_call", "Model produced local shell call without a local shell tool.")]
+#[case::computer("computer_call", "Model produced computer action without a computer tool.")]
+#[case::patch("apply_patch_call", "Model produced apply_patch call without an apply_patch tool.")]
+fn a_native_call_needs_its_tool(#[case] kind: &str, #[case] complaint: &str) {
+    let error = ByHand::start().turn(setup(), vec![item(json!({"type": kind}))]).unwrap_err();
+    assert_eq!(error.to_string(), format!("{complaint} (model behaviour, agent \"triage\", turn 1)"));
+}
+
+#[test]
+fn a_native_call_of_a_tool_the_provider_runs_is_a_hosted_call() {
+    let mut with_shell = setup();
+    with_shell.definitions.tools.push(ToolSpec::Hosted { name: "shell".to_owned(), config: Map::new() });
+    let mut run = ByHand::start();
+    run.turn(with_shell, vec![item(json!({"type": "shell_call"}))]).unwrap();
+    assert_eq!(run.transcript(), ["triage: tool_call_item shell_call"]);
+}
+
+#[test]
+fn a_hosted_mcp_server_that_asks_for_approval_ends_the_run() {
+    let request = item(json!({"type": "mcp_approval_request", "server_label": "crm", "name": "delete"}));
+    let error = ByHand::start().turn(setup(), vec![request]).unwrap_err();
+    assert!(error.to_string().starts_with("the hosted MCP server \"crm\" asks for approval of \"delete\""), "{error}");
 }
 
 #[test]

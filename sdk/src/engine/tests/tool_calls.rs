@@ -151,8 +151,12 @@ fn a_call_with_a_namespace_is_never_a_handoff() {
 
     let mut with_tool = setup();
     with_tool.definitions.tools.push(tool("transfer_to_sales"));
+    let of_another = ByHand::start().turn(with_tool.clone(), vec![namespaced("c1", "transfer_to_sales")]).unwrap_err();
+    assert_eq!(of_another.to_string(), misbehaved("Tool transfer_to_sales not found in agent triage", 1));
+
     let mut run = ByHand::start();
-    run.turn(with_tool, vec![namespaced("c1", "transfer_to_sales")]).unwrap();
+    let own = namespaced("c1", "transfer_to_sales").with("namespace", json!("transfer_to_sales"));
+    run.turn(with_tool, vec![own]).unwrap();
     assert_eq!(run.due_calls(), [planned("c1", "transfer_to_sales", "{}")]);
 }
 

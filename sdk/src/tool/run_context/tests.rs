@@ -15,7 +15,10 @@ fn a_patch_makes_exactly_what_was_set() {
     ctx.set("cart", json!({"a": 1, "c": {"d": 1}})).unwrap();
     ctx.set("gone", Value::Null).unwrap();
     ctx.set("new", json!({"x": null, "y": [null]})).unwrap();
-    assert_eq!(ctx.values(), json!({"cart": {"a": 1, "c": {"d": 1}}, "kept": true, "new": {"y": [null]}}).as_object().unwrap());
+    assert_eq!(
+        ctx.values(),
+        json!({"cart": {"a": 1, "c": {"d": 1}}, "kept": true, "new": {"y": [null]}}).as_object().unwrap()
+    );
     let patch = json!({"cart": {"b": null, "a": 1, "c": {"e": null}}, "gone": null, "new": {"y": [null]}});
     assert_eq!(ctx.patch(), Some(patch));
 }

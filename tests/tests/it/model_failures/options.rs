@@ -19,8 +19,9 @@ use wiremock::MockServer;
 
 use super::{
     provider::{answer, asked_for, failure, open_ai, requests_for},
-    run::{Ask, Asking, asking, attempts, count, model_failure},
+    run::{Ask, Asking, asking, attempts, chain, count, model_failure},
 };
+use crate::support::{Stock, clerk};
 
 #[tokio::test]
 async fn a_local_call_is_a_marker_and_keeps_its_retries() -> anyhow::Result<()> {
@@ -36,9 +37,28 @@ async fn a_local_call_is_a_marker_and_keeps_its_retries() -> anyhow::Result<()> 
     assert_eq!(run.output()?, "at last");
 
     let run = env.run(Asking::run, Ask::model("wrong").local()).await?;
-    assert_eq!(run.failure_chain(), model_failure("BadRequest", "bad request (400): no such field"));
+    // A local activity has no failure of its own around the call's.
+    assert_eq!(run.failure_chain(), model_failure("BadRequest", "bad request (400): no such field")[1..]);
     assert_eq!((attempts(&run), count(&run.history, EventType::MarkerRecorded)), (vec![], 1));
     assert_eq!(requests_for(&server, "wrong").await, 1);
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_local_call_on_a_worker_that_calls_no_models_fails_the_run_at_once() -> anyhow::Result<()> {
+    let env = asking()?.state(Stock(3)).agents((clerk,)).start().await?;
+    let run = env.run(Asking::run, Ask::model("gpt-5").local()).await?;
+    let [explained, (cause, _)] = &run.failure_chain()[..] else { panic!("{:?}", run.failure_chain()) };
+    assert_eq!(
+        [explained.clone()],
+        chain(&[(
+            "AgentsWorkflowError",
+            "the model call of agent \"asker\" at turn 1 (model \"gpt-5\") failed: no worker on task queue \"agents\" \
+             calls models; install AgentsPlugin with a model provider on it"
+        )])[..]
+    );
+    assert_eq!(cause, "NotFoundError");
     env.finish().await?;
     Ok(())
 }

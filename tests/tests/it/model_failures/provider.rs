@@ -69,11 +69,28 @@ impl SilentServer {
         open_ai(&format!("http://{}", self.listener.local_addr().expect("a bound port")))
     }
 
-    /// The next request, once its first bytes are there.
+    /// The next request, once it is there as a whole.
     pub(super) async fn request(&self) -> Waiting {
-        let (socket, _) = timeout(PATIENCE, self.listener.accept()).await.expect("a request").expect("a connection");
-        Waiting { socket }
+        let arrival = async {
+            let (mut socket, _) = self.listener.accept().await.expect("a connection");
+            let mut received = Vec::new();
+            while !is_whole(&received) {
+                let read = socket.read_buf(&mut received).await.expect("a connection");
+                assert_ne!(read, 0, "the request breaks off");
+            }
+            Waiting { socket }
+        };
+        timeout(PATIENCE, arrival).await.expect("a request")
     }
+}
+
+/// Whether these bytes are the head of a request and all of its body.
+fn is_whole(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request).to_ascii_lowercase();
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let length: usize = length.map_or(0, |length| length.trim().parse().expect("a length"));
+    body.len() >= length
 }
 
 impl Waiting {

@@ -25,7 +25,12 @@ async fn a_hung_call_times_out_and_its_request_is_given_up() -> anyhow::Result<(
     let run = env.await_run(&handle).await?;
     assert_eq!(
         run.failure_chain(),
-        chain(&[("Activity", "Activity task timed out"), ("Timeout", "activity StartToClose timeout")])
+        chain(&[
+            ("Activity", "Activity task timed out"),
+            ("Timeout", "activity StartToClose timeout"),
+            // The attempt before.
+            ("Timeout", "activity StartToClose timeout"),
+        ])
     );
     assert_eq!(attempts(&run), [(2, ActivityOutcome::Failed("Timeout".to_owned()))]);
     env.finish().await?;
