@@ -3,14 +3,11 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use temporal_agents::{
-    Agent, ModelActivityOptions, Runner,
-    workflow::{ModelRetryPolicy, Summary},
-};
-use temporal_agents_testing::{AgentEnvironment, history::History};
+use temporal_agents::{Agent, ModelActivityOptions, Runner, workflow::ModelRetryPolicy};
 use temporal_agents_testing::{
-    FinishedRun,
+    AgentEnvironment, FinishedRun,
     environment::{ActivityOutcome, AgentEnvironmentBuilder},
+    history::History,
 };
 use temporalio_common::protos::temporal::api::{
     enums::v1::EventType,
@@ -38,7 +35,7 @@ impl Ask {
             model: model.to_owned(),
             attempts: 0,
             pause: Duration::from_millis(50),
-            start_to_close: Duration::from_secs(60),
+            start_to_close: Duration::from_mins(1),
             heartbeat: Duration::from_secs(1),
             local: false,
             awaits_cancellation: false,
@@ -67,9 +64,10 @@ impl Ask {
 
     fn options(&self) -> ModelActivityOptions {
         let retry = ModelRetryPolicy::builder().initial_interval(self.pause).maximum_attempts(self.attempts).build();
-        let cancellation = match self.awaits_cancellation {
-            true => ActivityCancellationType::WaitCancellationCompleted,
-            false => ActivityCancellationType::TryCancel,
+        let cancellation = if self.awaits_cancellation {
+            ActivityCancellationType::WaitCancellationCompleted
+        } else {
+            ActivityCancellationType::TryCancel
         };
         ModelActivityOptions::builder()
             .start_to_close(self.start_to_close)
@@ -77,7 +75,6 @@ impl Ask {
             .retry(retry)
             .cancellation_type(cancellation)
             .local(self.local)
-            .summary(Summary::default())
             .build()
     }
 }

@@ -45,10 +45,11 @@ async fn a_refused_connection_is_tried_again() -> anyhow::Result<()> {
     let provider = open_ai(&format!("http://{}", socket.local_addr()?));
     let env = asking()?.model_provider(provider).start().await?;
     let run = env.run(Asking::run, Ask::model("gpt-5").attempts(3)).await?;
-    assert_eq!(
-        run.failure_chain(),
-        model_failure("Connection", "connection failed: Connection refused (os error 111)")
-    );
+    let chain = run.failure_chain();
+    let message = chain.last().map_or("", |(_, message)| message);
+    // Its end is the system's own number of the error.
+    assert!(message.starts_with("connection failed: Connection refused (os error "), "{message}");
+    assert_eq!(chain, model_failure("Connection", message));
     let failed = ActivityOutcome::Failed("ModelInvocationError.Connection".to_owned());
     assert_eq!(attempts(&run), [(3, failed)]);
     env.finish().await?;
