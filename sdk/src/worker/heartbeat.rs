@@ -1,13 +1,13 @@
 //! Heartbeats for as long as an activity's body runs, and its end when the activity is cancelled.
 //!
-//! They come from a task of their own: a body that blocks its thread still beats, so that the server does not start a
-//! second attempt beside it.
+//! They come from a task of their own: a body that blocks its thread still beats, as long as the worker's runtime has another
+//! thread, so that the server does not start a second attempt beside it.
 
 use std::{future::Future, time::Duration};
 
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::{
-    task::JoinHandle,
+    task::{JoinHandle, yield_now},
     time::{MissedTickBehavior, interval, sleep},
 };
 
@@ -27,6 +27,8 @@ pub(super) async fn beating<T>(
     body: impl Future<Output = T>,
 ) -> Result<T, ActivityError> {
     let _beats = Beats::start(ctx);
+    // The new task waits in a slot of this thread that no other thread takes from; let it begin before the body may block.
+    yield_now().await;
     tokio::pin!(body);
     tokio::select! {
         biased;

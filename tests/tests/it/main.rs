@@ -2,6 +2,7 @@
 
 mod durable_run;
 mod golden_history;
+mod limits;
 mod model_failures;
 mod odd_provider;
 mod openai_provider;
