@@ -1,6 +1,37 @@
 //! Durable AI agents: the loop runs in a Temporal workflow, every model call and every tool that touches the world is
 //! an activity. A run survives crashes, deploys and weeks of waiting.
 //!
+//! ```
+//! use temporal_agents::{Agent, Runner, tool};
+//! use temporalio_macros::{workflow, workflow_methods};
+//! use temporalio_sdk::{WorkflowContext, WorkflowResult};
+//!
+//! /// Current weather for one city.
+//! #[tool(start_to_close = "20s")]
+//! async fn get_weather(city: String) -> String {
+//!     format!("{city}: 12 degrees, clear") // an activity: ask your weather service here
+//! }
+//!
+//! fn travel_desk() -> Agent {
+//!     Agent::new("travel desk").model("gpt-5-mini").instructions("You help travellers.").tool(get_weather)
+//! }
+//!
+//! #[workflow]
+//! #[derive(Default)]
+//! pub struct Support;
+//!
+//! #[workflow_methods]
+//! impl Support {
+//!     #[run(name = "support")]
+//!     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+//!         Ok(Runner::new(ctx).run(&travel_desk(), question).await?.final_output)
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! The worker around it is in the README, which is a program that compiles, too; `cargo run --bin quickstart` runs a larger one.
+//!
 //! From what an author writes to what happens:
 //!
 //! | module | what it holds |

@@ -1,6 +1,6 @@
 //! The state of a run between two steps: one serde value that pauses, travels and resumes.
 //!
-//! The engine alone changes it. JSON shape: see `tests/golden/wire/run_state-*.json`. It holds what the run has
+//! The engine alone changes it. JSON shape: see `tests/golden/wire/v1.0/run_state-*.json`. It holds what the run has
 //! said and done and what it is about to do; it does not hold agents, which are code and come from the graph.
 
 use std::collections::{BTreeMap, BTreeSet};

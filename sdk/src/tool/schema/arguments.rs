@@ -6,8 +6,8 @@ use super::validate::{Issue, validate};
 
 /// The arguments that a model wrote for a tool do not fit.
 ///
-/// The text is given to the model as the result of the call, so it is exactly the text that models know from the Agents
-/// SDK, with a capital letter. It never repeats the arguments: they may be private. What is wrong in detail is in
+/// The text is exactly that of the Agents SDK, with a capital letter, for those who pass it on to a model; a run tells the model
+/// only that the tool failed. It never repeats the arguments: they may be private. What is wrong in detail is in
 /// [`issues`](Self::issues).
 ///
 /// # Retries
