@@ -115,6 +115,8 @@ impl<O> Agent<O> {
     }
 
     /// A tool the provider runs, as its API takes it: `hosted_tool("web_search", json!({"type": "web_search"}))`.
+    ///
+    /// The configuration is recorded in history with every call, so a header or a token has no place in it.
     #[must_use]
     pub fn hosted_tool(mut self, name: impl Into<String>, config: Value) -> Self {
         let config = match config {

@@ -34,7 +34,7 @@ pub trait Host {
         &'a self,
         call: ToolEffect<'a>,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<ToolReturn, ToolEffectError>>;
+    ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>>;
 
     /// Whether this run follows the rule that `slug` names: true for new runs, false for histories recorded before it.
     fn patched(&self, slug: &str) -> bool {
@@ -67,7 +67,7 @@ pub struct ToolEffect<'a> {
 
 /// What a tool call gave.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolReturn {
+pub struct ToolAnswer {
     /// What the model gets.
     pub output: ToolOutput,
     /// Changes to the run context.

@@ -14,7 +14,7 @@ mod tools;
 mod turn_setup;
 
 pub use config::{RunConfig, RunFailure, RunResult};
-pub use host::{Host, ModelEffectError, RunEvent, ToolEffect, ToolEffectError, ToolReturn};
+pub use host::{Host, ModelEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError};
 
 use crate::{
     agent::{AgentDef, Graph},

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     guard,
-    host::{Host, RunEvent, ToolEffect, ToolEffectError, ToolReturn},
+    host::{Host, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
     join::join_in_order,
 };
 use crate::{
@@ -112,10 +112,10 @@ fn told_to_model(error: ToolError) -> ToolOutput {
 }
 
 /// What a call through the host comes to: an outcome for the model, or the end of the run.
-fn settle(info: &CallInfo, result: Result<ToolReturn, ToolEffectError>) -> Result<ToolOutcome, RunError> {
+fn settle(info: &CallInfo, result: Result<ToolAnswer, ToolEffectError>) -> Result<ToolOutcome, RunError> {
     let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
     match result {
-        Ok(ToolReturn { output, context_patch }) => {
+        Ok(ToolAnswer { output, context_patch }) => {
             Ok(ToolOutcome { call_id: info.call_id.clone(), output, context_patch })
         }
         Err(ToolEffectError::Failed { tell_model, .. }) => {

@@ -70,7 +70,7 @@ impl OfValue {
     }
 }
 
-/// A value a tool may return: anything that serialises.
+/// A value a tool may return: anything that serialises. Content parts need a `ToolDef` by hand: here they would be JSON text.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "not serialisable",
@@ -109,3 +109,6 @@ impl<E: Into<ToolError>> ToolFailure for E {
         self.into()
     }
 }
+
+#[cfg(test)]
+mod tests;

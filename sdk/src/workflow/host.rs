@@ -7,7 +7,7 @@ use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{activity_backed_model::ActivityBackedModel, context::DurableContext, tool_call};
 use crate::{
-    drive::{Host, ModelEffectError, RunEvent, ToolEffect, ToolEffectError, ToolReturn},
+    drive::{Host, ModelEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
     wire::{ModelCall, ModelResponse},
 };
 
@@ -51,7 +51,7 @@ impl Host for WorkflowHost {
         &'a self,
         call: ToolEffect<'a>,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<ToolReturn, ToolEffectError>> {
+    ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
         let activity_id = format!("{}-{}-tool-{}", self.run, call.info.turn, call.index);
         tool_call::call(&self.ctx, call, activity_id, scope.clone()).boxed_local()
     }

@@ -12,7 +12,7 @@ use super::{
     failure::{EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, application, is_not_registered},
 };
 use crate::{
-    drive::{ToolEffect, ToolEffectError, ToolReturn},
+    drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::{CallInfo, ToolActivityOptions},
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION, decode,
@@ -30,7 +30,7 @@ pub(super) async fn call(
     effect: ToolEffect<'_>,
     activity_id: String,
     token: WorkflowCancellationToken,
-) -> Result<ToolReturn, ToolEffectError> {
+) -> Result<ToolAnswer, ToolEffectError> {
     let ToolEffect { tool, options, info, index: _, arguments, context } = effect;
     let scheduled = activity_options(options, &info, activity_id, token);
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
@@ -40,7 +40,7 @@ pub(super) async fn call(
         Ok(reply) => {
             let ToolReply { version: _, output, context_patch } =
                 decode("tool reply", reply).map_err(|error| ToolEffectError::Host(error.into()))?;
-            Ok(ToolReturn { output, context_patch })
+            Ok(ToolAnswer { output, context_patch })
         }
         Err(ActivityExecutionError::Cancelled(_)) => Err(ToolEffectError::Cancelled),
         Err(failure) => Err(classify(failure, options, task_queue)),

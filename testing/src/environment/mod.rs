@@ -40,7 +40,10 @@ mod restart;
 mod run;
 mod worker;
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowHistory, WorkflowStartOptions};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
@@ -59,6 +62,9 @@ use crate::{
     fake_model::FakeModel,
     history::{self, History},
 };
+
+/// A workflow that takes longer hangs, most likely in a workflow task that fails again and again; it ends as timed out.
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A dev server, a client and a worker with agents. Dropping it ends server and worker.
 pub struct AgentEnvironment {
@@ -109,7 +115,7 @@ impl AgentEnvironment {
     {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}-{number}", WorkflowDefinition::name(&workflow));
-        let options = WorkflowStartOptions::new(&*self.task_queue, id).build();
+        let options = WorkflowStartOptions::new(&*self.task_queue, id).execution_timeout(PATIENCE).build();
         Ok(self.client.start_workflow(workflow, input, options).await?)
     }
 
