@@ -5,6 +5,7 @@
 //! one [`RunState`], which can be stored and taken up elsewhere.
 
 mod calls;
+mod dedupe;
 mod error;
 mod request;
 mod response;

@@ -14,8 +14,8 @@ pub(super) fn model_call(state: &RunState, setup: &TurnSetup) -> ModelCall {
     call
 }
 
-/// What the model is given: the run's input, then what has happened since.
+/// What the model is given: the run's input, then what has happened since, each item once.
 fn input(state: &RunState) -> Vec<Item> {
     let happened = state.items.iter().filter(|item| item.kind != NewItemKind::ToolApproval).map(|item| &item.raw);
-    state.input.iter().chain(happened).cloned().collect()
+    super::dedupe::once(state.input.iter().chain(happened).cloned().collect())
 }

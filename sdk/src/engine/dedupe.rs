@@ -1,0 +1,69 @@
+//! Items that are one and the same are sent once.
+//!
+//! A conversation can hold an item twice: a caller passes an earlier run's items beside its own copy, a server emits an item
+//! again. Providers refuse that. What counts is the latest content; a call or reasoning stays where it first stood, because
+//! what follows depends on it, anything else moves to where it last stood.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::wire::Item;
+
+/// An id that providers without ids give to every item; it names none.
+const PLACEHOLDER_ID: &str = "__fake_id__";
+
+/// The items with each one once. Items without an identity, messages among them, all stay.
+pub(super) fn once(items: Vec<Item>) -> Vec<Item> {
+    let mut latest: BTreeMap<Identity, usize> = BTreeMap::new();
+    let mut repeats = false;
+    for (place, item) in items.iter().enumerate() {
+        if let Some(identity) = Identity::of(item) {
+            repeats |= latest.insert(identity, place).is_some();
+        }
+    }
+    if !repeats {
+        return items;
+    }
+    let mut sent: BTreeSet<Identity> = BTreeSet::new();
+    let mut kept = Vec::with_capacity(items.len());
+    for (place, item) in items.iter().enumerate() {
+        let Some(identity) = Identity::of(item) else {
+            kept.push(item.clone());
+            continue;
+        };
+        let last = latest[&identity];
+        if identity.keeps_its_place() {
+            if sent.insert(identity) {
+                kept.push(items[last].clone());
+            }
+        } else if place == last {
+            kept.push(item.clone());
+        }
+    }
+    kept
+}
+
+/// What makes two items the same: their kind, and the id of the call, of the item, or of the approval they answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Identity {
+    kind: String,
+    id: String,
+}
+
+impl Identity {
+    fn of(item: &Item) -> Option<Self> {
+        let kind = item.kind();
+        if kind == "message" {
+            return None;
+        }
+        let approval = || item.get("approval_request_id").and_then(|id| id.as_str());
+        let id = item.call_id().or_else(|| item.id().filter(|id| *id != PLACEHOLDER_ID)).or_else(approval)?;
+        Some(Self { kind: kind.to_owned(), id: id.to_owned() })
+    }
+
+    fn keeps_its_place(&self) -> bool {
+        self.kind == "reasoning" || self.kind.ends_with("_call")
+    }
+}
+
+#[cfg(test)]
+mod tests;
