@@ -27,6 +27,35 @@ impl Default for RunConfig {
     }
 }
 
+/// What a run is started with: a text, or items.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunInput(Vec<Item>);
+
+impl RunInput {
+    /// The items; a text is a user message.
+    pub fn into_items(self) -> Vec<Item> {
+        self.0
+    }
+}
+
+impl From<&str> for RunInput {
+    fn from(text: &str) -> Self {
+        Self(vec![Item::user(text)])
+    }
+}
+
+impl From<String> for RunInput {
+    fn from(text: String) -> Self {
+        Self(vec![Item::user(text)])
+    }
+}
+
+impl From<Vec<Item>> for RunInput {
+    fn from(items: Vec<Item>) -> Self {
+        Self(items)
+    }
+}
+
 /// What a finished run gives back; `O` is the output type of its start agent.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -10,11 +10,13 @@ mod config;
 pub(crate) mod guard;
 mod host;
 pub mod join;
+mod run;
 mod tools;
 mod turn_setup;
 
-pub use config::{RunConfig, RunFailure, RunResult};
+pub use config::{RunConfig, RunFailure, RunInput, RunResult};
 pub use host::{Host, ModelEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError};
+pub use run::{run_typed, run_untyped};
 
 use crate::{
     agent::{AgentDef, Graph},

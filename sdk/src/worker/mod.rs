@@ -10,15 +10,19 @@
 
 mod agents;
 mod heartbeat;
+mod inline_host;
+mod inline_runner;
 mod model;
 mod model_activity;
 #[cfg(feature = "openai")]
 pub mod openai;
 mod plugin;
+mod providers;
 mod registration;
 mod tool_activity;
 
 pub use agents::{AgentSource, AgentSources};
+pub use inline_runner::InlineRunner;
 pub use model::{Model, ModelError, ModelProvider};
 #[cfg(feature = "openai")]
 pub use openai::OpenAi;

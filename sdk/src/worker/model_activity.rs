@@ -3,21 +3,13 @@
 //! Fourth of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs` ->
 //! `wire/model_call.rs` -> here -> `worker/openai/responses.rs`).
 
-use std::{
-    panic::AssertUnwindSafe,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
-use futures::FutureExt;
 use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
-use super::{
-    heartbeat::beating,
-    model::{Model, ModelError, ModelProvider},
-};
+use super::{heartbeat::beating, model::ModelError, providers::Providers};
 use crate::wire::{
     ModelCall, ModelFailureDetails, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, WIRE_VERSION,
     WireDecodeError, WireVersionMismatch, decode, failure::WIRE_VERSION_MISMATCH, model_call::UnfoldError,
@@ -32,7 +24,7 @@ const NEWER_WORKER_PAUSE: Duration = Duration::from_secs(5);
 
 /// What the worker calls models with.
 pub(super) struct ModelActivity {
-    pub(super) providers: Vec<Arc<dyn ModelProvider>>,
+    pub(super) providers: Providers,
 }
 
 impl ModelActivity {
@@ -46,29 +38,8 @@ impl ModelActivity {
     async fn answer(&self, info: &ActivityInfo, request: Value) -> Result<ModelResponse, Box<ApplicationFailure>> {
         let call = read(info, request)?;
         let (agent, model) = (call.agent.clone(), call.model.clone());
-        let answer = AssertUnwindSafe(async { self.model(&call.model).await?.call(call).await }).catch_unwind();
-        let answer = answer.await.unwrap_or_else(|panic| {
-            let message = panic
-                .downcast_ref::<&str>()
-                .map(|text| (*text).to_owned())
-                .or_else(|| panic.downcast_ref::<String>().cloned())
-                .unwrap_or_else(|| "a value that is no text".to_owned());
-            Err(ModelError::new(ModelFailureKind::Internal, format!("the model provider panicked: {message}")))
-        });
+        let answer = self.providers.call(call).await;
         answer.map_err(|error| Box::new(failure(info, &agent, &model, error)))
-    }
-
-    async fn model(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
-        for provider in &self.providers {
-            if let Some(model) = provider.model(name).await? {
-                return Ok(model);
-            }
-        }
-        let message = format!(
-            "no model provider of this worker serves {name:?}; add one with AgentsPlugin::model_provider, \
-             or correct the model's name"
-        );
-        Err(ModelError::new(ModelFailureKind::UnknownModel, message))
     }
 }
 

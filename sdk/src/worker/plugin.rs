@@ -12,6 +12,7 @@ use super::{
     agents::AgentSources,
     model::ModelProvider,
     model_activity::ModelActivity,
+    providers::Providers,
     registration::{Body, NamedActivities},
     tool_activity::ToolActivity,
 };
@@ -55,7 +56,7 @@ use crate::{
 /// With feature `plugin` it is a Temporal worker plugin, too.
 #[derive(Clone, Default)]
 pub struct AgentsPlugin {
-    providers: Vec<Arc<dyn ModelProvider>>,
+    providers: Providers,
     states: StateMap,
     agents: Vec<AgentDef>,
     tools: Vec<ToolDef>,
@@ -104,7 +105,7 @@ impl AgentsPlugin {
     /// A source of models. Several are asked in this order, until one serves the model.
     #[must_use]
     pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
-        self.providers.push(Arc::new(provider));
+        self.providers.add(provider);
         self
     }
 

@@ -14,6 +14,6 @@ mod tool_call;
 pub use activity_backed_model::ActivityBackedModel;
 pub use failure::EffectFailure;
 pub use model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
-pub use runner::{RunInput, Runner};
+pub use runner::Runner;
 
 pub use crate::wire::MODEL_ACTIVITY;

@@ -11,10 +11,10 @@ use super::{
     model_activity_options::ModelActivityOptions,
 };
 use crate::{
-    agent::{Agent, Graph},
-    drive::{RunConfig, RunFailure, RunResult, drive},
-    engine::{Engine, RunError},
-    wire::{Item, ModelSettings},
+    agent::{Agent, AgentDef, Graph},
+    drive::{RunConfig, RunFailure, RunInput, RunResult, run_typed, run_untyped},
+    engine::RunError,
+    wire::ModelSettings,
 };
 
 /// Runs agents durably inside a workflow.
@@ -50,28 +50,6 @@ pub struct Runner {
     model: ActivityBackedModel,
     /// A context value that is no JSON; the run fails with it, for a panic here would fail the workflow task for ever.
     invalid_context: Option<(String, String)>,
-}
-
-/// What a run is started with: a text, or items.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunInput(Vec<Item>);
-
-impl From<&str> for RunInput {
-    fn from(text: &str) -> Self {
-        Self(vec![Item::user(text)])
-    }
-}
-
-impl From<String> for RunInput {
-    fn from(text: String) -> Self {
-        Self(vec![Item::user(text)])
-    }
-}
-
-impl From<Vec<Item>> for RunInput {
-    fn from(items: Vec<Item>) -> Self {
-        Self(items)
-    }
 }
 
 impl Runner {
@@ -171,19 +149,8 @@ impl Runner {
     where
         O: DeserializeOwned,
     {
-        let graph = Graph::new(agent.def());
-        graph.check()?;
-        graph.check_outputs()?;
-        let (output, engine) = self.drive(&graph, input.into()).await?;
-        let state = engine.into_state();
-        match O::deserialize(output) {
-            Ok(output) => Ok(RunResult::new(output, state)),
-            Err(source) => {
-                let (agent, expected) = (state.agent.clone(), std::any::type_name::<O>());
-                let error = RunError::OutputType { agent, expected, source };
-                Err(RunFailure { error, state: Some(Box::new(state)) })
-            }
-        }
+        self.check(agent.def())?;
+        run_typed(&self.host(), agent.def(), &self.config, input.into()).await
     }
 
     /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
@@ -195,24 +162,20 @@ impl Runner {
         agent: &Agent<O>,
         input: impl Into<RunInput>,
     ) -> Result<RunResult<Value>, RunFailure> {
-        let graph = Graph::new(agent.def());
-        graph.check()?;
-        let (output, engine) = self.drive(&graph, input.into()).await?;
-        Ok(RunResult::new(output, engine.into_state()))
+        self.check(agent.def())?;
+        run_untyped(&self.host(), agent.def(), &self.config, input.into()).await
     }
 
-    async fn drive(&self, graph: &Graph, RunInput(input): RunInput) -> Result<(Value, Engine), RunFailure> {
+    /// What only a runner knows to be wrong.
+    fn check(&self, agent: &AgentDef) -> Result<(), RunError> {
         if let Some((key, reason)) = &self.invalid_context {
-            return Err(RunError::Context { key: key.clone(), reason: reason.clone() }.into());
+            return Err(RunError::Context { key: key.clone(), reason: reason.clone() });
         }
-        graph.check_models(self.config.model.as_deref())?;
-        graph.check_known(self.model.agents_with_options())?;
-        let host = WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone());
-        let mut engine = Engine::start(graph.start(), input, self.config.max_turns, self.config.context.clone());
-        match drive(&host, graph, &self.config, &mut engine).await {
-            Ok(output) => Ok((output, engine)),
-            Err(error) => Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
-        }
+        Ok(Graph::new(agent).check_known(self.model.agents_with_options())?)
+    }
+
+    fn host(&self) -> WorkflowHost {
+        WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone())
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod durable_run;
 mod golden_history;
+mod inline_runner;
 mod limits;
 mod model_failures;
 mod odd_provider;

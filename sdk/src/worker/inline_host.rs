@@ -1,0 +1,144 @@
+//! The host of a run without Temporal: calls models and tools right here, and forgets everything at the end.
+
+use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{model::ModelError, providers::Providers};
+use crate::{
+    drive::{Host, ModelEffectError, ToolAnswer, ToolEffect, ToolEffectError},
+    tool::{ActivityBody, Heartbeat, RunContext, StateMap, ToolBinding, ToolContext, ToolError, ToolErrorKind},
+    wire::{ModelCall, ModelResponse},
+};
+
+/// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    pub(super) model_attempts: u32,
+    pub(super) first_pause: Duration,
+}
+
+/// One run.
+pub(super) struct InlineHost {
+    pub(super) providers: Providers,
+    pub(super) states: StateMap,
+    pub(super) patience: Patience,
+    pub(super) cancelled: CancellationToken,
+}
+
+impl Host for InlineHost {
+    type Scope = CancellationToken;
+
+    fn scope(&self) -> Self::Scope {
+        self.cancelled.child_token()
+    }
+
+    fn cancel(&self, scope: &Self::Scope) {
+        scope.cancel();
+    }
+
+    fn call_model<'a>(
+        &'a self,
+        call: ModelCall,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
+        async move {
+            match scope.run_until_cancelled(self.model(call)).await {
+                Some(Ok(response)) => Ok(response),
+                Some(Err(error)) => Err(ModelEffectError::Failed(Box::new(error))),
+                None => Err(ModelEffectError::Cancelled),
+            }
+        }
+        .boxed_local()
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        call: ToolEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
+        async move {
+            match scope.run_until_cancelled(self.tool(call, scope)).await {
+                Some(settled) => settled,
+                None => Err(ToolEffectError::Cancelled),
+            }
+        }
+        .boxed_local()
+    }
+}
+
+impl InlineHost {
+    async fn model(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
+        let mut attempt = 1;
+        loop {
+            match self.providers.call(call.clone()).await {
+                Err(error) if error.should_retry() && attempt < self.patience.model_attempts => {
+                    sleep(error.retry_after.unwrap_or_else(|| self.pause(attempt))).await;
+                    attempt += 1;
+                }
+                settled => return settled,
+            }
+        }
+    }
+
+    async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
+        let ToolBinding::Activity { body, options } = call.tool.binding() else {
+            unreachable!("the loop itself calls inline tools")
+        };
+        let mut attempt = 1;
+        loop {
+            let info = call.info.clone().at_attempt(attempt);
+            let mut ctx = ToolContext::new(info, RunContext::new(call.context.clone()), self.states.clone())
+                .with_heartbeat(std::sync::Arc::new(Beat(scope.clone())));
+            let settled = timeout(options.start_to_close, run_body(body, &mut ctx, &call)).await;
+            let is_last = attempt >= options.attempts();
+            match settled {
+                Ok(Ok(Ok(output))) => return Ok(ToolAnswer { output, context_patch: ctx.into_run().patch() }),
+                Ok(Ok(Err(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
+                    return Err(failed(&error));
+                }
+                Ok(Err(panic)) if is_last => return Err(ToolEffectError::Failed { tell_model: None, source: panic }),
+                Err(elapsed) if is_last && !options.idempotent => {
+                    return Err(ToolEffectError::OutcomeUnknown { source: Box::new(elapsed) });
+                }
+                Err(elapsed) if is_last => {
+                    return Err(ToolEffectError::TimedOut { after: options.start_to_close, source: Box::new(elapsed) });
+                }
+                Ok(_) | Err(_) => {}
+            }
+            sleep(self.pause(attempt)).await;
+            attempt += 1;
+        }
+    }
+
+    fn pause(&self, attempt: u32) -> Duration {
+        self.patience.first_pause.saturating_mul(2_u32.saturating_pow(attempt - 1)).min(Duration::from_secs(30))
+    }
+}
+
+type Settled = Result<Result<crate::wire::ToolOutput, ToolError>, crate::engine::EffectError>;
+
+/// Runs a body; the outer error is its panic.
+fn run_body<'a>(
+    body: &ActivityBody,
+    ctx: &'a mut ToolContext,
+    call: &ToolEffect<'_>,
+) -> impl Future<Output = Settled> + 'a {
+    let running = body(ctx, call.arguments.clone());
+    async move { AssertUnwindSafe(running).catch_unwind().await.map_err(|_panic| "the tool panicked".into()) }
+}
+
+fn failed(error: &ToolError) -> ToolEffectError {
+    let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
+    ToolEffectError::Failed { tell_model, source: error.to_string().into() }
+}
+
+struct Beat(CancellationToken);
+
+impl Heartbeat for Beat {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}

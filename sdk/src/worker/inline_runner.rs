@@ -1,0 +1,189 @@
+//! Runs agents without Temporal: for scripts, tests, and services that may lose a run.
+
+use std::{future::Future, time::Duration};
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    inline_host::{InlineHost, Patience},
+    model::ModelProvider,
+    providers::Providers,
+};
+use crate::{
+    agent::Agent,
+    drive::{RunConfig, RunFailure, RunInput, RunResult, run_typed, run_untyped},
+    engine::RunError,
+    tool::StateMap,
+};
+
+/// Runs the same agents and tools on plain tokio, with the same results and errors; nothing outlives the process.
+///
+/// The future of a run is `Send`, so a web handler can await it, and dropping it cancels the run. Each run holds one thread of
+/// tokio's blocking pool, on which its inline tools run.
+///
+/// ```no_run
+/// # use temporal_agents::{Agent, worker::{InlineRunner, OpenAi}};
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let clerk = Agent::new("clerk").model("gpt-5-mini").instructions("You are brief.");
+/// let runner = InlineRunner::new().model_provider(OpenAi::from_env()?);
+/// println!("{}", runner.run(&clerk, "What is a lock file?").await?.final_output);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Retries
+/// A model call that may succeed later is tried three times in all, with the pauses the provider asks for; a tool as its own
+/// options say, apart from its task queue and its heartbeat.
+#[derive(Clone, Default)]
+pub struct InlineRunner {
+    providers: Providers,
+    states: StateMap,
+    config: RunConfig,
+    patience: Patience,
+    invalid_context: Option<(String, String)>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { model_attempts: 3, first_pause: Duration::from_secs(1) }
+    }
+}
+
+impl InlineRunner {
+    /// A runner without a model provider.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A source of models. Several are asked in this order, until one serves the model.
+    #[must_use]
+    pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
+        self.providers.add(provider);
+        self
+    }
+
+    /// A state for tools that take `State<T>`; one per type.
+    #[must_use]
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.states.insert(state);
+        self
+    }
+
+    /// Everything that holds for all agents of a run.
+    #[must_use]
+    pub fn config(mut self, config: RunConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// The model of all agents of the run, whatever they name themselves.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.config.model = Some(model.into());
+        self
+    }
+
+    /// Most model calls of a run, over all its agents. Default 10.
+    #[must_use]
+    pub fn max_turns(mut self, max_turns: u32) -> Self {
+        self.config.max_turns = Some(max_turns);
+        self
+    }
+
+    /// Sets a key of the run context. A value that cannot be written as JSON fails the run.
+    #[must_use]
+    pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        let key = key.into();
+        match serde_json::to_value(value) {
+            Ok(value) => {
+                self.config.context.insert(key, value);
+            }
+            Err(error) => self.invalid_context = Some((key, error.to_string())),
+        }
+        self
+    }
+
+    /// The pause before the first retry of a model call or a tool; it doubles from one to the next. Default 1 s.
+    #[must_use]
+    pub fn first_pause(mut self, pause: Duration) -> Self {
+        self.patience.first_pause = pause;
+        self
+    }
+
+    /// Runs an agent, and the agents it hands off to, until there is a final output.
+    ///
+    /// # Errors
+    /// [`RunFailure`], with the state of the run.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        let (runner, agent, input) = (self.clone(), agent.def().clone(), input.into());
+        on_a_thread(move |cancelled| async move {
+            let (host, config) = runner.host(cancelled)?;
+            run_typed(&host, &agent, &config, input).await
+        })
+        .await
+    }
+
+    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run_any<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunResult<Value>, RunFailure> {
+        let (runner, agent, input) = (self.clone(), agent.def().clone(), input.into());
+        on_a_thread(move |cancelled| async move {
+            let (host, config) = runner.host(cancelled)?;
+            run_untyped(&host, &agent, &config, input).await
+        })
+        .await
+    }
+
+    fn host(self, cancelled: CancellationToken) -> Result<(InlineHost, RunConfig), RunError> {
+        let Self { providers, states, config, patience, invalid_context } = self;
+        match invalid_context {
+            Some((key, reason)) => Err(RunError::Context { key, reason }),
+            None => Ok((InlineHost { providers, states, patience, cancelled }, config)),
+        }
+    }
+}
+
+impl std::fmt::Debug for InlineRunner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InlineRunner")
+            .field("providers", &self.providers.len())
+            .field("states", &self.states)
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The loop's future is not `Send`: it is polled on a thread of its own, and what is `Send` only waits for its result.
+async fn on_a_thread<T, F>(start: impl FnOnce(CancellationToken) -> F + Send + 'static) -> Result<T, RunFailure>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, RunFailure>>,
+{
+    let cancelled = CancellationToken::new();
+    let _cancels_when_dropped = cancelled.clone().drop_guard();
+    let runtime = tokio::runtime::Handle::current();
+    let run = spawn_blocking(move || runtime.block_on(start(cancelled)));
+    run.await.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        // The runtime shuts down, and the run with it.
+        Err(_) => Err(RunError::Cancelled { agent: String::new(), turn: 0 }.into()),
+    })
+}
