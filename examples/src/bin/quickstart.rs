@@ -15,7 +15,6 @@ use temporal_agents_examples::quickstart::{
 };
 use temporal_agents_testing::{DevServer, DevServerOptions, environment::activities, history::History};
 use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowStartOptions};
-use temporalio_common::protos::temporal::api::enums::v1::EventType;
 
 /// Runs a travel desk of two agents on a real Temporal server.
 #[derive(Parser)]
@@ -51,7 +50,9 @@ fn main() -> anyhow::Result<()> {
 
 async fn demonstrate(arguments: &Arguments) -> anyhow::Result<()> {
     println!("Starting a Temporal dev server ...");
-    let server = DevServer::start_with(DevServerOptions::builder().ui(true).build()).await?;
+    // At its own pace a dev server gives a lone workflow one step per 50 ms: time to hit the moment between two calls.
+    let options = DevServerOptions::builder().ui(true).lift_poll_limits(!arguments.crash).build();
+    let server = DevServer::start_with(options).await?;
     println!("Server {}, UI {}", server.address(), server.ui_url().unwrap_or_default());
     if has_key() {
         println!("OPENAI_API_KEY is set: the provider's {MODEL} plays.");
@@ -76,7 +77,9 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
         heartbeat_seconds: if arguments.crash { 2 } else { 30 },
     };
     println!("\n> {}\n", arguments.prompt);
-    let options = WorkflowStartOptions::new(TASK_QUEUE, workflow_id).task_timeout(Duration::from_secs(2)).build();
+    let options = WorkflowStartOptions::new(TASK_QUEUE, workflow_id).task_timeout(Duration::from_secs(2));
+    // The crash demonstration ends by itself, whatever goes wrong; a real provider may take its time.
+    let options = options.maybe_execution_timeout(arguments.crash.then_some(Duration::from_secs(55))).build();
     let handle = client.start_workflow(Trip::run, request, options).await?;
     let mut progress = Progress::new();
     let history = if arguments.crash {
@@ -110,17 +113,7 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
 async fn watch(client: &Client, workflow_id: &str, progress: &mut Progress) -> anyhow::Result<History> {
     loop {
         let history = progress.look(client, workflow_id).await?;
-        let ended = history.events.last().is_some_and(|event| {
-            matches!(
-                event.event_type(),
-                EventType::WorkflowExecutionCompleted
-                    | EventType::WorkflowExecutionFailed
-                    | EventType::WorkflowExecutionTimedOut
-                    | EventType::WorkflowExecutionCanceled
-                    | EventType::WorkflowExecutionTerminated
-            )
-        });
-        if ended {
+        if crash::has_ended(&history) {
             return Ok(history);
         }
         for activity in crash::pending(client, workflow_id).await? {

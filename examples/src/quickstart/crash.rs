@@ -8,10 +8,13 @@ use std::{collections::BTreeSet, time::Duration};
 use temporal_agents_testing::{
     DevServer,
     environment::{ActivityOutcome, ActivityRecord, activities},
+    history::History,
 };
 use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
 use temporalio_common::protos::temporal::api::{
-    common::v1::WorkflowExecution, enums::v1::PendingActivityState, workflow::v1::PendingActivityInfo,
+    common::v1::WorkflowExecution,
+    enums::v1::{EventType, PendingActivityState},
+    workflow::v1::PendingActivityInfo,
     workflowservice::v1::DescribeWorkflowExecutionRequest,
 };
 use tokio::time::{Instant, sleep};
@@ -84,9 +87,11 @@ async fn between_two_calls(
             worker.freeze()?;
             // What the frozen worker had sent may still be on its way.
             sleep(Duration::from_millis(200)).await;
-            let completed = self::completed(&activities(&progress.look(client, workflow_id).await?));
-            let pending = pending(client, workflow_id).await?;
-            if !pending.iter().any(is_started) {
+            let history = progress.look(client, workflow_id).await?;
+            anyhow::ensure!(!has_ended(&history), "the run was over before a moment between two calls came");
+            // Nothing under way, and nothing on offer that the frozen worker could still be given.
+            if pending(client, workflow_id).await?.is_empty() {
+                let completed = self::completed(&activities(&history));
                 return Ok(Kill { completed, in_flight: BTreeSet::new() });
             }
             worker.thaw()?;
@@ -109,12 +114,12 @@ async fn during_a_model_call(
             kind == Some(temporal_agents::workflow::MODEL_ACTIVITY) && is_started(activity)
         };
         let pending = pending(client, workflow_id).await?;
+        let history = progress.look(client, workflow_id).await?;
+        anyhow::ensure!(!has_ended(&history), "the run was over before a model call could be hit");
         if let Some(call) = pending.iter().find(is_model_call) {
             let in_flight = BTreeSet::from([call.activity_id.clone()]);
-            let completed = completed(&activities(&progress.look(client, workflow_id).await?));
-            return Ok(Kill { completed, in_flight });
+            return Ok(Kill { completed: completed(&activities(&history)), in_flight });
         }
-        progress.look(client, workflow_id).await?;
         sleep(LOOK).await;
     }
 }
@@ -148,6 +153,20 @@ pub fn prove(records: &[ActivityRecord], kills: &[Kill]) -> anyhow::Result<()> {
         kills.iter().flat_map(|kill| &kill.completed).collect::<BTreeSet<_>>().len()
     );
     Ok(())
+}
+
+/// Whether the workflow has ended, in whatever way.
+pub fn has_ended(history: &History) -> bool {
+    history.events.last().is_some_and(|event| {
+        matches!(
+            event.event_type(),
+            EventType::WorkflowExecutionCompleted
+                | EventType::WorkflowExecutionFailed
+                | EventType::WorkflowExecutionTimedOut
+                | EventType::WorkflowExecutionCanceled
+                | EventType::WorkflowExecutionTerminated
+        )
+    })
 }
 
 /// The activities of a workflow that have not ended.

@@ -105,6 +105,8 @@ impl AgentEnvironmentBuilder {
         let task_queue = "agents".to_owned();
         let mut options = WorkerOptions::new(&*task_queue).build();
         options.graceful_shutdown_period = Some(Duration::from_secs(1));
+        // Tests have short heartbeat timeouts: a beat that is due goes out at once, and brings cancellation back.
+        options.max_heartbeat_throttle_interval = Duration::from_millis(100);
         if without_cache {
             options.max_cached_workflows = 0;
         }

@@ -151,9 +151,9 @@ impl AgentEnvironment {
     ///
     /// # Errors
     /// [`EnvironmentError::Script`] with the complaints of the models, or what went wrong in the worker.
-    pub async fn finish(self) -> Result<(), EnvironmentError> {
-        let Self { mut worker, client, server, models, .. } = self;
-        let stopped = worker.as_mut().map_or(Ok(()), WorkerThread::stop);
+    pub async fn finish(mut self) -> Result<(), EnvironmentError> {
+        let stopped = self.stop_worker().await;
+        let Self { client, server, models, .. } = self;
         drop(client);
         server.shutdown().await;
         stopped?;

@@ -118,10 +118,14 @@ impl Reply {
     }
 
     /// This reply with the items of another one after its own.
+    ///
+    /// # Panics
+    /// When one of them is a failure.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
-        if let (Outcome::Items(items), Outcome::Items(more)) = (&mut self.outcome, other.outcome) {
-            items.extend(more);
+        match (&mut self.outcome, other.outcome) {
+            (Outcome::Items(items), Outcome::Items(more)) => items.extend(more),
+            _ => panic!("a failure has no items, so nothing can be joined to it"),
         }
         self.expectations.extend(other.expectations);
         self
@@ -149,29 +153,32 @@ impl Reply {
     }
 
     /// The HTTP status of a failure.
+    ///
+    /// # Panics
+    /// When this reply is no failure.
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
-        if let Outcome::Failure(failure) = &mut self.outcome {
-            failure.status = Some(status);
-        }
+        self.failure().status = Some(status);
         self
     }
 
     /// How long a failure asks to wait.
+    ///
+    /// # Panics
+    /// When this reply is no failure.
     #[must_use]
     pub fn retry_after(mut self, pause: Duration) -> Self {
-        if let Outcome::Failure(failure) = &mut self.outcome {
-            failure.retry_after = Some(pause);
-        }
+        self.failure().retry_after = Some(pause);
         self
     }
 
     /// Whether a failure says to try again, whatever its kind.
+    ///
+    /// # Panics
+    /// When this reply is no failure.
     #[must_use]
     pub fn retryable(mut self, retryable: bool) -> Self {
-        if let Outcome::Failure(failure) = &mut self.outcome {
-            failure.retryable = Some(retryable);
-        }
+        self.failure().retryable = Some(retryable);
         self
     }
 
@@ -180,6 +187,13 @@ impl Reply {
     pub fn expecting(mut self, check: impl Fn(&ModelCall) -> Result<(), String> + Send + Sync + 'static) -> Self {
         self.expectations.push(Arc::new(check));
         self
+    }
+
+    fn failure(&mut self) -> &mut Failure {
+        match &mut self.outcome {
+            Outcome::Failure(failure) => failure,
+            Outcome::Items(_) => panic!("only a failure has a status and a way to be retried"),
+        }
     }
 
     pub(super) fn check(&self, call: &ModelCall) -> Result<(), String> {

@@ -10,9 +10,9 @@ use temporal_agents::{
 };
 use temporal_agents_testing::{
     AgentEnvironment, FinishedRun,
-    environment::ActivityOutcome,
     fake_model::{FakeModel, text, tool_call, tool_calls},
 };
+use temporalio_common::protos::temporal::api::{enums::v1::EventType, history::v1::HistoryEvent};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
@@ -160,7 +160,7 @@ async fn a_call_that_ends_the_run_cancels_those_beside_it() -> anyhow::Result<()
     let (kind, message) = &run.failure_chain()[0];
     assert_eq!(kind, "AgentsWorkflowError");
     assert!(message.starts_with("tool \"missing\" of agent \"clerk\" is not registered on task queue"), "{message}");
-    let waiting = run.activities().into_iter().find(|activity| activity.activity_type == "agents.tool.wait");
-    assert!(matches!(waiting.map(|a| a.outcome), Some(ActivityOutcome::Cancelled | ActivityOutcome::Pending)));
+    let asked_to_stop = |event: &&HistoryEvent| event.event_type() == EventType::ActivityTaskCancelRequested;
+    assert_eq!(run.history.events.iter().filter(asked_to_stop).count(), 1);
     Ok(())
 }

@@ -174,12 +174,20 @@ impl OpenAiBuilder {
             add(&mut carried, name, value.expose_secret())?;
         }
 
-        let secrets = headers.into_iter().map(|(_, value)| value).filter(is_long).chain([key.clone()]).collect();
+        let values = headers.into_iter().flat_map(|(_, value)| with_token(value)).filter(is_long);
+        let secrets = values.chain([key.clone()]).collect();
         let base = base.as_str().trim_end_matches('/').to_owned();
         let endpoint = Endpoint { base, headers: carried, azure, key };
         let transport = Arc::new(Transport::new(http, endpoint, Redactor::new(secrets)));
         Ok(OpenAi { transport, api, serves: serves.unwrap_or_else(|| Arc::new(|_| true)) })
     }
+}
+
+/// A header's value, and what follows its scheme: of `Bearer abc` a server may echo only `abc`.
+fn with_token(value: SecretString) -> Vec<SecretString> {
+    let token =
+        value.expose_secret().split_once(' ').map(|(_scheme, token)| SecretString::from(token.trim().to_owned()));
+    std::iter::once(value).chain(token).collect()
 }
 
 /// Whether a header's value is taken out of messages: `true` or `v2` is no secret, and a part of many words.

@@ -1,7 +1,7 @@
 //! What one model call sends: the body an API's projection builds, and what the settings add to it.
 //!
 //! The order of precedence, last wins: the projection's members, `extra_args`, `extra_body`. Headers and query
-//! parameters are the call's own; the provider's credentials are added later and elsewhere.
+//! parameters are the call's own; the provider's credentials are added later and elsewhere, and a call may not replace them.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
@@ -63,9 +63,17 @@ pub(super) fn refuse<T: Serialize>(api: &str, setting: &str, value: Option<&T>) 
     }
 }
 
+/// Headers a call may not set: they hold keys, and a call's settings are in history.
+const CREDENTIALS: [&str; 3] = ["authorization", "api-key", "proxy-authorization"];
+
 fn header_map(headers: Option<Map<String, Value>>) -> Result<HeaderMap, ModelError> {
     let mut map = HeaderMap::new();
     for (name, value) in headers.into_iter().flatten() {
+        if CREDENTIALS.iter().any(|credential| name.eq_ignore_ascii_case(credential)) {
+            return Err(unsupported(format_args!(
+                "`{name}` in extra_headers: settings are recorded in history; give the key to the provider on the worker"
+            )));
+        }
         let Some(text) = plain(&value) else { continue };
         let (Ok(header), Ok(value)) = (HeaderName::try_from(&name), HeaderValue::try_from(text)) else {
             let message = format!("bad request: the extra header {name:?} is not one that HTTP can carry");

@@ -83,7 +83,12 @@ async fn exchange(
 ) -> Result<reqwest::Response, OpenAIError> {
     let response = http.execute(request.build().await?).await?;
     let (status, headers) = (response.status(), response.headers().clone());
-    let body = response.bytes().await?.into();
+    // An error whose body breaks off is still that error; only a success needs its body.
+    let body = match response.bytes().await {
+        Ok(body) => body.into(),
+        Err(_) if !status.is_success() => Vec::new().into(),
+        Err(error) => return Err(error.into()),
+    };
     Err(OpenAIError::Boxed(Box::new(Answer { status, headers, body, redactor })))
 }
 

@@ -29,7 +29,7 @@ fn a_worker_that_cannot_run_its_agents_says_all_that_is_wrong() {
         error.to_string(),
         "the worker cannot run its agents:\n\
          - tool \"count\" of agent \"chair\": the argument schema cannot be strict at \"#/properties/by_name/additionalProperties\": \
-         a map has free keys; use a Vec of {key, value} structs or mark the tool `strict = false`\n\
+         a map has free keys; use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`\n\
          - tool \"stock_of\" needs State<it::support::Stock>; add .state(..) with one to AgentsPlugin\n\
          - two different tools are named \"add\"; rename one with #[tool(name = ..)] or .named(..)"
     );

@@ -17,7 +17,7 @@ use super::{
 async fn a_hung_call_times_out_and_its_request_is_given_up() -> anyhow::Result<()> {
     let server = SilentServer::start().await;
     let env = asking()?.model_provider(server.provider()).start().await?;
-    let ask = Ask::model("gpt-5").attempts(2).start_to_close(Duration::from_secs(1));
+    let ask = Ask::model("gpt-5").attempts(2).start_to_close(Duration::from_secs(2));
     let handle = env.start_workflow(Asking::run, ask).await?;
     let first = server.request().await;
     let second = server.request().await;

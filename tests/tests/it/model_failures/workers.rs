@@ -21,7 +21,7 @@ async fn a_worker_stopped_between_attempts_leaves_the_next_one_to_another_worker
     asked_for("gpt-5").respond_with(failure(500, "sorry")).up_to_n_times(1).mount(&server).await;
     asked_for("gpt-5").respond_with(answer("at last")).mount(&server).await;
     let mut env = asking()?.model_provider(open_ai(&server.uri())).start().await?;
-    let ask = Ask::model("gpt-5").pause(Duration::from_secs(2));
+    let ask = Ask::model("gpt-5").pause(Duration::from_secs(5));
     let handle = env.start_workflow(Asking::run, ask).await?;
     pause_after_the_first_attempt(&handle).await?;
     env.stop_worker().await?;
@@ -40,12 +40,13 @@ async fn a_worker_stopped_between_attempts_leaves_the_next_one_to_another_worker
 async fn pause_after_the_first_attempt<W: HasWorkflowDefinition>(
     handle: &WorkflowHandle<Client, W>,
 ) -> anyhow::Result<()> {
+    let mut was_seen = false;
     loop {
         let description = handle.describe(WorkflowDescribeOptions::default()).await?.raw_description;
-        if let Some(call) = description.pending_activities.first()
-            && (call.attempt, call.state()) == (2, PendingActivityState::Scheduled)
-        {
-            return Ok(());
+        match description.pending_activities.first() {
+            Some(call) if (call.attempt, call.state()) == (2, PendingActivityState::Scheduled) => return Ok(()),
+            Some(_) => was_seen = true,
+            None => anyhow::ensure!(!was_seen, "the second attempt came before the pause was seen"),
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

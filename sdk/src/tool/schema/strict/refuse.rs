@@ -4,9 +4,10 @@ use serde_json::{Map, Value};
 
 use super::{super::keywords::has_type, MAX_DEPTH, NotStrict};
 
-pub(super) const MAP: &str = "a map has free keys; use a Vec of {key, value} structs or mark the tool `strict = false`";
+pub(super) const MAP: &str =
+    "a map has free keys; use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`";
 pub(super) const ANY_VALUE: &str =
-    "any value fits here; give the value a type, take a String that holds JSON, or mark the tool `strict = false`";
+    "any value fits here; give the value a type, take a String that holds JSON, or mark the tool `#[tool(lenient)]`";
 pub(super) const NO_VALUE: &str = "no value fits here; remove the member or the variant";
 pub(super) const NOT_A_SCHEMA: &str = "a schema is a JSON object; write one";
 pub(super) const UNION_ROOT: &str = "the root is a union; put the union into a member of an object";

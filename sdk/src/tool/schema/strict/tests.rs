@@ -228,7 +228,7 @@ fn the_error_names_place_and_remedy() {
     assert_eq!(
         strict(schema).unwrap_err().to_string(),
         "schema cannot be strict at #/properties/m/additionalProperties: a map has free keys; \
-         use a Vec of {key, value} structs or mark the tool `strict = false`"
+         use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`"
     );
 }
 

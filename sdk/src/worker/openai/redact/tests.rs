@@ -38,3 +38,10 @@ fn an_excerpt_is_one_line_of_the_asked_length() {
     assert_eq!(redactor.excerpt("äbcdefgh", 7), "äbcd...");
     assert_eq!(redactor.excerpt("äbcdefg", 7), "äbcdefg");
 }
+
+#[test]
+fn a_short_secret_is_removed_only_where_it_stands_alone() {
+    let redactor = redactor(&["x"]);
+    let text = "bad key x: max context_length_exceeded, key=x";
+    assert_eq!(redactor.clean(text), "bad key [redacted]: max context_length_exceeded, key=[redacted]");
+}

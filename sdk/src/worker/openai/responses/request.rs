@@ -100,13 +100,14 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
     Ok(Extras { args: extra_args, body: extra_body, headers: extra_headers, query: extra_query })
 }
 
-/// An item as it is, without the `provider_data` in which Chat Completions keeps what only its servers understand;
-/// reasoning that consists of nothing else stays away.
+/// An item as it is, but for two members: `provider_data`, in which Chat Completions keeps what only its servers
+/// understand (reasoning that consists of nothing else stays away), and `created_by`, which the API sends and does not
+/// take back.
 fn input_item(item: &Item) -> Option<Value> {
-    if item.get("provider_data").is_none() {
-        return Some(item.to_value());
+    if item.get("provider_data").is_some() && item.kind() == "reasoning" {
+        return None;
     }
-    (item.kind() != "reasoning").then(|| item.without("provider_data").to_value())
+    Some(item.without("provider_data").without("created_by").to_value())
 }
 
 fn prompt_template(prompt: Prompt) -> Value {
