@@ -1,5 +1,7 @@
 //! What can go wrong in a test environment.
 
+use std::time::Duration;
+
 use temporal_agents::worker::InstallError;
 use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
 use temporalio_sdk::{WorkflowRegistrationError, workflow_replayer::WorkflowReplayError};
@@ -28,6 +30,17 @@ pub enum EnvironmentError {
     /// The history does not replay.
     #[error("the run does not replay: {0}")]
     Replay(#[from] WorkflowReplayError),
+    /// The workflow did not end.
+    #[error(
+        "workflow {workflow_id:?} has not ended after {patience:?}: most likely its workflow task fails again and again; \
+         its history in the server's UI (DevServerOptions::ui) says why"
+    )]
+    Hangs {
+        /// The workflow.
+        workflow_id: String,
+        /// How long was waited.
+        patience: Duration,
+    },
     /// The worker could not be started, or failed.
     #[error("the worker failed: {0}")]
     Worker(String),

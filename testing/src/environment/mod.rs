@@ -51,6 +51,7 @@ use temporalio_sdk::{
     WorkerOptions,
     workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions},
 };
+use tokio::time::timeout;
 
 pub use builder::AgentEnvironmentBuilder;
 pub use error::EnvironmentError;
@@ -63,7 +64,8 @@ use crate::{
     history::{self, History},
 };
 
-/// A workflow that takes longer hangs, most likely in a workflow task that fails again and again; it ends as timed out.
+/// A workflow that takes longer hangs, most likely in a workflow task that fails again and again. (No execution timeout: the
+/// server would shorten the timeouts of its activities to it.)
 const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A dev server, a client and a worker with agents. Dropping it ends server and worker.
@@ -115,7 +117,7 @@ impl AgentEnvironment {
     {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}-{number}", WorkflowDefinition::name(&workflow));
-        let options = WorkflowStartOptions::new(&*self.task_queue, id).execution_timeout(PATIENCE).build();
+        let options = WorkflowStartOptions::new(&*self.task_queue, id).build();
         Ok(self.client.start_workflow(workflow, input, options).await?)
     }
 
@@ -130,8 +132,11 @@ impl AgentEnvironment {
     where
         W: HasWorkflowDefinition,
     {
-        let result = handle.get_result(WorkflowGetResultOptions::default()).await;
         let workflow_id = handle.info().workflow_id.clone();
+        let result = handle.get_result(WorkflowGetResultOptions::default());
+        let Ok(result) = timeout(PATIENCE, result).await else {
+            return Err(EnvironmentError::Hangs { workflow_id, patience: PATIENCE });
+        };
         let history = history::fetch(&self.client, &workflow_id, None).await?;
         self.replay(&history).await?;
         Ok(FinishedRun { workflow_id, result, history })
