@@ -102,7 +102,7 @@ async fn a_model_call_that_may_succeed_later_is_tried_again() -> anyhow::Result<
 
 #[tokio::test]
 async fn the_future_of_a_run_is_send_and_dropping_it_cancels_the_run() {
-    let model = FakeModel::function(|_, _| text("late").delayed(Duration::from_secs(3600)));
+    let model = FakeModel::function(|_, _| text("late").delayed(Duration::from_hours(1)));
     let runner = runner(&model);
     let asked = model.clone();
     let task = tokio::spawn(async move { runner.run(&clerk(), "hi").await });

@@ -86,7 +86,7 @@ async fn exchange(
     // An error whose body breaks off is still that error; only a success needs its body.
     let body = match response.bytes().await {
         Ok(body) => body.into(),
-        Err(_) if !status.is_success() => Vec::new().into(),
+        Err(_) if !status.is_success() => Vec::new(),
         Err(error) => return Err(error.into()),
     };
     Err(OpenAIError::Boxed(Box::new(Answer { status, headers, body, redactor })))
