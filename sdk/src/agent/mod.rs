@@ -5,12 +5,14 @@
 
 mod def;
 mod graph;
+mod graph_issue;
 mod handoff;
 mod instructions;
 mod output;
 
 pub use def::{Agent, AgentDef};
-pub use graph::{Graph, GraphError, GraphIssue};
+pub use graph::Graph;
+pub use graph_issue::{GraphError, GraphIssue};
 pub use handoff::{Handoff, HandoffIssue, HandoffTarget, OnHandoff, tool_name_of};
 pub use instructions::{AgentInfo, ComputeInstructions, Instructions};
 pub use output::{OutputDef, OutputType};

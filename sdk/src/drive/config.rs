@@ -1,5 +1,6 @@
 //! What a run is given, and what it gives back.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -19,11 +20,44 @@ pub struct RunConfig {
     pub max_turns: Option<u32>,
     /// The run context at the start.
     pub context: Map<String, Value>,
+    /// A context value that is no JSON; the run fails with it, for a panic would fail a workflow task for ever.
+    invalid_context: Option<(String, String)>,
+}
+
+impl RunConfig {
+    /// Sets a key of the run context. A value that cannot be written as JSON (a map with keys that are no strings, say)
+    /// fails the run.
+    pub fn set_context(&mut self, key: impl Into<String>, value: impl Serialize) {
+        let key = key.into();
+        match serde_json::to_value(value) {
+            Ok(value) => {
+                self.context.insert(key, value);
+            }
+            Err(error) => self.invalid_context = Some((key, error.to_string())),
+        }
+    }
+
+    /// Whether all context values are JSON.
+    ///
+    /// # Errors
+    /// [`RunError::Context`] with the one that is not.
+    pub(super) fn check(&self) -> Result<(), RunError> {
+        match &self.invalid_context {
+            Some((key, reason)) => Err(RunError::Context { key: key.clone(), reason: reason.clone() }),
+            None => Ok(()),
+        }
+    }
 }
 
 impl Default for RunConfig {
     fn default() -> Self {
-        Self { model: None, settings: ModelSettings::default(), max_turns: Some(10), context: Map::new() }
+        Self {
+            model: None,
+            settings: ModelSettings::default(),
+            max_turns: Some(10),
+            context: Map::new(),
+            invalid_context: None,
+        }
     }
 }
 

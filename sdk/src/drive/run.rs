@@ -60,6 +60,7 @@ async fn run<H: Host>(
     config: &RunConfig,
     input: RunInput,
 ) -> Result<(Value, Engine), RunFailure> {
+    config.check()?;
     graph.check_models(config.model.as_deref())?;
     let mut engine = Engine::start(graph.start(), input.into_items(), config.max_turns, config.context.clone());
     match drive(host, graph, config, &mut engine).await {

@@ -43,7 +43,6 @@ pub struct InlineRunner {
     states: StateMap,
     config: RunConfig,
     patience: Patience,
-    invalid_context: Option<(String, String)>,
 }
 
 impl Default for Patience {
@@ -96,13 +95,7 @@ impl InlineRunner {
     /// Sets a key of the run context. A value that cannot be written as JSON fails the run.
     #[must_use]
     pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
-        let key = key.into();
-        match serde_json::to_value(value) {
-            Ok(value) => {
-                self.config.context.insert(key, value);
-            }
-            Err(error) => self.invalid_context = Some((key, error.to_string())),
-        }
+        self.config.set_context(key, value);
         self
     }
 
@@ -126,7 +119,7 @@ impl InlineRunner {
     {
         let (runner, agent, input) = (self.clone(), agent.def().clone(), input.into());
         on_a_thread(move |cancelled| async move {
-            let (host, config) = runner.host(cancelled)?;
+            let (host, config) = runner.host(cancelled);
             run_typed(&host, &agent, &config, input).await
         })
         .await
@@ -146,18 +139,15 @@ impl InlineRunner {
     ) -> Result<RunResult<Value>, RunFailure> {
         let (runner, agent, input) = (self.clone(), agent.def().clone(), input.into());
         on_a_thread(move |cancelled| async move {
-            let (host, config) = runner.host(cancelled)?;
+            let (host, config) = runner.host(cancelled);
             run_untyped(&host, &agent, &config, input).await
         })
         .await
     }
 
-    fn host(self, cancelled: CancellationToken) -> Result<(InlineHost, RunConfig), RunError> {
-        let Self { providers, states, config, patience, invalid_context } = self;
-        match invalid_context {
-            Some((key, reason)) => Err(RunError::Context { key, reason }),
-            None => Ok((InlineHost { providers, states, patience, cancelled }, config)),
-        }
+    fn host(self, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
+        let Self { providers, states, config, patience } = self;
+        (InlineHost { providers, states, patience, cancelled }, config)
     }
 }
 

@@ -48,19 +48,12 @@ pub struct Runner {
     ctx: Rc<dyn DurableContext>,
     config: RunConfig,
     model: ActivityBackedModel,
-    /// A context value that is no JSON; the run fails with it, for a panic here would fail the workflow task for ever.
-    invalid_context: Option<(String, String)>,
 }
 
 impl Runner {
     /// A runner in this workflow, with the defaults of [`RunConfig`] and [`ModelActivityOptions`].
     pub fn new<W: 'static>(ctx: &WorkflowContext<W>) -> Self {
-        Self {
-            ctx: Rc::new(ctx.clone()),
-            config: RunConfig::default(),
-            model: ActivityBackedModel::default(),
-            invalid_context: None,
-        }
+        Self { ctx: Rc::new(ctx.clone()), config: RunConfig::default(), model: ActivityBackedModel::default() }
     }
 
     /// The model of all agents of the run, whatever they name themselves.
@@ -95,13 +88,7 @@ impl Runner {
     /// fails the run.
     #[must_use]
     pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
-        let key = key.into();
-        match serde_json::to_value(value) {
-            Ok(value) => {
-                self.config.context.insert(key, value);
-            }
-            Err(error) => self.invalid_context = Some((key, error.to_string())),
-        }
+        self.config.set_context(key, value);
         self
     }
 
@@ -168,9 +155,6 @@ impl Runner {
 
     /// What only a runner knows to be wrong.
     fn check(&self, agent: &AgentDef) -> Result<(), RunError> {
-        if let Some((key, reason)) = &self.invalid_context {
-            return Err(RunError::Context { key: key.clone(), reason: reason.clone() });
-        }
         Ok(Graph::new(agent).check_known(self.model.agents_with_options())?)
     }
 
