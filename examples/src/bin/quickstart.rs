@@ -57,7 +57,9 @@ async fn demonstrate(arguments: &Arguments) -> anyhow::Result<()> {
     if has_key() {
         println!("OPENAI_API_KEY is set: the provider's {MODEL} plays.");
     } else {
-        println!("OPENAI_API_KEY is not set: a scripted model plays. Set it (and OPENAI_BASE_URL) for a real one.");
+        println!(
+            "OPENAI_API_KEY is not set: a scripted model plays. It does not read the prompt. Set the key (and OPENAI_BASE_URL) for a real one."
+        );
     }
     let outcome = run(&server, arguments).await;
     if arguments.keep {

@@ -129,11 +129,11 @@ async fn during_a_model_call(
 /// # Errors
 /// When a call that had completed ran again, or the one under way did not have exactly one more attempt.
 pub fn prove(records: &[ActivityRecord], kills: &[Kill]) -> anyhow::Result<()> {
-    println!("\n{:<28} {:<22} attempts", "activity", "type");
+    println!("\n{:<22} {:<26} attempts", "activity", "type");
     let in_flight: BTreeSet<&String> = kills.iter().flat_map(|kill| &kill.in_flight).collect();
     let mut wrong = Vec::new();
     for record in records {
-        println!("{:<28} {:<22} {}", record.activity_id, record.activity_type, record.attempts);
+        println!("{:<22} {:<26} {}", record.activity_id, record.activity_type, record.attempts);
         let expected = if in_flight.contains(&record.activity_id) { 2 } else { 1 };
         if record.attempts != expected || record.outcome != ActivityOutcome::Completed {
             wrong.push(format!(

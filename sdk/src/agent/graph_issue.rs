@@ -33,7 +33,9 @@ pub enum GraphIssue {
         agent: String,
     },
     /// Two functions of an agent have one name, so that a call could mean either.
-    #[error("agent {agent:?} has two {what} named {name:?}; rename one with .named(..) or .tool_name(..)")]
+    #[error(
+        "agent {agent:?} has two {what} named {name:?}; rename a tool with #[tool(name = ..)], a handoff with .tool_name(..)"
+    )]
     DuplicateName {
         /// The agent.
         agent: String,

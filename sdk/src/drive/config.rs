@@ -158,8 +158,12 @@ impl RunResult<Value> {
     /// The final output as a `T`.
     ///
     /// # Errors
-    /// What serde says when it is no `T`.
-    pub fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        T::deserialize(&self.final_output)
+    /// [`RunError::OutputType`] when it is no `T`, so that `?` ends a workflow with it.
+    pub fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, RunError> {
+        T::deserialize(&self.final_output).map_err(|source| RunError::OutputType {
+            agent: self.last_agent.clone(),
+            expected: std::any::type_name::<T>(),
+            source,
+        })
     }
 }

@@ -148,6 +148,14 @@ pub enum RunEvent<'a> {
         /// The tools, in call order.
         tools: &'a [&'a str],
     },
+    /// A call whose reason the model is not told: arguments that do not fit, or a failed inline tool. Neither is an activity,
+    /// so this is the only place that says why.
+    CallRefused {
+        /// The call.
+        call: &'a CallInfo,
+        /// Why.
+        reason: &'a str,
+    },
     /// The conversation moves to another agent.
     HandedOff {
         /// From this agent.

@@ -11,7 +11,10 @@ use super::{
 use crate::{
     agent::AgentDef,
     engine::{Engine, RunError, ToolOutcome},
-    tool::{CallInfo, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, ToolError, ToolErrorKind, schema},
+    tool::{
+        CallInfo, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, ToolError, ToolErrorKind,
+        schema::{self, InvalidArguments},
+    },
     wire::{ToolOutput, run_state::PlannedCall},
 };
 
@@ -40,9 +43,13 @@ pub(super) async fn run<H: Host>(
     for (index, call) in calls.into_iter().enumerate() {
         let tool = tool_named(agent, &call.tool);
         let info = CallInfo::new(&*call.tool, &*call.call_id, &*agent.name, turn);
-        let Ok(arguments) = schema::parse_arguments(tool.name(), &call.arguments, tool.accepts()) else {
-            running.push(ready(outcome(&info, FAILED.into())));
-            continue;
+        let arguments = match schema::parse_arguments(tool.name(), &call.arguments, tool.accepts()) {
+            Ok(arguments) => arguments,
+            Err(invalid) => {
+                host.observe(&RunEvent::CallRefused { call: &info, reason: &explained(&invalid) });
+                running.push(ready(outcome(&info, FAILED.into())));
+                continue;
+            }
         };
         match tool.binding() {
             ToolBinding::Inline(body) => {
@@ -51,7 +58,11 @@ pub(super) async fn run<H: Host>(
                 let returned = guard::call(function, &agent.name, || body(&mut context, arguments));
                 *engine.context_mut() = context.into_run().into_values();
                 // Futures are lazy: nothing of this turn is scheduled yet when a body panics.
-                running.push(ready(outcome(&info, returned?.unwrap_or_else(told_to_model))));
+                let output = returned?.unwrap_or_else(|error| {
+                    host.observe(&RunEvent::CallRefused { call: &info, reason: error.message() });
+                    told_to_model(&error)
+                });
+                running.push(ready(outcome(&info, output)));
             }
             ToolBinding::Activity { options, .. } => {
                 let context = named_keys(&engine.state().context, tool.context_keys());
@@ -103,8 +114,14 @@ fn outcome(info: &CallInfo, output: ToolOutput) -> ToolOutcome {
     ToolOutcome { call_id: info.call_id.clone(), output, context_patch: None }
 }
 
+/// What is wrong with arguments, field by field, without the arguments themselves.
+fn explained(invalid: &InvalidArguments) -> String {
+    let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
+    if issues.is_empty() { invalid.to_string() } else { format!("{invalid}: {}", issues.join("; ")) }
+}
+
 /// What the model gets for a failure of an inline tool.
-fn told_to_model(error: ToolError) -> ToolOutput {
+fn told_to_model(error: &ToolError) -> ToolOutput {
     match error.kind() {
         ToolErrorKind::TellModel => error.message().into(),
         ToolErrorKind::Failed | ToolErrorKind::Transient => FAILED.into(),

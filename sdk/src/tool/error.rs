@@ -20,7 +20,7 @@ pub struct ToolError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolErrorKind {
-    /// The model gets the fixed text of the run; the message stays in history.
+    /// The model gets the fixed text of the run; the message stays in history, or in the log for an inline tool.
     Failed,
     /// The model gets the message.
     TellModel,

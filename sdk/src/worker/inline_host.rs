@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{model::ModelError, providers::Providers};
 use crate::{
-    drive::{Host, ModelEffectError, ToolAnswer, ToolEffect, ToolEffectError},
+    drive::{Host, ModelEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
     tool::{ActivityBody, Heartbeat, RunContext, StateMap, ToolBinding, ToolContext, ToolError, ToolErrorKind},
     wire::{ModelCall, ModelResponse},
 };
@@ -37,6 +37,19 @@ impl Host for InlineHost {
 
     fn cancel(&self, scope: &Self::Scope) {
         scope.cancel();
+    }
+
+    fn observe(&self, event: &RunEvent<'_>) {
+        if let RunEvent::CallRefused { call, reason } = event {
+            tracing::warn!(
+                agent = call.agent,
+                turn = call.turn,
+                tool = call.tool,
+                call_id = call.call_id,
+                reason,
+                "the model is told only that the tool call failed"
+            );
+        }
     }
 
     fn call_model<'a>(

@@ -60,6 +60,7 @@ pub struct AgentsPlugin {
     states: StateMap,
     agents: Vec<AgentDef>,
     tools: Vec<ToolDef>,
+    models_elsewhere: bool,
 }
 
 /// Everything that keeps a worker from running its agents.
@@ -77,6 +78,11 @@ pub enum InstallIssue {
     /// Nothing was given.
     #[error("the plugin has neither a model provider nor agents nor tools")]
     Empty,
+    /// Agents, and nothing to ask for their models: each model call would wait for hours for a worker that has it.
+    #[error(
+        "there are agents but no model provider; add .model_provider(..), or .models_elsewhere() if another worker calls models"
+    )]
+    NoProvider,
     /// The agents are wrong.
     #[error(transparent)]
     Graph(#[from] GraphIssue),
@@ -106,6 +112,13 @@ impl AgentsPlugin {
     #[must_use]
     pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
         self.providers.add(provider);
+        self
+    }
+
+    /// Says that this worker calls no models: they are on another task queue (`ModelActivityOptions::task_queue`).
+    #[must_use]
+    pub fn models_elsewhere(mut self) -> Self {
+        self.models_elsewhere = true;
         self
     }
 
@@ -144,6 +157,9 @@ impl AgentsPlugin {
         let mut issues = Vec::new();
         if self.providers.is_empty() && self.agents.is_empty() && self.tools.is_empty() {
             issues.push(InstallIssue::Empty);
+        }
+        if self.providers.is_empty() && !self.agents.is_empty() && !self.models_elsewhere {
+            issues.push(InstallIssue::NoProvider);
         }
         let tools = self.checked_tools(task_queue, &mut issues);
         if !issues.is_empty() {

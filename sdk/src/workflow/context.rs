@@ -30,6 +30,7 @@ pub(super) trait DurableContext {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
     fn patched(&self, slug: &str) -> bool;
+    fn is_replaying(&self) -> bool;
     /// The next number of the stream this library draws its ids from; the author's own draws are not shifted by it.
     fn next_run_number(&self) -> u64;
     fn cancellation_token(&self) -> WorkflowCancellationToken;
@@ -68,6 +69,10 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn patched(&self, slug: &str) -> bool {
         WorkflowContext::patched(self, slug)
+    }
+
+    fn is_replaying(&self) -> bool {
+        self.is_replaying_history_events()
     }
 
     fn next_run_number(&self) -> u64 {

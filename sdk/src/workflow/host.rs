@@ -60,7 +60,8 @@ impl Host for WorkflowHost {
         self.ctx.patched(slug)
     }
 
-    /// Shows in the Temporal UI, under the workflow's current details, what the run is doing.
+    /// Shows in the Temporal UI, under the workflow's current details, what the run is doing; logs, once and not on replay,
+    /// what neither history nor model are told.
     fn observe(&self, event: &RunEvent<'_>) {
         match event {
             RunEvent::TurnStarted { agent, turn } => {
@@ -69,7 +70,17 @@ impl Host for WorkflowHost {
             RunEvent::ToolsCalled { agent, turn, tools } => {
                 self.ctx.show(format!("**{agent}** · turn {turn} · runs {}", tools.join(", ")));
             }
-            RunEvent::ModelAnswered { .. } | RunEvent::HandedOff { .. } => {}
+            RunEvent::CallRefused { call, reason } if !self.ctx.is_replaying() => {
+                tracing::warn!(
+                    agent = call.agent,
+                    turn = call.turn,
+                    tool = call.tool,
+                    call_id = call.call_id,
+                    reason,
+                    "the model is told only that the tool call failed"
+                );
+            }
+            RunEvent::CallRefused { .. } | RunEvent::ModelAnswered { .. } | RunEvent::HandedOff { .. } => {}
         }
     }
 }

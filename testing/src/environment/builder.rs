@@ -60,6 +60,13 @@ impl AgentEnvironmentBuilder {
         self
     }
 
+    /// Says that the worker calls no models; see [`AgentsPlugin::models_elsewhere`].
+    #[must_use]
+    pub fn models_elsewhere(mut self) -> Self {
+        self.plugin = self.plugin.models_elsewhere();
+        self
+    }
+
     /// A state for tools that take `State<T>`.
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
@@ -100,7 +107,8 @@ impl AgentEnvironmentBuilder {
     /// # Errors
     /// [`EnvironmentError`].
     pub async fn start(self) -> Result<AgentEnvironment, EnvironmentError> {
-        let Self { plugin, models, workflows, replay, configure, server, without_cache } = self;
+        let Some(replay) = self.replay else { return Err(EnvironmentError::NoWorkflow) };
+        let Self { plugin, models, workflows, configure, server, without_cache, .. } = self;
         let server = DevServer::start_with(server).await?;
         let task_queue = "agents".to_owned();
         let mut options = WorkerOptions::new(&*task_queue).build();
@@ -118,7 +126,6 @@ impl AgentEnvironmentBuilder {
             change(&mut options);
         }
         let client = server.client().await?;
-        let replay = replay.unwrap_or_else(|| WorkflowReplayerOptions::new().build());
         let mut env = AgentEnvironment {
             worker: None,
             client,

@@ -30,10 +30,13 @@ pub enum EnvironmentError {
     /// The history does not replay.
     #[error("the run does not replay: {0}")]
     Replay(#[from] WorkflowReplayError),
+    /// The environment has no workflow to run.
+    #[error("no workflow is registered; add .workflow::<YourWorkflow>()? to the builder")]
+    NoWorkflow,
     /// The workflow did not end.
     #[error(
-        "workflow {workflow_id:?} has not ended after {patience:?}: most likely its workflow task fails again and again; \
-         its history in the server's UI (DevServerOptions::ui) says why"
+        "workflow {workflow_id:?} has not ended after {patience:?}: a workflow task that fails again and again, or an activity \
+         that no worker takes; look at it with AgentEnvironment::start_workflow and its handle's describe()"
     )]
     Hangs {
         /// The workflow.

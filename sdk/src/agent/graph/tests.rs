@@ -125,7 +125,9 @@ fn every_agent_needs_a_model_of_its_own_or_of_the_run() {
     "transfer_to_b"
 )]
 fn two_functions_of_one_name_are_reported_once(#[case] start: Agent, #[case] what: &str, #[case] name: &str) {
-    let expected = format!(r#"agent "a" has two {what} named "{name}"; rename one with .named(..) or .tool_name(..)"#);
+    let expected = format!(
+        r#"agent "a" has two {what} named "{name}"; rename a tool with #[tool(name = ..)], a handoff with .tool_name(..)"#
+    );
     assert_eq!(issues(&start), [expected]);
 }
 

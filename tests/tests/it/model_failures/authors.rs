@@ -81,7 +81,7 @@ async fn agents_that_are_wrong_fail_the_run_before_any_model_call() -> anyhow::R
         (
             Mistake::TwoToolsOfOneName,
             "one thing is wrong with the agents:\n\
-             - agent \"asker\" has two tools named \"rest\"; rename one with .named(..) or .tool_name(..)",
+             - agent \"asker\" has two tools named \"rest\"; rename a tool with #[tool(name = ..)], a handoff with .tool_name(..)",
         ),
         (
             Mistake::UnknownHandoffTarget,

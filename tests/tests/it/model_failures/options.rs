@@ -47,7 +47,7 @@ async fn a_local_call_is_a_marker_and_keeps_its_retries() -> anyhow::Result<()> 
 
 #[tokio::test]
 async fn a_local_call_on_a_worker_that_calls_no_models_fails_the_run_at_once() -> anyhow::Result<()> {
-    let env = asking()?.state(Stock(3)).agents((clerk,)).start().await?;
+    let env = asking()?.models_elsewhere().state(Stock(3)).agents((clerk,)).start().await?;
     let run = env.run(Asking::run, Ask::model("gpt-5").local()).await?;
     let failures = run.failure_chain();
     assert_eq!(

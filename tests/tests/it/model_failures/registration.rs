@@ -40,7 +40,7 @@ async fn a_provider_that_panics_is_asked_once() -> anyhow::Result<()> {
 #[tokio::test]
 async fn a_worker_that_calls_no_models_fails_the_run_at_once() -> anyhow::Result<()> {
     let builder = AgentEnvironment::builder().workflow::<Clerk>()?;
-    let env = builder.state(Stock(3)).agents((clerk,)).start().await?;
+    let env = builder.models_elsewhere().state(Stock(3)).agents((clerk,)).start().await?;
     let run = env.run(Clerk::run, "How many?".to_owned()).await?;
     let failures = run.failure_chain();
     assert_eq!(
