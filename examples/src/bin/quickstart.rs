@@ -36,13 +36,19 @@ struct Arguments {
 enum Command {
     /// What `--crash` starts and kills.
     #[command(hide = true)]
-    Worker { target_url: String, namespace: String, model_millis: u64, tool_millis: u64 },
+    Worker { target_url: String, namespace: String, model_millis: u64, tool_millis: u64, hesitation_millis: u64 },
 }
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    if let Some(Command::Worker { target_url, namespace, model_millis, tool_millis }) = &arguments.command {
-        let pace = Pace { model: Duration::from_millis(*model_millis), tool: Duration::from_millis(*tool_millis) };
+    if let Some(Command::Worker { target_url, namespace, model_millis, tool_millis, hesitation_millis }) =
+        &arguments.command
+    {
+        let pace = Pace {
+            model: Duration::from_millis(*model_millis),
+            tool: Duration::from_millis(*tool_millis),
+            hesitation: Duration::from_millis(*hesitation_millis),
+        };
         return worker::serve(target_url, namespace, pace);
     }
     tokio::runtime::Runtime::new()?.block_on(demonstrate(&arguments))
@@ -50,9 +56,7 @@ fn main() -> anyhow::Result<()> {
 
 async fn demonstrate(arguments: &Arguments) -> anyhow::Result<()> {
     println!("Starting a Temporal dev server ...");
-    // At its own pace a dev server gives a lone workflow one step per 50 ms: time to hit the moment between two calls.
-    let options = DevServerOptions::builder().ui(true).lift_poll_limits(!arguments.crash).build();
-    let server = DevServer::start_with(options).await?;
+    let server = DevServer::start_with(DevServerOptions::builder().ui(true).build()).await?;
     println!("Server {}, UI {}", server.address(), server.ui_url().unwrap_or_default());
     if has_key() {
         println!("OPENAI_API_KEY is set: the provider's {MODEL} plays.");
@@ -90,7 +94,8 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
         crash::prove(&activities(&history), &kills)?;
         history
     } else {
-        let pace = Pace { model: Duration::from_millis(300), tool: Duration::from_millis(200) };
+        let pace =
+            Pace { model: Duration::from_millis(300), tool: Duration::from_millis(200), hesitation: Duration::ZERO };
         let _worker = worker::start(&server.target_url(), server.namespace(), pace)?;
         watch(&client, workflow_id, &mut progress).await?
     };

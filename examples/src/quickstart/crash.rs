@@ -1,6 +1,7 @@
 //! Kills the worker twice with SIGKILL, and proves from the history that nothing was lost and nothing ran twice.
 //!
-//! The first kill hits between two calls: the worker is frozen, looked at, and killed only when no call is under way. The
+//! The first kill hits between two calls: the worker hesitates there, is frozen,
+//! looked at, and killed only when no call is under way. The
 //! second hits during a model call. Each time another worker process takes over.
 
 use std::{collections::BTreeSet, time::Duration};
@@ -29,7 +30,11 @@ const PATIENCE: Duration = Duration::from_secs(50);
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How fast the scripted model and the tools are, so that there is time to hit them.
-pub const PACE: Pace = Pace { model: Duration::from_millis(1200), tool: Duration::from_millis(400) };
+pub const PACE: Pace =
+    Pace { model: Duration::from_millis(1200), tool: Duration::from_millis(400), hesitation: Duration::ZERO };
+/// The same for the worker that is to be hit between two calls. Twice this, for two tools, is less than the workflow task's
+/// timeout.
+const HESITANT: Pace = Pace { hesitation: Duration::from_millis(800), ..PACE };
 
 /// What was true when a worker was killed.
 #[derive(Debug)]
@@ -50,22 +55,22 @@ pub async fn kill_twice(
     workflow_id: &str,
     progress: &mut Progress,
 ) -> anyhow::Result<(Vec<Kill>, WorkerProcess)> {
-    let spawn = || WorkerProcess::spawn(&server.target_url(), server.namespace(), PACE);
+    let spawn = |pace| WorkerProcess::spawn(&server.target_url(), server.namespace(), pace);
     let deadline = Instant::now() + PATIENCE;
 
-    let worker = spawn()?;
+    let worker = spawn(HESITANT)?;
     println!("* worker 1 is process {}", worker.pid());
     let first = between_two_calls(&worker, client, workflow_id, progress, deadline).await?;
     println!("* SIGKILL for worker 1, between two calls");
     worker.kill()?;
 
-    let worker = spawn()?;
+    let worker = spawn(PACE)?;
     println!("* worker 2 is process {}", worker.pid());
     let second = during_a_model_call(client, workflow_id, progress, deadline).await?;
     println!("* SIGKILL for worker 2, during a model call");
     worker.kill()?;
 
-    let worker = spawn()?;
+    let worker = spawn(PACE)?;
     println!("* worker 3 is process {}", worker.pid());
     Ok((vec![first, second], worker))
 }

@@ -10,6 +10,10 @@ use anyhow::Context;
 use temporal_agents::AgentsPlugin;
 use temporal_agents_testing::environment::WorkerThread;
 use temporalio_sdk::WorkerOptions;
+use temporalio_workflow::workflow_interceptors::{
+    CancellableWorkflowOutboundFuture, ScheduleActivityInput, ScheduleActivityResult, WorkflowInterceptor,
+    WorkflowInterceptorConstructor, WorkflowInterceptorContext, WorkflowNext,
+};
 
 use super::{
     model,
@@ -27,6 +31,26 @@ pub struct Pace {
     pub model: Duration,
     /// How long an activity tool takes.
     pub tool: Duration,
+    /// How long the worker hesitates in a workflow task before it schedules an activity: the moment between two calls,
+    /// made long enough to hit.
+    pub hesitation: Duration,
+}
+
+/// Stands between the workflow and its commands, and takes its time. It changes none of them.
+struct Hesitant(Duration);
+
+impl WorkflowInterceptor for Hesitant {
+    fn schedule_activity(
+        &self,
+        ctx: WorkflowInterceptorContext,
+        input: ScheduleActivityInput,
+        next: WorkflowNext<'static, ScheduleActivityInput, CancellableWorkflowOutboundFuture<ScheduleActivityResult>>,
+    ) -> CancellableWorkflowOutboundFuture<ScheduleActivityResult> {
+        if !ctx.is_replaying_history_events() {
+            std::thread::sleep(self.0);
+        }
+        next.run(input)
+    }
 }
 
 /// Starts a worker on a thread of this process.
@@ -40,6 +64,9 @@ pub fn start(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<Wo
     options.graceful_shutdown_period = Some(Duration::from_secs(1));
     // How long the server waits for the worker that knows the workflow before it asks another one.
     options.sticky_queue_schedule_to_start_timeout = Duration::from_secs(1);
+    if !pace.hesitation.is_zero() {
+        options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| Hesitant(pace.hesitation)));
+    }
     plugin.install(&mut options)?;
     Ok(WorkerThread::start(target_url.to_owned(), namespace, options)?)
 }
@@ -60,7 +87,7 @@ impl WorkerProcess {
     pub fn spawn(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<Self> {
         let millis = |pause: Duration| pause.as_millis().to_string();
         let mut child = Command::new(std::env::current_exe()?)
-            .args(["worker", target_url, namespace, &millis(pace.model), &millis(pace.tool)])
+            .args(["worker", target_url, namespace, &millis(pace.model), &millis(pace.tool), &millis(pace.hesitation)])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
