@@ -95,11 +95,14 @@ struct RequestTooLarge {
     limit: usize,
 }
 
+/// The request of a call that is not too large.
+///
+/// What is measured is what author and history give, not the message around it: a release that writes its messages in other
+/// words decides the same when it replays.
 fn checked(call: ModelCall, options: &ModelActivityOptions) -> Result<ModelRequest, EffectError> {
-    let request = ModelRequest::in_full(call);
-    let bytes = encoded_len(&request)?;
+    let bytes = encoded_len(&(&call.definitions, &call.input))?;
     let limit = options.max_request_bytes;
-    if bytes > limit { Err(RequestTooLarge { bytes, limit }.into()) } else { Ok(request) }
+    if bytes > limit { Err(RequestTooLarge { bytes, limit }.into()) } else { Ok(ModelRequest::in_full(call)) }
 }
 
 /// How long the JSON of a value is, without keeping it.
