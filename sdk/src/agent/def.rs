@@ -1,13 +1,18 @@
 //! The agent itself.
 
-use std::{marker::PhantomData, sync::Arc};
+use std::{collections::BTreeMap, fmt, marker::PhantomData, sync::Arc};
 
 use serde_json::{Map, Value};
 
 use super::{
+    as_tool::AgentTool,
+    guardrail::{InputGuardrail, OutputGuardrail},
     handoff::{Handoff, HandoffTarget},
+    hooks::RunHooks,
     instructions::Instructions,
+    mcp_approval::AnswerApproval,
     output::{OutputDef, OutputType},
+    tool_use::ToolUseBehavior,
 };
 use crate::{
     tool::{Tool, ToolDef},
@@ -29,7 +34,7 @@ pub struct Agent<O = String> {
 }
 
 /// An agent with its output type erased: what graphs are made of.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct AgentDef {
     /// Its name, unique in its graph.
@@ -54,6 +59,16 @@ pub struct AgentDef {
     pub output: Option<OutputDef>,
     /// Whether `tool_choice` is dropped once the agent has used a tool. Default true.
     pub reset_tool_choice: bool,
+    /// Whether the outputs of its tools end the run.
+    pub tool_use: ToolUseBehavior,
+    /// Checks of the input, where the run starts with this agent.
+    pub input_guardrails: Vec<InputGuardrail>,
+    /// Checks of the final output, where it is this agent's.
+    pub output_guardrails: Vec<OutputGuardrail>,
+    /// What hears of this agent's part of a run.
+    pub hooks: Option<Arc<dyn RunHooks>>,
+    /// What answers approval requests of hosted MCP servers at once, by server label.
+    pub answers_approvals: BTreeMap<String, AnswerApproval>,
 }
 
 impl Agent {
@@ -72,6 +87,11 @@ impl Agent {
                 handoffs: Vec::new(),
                 output: None,
                 reset_tool_choice: true,
+                tool_use: ToolUseBehavior::default(),
+                input_guardrails: Vec::new(),
+                output_guardrails: Vec::new(),
+                hooks: None,
+                answers_approvals: BTreeMap::new(),
             },
             output: PhantomData,
         }
@@ -148,6 +168,49 @@ impl<O> Agent<O> {
         self
     }
 
+    /// Whether the outputs of its tools end the run. Default: the model sees them and goes on.
+    #[must_use]
+    pub fn tool_use_behavior(mut self, behavior: ToolUseBehavior) -> Self {
+        self.def.tool_use = behavior;
+        self
+    }
+
+    /// A check of the input of runs that start with this agent.
+    #[must_use]
+    pub fn input_guardrail(mut self, guardrail: impl Into<InputGuardrail>) -> Self {
+        self.def.input_guardrails.push(guardrail.into());
+        self
+    }
+
+    /// A check of final outputs of this agent.
+    #[must_use]
+    pub fn output_guardrail(mut self, guardrail: impl Into<OutputGuardrail>) -> Self {
+        self.def.output_guardrails.push(guardrail.into());
+        self
+    }
+
+    /// What hears of this agent's part of a run; those of the run are called first.
+    #[must_use]
+    pub fn hooks(mut self, hooks: impl RunHooks + 'static) -> Self {
+        self.def.hooks = Some(Arc::new(hooks));
+        self
+    }
+
+    /// Answers the approval requests of a hosted MCP server at once, instead of pausing the run.
+    ///
+    /// # Determinism
+    /// The function runs in the workflow, again on replay.
+    #[must_use]
+    pub fn on_mcp_approval(mut self, server_label: impl Into<String>, answer: AnswerApproval) -> Self {
+        self.def.answers_approvals.insert(server_label.into(), answer);
+        self
+    }
+
+    /// The agent as a tool for other agents.
+    pub fn as_tool(&self) -> AgentTool {
+        AgentTool::new(Arc::new(self.def.clone()))
+    }
+
     /// The type of the final answer: its schema goes to the model, the answer is parsed into it.
     #[must_use]
     pub fn output<P: OutputType>(mut self) -> Agent<P> {
@@ -179,9 +242,50 @@ impl<O> Clone for Agent<O> {
     }
 }
 
-impl<O> std::fmt::Debug for Agent<O> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl<O> fmt::Debug for Agent<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.def.fmt(f)
+    }
+}
+
+impl fmt::Debug for AgentDef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            name,
+            handoff_description,
+            instructions,
+            prompt,
+            model,
+            settings,
+            tools,
+            hosted_tools,
+            handoffs,
+            output,
+            reset_tool_choice,
+            tool_use,
+            input_guardrails,
+            output_guardrails,
+            hooks,
+            answers_approvals,
+        } = self;
+        f.debug_struct("AgentDef")
+            .field("name", name)
+            .field("handoff_description", handoff_description)
+            .field("instructions", instructions)
+            .field("prompt", prompt)
+            .field("model", model)
+            .field("settings", settings)
+            .field("tools", tools)
+            .field("hosted_tools", hosted_tools)
+            .field("handoffs", handoffs)
+            .field("output", output)
+            .field("reset_tool_choice", reset_tool_choice)
+            .field("tool_use", tool_use)
+            .field("input_guardrails", input_guardrails)
+            .field("output_guardrails", output_guardrails)
+            .field("hooks", &hooks.is_some())
+            .field("answers_approvals", &answers_approvals.keys())
+            .finish()
     }
 }
 

@@ -8,7 +8,7 @@ use super::{
     handoff::{Handoff, HandoffTarget},
     output::OutputDef,
 };
-use crate::tool::{ToolDef, ToolIssue};
+use crate::tool::{ToolBinding, ToolDef, ToolIssue};
 
 /// The agents reachable from a start agent by handoffs, by name.
 #[derive(Clone, Debug)]
@@ -60,6 +60,19 @@ impl Graph {
         self.agents.values()
     }
 
+    /// The graphs of agents that run inside this one's: as tools, as guardrails, and inside those.
+    pub fn nested(&self) -> Vec<Self> {
+        let mut nested = Vec::new();
+        for agent in self.agents.values() {
+            for inside in inside(agent) {
+                let graph = Self::new(inside);
+                nested.extend(graph.nested());
+                nested.push(graph);
+            }
+        }
+        nested
+    }
+
     /// The handoffs of an agent with the agents they lead to.
     pub fn handoffs_of<'a>(&'a self, agent: &'a AgentDef) -> impl Iterator<Item = (&'a Handoff, &'a Arc<AgentDef>)> {
         agent.handoffs.iter().filter_map(|handoff| Some((handoff, self.agents.get(handoff.target().name())?)))
@@ -74,6 +87,10 @@ impl Graph {
         for agent in self.agents.values() {
             self.check_agent(agent, &mut issues);
         }
+        for nested in self.nested() {
+            issues.extend(nested.check().err().into_iter().flat_map(|error| error.issues));
+        }
+        issues.dedup();
         into_result(issues)
     }
 
@@ -84,7 +101,9 @@ impl Graph {
     pub fn check_models(&self, default: Option<&str>) -> Result<(), GraphError> {
         let missing = |agent: &&Arc<AgentDef>| agent.model.is_none() && default.is_none();
         let no_model = |agent: &Arc<AgentDef>| GraphIssue::NoModel { agent: agent.name.clone() };
-        into_result(self.agents.values().filter(missing).map(no_model).collect())
+        let nested = self.nested();
+        let all = self.agents.values().chain(nested.iter().flat_map(Self::agents));
+        into_result(all.filter(missing).map(no_model).collect())
     }
 
     /// Checks that every agent that is spoken of elsewhere is in the graph.
@@ -157,8 +176,31 @@ impl Graph {
                 reason: issue.reason.clone(),
             });
         }
-        check_names(agent, issues);
     }
+
+    /// Checks that no two functions of an agent share a name.
+    ///
+    /// # Errors
+    /// [`GraphError`] that names each that does.
+    pub fn check_names(&self) -> Result<(), GraphError> {
+        let mut issues = Vec::new();
+        let nested = self.nested();
+        for agent in self.agents.values().chain(nested.iter().flat_map(Self::agents)) {
+            check_names(agent, &mut issues);
+        }
+        into_result(issues)
+    }
+}
+
+/// The agents that run inside an agent's turns.
+fn inside(agent: &AgentDef) -> impl Iterator<Item = &AgentDef> {
+    let tools = agent.tools.iter().filter_map(|tool| match tool.binding() {
+        ToolBinding::Agent(tool) => Some(&**tool.agent()),
+        _ => None,
+    });
+    let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+    let outputs = agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+    tools.chain(inputs).chain(outputs)
 }
 
 /// Reports each name that two functions of an agent share, once.

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::def::AgentDef;
+use super::{def::AgentDef, handoff_filter::HandoffInputFilter, instructions::AgentInfo};
 use crate::{
     tool::{
-        RunContext,
+        Enabled, Failure, RunContext,
         schema::{self, NotStrict},
     },
     wire::HandoffSpec,
@@ -22,6 +22,9 @@ pub struct Handoff {
     tool_name: Option<String>,
     tool_description: Option<String>,
     input: Option<HandoffInput>,
+    filter: Option<HandoffInputFilter>,
+    nests_history: Option<bool>,
+    enabled: Enabled,
 }
 
 /// Where a handoff leads.
@@ -34,14 +37,14 @@ pub enum HandoffTarget {
     Name(String),
 }
 
-/// What is called with the model's arguments when a typed handoff is taken.
+/// What is called with the model's arguments when a handoff is taken.
 ///
 /// # Errors
-/// The text fails the run, naming the handoff.
+/// A [`HandoffIssue`] ends the run.
 pub type OnHandoff = Arc<dyn Fn(&mut RunContext, &str) -> Result<(), HandoffIssue> + Send + Sync>;
 
 /// Why a handoff could not be taken.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandoffIssue {
     /// The model's arguments are not of the input type.
@@ -49,7 +52,7 @@ pub enum HandoffIssue {
     InvalidInput(String),
     /// The author's function says no.
     #[error("{0}")]
-    Refused(String),
+    Refused(Failure),
 }
 
 #[derive(Clone)]
@@ -61,7 +64,15 @@ struct HandoffInput {
 
 impl Handoff {
     pub(super) fn new(target: HandoffTarget) -> Self {
-        Self { target, tool_name: None, tool_description: None, input: None }
+        Self {
+            target,
+            tool_name: None,
+            tool_description: None,
+            input: None,
+            filter: None,
+            nests_history: None,
+            enabled: Enabled::default(),
+        }
     }
 
     /// A handoff to the agent of this name, which another handoff of the graph holds (or which starts the run).
@@ -95,7 +106,7 @@ impl Handoff {
     #[must_use]
     pub fn on_handoff<I: DeserializeOwned + JsonSchema>(
         mut self,
-        function: impl Fn(&mut RunContext, I) -> Result<(), String> + Send + Sync + 'static,
+        function: impl Fn(&mut RunContext, I) -> Result<(), Failure> + Send + Sync + 'static,
     ) -> Self {
         let schema = schema::schema_of::<I>();
         let (schema, issue) = match schema::strict(schema.clone()) {
@@ -109,6 +120,73 @@ impl Handoff {
         });
         self.input = Some(HandoffInput { schema, issue, take });
         self
+    }
+
+    /// Asks the model for a value of this schema, made strict where it can be, and calls the function with it, checked, when
+    /// the handoff is taken.
+    ///
+    /// # Determinism
+    /// The function runs in the workflow, again on replay.
+    #[must_use]
+    pub fn on_handoff_with_schema(
+        mut self,
+        accepts: Value,
+        function: impl Fn(&mut RunContext, Value) -> Result<(), Failure> + Send + Sync + 'static,
+    ) -> Self {
+        let (schema, issue) = match schema::strict(accepts.clone()) {
+            Ok(strict) => (strict, None),
+            Err(issue) => (accepts.clone(), Some(issue)),
+        };
+        let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
+            let input: Value =
+                serde_json::from_str(arguments).map_err(|error| HandoffIssue::InvalidInput(error.to_string()))?;
+            schema::validate(&accepts, &input).map_err(|issues| {
+                let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
+                HandoffIssue::InvalidInput(issues.join("; "))
+            })?;
+            function(context, input).map_err(HandoffIssue::Refused)
+        });
+        self.input = Some(HandoffInput { schema, issue, take });
+        self
+    }
+
+    /// Changes what the next agent sees of the conversation.
+    #[must_use]
+    pub fn input_filter(mut self, filter: HandoffInputFilter) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// Whether the conversation so far becomes a summary message for the next agent; default: as the run says.
+    #[must_use]
+    pub fn nest_history(mut self, nests: bool) -> Self {
+        self.nests_history = Some(nests);
+        self
+    }
+
+    /// Offers the handoff only while this holds; asked at every turn.
+    ///
+    /// # Determinism
+    /// The function runs in the workflow, again on replay.
+    #[must_use]
+    pub fn enabled_when(mut self, enabled: impl Fn(&RunContext, &AgentInfo) -> bool + Send + Sync + 'static) -> Self {
+        self.enabled = Enabled::when(move |run, agent, turn| enabled(run, &AgentInfo::new(agent, turn)));
+        self
+    }
+
+    /// When it is offered.
+    pub fn enabled(&self) -> &Enabled {
+        &self.enabled
+    }
+
+    /// Its own filter, where it has one.
+    pub fn filter(&self) -> Option<&HandoffInputFilter> {
+        self.filter.as_ref()
+    }
+
+    /// Whether it nests the history, where it says so itself.
+    pub fn nests_history(&self) -> Option<bool> {
+        self.nests_history
     }
 
     /// Where it leads.

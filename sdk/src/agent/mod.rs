@@ -3,16 +3,33 @@
 //! Definitions only: nothing here runs. An [`Agent`] is built by chained setters that cannot fail; what is wrong
 //! with a graph of agents is found all at once by [`Graph::check`](Graph::check), which a run and the worker do first.
 
+mod as_tool;
 mod def;
 mod graph;
 mod graph_issue;
+mod guardrail;
 mod handoff;
+mod handoff_filter;
+mod handoff_history;
+mod hooks;
 mod instructions;
+mod mcp_approval;
 mod output;
+mod tool_use;
 
+pub use as_tool::{AgentTool, AgentToolResult, ExtractOutput};
 pub use def::{Agent, AgentDef};
 pub use graph::Graph;
 pub use graph_issue::{GraphError, GraphIssue};
+pub use guardrail::{
+    Check, CheckInput, CheckOutput, GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, Judge,
+    OutputGuardrail, guardrail_answer,
+};
 pub use handoff::{Handoff, HandoffIssue, HandoffTarget, OnHandoff, tool_name_of};
+pub use handoff_filter::{HandoffInputData, HandoffInputFilter};
+pub use handoff_history::{nest_history, nest_history_with};
+pub use hooks::{HookContext, HookResult, RunHooks};
 pub use instructions::{AgentInfo, ComputeInstructions, Instructions};
+pub use mcp_approval::AnswerApproval;
 pub use output::{OutputDef, OutputType};
+pub use tool_use::{DecideToolUse, ToolResult, ToolUseBehavior};

@@ -28,6 +28,7 @@ pub struct OutputDef {
     spec: OutputSpec,
     type_name: String,
     parse: Parse,
+    wrapped: bool,
     issue: Option<NotStrict>,
 }
 
@@ -49,6 +50,33 @@ impl OutputDef {
             spec: OutputSpec { name: "final_output".to_owned(), schema, strict: true },
             type_name: T::schema_name().into_owned(),
             parse: Arc::new(parse),
+            wrapped,
+            issue,
+        }
+    }
+
+    /// The shape that a JSON schema gives; the answer is a JSON value that fits it. Members that the schema does not require may
+    /// be missing. One that is no object is wrapped as `{"response": ..}` for the model. `strict` makes the schema fit OpenAI
+    /// strict mode; without it the schema goes to the model as it is.
+    pub fn from_schema(name: impl Into<String>, schema: Value, strict: bool) -> Self {
+        let (accepts, wrapped) = schema::wrap_output(schema);
+        let (schema, issue) = match strict.then(|| schema::strict(accepts.clone())) {
+            None => (accepts.clone(), None),
+            Some(Ok(strict)) => (strict, None),
+            Some(Err(issue)) => (accepts.clone(), Some(issue)),
+        };
+        let name = name.into();
+        let parse = move |text: &str| {
+            let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            schema::validate(&accepts, &value)
+                .map_err(|issues| issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
+            unwrapped(value, wrapped)
+        };
+        Self {
+            spec: OutputSpec { name: name.clone(), schema, strict },
+            type_name: name,
+            parse: Arc::new(parse),
+            wrapped,
             issue,
         }
     }
@@ -66,6 +94,15 @@ impl OutputDef {
     /// Why the schema does not fit OpenAI strict mode, if it does not.
     pub fn issue(&self) -> Option<&NotStrict> {
         self.issue.as_ref()
+    }
+
+    /// A value as a model would write it, for [`parse`](Self::parse).
+    pub fn text_of(&self, value: Value) -> String {
+        let is_wrapped = value.as_object().is_some_and(|object| object.contains_key(schema::RESPONSE_KEY));
+        if !self.wrapped || is_wrapped {
+            return value.to_string();
+        }
+        Value::Object(serde_json::Map::from_iter([(schema::RESPONSE_KEY.to_owned(), value)])).to_string()
     }
 
     /// Reads the model's text.

@@ -1,14 +1,14 @@
 //! What a host does for the loop: effects, and nothing else.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
-use futures::future::LocalBoxFuture;
+use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Map, Value};
 
 use crate::{
     engine::EffectError,
     tool::{CallInfo, ToolActivityOptions, ToolDef},
-    wire::{ModelCall, ModelResponse, ToolOutput},
+    wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput, run_state::Interruption},
 };
 
 /// The effects of a run. Futures are `!Send`: in a workflow everything lives on one thread.
@@ -19,12 +19,16 @@ pub trait Host {
     /// A new scope inside the run's own: cancelled when the run is.
     fn scope(&self) -> Self::Scope;
 
+    /// A new scope inside another: cancelled when that one is.
+    fn child(&self, scope: &Self::Scope) -> Self::Scope;
+
     /// Cancels what runs in this scope. The effects still resolve, and the loop awaits them.
     fn cancel(&self, scope: &Self::Scope);
 
     /// Calls the model.
     fn call_model<'a>(
         &'a self,
+        id: EffectId,
         call: ModelCall,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>>;
@@ -35,6 +39,20 @@ pub trait Host {
         call: ToolEffect<'a>,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>>;
+
+    /// Reads or writes a session in a store.
+    fn call_session<'a>(
+        &'a self,
+        call: SessionEffect,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<Item>, EffectError>>;
+
+    /// Waits until somebody has decided on a call the run waits for, and takes the decision into its state. A host that
+    /// cannot wait says so at once (false), and the run ends paused.
+    fn wait_for_decisions<'a>(&'a self, state: &'a mut RunState) -> LocalBoxFuture<'a, bool> {
+        let _ = state;
+        std::future::ready(false).boxed_local()
+    }
 
     /// Whether this run follows the rule that `slug` names: true for new runs, false for histories recorded before it.
     fn patched(&self, slug: &str) -> bool {
@@ -48,6 +66,53 @@ pub trait Host {
     }
 }
 
+/// The id of an effect, unique in its run: short ASCII, never text from a model.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EffectId(String);
+
+impl EffectId {
+    pub(super) fn new(id: String) -> Self {
+        Self(id)
+    }
+
+    /// The id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EffectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A read or a write of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionEffect {
+    /// The store.
+    pub store: String,
+    /// The session.
+    pub session_id: String,
+    /// What to do.
+    pub action: SessionAction,
+}
+
+/// What to do with a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SessionAction {
+    /// Give its items, the latest ones if there is a limit; oldest first.
+    Read {
+        /// Most items.
+        limit: Option<u32>,
+    },
+    /// Add these items at the end.
+    Add {
+        /// The items.
+        items: Vec<Item>,
+    },
+}
+
 /// A tool call for the host to make.
 #[derive(Debug)]
 pub struct ToolEffect<'a> {
@@ -57,8 +122,8 @@ pub struct ToolEffect<'a> {
     pub options: &'a ToolActivityOptions,
     /// The call.
     pub info: CallInfo,
-    /// The place of the call in its response, counted from 0.
-    pub index: usize,
+    /// Its id in the run.
+    pub id: EffectId,
     /// The arguments, checked.
     pub arguments: Map<String, Value>,
     /// The keys of the run context the tool asked for.
@@ -91,6 +156,8 @@ pub enum ToolEffectError {
     Failed {
         /// The text for the model, where the tool chose one.
         tell_model: Option<String>,
+        /// What went wrong, in the tool's own words.
+        message: String,
         /// What went wrong.
         source: EffectError,
     },
@@ -155,6 +222,11 @@ pub enum RunEvent<'a> {
         call: &'a CallInfo,
         /// Why.
         reason: &'a str,
+    },
+    /// The run waits for decisions.
+    Paused {
+        /// The calls that wait.
+        interruptions: &'a [Interruption],
     },
     /// The conversation moves to another agent.
     HandedOff {

@@ -7,99 +7,104 @@
 //! Hosts implement [`Host`] and decide nothing, so that they cannot drift apart.
 
 mod config;
+mod env;
+mod finish;
 pub(crate) mod guard;
+mod guardrails;
+mod handoff;
 mod host;
+mod input_guardrails;
 pub mod join;
+mod model;
+mod nested;
+mod result;
 mod run;
+mod session;
+mod tool_failure;
 mod tools;
 mod turn_setup;
 
-pub use config::{RunConfig, RunFailure, RunInput, RunResult};
-pub use host::{Host, ModelEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError};
-pub use run::{run_typed, run_untyped};
+use futures::{FutureExt, future::LocalBoxFuture};
+use serde_json::Value;
 
-use crate::{
-    agent::{AgentDef, Graph},
-    engine::{Engine, Resolution, RunError, Step},
-    tool::RunContext,
-    wire::{ModelCall, ModelResponse, run_state::PlannedHandoff},
+pub use config::{
+    CallModelInputFilter, ErrorHandler, ErrorHandlers, Handled, HandledError, HistoryMapper, ModelInput,
+    NameCollisions, RunConfig, RunInput, SessionInputCallback, ToolErrorFormatter, ToolErrorMessage,
+    ToolErrorMessageKind,
 };
+pub use host::{
+    EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, ToolAnswer, ToolEffect, ToolEffectError,
+};
+pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
+pub(crate) use run::finished;
+pub use run::{Run, run_paused_or_typed, run_typed, run_untyped};
+pub use session::{MemorySession, SessionRef};
+
+use self::{env::Env, input_guardrails::InputGuards};
+use crate::engine::{Engine, Resolution, RunError, Step};
+
+/// How a loop ends.
+enum Ended {
+    /// With a final output.
+    Finished(Value),
+    /// With calls that wait for decisions.
+    Interrupted,
+}
 
 /// Runs the loop to its end; the engine then holds the final state, also after an error.
 ///
 /// # Errors
 /// [`RunError`]: what ended the run.
-pub async fn drive<H: Host>(
-    host: &H,
-    graph: &Graph,
-    config: &RunConfig,
+fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFuture<'d, Result<Ended, RunError>> {
+    // Boxed, because a loop runs loops: agents are tools and guardrails of others.
+    async move {
+        let mut guards = InputGuards::default();
+        let ended = steps(env, engine, &mut guards).await;
+        let Err(error) = ended else { return ended };
+        guards.give_up().await;
+        let left = engine.abandon(&error);
+        if !left.is_empty() {
+            session::save(env, left).await?;
+        }
+        Err(error)
+    }
+    .boxed_local()
+}
+
+async fn steps<'g, H: Host>(
+    env: &'g Env<'_, H>,
     engine: &mut Engine,
-) -> Result<serde_json::Value, RunError> {
-    let scope = host.scope();
+    guards: &mut InputGuards<'g>,
+) -> Result<Ended, RunError> {
     loop {
         let resolution = match engine.next() {
-            Step::PrepareTurn { agent, turn } => {
-                host.observe(&RunEvent::TurnStarted { agent: &agent, turn });
-                let agent = agent_named(graph, &agent);
-                let setup = turn_setup::set_up(graph, config, agent, turn, &engine.state().context)?;
-                Resolution::Prepared(Box::new(setup))
+            Step::Save { items } => {
+                session::save(env, items).await?;
+                Resolution::Saved
             }
-            Step::CallModel(call) => Resolution::Answered(call_model(host, *call, &scope).await?),
-            Step::CallTools { agent, turn, calls } => {
-                let agent = agent_named(graph, &agent);
-                Resolution::ToolsRan(tools::run(host, engine, agent, turn, calls).await?)
+            Step::CheckInput { agent } => guardrails::blocking_input(env, engine, &agent).await?,
+            Step::PrepareTurn { agent, turn, starts } => turn_setup::prepare(env, engine, &agent, turn, starts)?,
+            Step::CallModel(call) => {
+                if let Some(checked) = guards.begin(env, engine)? {
+                    engine.resolve(checked)?;
+                    continue;
+                }
+                model::call(env, engine, guards, *call).await?;
+                continue;
             }
-            Step::TakeHandoff { agent, handoff } => {
-                host.observe(&RunEvent::HandedOff { from: &agent, to: &handoff.target });
-                take_handoff(engine, agent_named(graph, &agent), &handoff)?;
-                Resolution::HandedOff
-            }
-            Step::ParseOutput { agent, text } => Resolution::Parsed(parse_output(agent_named(graph, &agent), &text)?),
-            Step::Done { output } => return Ok(output),
-            Step::OutOfTurns { max_turns, agent } => return Err(RunError::MaxTurnsExceeded { max_turns, agent }),
+            Step::PrepareResume { agent } => turn_setup::offered(env, engine, &agent)?,
+            Step::CallTools { agent, turn, calls } => tools::run(env, engine, guards, &agent, turn, calls).await?,
+            Step::AdmitInput => guards.answer(env, engine).await?,
+            Step::AnswerMcp { agent, questions } => finish::answer_mcp(env, engine, &agent, &questions)?,
+            Step::DecideToolUse { agent, results } => finish::decide_tool_use(env, engine, &agent, &results)?,
+            Step::TakeHandoff { agent, handoff } => handoff::take(env, engine, &agent, &handoff)?,
+            Step::Rewrite { source, handoff, data } => handoff::rewrite(env, engine, &source, &handoff, *data)?,
+            Step::ParseOutput { agent, text } => finish::parse_output(env, &agent, &text)?,
+            Step::HandleError { agent, error } => finish::handle_error(env, engine, &agent, &error)?,
+            Step::Conclude { agent, output } => guardrails::conclude(env, engine, &agent, &output).await?,
+            Step::Interrupted => return Ok(Ended::Interrupted),
+            Step::Done { output } => return Ok(Ended::Finished(output)),
         };
         engine.resolve(resolution)?;
     }
-}
-
-async fn call_model<H: Host>(host: &H, call: ModelCall, scope: &H::Scope) -> Result<ModelResponse, RunError> {
-    let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
-    match host.call_model(call, scope).await {
-        Ok(response) => {
-            host.observe(&RunEvent::ModelAnswered { agent: &agent, turn, response: &response });
-            Ok(response)
-        }
-        Err(ModelEffectError::Cancelled) => Err(RunError::Cancelled { agent, turn }),
-        Err(ModelEffectError::Failed(source)) => Err(RunError::Model { agent, turn, model, source }),
-    }
-}
-
-fn take_handoff(engine: &mut Engine, agent: &AgentDef, handoff: &PlannedHandoff) -> Result<(), RunError> {
-    let Some(callback) = agent
-        .handoffs
-        .iter()
-        .rfind(|candidate| candidate.name() == handoff.tool_name)
-        .and_then(|definition| definition.callback())
-    else {
-        return Ok(());
-    };
-    let mut context = RunContext::new(std::mem::take(engine.context_mut()));
-    let function = || format!("on_handoff of {:?}", handoff.tool_name);
-    let taken = guard::call(function, &agent.name, || callback(&mut context, &handoff.arguments));
-    *engine.context_mut() = context.into_values();
-    taken?.map_err(|issue| RunError::Handoff {
-        agent: agent.name.clone(),
-        handoff: handoff.tool_name.clone(),
-        reason: issue.to_string(),
-    })
-}
-
-fn parse_output(agent: &AgentDef, text: &str) -> Result<Result<serde_json::Value, String>, RunError> {
-    let output = agent.output.as_ref().expect("the engine asks for a parse only where there is an output type");
-    let function = || format!("the output type {}", output.type_name());
-    guard::call(function, &agent.name, || output.parse(text))
-}
-
-fn agent_named<'g>(graph: &'g Graph, name: &str) -> &'g AgentDef {
-    graph.agent(name).expect("the graph was checked before the run, so it has every agent the engine names")
 }

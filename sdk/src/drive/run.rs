@@ -1,41 +1,75 @@
-//! A whole run on any host: checks the agents, drives the loop, types the output.
+//! A whole run on any host: checks the agents, drives the loop, waits for decisions, types the output.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    config::{RunConfig, RunFailure, RunInput, RunResult},
+    Ended,
+    config::{NameCollisions, RunConfig, RunInput},
     drive,
-    host::Host,
+    env::Env,
+    host::{Host, RunEvent},
+    result::{PausedRun, RunFailure, RunOutcome, RunResult},
+    session,
 };
 use crate::{
     agent::{AgentDef, Graph},
-    engine::{Engine, RunError},
+    engine::{Beginning, Engine, RunError, check_fit},
+    wire::RunState,
 };
+
+const SESSION_WITH_SERVER: &str = "Session persistence cannot be combined with conversation_id, previous_response_id, or \
+     auto_previous_response_id.";
+
+/// What a run begins with: an input, or the state of one that paused.
+#[derive(Clone, Debug)]
+pub enum Run {
+    /// A new run.
+    Start(RunInput),
+    /// One that goes on.
+    Resume(Box<RunState>),
+}
+
+impl From<RunInput> for Run {
+    fn from(input: RunInput) -> Self {
+        Self::Start(input)
+    }
+}
+
+impl From<RunState> for Run {
+    fn from(state: RunState) -> Self {
+        Self::Resume(Box::new(state))
+    }
+}
 
 /// Runs an agent, and the agents it hands off to, to an output of the start agent's type.
 ///
 /// # Errors
-/// [`RunFailure`]; a graph that is wrong, or whose agents have different output types, fails before any model call.
+/// [`RunFailure`]; a graph that is wrong, or whose agents have different output types, fails before any model call. A run that
+/// waits for a decision nobody can give fails with [`RunError::NeedsApproval`], its state kept.
 pub async fn run_typed<H: Host, O: DeserializeOwned>(
     host: &H,
     agent: &AgentDef,
     config: &RunConfig,
-    input: RunInput,
+    run: Run,
 ) -> Result<RunResult<O>, RunFailure> {
+    finished(run_paused_or_typed(host, agent, config, run).await?)
+}
+
+/// Like [`run_typed`] for a run that may end paused.
+///
+/// # Errors
+/// [`RunFailure`].
+pub async fn run_paused_or_typed<H: Host, O: DeserializeOwned>(
+    host: &H,
+    agent: &AgentDef,
+    config: &RunConfig,
+    run: Run,
+) -> Result<RunOutcome<O>, RunFailure> {
     let graph = Graph::new(agent);
     graph.check()?;
     graph.check_outputs()?;
-    let (output, engine) = run(host, &graph, config, input).await?;
-    let state = engine.into_state();
-    match O::deserialize(output) {
-        Ok(output) => Ok(RunResult::new(output, state)),
-        Err(source) => {
-            let (agent, expected) = (state.agent.clone(), std::any::type_name::<O>());
-            let error = RunError::OutputType { agent, expected, source };
-            Err(RunFailure { error, state: Some(Box::new(state)) })
-        }
-    }
+    typed(execute(host, &graph, config, run).await?)
 }
 
 /// Runs agents whose output types may differ.
@@ -46,25 +80,97 @@ pub async fn run_untyped<H: Host>(
     host: &H,
     agent: &AgentDef,
     config: &RunConfig,
-    input: RunInput,
-) -> Result<RunResult<Value>, RunFailure> {
+    run: Run,
+) -> Result<RunOutcome<Value>, RunFailure> {
     let graph = Graph::new(agent);
     graph.check()?;
-    let (output, engine) = run(host, &graph, config, input).await?;
-    Ok(RunResult::new(output, engine.into_state()))
+    execute(host, &graph, config, run).await
 }
 
-async fn run<H: Host>(
+/// The outcome with its output as an `O`.
+///
+/// # Errors
+/// [`RunError::OutputType`].
+fn typed<O: DeserializeOwned>(outcome: RunOutcome<Value>) -> Result<RunOutcome<O>, RunFailure> {
+    match outcome {
+        RunOutcome::Paused(paused) => Ok(RunOutcome::Paused(paused)),
+        RunOutcome::Finished(result) => Ok(RunOutcome::Finished(result.typed()?)),
+    }
+}
+
+/// The result of a run that must not end paused.
+///
+/// # Errors
+/// [`RunError::NeedsApproval`].
+pub(crate) fn finished<O>(outcome: RunOutcome<O>) -> Result<RunResult<O>, RunFailure> {
+    match outcome {
+        RunOutcome::Finished(result) => Ok(result),
+        RunOutcome::Paused(PausedRun { state, .. }) => {
+            let tools = state.interruptions().into_iter().map(|interruption| interruption.tool).collect();
+            let error = RunError::NeedsApproval { agent: state.agent.clone(), tools };
+            Err(RunFailure { error, state: Some(Box::new(state)) })
+        }
+    }
+}
+
+async fn execute<H: Host>(
     host: &H,
     graph: &Graph,
     config: &RunConfig,
-    input: RunInput,
-) -> Result<(Value, Engine), RunFailure> {
+    run: Run,
+) -> Result<RunOutcome<Value>, RunFailure> {
     config.check()?;
     graph.check_models(config.model.as_deref())?;
-    let mut engine = Engine::start(graph.start(), input.into_items(), config.max_turns, config.context.clone());
-    match drive(host, graph, config, &mut engine).await {
-        Ok(output) => Ok((output, engine)),
-        Err(error) => Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
+    if config.name_collisions == NameCollisions::Error {
+        graph.check_names()?;
     }
+    let scope = host.scope();
+    let env = Env::new(host, graph, config, &scope, String::new());
+    let mut engine = match run {
+        Run::Start(input) => begin(&env, input).await?,
+        Run::Resume(state) => {
+            check_fit(&state, graph)?;
+            Engine::resume(*state, config.rules())
+        }
+    };
+    loop {
+        match drive(&env, &mut engine).await {
+            Ok(Ended::Finished(output)) => {
+                return Ok(RunOutcome::Finished(RunResult::new(
+                    output,
+                    engine.into_state(),
+                    config.reasoning_item_ids,
+                )));
+            }
+            Ok(Ended::Interrupted) => {}
+            Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
+        }
+        let mut state = engine.into_state();
+        host.observe(&RunEvent::Paused { interruptions: &state.interruptions() });
+        if !host.wait_for_decisions(&mut state).await {
+            return Ok(RunOutcome::Paused(PausedRun::new(state, config.reasoning_item_ids)));
+        }
+        engine = Engine::resume(state, config.rules());
+    }
+}
+
+async fn begin<H: Host>(env: &Env<'_, H>, input: RunInput) -> Result<Engine, RunError> {
+    let config = env.config;
+    let agent = env.graph.start().to_owned();
+    let server = config.server();
+    if server.is_some() && config.session.is_some() {
+        let message = SESSION_WITH_SERVER.to_owned();
+        return Err(RunError::User { agent, message, has_run_data: false });
+    }
+    let (input, session_input) = match &config.session {
+        None => (input.into_items(), None),
+        Some(_) => {
+            let stored = session::load(env).await?;
+            let (input, new) = session::prepare(config, &agent, stored, input.into_items())?;
+            (input, Some(new))
+        }
+    };
+    let beginning =
+        Beginning { agent, input, max_turns: config.max_turns, context: config.context.clone(), session_input, server };
+    Ok(Engine::start(beginning, config.rules()))
 }

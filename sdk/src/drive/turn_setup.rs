@@ -1,49 +1,143 @@
 //! What an agent is at one turn: asks its functions, lists its tools and handoffs.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 
-use super::{config::RunConfig, guard};
+use super::{
+    config::{NameCollisions, RunConfig},
+    env::Env,
+    guard,
+    host::{Host, RunEvent},
+};
 use crate::{
-    agent::{AgentDef, AgentInfo, Graph, Instructions},
-    engine::RunError,
-    tool::{RunContext, ToolDef},
-    wire::{Definitions, run_state::TurnSetup},
+    agent::{AgentDef, AgentInfo, Handoff, Instructions},
+    engine::{Engine, Resolution, RunError},
+    tool::{Enabled, RunContext, ToolDef},
+    wire::{Definitions, HandoffSpec, ToolSpec, run_state::TurnSetup},
 };
 
-/// Sets up a turn of this agent.
+const GUARDRAILS_WITH_SERVER: &str = "Output guardrails cannot be combined with conversation_id, previous_response_id, or \
+     auto_previous_response_id because rejected output cannot be removed from server-managed conversation history.";
+
+/// Prepares a turn: tells the hooks that the agent starts, where it does, and sets the turn up.
 ///
 /// # Errors
-/// [`RunError::Panicked`] when a function of the agent panics.
-pub(super) fn set_up(
-    graph: &Graph,
-    config: &RunConfig,
-    agent: &AgentDef,
+/// [`RunError`] of a hook or of a function of the agent.
+pub(super) fn prepare<H: Host>(
+    env: &Env<'_, H>,
+    engine: &Engine,
+    agent: &str,
     turn: u32,
-    context: &Map<String, Value>,
-) -> Result<TurnSetup, RunError> {
-    let instructions = match &agent.instructions {
+    starts: bool,
+) -> Result<Resolution, RunError> {
+    env.host.observe(&RunEvent::TurnStarted { agent, turn });
+    let definition = env.agent(agent);
+    let guards_output = !definition.output_guardrails.is_empty() || !env.config.output_guardrails.is_empty();
+    if guards_output && engine.state().server.is_some() {
+        return Err(RunError::User {
+            agent: agent.to_owned(),
+            message: GUARDRAILS_WITH_SERVER.to_owned(),
+            has_run_data: true,
+        });
+    }
+    if starts {
+        env.tell(engine, agent, "on_agent_start", |hooks, ctx| hooks.on_agent_start(ctx, agent))?;
+    }
+    let run = RunContext::new(engine.state().context.clone());
+    let offer = offer(env, definition, turn, &run)?;
+    let instructions = match &definition.instructions {
         Instructions::None => None,
         Instructions::Text(text) => Some(text.clone()),
         Instructions::Computed(compute) => {
-            let context = RunContext::new(context.clone());
-            let info = AgentInfo::new(&*agent.name, turn);
-            let text = guard::call(|| "the instructions".to_owned(), &agent.name, || compute(&context, &info))?;
-            Some(text)
+            let info = AgentInfo::new(&*definition.name, turn);
+            Some(guard::call(|| "the instructions".to_owned(), agent, || compute(&run, &info))?)
         }
     };
-    let tools = agent.tools.iter().map(ToolDef::spec).chain(agent.hosted_tools.iter().cloned()).collect();
-    let handoffs = graph.handoffs_of(agent).map(|(handoff, target)| handoff.spec(target)).collect();
-    let model = config.model.clone().or_else(|| agent.model.clone());
-    Ok(TurnSetup {
+    let model = env.config.model.clone().or_else(|| definition.model.clone());
+    let (tools, handoffs) = offer.specs(env, definition);
+    Ok(Resolution::Prepared(Box::new(TurnSetup {
         model: model.expect("the graph was checked before the run, so every agent has a model"),
         definitions: Definitions {
             instructions,
-            prompt: agent.prompt.clone(),
+            prompt: definition.prompt.clone(),
             tools,
             handoffs,
-            output: agent.output.as_ref().map(|output| output.spec().clone()),
-            settings: agent.settings.overlaid_by(&config.settings),
+            output: definition.output.as_ref().map(|output| output.spec().clone()),
+            settings: definition.settings.overlaid_by(&env.config.settings),
         },
-        reset_tool_choice: agent.reset_tool_choice,
-    })
+        reset_tool_choice: definition.reset_tool_choice,
+        tool_use: definition.tool_use.in_state(),
+        answers_approvals: definition.answers_approvals.keys().cloned().collect(),
+        guards_output,
+        handles_empty_output: env.config.error_handlers.invalid_final_output.is_some(),
+    })))
+}
+
+/// The function tools the agent has now.
+///
+/// # Errors
+/// [`RunError::Panicked`] of a predicate.
+pub(super) fn offered<H: Host>(env: &Env<'_, H>, engine: &Engine, agent: &str) -> Result<Resolution, RunError> {
+    let state = engine.state();
+    let run = RunContext::new(state.context.clone());
+    let offer = offer(env, env.agent(agent), state.turn, &run)?;
+    let names: BTreeSet<String> = offer.tools.iter().map(|tool| tool.name().to_owned()).collect();
+    Ok(Resolution::Offered(names))
+}
+
+/// What an agent offers its model at a turn.
+struct Offer<'a> {
+    tools: Vec<&'a ToolDef>,
+    handoffs: Vec<&'a Handoff>,
+}
+
+impl Offer<'_> {
+    fn specs<H: Host>(&self, env: &Env<'_, H>, agent: &AgentDef) -> (Vec<ToolSpec>, Vec<HandoffSpec>) {
+        let tools = self.tools.iter().map(|tool| tool.spec()).chain(agent.hosted_tools.iter().cloned()).collect();
+        let target = |handoff: &&Handoff| env.graph.agent(handoff.target().name()).map(|target| handoff.spec(target));
+        (tools, self.handoffs.iter().filter_map(target).collect())
+    }
+}
+
+fn offer<'a, H: Host>(
+    env: &Env<'_, H>,
+    agent: &'a AgentDef,
+    turn: u32,
+    run: &RunContext,
+) -> Result<Offer<'a>, RunError> {
+    let holds = |what: &str, name: &str, enabled: &Enabled| {
+        if enabled.is_always() {
+            return Ok(true);
+        }
+        let function = || format!("the enabled rule of {what} {name:?}");
+        guard::call(function, &agent.name, || enabled.holds(run, &agent.name, turn))
+    };
+    let mut tools = Vec::with_capacity(agent.tools.len());
+    for tool in &agent.tools {
+        if holds("tool", tool.name(), tool.enabled_rule())? {
+            tools.push(tool);
+        }
+    }
+    let mut handoffs = Vec::with_capacity(agent.handoffs.len());
+    for handoff in &agent.handoffs {
+        if holds("handoff", &handoff.name(), handoff.enabled())? {
+            handoffs.push(handoff);
+        }
+    }
+    let mut offer = Offer { tools, handoffs };
+    keep_winners(env.config, &mut offer);
+    Ok(offer)
+}
+
+/// Of functions with one name, the last handoff is offered, else the last tool.
+fn keep_winners(config: &RunConfig, offer: &mut Offer<'_>) {
+    if config.name_collisions == NameCollisions::Error {
+        return; // checked for all agents before the run
+    }
+    let mut taken = BTreeSet::new();
+    offer.handoffs.reverse();
+    offer.handoffs.retain(|handoff| taken.insert(handoff.name()));
+    offer.handoffs.reverse();
+    offer.tools.reverse();
+    offer.tools.retain(|tool| taken.insert(tool.name().to_owned()));
+    offer.tools.reverse();
 }

@@ -1,46 +1,83 @@
-//! The identity of tool calls: an id names one call.
-//!
-//! The same call twice in a response runs once; a call that an earlier turn completed is dropped; the same id with other
-//! content is an error of the model. Arguments compare as JSON.
+//! A call id names one call: which calls of a response are new, and which were made before.
 
 use serde_json::Value;
 
+use super::error::RunError;
 use crate::wire::{FunctionCall, Item, ItemView, RunState};
 
-/// What a call is to the calls before it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Identity {
-    /// It is new.
-    New,
-    /// It was made before, word for word.
-    Repeated,
-}
+const NO_ID: &str = "Tool invocations require a non-empty string call ID before execution.";
+const REUSED_HERE: &str = "Model reused a tool call ID for a different invocation in one response. \
+                           Use a unique call ID for each tool invocation.";
+const REUSED_LATER: &str = "Model reused a completed tool call ID for a different invocation. \
+                            Use a unique call ID for each tool invocation.";
+const REUSED_FILTERED: &str =
+    "Model reused a tool call ID for a different invocation. Use a unique call ID for each tool invocation.";
+const QUESTION_REUSED: &str = "Model reused an approval-gated tool call ID for a different invocation. \
+                               Use a unique call ID for each approval-gated invocation.";
 
-/// Compares a call with the calls of this response so far and with those of earlier turns.
+/// The response without the calls that were made before, in it or earlier, and without the reasoning that led to them.
 ///
 /// # Errors
-/// The reference's text when the id is missing or names another call.
-pub(super) fn identify(state: &RunState, response: &[Item], call: &FunctionCall<'_>) -> Result<Identity, &'static str> {
+/// [`RunError::CallIdReused`] when a call has no id, or the id of another one.
+pub(super) fn new_items_of(state: &RunState, response: Vec<Item>) -> Result<(Vec<Item>, bool), RunError> {
+    let mut is_new = Vec::with_capacity(response.len());
+    for (place, item) in response.iter().enumerate() {
+        let before = &response[..place];
+        let new = match item.view() {
+            ItemView::FunctionCall(call) => is_new_call(state, before, &call),
+            ItemView::Other { kind: "mcp_approval_request" } => is_new_question(before, item),
+            _ => Ok(true),
+        };
+        is_new.push(new.map_err(|message| RunError::CallIdReused {
+            agent: state.agent.clone(),
+            turn: state.turn,
+            message: message.to_owned(),
+        })?);
+    }
+    if is_new.iter().all(|new| *new) {
+        return Ok((response, false));
+    }
+    let mut next_is_dropped = false;
+    for (place, item) in response.iter().enumerate().rev() {
+        if item.kind() == "reasoning" {
+            is_new[place] = !next_is_dropped;
+        } else {
+            next_is_dropped = !is_new[place];
+        }
+    }
+    Ok((response.into_iter().zip(is_new).filter_map(|(item, new)| new.then_some(item)).collect(), true))
+}
+
+fn is_new_call(state: &RunState, before: &[Item], call: &FunctionCall<'_>) -> Result<bool, &'static str> {
     if call.call_id.is_empty() {
-        return Err("Tool invocations require a non-empty string call ID before execution.");
+        return Err(NO_ID);
     }
     let same_id = |item: &Item| match item.view() {
         ItemView::FunctionCall(other) if other.call_id == call.call_id => Some(is_same(&other, call)),
         _ => None,
     };
-    match response.iter().find_map(same_id) {
-        Some(true) => return Ok(Identity::Repeated),
-        Some(false) => {
-            return Err("Model reused a tool call ID for a different invocation in one response. \
-                        Use a unique call ID for each tool invocation.");
-        }
-        None => {}
+    let is_repeat = |found: Option<bool>, otherwise: &'static str| match found {
+        Some(true) => Ok(Some(false)),
+        Some(false) => Err(otherwise),
+        None => Ok(None),
+    };
+    if let Some(new) = is_repeat(state.model_items().find_map(|item| same_id(&item.raw)), REUSED_LATER)? {
+        return Ok(new);
     }
-    match state.items.iter().rev().find_map(|item| same_id(&item.raw)) {
-        Some(true) => Ok(Identity::Repeated),
-        Some(false) => Err("Model reused a completed tool call ID for a different invocation. \
-                            Use a unique call ID for each tool invocation."),
-        None => Ok(Identity::New),
+    if let Some(new) = is_repeat(before.iter().find_map(same_id), REUSED_HERE)? {
+        return Ok(new);
+    }
+    // What a handoff's filter has hidden from the model was called all the same.
+    let hidden = state.items.iter().rev().find_map(|item| same_id(&item.raw));
+    Ok(is_repeat(hidden, REUSED_FILTERED)?.unwrap_or(true))
+}
+
+fn is_new_question(before: &[Item], question: &Item) -> Result<bool, &'static str> {
+    let is_question = |item: &&Item| item.kind() == "mcp_approval_request" && item.id() == question.id();
+    match before.iter().find(is_question) {
+        None => Ok(true),
+        Some(same) if same == question => Ok(false),
+        Some(_) => Err(QUESTION_REUSED),
     }
 }
 

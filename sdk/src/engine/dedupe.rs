@@ -6,13 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::wire::Item;
-
-/// An id that providers without ids give to every item; it names none.
-const PLACEHOLDER_ID: &str = "__fake_id__";
+use crate::wire::{Item, item::PLACEHOLDER_ID};
 
 /// The items with each one once. Items without an identity, messages among them, all stay.
-pub(super) fn once(items: Vec<Item>) -> Vec<Item> {
+pub fn once(items: Vec<Item>) -> Vec<Item> {
     let mut latest: BTreeMap<Identity, usize> = BTreeMap::new();
     let mut repeats = false;
     for (place, item) in items.iter().enumerate() {
@@ -61,7 +58,19 @@ impl Identity {
     }
 
     fn keeps_its_place(&self) -> bool {
-        self.kind == "reasoning" || self.kind.ends_with("_call")
+        const CALLS: [&str; 10] = [
+            "function_call",
+            "computer_call",
+            "custom_tool_call",
+            "local_shell_call",
+            "shell_call",
+            "apply_patch_call",
+            "tool_search_call",
+            "program",
+            "mcp_approval_request",
+            "reasoning",
+        ];
+        CALLS.contains(&&*self.kind)
     }
 }
 

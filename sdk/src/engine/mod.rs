@@ -4,138 +4,102 @@
 //! says what is to be done, the driver does it, [`Engine::resolve`] takes what came of it. The state between two steps is
 //! one [`RunState`], which can be stored and taken up elsewhere.
 
+mod abandon;
+mod blocked;
 mod calls;
+mod conclude;
 mod dedupe;
 mod error;
+mod fits;
+mod handoff;
+mod orphans;
 mod request;
 mod response;
+mod resume;
+mod round;
+mod rules;
+mod save;
+mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-pub use error::{EffectError, RunError};
+pub use dedupe::once;
+pub use error::{EffectError, ReferenceError, RunError};
+pub use fits::{StateIssue, StateMismatch, check_fit};
+pub use orphans::without_orphan_calls;
+pub use rules::{ReasoningItemIds, Rules, UnknownTools};
+pub use save::input_items;
+pub use step::{CallResult, DueCall, HandlerOutput, Resolution, Step, ToolOutcome};
 
 use crate::wire::{
-    Item, ModelCall, ModelResponse, NewItem, NewItemKind, RunState, ToolOutput, WIRE_VERSION,
-    run_state::{HandoffEnds, Phase, PlannedCall, PlannedHandoff, TurnSetup},
+    Item, RunState, Usage, WIRE_VERSION,
+    run_state::{
+        Admission, Approvals, GuardrailResults, Phase, Recoverable, ServerConversation, SessionProgress, TurnMark,
+    },
 };
 
-/// The text a model gets for a handoff beside the one that was taken.
-const IGNORED_HANDOFF: &str = "Multiple handoffs detected, ignoring this one.";
-
-/// What is to be done next.
+/// What a run begins with.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Step {
-    /// Ask the agent's functions what it is at this turn; answer with [`Resolution::Prepared`].
-    PrepareTurn {
-        /// The agent.
-        agent: String,
-        /// The turn, counted from 1.
-        turn: u32,
-    },
-    /// Call the model; answer with [`Resolution::Answered`].
-    CallModel(Box<ModelCall>),
-    /// Call these tools, all at once; answer with [`Resolution::ToolsRan`].
-    CallTools {
-        /// The agent that calls.
-        agent: String,
-        /// The turn, counted from 1.
-        turn: u32,
-        /// The calls, in the order of the response.
-        calls: Vec<PlannedCall>,
-    },
-    /// Take this handoff; answer with [`Resolution::HandedOff`].
-    TakeHandoff {
-        /// The agent that hands off.
-        agent: String,
-        /// The handoff.
-        handoff: PlannedHandoff,
-    },
-    /// Read this text as the agent's output type; answer with [`Resolution::Parsed`].
-    ParseOutput {
-        /// The agent.
-        agent: String,
-        /// The text.
-        text: String,
-    },
-    /// The run is over.
-    Done {
-        /// The output: a string for plain text, else the parsed value.
-        output: Value,
-    },
-    /// The run has made all the model calls it may.
-    OutOfTurns {
-        /// The limit.
-        max_turns: u32,
-        /// The agent whose turn it would be.
-        agent: String,
-    },
-}
-
-/// What came of a step.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Resolution {
-    /// What the agent is at this turn.
-    Prepared(Box<TurnSetup>),
-    /// What the model answered.
-    Answered(ModelResponse),
-    /// What the tools returned, in the order of the calls.
-    ToolsRan(Vec<ToolOutcome>),
-    /// The handoff was taken.
-    HandedOff,
-    /// The output, or what is wrong with the text.
-    Parsed(Result<Value, String>),
-}
-
-/// What came of one tool call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ToolOutcome {
-    /// The call.
-    pub call_id: String,
-    /// What the model gets.
-    pub output: ToolOutput,
-    /// Changes to the run context: a JSON merge patch, applied after all calls of the turn.
-    pub context_patch: Option<Value>,
+pub struct Beginning {
+    /// The first agent.
+    pub agent: String,
+    /// What the model is given first.
+    pub input: Vec<Item>,
+    /// Most model calls; `None` = no limit.
+    pub max_turns: Option<u32>,
+    /// The run context.
+    pub context: Map<String, Value>,
+    /// What of the input the session does not have yet; `None` without a session.
+    pub session_input: Option<Vec<Item>>,
+    /// The conversation the provider keeps, where it keeps one.
+    pub server: Option<ServerConversation>,
 }
 
 /// The agent loop of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Engine {
     state: RunState,
+    rules: Rules,
 }
 
 impl Engine {
-    /// A run that begins with this agent and input. `max_turns`: most model calls; `None` = no limit.
-    pub fn start(
-        agent: impl Into<String>,
-        input: Vec<Item>,
-        max_turns: Option<u32>,
-        context: Map<String, Value>,
-    ) -> Self {
-        Self {
-            state: RunState {
-                version: WIRE_VERSION,
-                agent: agent.into(),
-                input,
-                items: Vec::new(),
-                turn: 0,
-                max_turns,
-                usage: crate::wire::Usage::default(),
-                context,
-                tools_used: BTreeMap::new(),
-                last_response_id: None,
-                patches: BTreeMap::new(),
-                phase: Phase::TurnDue,
-            },
-        }
+    /// A run that begins like this.
+    pub fn start(beginning: Beginning, rules: Rules) -> Self {
+        let Beginning { agent, input, max_turns, context, session_input, server } = beginning;
+        let state = RunState {
+            version: WIRE_VERSION,
+            agent,
+            input,
+            items: Vec::new(),
+            rewritten: None,
+            turn: 0,
+            max_turns,
+            usage: Usage::default(),
+            context,
+            tools_used: BTreeMap::new(),
+            last_response_id: None,
+            start_due: true,
+            admission: Admission::BlockingDue,
+            guardrails: GuardrailResults::default(),
+            approvals: Approvals::default(),
+            server,
+            session: session_input.map(|input| SessionProgress { input, saved: 0 }),
+            turn_began: TurnMark::default(),
+            holds_back_turn: false,
+            completed: Vec::new(),
+            patches: BTreeMap::new(),
+            phase: Phase::TurnDue,
+        };
+        Self { state, rules }
     }
 
-    /// Takes up a run where its state stands.
-    pub fn resume(state: RunState) -> Self {
-        Self { state }
+    /// Takes up a run where its state stands. Decisions on pending calls take effect; without any the run stays interrupted.
+    pub fn resume(state: RunState, rules: Rules) -> Self {
+        let mut engine = Self { state, rules };
+        resume::take_up(&mut engine.state);
+        engine
     }
 
     /// The state between two steps.
@@ -161,16 +125,38 @@ impl Engine {
     /// What is to be done next. Asking twice gives the same answer.
     pub fn next(&self) -> Step {
         let state = &self.state;
+        if let Some(items) = save::due(state, &self.rules) {
+            return Step::Save { items };
+        }
         let agent = || state.agent.clone();
+        if state.admission == Admission::BlockingDue && state.max_turns != Some(0) {
+            return Step::CheckInput { agent: agent() };
+        }
+        if state.admission == Admission::ParallelDue && ends_the_first_turn(state) {
+            return Step::AdmitInput;
+        }
         match &state.phase {
             Phase::TurnDue => match state.max_turns {
-                Some(max_turns) if state.turn >= max_turns => Step::OutOfTurns { max_turns, agent: agent() },
-                _ => Step::PrepareTurn { agent: agent(), turn: state.turn + 1 },
+                Some(max_turns) if state.turn >= max_turns => {
+                    Step::HandleError { agent: agent(), error: Recoverable::MaxTurns { max_turns } }
+                }
+                _ => Step::PrepareTurn { agent: agent(), turn: state.turn + 1, starts: state.start_due },
             },
-            Phase::ModelDue { setup } => Step::CallModel(Box::new(request::model_call(state, setup))),
-            Phase::ToolsDue { calls, .. } => Step::CallTools { agent: agent(), turn: state.turn, calls: calls.clone() },
+            Phase::ModelDue { setup } => Step::CallModel(Box::new(request::model_call(state, setup, &self.rules))),
+            Phase::ResumeDue { .. } => Step::PrepareResume { agent: agent() },
+            Phase::ToolsDue { round } => {
+                Step::CallTools { agent: agent(), turn: state.turn, calls: round::due_calls(state, round) }
+            }
+            Phase::Interrupted { .. } => Step::Interrupted,
+            Phase::McpDue { round } => Step::AnswerMcp { agent: agent(), questions: round::questions(round) },
+            Phase::ToolUseDue { round } => Step::DecideToolUse { agent: agent(), results: round::results(round) },
             Phase::HandoffDue { handoffs } => Step::TakeHandoff { agent: agent(), handoff: handoffs[0].clone() },
+            Phase::RewriteDue { handoff, source } => {
+                Step::Rewrite { source: source.clone(), handoff: handoff.clone(), data: Box::new(handoff::data(state)) }
+            }
             Phase::OutputDue { text, .. } => Step::ParseOutput { agent: agent(), text: text.clone() },
+            Phase::ErrorDue { error } => Step::HandleError { agent: agent(), error: error.clone() },
+            Phase::FinalDue { output } => Step::Conclude { agent: agent(), output: output.clone() },
             Phase::Finished { output } => Step::Done { output: output.clone() },
         }
     }
@@ -178,82 +164,92 @@ impl Engine {
     /// Takes what came of the step that [`next`](Self::next) gave.
     ///
     /// # Errors
-    /// [`RunError`] when what came of it ends the run. The state then stands after the step, its items and usage kept.
+    /// [`RunError`] when what came of it ends the run. The state then stands after the step, its items and usage kept;
+    /// [`abandon`](Self::abandon) settles what
+    /// stays of the turn.
     ///
     /// # Panics
     /// When the resolution answers another step than the one that is due: a bug of the driver.
     pub fn resolve(&mut self, resolution: Resolution) -> Result<(), RunError> {
-        let phase = std::mem::replace(&mut self.state.phase, Phase::TurnDue);
-        self.state.phase = match (phase, resolution) {
+        let state = &mut self.state;
+        match resolution {
+            Resolution::Saved => {
+                save::done(state);
+                return Ok(());
+            }
+            Resolution::InputChecked { results, more } => return conclude::take_input_results(state, results, more),
+            _ => {}
+        }
+        let phase = std::mem::replace(&mut state.phase, Phase::TurnDue);
+        state.phase = match (phase, resolution) {
             (Phase::TurnDue, Resolution::Prepared(setup)) => {
-                self.state.turn += 1;
+                state.turn += 1;
+                state.start_due = false;
                 Phase::ModelDue { setup }
             }
+            (Phase::TurnDue, Resolution::Handled(handled)) => {
+                let max_turns = state.max_turns.unwrap_or_default();
+                conclude::handled(state, &Recoverable::MaxTurns { max_turns }, handled)?
+            }
             (Phase::ModelDue { setup }, Resolution::Answered(response)) => {
-                response::accept(&mut self.state, &setup, response)?
+                response::accept(state, &setup, &self.rules, response)?
             }
-            (Phase::ToolsDue { calls, handoffs }, Resolution::ToolsRan(outcomes)) => {
-                self.take_outcomes(&calls, outcomes);
-                if handoffs.is_empty() { Phase::TurnDue } else { Phase::HandoffDue { handoffs } }
+            (Phase::ResumeDue { round }, Resolution::Offered(tools)) => {
+                resume::decide(state, *round, &tools, &self.rules)?
             }
-            (Phase::HandoffDue { handoffs }, Resolution::HandedOff) => {
-                self.switch_agent(&handoffs);
-                Phase::TurnDue
+            (Phase::ToolsDue { round }, Resolution::ToolsRan(outcomes)) => round::take(state, *round, outcomes),
+            (Phase::ToolsDue { round }, Resolution::ToolsFailed(outcomes)) => {
+                round::take_what_was_complete(state, round, outcomes)
             }
-            (Phase::OutputDue { .. }, Resolution::Parsed(Ok(output))) => Phase::Finished { output },
+            (Phase::McpDue { round }, Resolution::McpAnswered(answers)) => round::take_answers(state, *round, answers),
+            (Phase::ToolUseDue { round }, Resolution::ToolUseDecided(decided)) => {
+                round::take_tool_use(state, *round, decided)
+            }
+            (Phase::HandoffDue { handoffs }, Resolution::HandedOff) => handoff::switch_agent(state, &handoffs),
+            (Phase::RewriteDue { .. }, Resolution::Rewritten(rewritten)) => handoff::rewrite(state, rewritten),
+            (Phase::OutputDue { .. }, Resolution::Parsed(Ok(value))) => conclude::message(state, value),
             (Phase::OutputDue { incomplete, .. }, Resolution::Parsed(Err(reason))) => {
                 let reason = match incomplete {
                     Some(cut) => format!("{reason}; the model stopped early ({cut})"),
                     None => reason,
                 };
-                return Err(RunError::InvalidOutput { agent: self.state.agent.clone(), reason });
+                Phase::ErrorDue { error: Recoverable::InvalidFinalOutput { reason } }
+            }
+            (Phase::ErrorDue { error }, Resolution::Handled(handled)) => conclude::handled(state, &error, handled)?,
+            (Phase::FinalDue { output }, Resolution::OutputChecked(results)) => {
+                conclude::take_output_results(state, output, results, &self.rules)?
             }
             (phase, resolution) => unreachable!("the driver resolved {phase:?} with {resolution:?}"),
         };
         Ok(())
     }
 
-    fn take_outcomes(&mut self, calls: &[PlannedCall], outcomes: Vec<ToolOutcome>) {
-        assert_eq!(calls.len(), outcomes.len(), "the driver gives one outcome per call, in the order of the calls");
-        for ToolOutcome { call_id, output, context_patch } in outcomes {
-            let raw = Item::function_call_output(&call_id, output.into_value());
-            self.state.items.push(NewItem {
-                kind: NewItemKind::ToolCallOutput,
-                agent: self.state.agent.clone(),
-                raw,
-                handoff: None,
-            });
-            if let Some(patch) = context_patch {
-                merge_patch(&mut self.state.context, patch);
-            }
-        }
+    /// Leaves the turn that an error has ended, and says what of it belongs in the session. Of the turn's items those stay
+    /// that stand for effects: calls that ran, with their outputs.
+    pub fn abandon(&mut self, error: &RunError) -> Vec<Item> {
+        abandon::turn(&mut self.state, &self.rules, error)
     }
 
-    fn switch_agent(&mut self, handoffs: &[PlannedHandoff]) {
-        let (taken, ignored) = handoffs.split_first().expect("a handoff is due, so there is one");
-        let source = std::mem::replace(&mut self.state.agent, taken.target.clone());
-        for handoff in ignored {
-            self.state.items.push(NewItem {
-                kind: NewItemKind::ToolCallOutput,
-                agent: source.clone(),
-                raw: Item::function_call_output(&handoff.call_id, IGNORED_HANDOFF.into()),
-                handoff: None,
-            });
-        }
-        // With the space that the reference's JSON has: the text reaches the model.
-        let message = json!({"assistant": taken.target}).to_string().replacen("\":", "\": ", 1);
-        self.state.items.push(NewItem {
-            kind: NewItemKind::HandoffOutput,
-            agent: source.clone(),
-            raw: Item::function_call_output(&taken.call_id, message.into()),
-            handoff: Some(HandoffEnds { source, target: taken.target.clone() }),
-        });
+    /// The conversation as a handler of an error sees it: the input, then what has happened.
+    pub fn history(&self) -> Vec<Item> {
+        let happened = input_items(&self.state.items, self.rules.reasoning_item_ids);
+        self.state.input.iter().cloned().chain(happened).collect()
+    }
+
+    /// Counts what model calls inside a tool have used.
+    pub fn count(&mut self, usage: &Usage) {
+        self.state.usage.add(usage);
     }
 
     /// The tools each agent has used.
     pub fn tools_used(&self) -> &BTreeMap<String, BTreeSet<String>> {
         &self.state.tools_used
     }
+}
+
+/// Whether the run is about to leave its first turn.
+fn ends_the_first_turn(state: &RunState) -> bool {
+    state.turn > 0 && matches!(state.phase, Phase::TurnDue | Phase::FinalDue { .. } | Phase::Interrupted { .. })
 }
 
 /// Applies a JSON merge patch (RFC 7396) to an object; a patch that is no object changes nothing.

@@ -1,21 +1,55 @@
 //! From the state of a run to the next model call.
 
-use crate::wire::{Item, ModelCall, NewItemKind, RunState, run_state::TurnSetup};
+use super::{orphans::without_orphan_calls, rules::Rules, save::input_items};
+use crate::wire::{
+    Item, ModelCall, NewItemKind, RunState,
+    run_state::{ServerConversation, TurnSetup},
+};
 
 /// The model call of the turn that was set up.
-pub(super) fn model_call(state: &RunState, setup: &TurnSetup) -> ModelCall {
+pub(super) fn model_call(state: &RunState, setup: &TurnSetup, rules: &Rules) -> ModelCall {
     let mut definitions = setup.definitions.clone();
     let has_used_tools = state.tools_used.get(&state.agent).is_some_and(|tools| !tools.is_empty());
     if setup.reset_tool_choice && has_used_tools {
         definitions.settings.tool_choice = None;
     }
-    let mut call = ModelCall::new(&*state.agent, &*setup.model, definitions, input(state));
+    let input = match &state.server {
+        Some(server) => unseen(state, server),
+        None => everything(state, rules),
+    };
+    let mut call = ModelCall::new(&*state.agent, &*setup.model, definitions, input);
     call.turn = state.turn;
+    if let Some(server) = &state.server {
+        call.previous_response_id.clone_from(&server.previous_response_id);
+        call.conversation_id.clone_from(&server.conversation_id);
+    }
     call
 }
 
-/// What the model is given: the run's input, then what has happened since, each item once.
-fn input(state: &RunState) -> Vec<Item> {
-    let happened = state.items.iter().filter(|item| item.kind != NewItemKind::ToolApproval).map(|item| &item.raw);
-    super::dedupe::once(state.input.iter().chain(happened).cloned().collect())
+/// The run's input as it was given, then what has happened since, without calls that have no output.
+fn everything(state: &RunState, rules: &Rules) -> Vec<Item> {
+    let happened = without_orphan_calls(input_items(state.model_items(), rules.reasoning_item_ids));
+    state.input.iter().cloned().chain(happened).collect()
+}
+
+/// What the provider has not seen: the input at first, then what was made on this side.
+fn unseen(state: &RunState, server: &ServerConversation) -> Vec<Item> {
+    let is_made_here = |kind: NewItemKind| {
+        matches!(kind, NewItemKind::ToolCallOutput | NewItemKind::HandoffOutput | NewItemKind::McpApprovalResponse)
+    };
+    let input = if server.has_input { &[][..] } else { &*state.input };
+    let new = state.items.get(server.has_items..).unwrap_or_default();
+    let made_here = new.iter().filter(|item| is_made_here(item.kind)).map(|item| &item.raw);
+    input.iter().chain(made_here).cloned().collect()
+}
+
+/// Notes that the provider has what the call gave it, and what it answered itself.
+pub(super) fn was_seen(state: &mut RunState, response_id: Option<&str>) {
+    let seen = state.items.len();
+    let Some(server) = &mut state.server else { return };
+    server.has_input = true;
+    server.has_items = seen;
+    if let (true, Some(id)) = (server.chained && server.conversation_id.is_none(), response_id) {
+        server.previous_response_id = Some(id.to_owned());
+    }
 }

@@ -3,101 +3,140 @@
 use serde_json::Value;
 
 use super::{
-    calls::{self, Identity},
+    calls,
     error::RunError,
+    request, round,
+    rules::{Rules, UnknownTools},
 };
 use crate::wire::{
     FunctionCall, Item, ItemView, ModelResponse, NewItem, NewItemKind, RunState, ToolSpec,
-    run_state::{Phase, PlannedCall, PlannedHandoff, TurnSetup},
+    run_state::{
+        CallProgress, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff,
+        Recoverable, RoundCall, ToolRound, ToolUse, TurnMark, TurnSetup,
+    },
 };
 
-/// What a response asks for, sorted.
+/// A response, sorted.
 #[derive(Default)]
-struct Asked {
-    calls: Vec<PlannedCall>,
+struct Sorted {
+    items: Vec<NewItem>,
+    calls: Vec<RoundCall>,
     handoffs: Vec<PlannedHandoff>,
+    mcp_approvals: Vec<McpApproval>,
+    tools_used: Vec<String>,
     /// A hosted tool ran, or a call was dropped because it ran before: without a message the model is asked again.
     needs_another_turn: bool,
     last_message: Option<Item>,
-    incomplete: Option<String>,
+    unknown_tool: Option<String>,
 }
 
 /// Takes a response into the state.
 ///
 /// # Errors
-/// [`RunError::ModelBehavior`] and [`RunError::ModelRefusal`]; usage and the items before the offence are kept.
-pub(super) fn accept(state: &mut RunState, setup: &TurnSetup, response: ModelResponse) -> Result<Phase, RunError> {
-    state.usage.add(&response.usage);
-    state.last_response_id.clone_from(&response.response_id);
-    let mut asked = sort(state, setup, response.output)?;
-    asked.incomplete = response.incomplete;
-    if !asked.calls.is_empty() {
-        return Ok(Phase::ToolsDue { calls: asked.calls, handoffs: asked.handoffs });
+/// [`RunError::CallIdReused`] and [`RunError::ModelBehavior`]; usage is kept, the response's items are not.
+pub(super) fn accept(
+    state: &mut RunState,
+    setup: &TurnSetup,
+    rules: &Rules,
+    response: ModelResponse,
+) -> Result<Phase, RunError> {
+    let ModelResponse { output, usage, response_id, incomplete, .. } = response;
+    state.usage.add(&usage);
+    state.turn_began = TurnMark {
+        items: state.items.len(),
+        tool_input: state.guardrails.tool_input.len(),
+        tool_output: state.guardrails.tool_output.len(),
+    };
+    state.completed.clear();
+    let tool_use = setup.tool_use.clone();
+    state.holds_back_turn = setup.guards_output && tool_use != ToolUse::RunLlmAgain;
+    request::was_seen(state, response_id.as_deref());
+    let (output, has_repeats) = calls::new_items_of(state, output)?;
+    let mut sorted = Sorted { needs_another_turn: has_repeats, ..Sorted::default() };
+    for item in output {
+        sort(state, setup, item, &mut sorted)?;
     }
-    if !asked.handoffs.is_empty() {
-        return Ok(Phase::HandoffDue { handoffs: asked.handoffs });
+    if let (Some(tool), UnknownTools::Fail) = (&sorted.unknown_tool, rules.unknown_tools) {
+        return Err(misbehaved(state, format!("Tool {tool} not found in agent {}", state.agent)));
     }
-    conclude(state, setup, asked)
-}
-
-/// Nothing is left to run here: the response is the final answer, or the model is asked again.
-fn conclude(state: &RunState, setup: &TurnSetup, asked: Asked) -> Result<Phase, RunError> {
-    if asked.last_message.is_none() && asked.needs_another_turn {
-        return Ok(Phase::TurnDue);
+    state.last_response_id = response_id;
+    state.items.append(&mut sorted.items);
+    if !sorted.tools_used.is_empty() {
+        state.tools_used.entry(state.agent.clone()).or_default().append(&mut sorted.tools_used.into_iter().collect());
     }
-    if let Some(refusal) = asked.last_message.as_ref().and_then(Item::refusal) {
-        return Err(RunError::ModelRefusal { agent: state.agent.clone(), refusal: refusal.to_owned() });
+    if sorted.calls.is_empty() && sorted.mcp_approvals.is_empty() && sorted.handoffs.is_empty() {
+        return Ok(conclude(setup, sorted.last_message.as_ref(), sorted.needs_another_turn, incomplete));
     }
-    let text = asked.last_message.as_ref().and_then(Item::text).unwrap_or_default();
-    Ok(match (&setup.definitions.output, text.is_empty()) {
-        (None, _) => Phase::Finished { output: Value::String(text) },
-        (Some(_), true) => Phase::TurnDue,
-        (Some(_), false) => Phase::OutputDue { text, incomplete: asked.incomplete },
+    let round = ToolRound {
+        calls: sorted.calls,
+        mcp_approvals: sorted.mcp_approvals,
+        handoffs: sorted.handoffs,
+        tool_use,
+        guards_output: setup.guards_output,
+        resumed: false,
+    };
+    Ok(if round.calls.is_empty() {
+        round::take(state, round, Vec::new())
+    } else {
+        Phase::ToolsDue { round: Box::new(round) }
     })
 }
 
-fn sort(state: &mut RunState, setup: &TurnSetup, output: Vec<Item>) -> Result<Asked, RunError> {
-    let mut asked = Asked::default();
-    let mut seen: Vec<Item> = Vec::with_capacity(output.len());
-    for item in output {
-        let kind = match item.view() {
-            ItemView::Message { .. } => {
-                asked.last_message = Some(item.clone());
-                NewItemKind::MessageOutput
-            }
-            ItemView::Reasoning => NewItemKind::Reasoning,
-            ItemView::FunctionCall(call) => match calls::identify(state, &seen, &call) {
-                Ok(Identity::New) => plan(state, setup, &call, &mut asked)?,
-                Ok(Identity::Repeated) => {
-                    asked.needs_another_turn = true;
-                    continue;
-                }
-                Err(message) => return Err(misbehaved(state, message.to_owned())),
-            },
-            ItemView::HostedCall { kind } => {
-                asked.needs_another_turn = true;
-                used(state, kind);
-                NewItemKind::ToolCall
-            }
-            ItemView::Other { kind: "mcp_list_tools" } => {
-                asked.needs_another_turn = true;
-                NewItemKind::McpListTools
-            }
-            ItemView::Other { kind: "mcp_approval_request" } => {
-                return Err(misbehaved(state, approval_asked_for(&item)));
-            }
-            ItemView::Other { kind } if native_tool(kind).is_some() => {
-                accept_native(state, setup, kind)?;
-                asked.needs_another_turn = true;
-                NewItemKind::ToolCall
-            }
-            ItemView::Other { kind: "compaction" } => NewItemKind::Compaction,
-            ItemView::FunctionCallOutput { .. } | ItemView::Other { .. } => NewItemKind::Unknown,
-        };
-        seen.push(item.clone());
-        state.items.push(NewItem { kind, agent: state.agent.clone(), raw: item, handoff: None });
+/// Nothing is left to run here: the response is the final answer, or the model is asked again.
+fn conclude(
+    setup: &TurnSetup,
+    last_message: Option<&Item>,
+    needs_another_turn: bool,
+    incomplete: Option<String>,
+) -> Phase {
+    if last_message.is_none() && needs_another_turn {
+        return Phase::TurnDue;
     }
-    Ok(asked)
+    if let Some(refusal) = last_message.and_then(Item::refusal) {
+        return Phase::ErrorDue { error: Recoverable::ModelRefusal { refusal } };
+    }
+    let text = last_message.and_then(Item::text).unwrap_or_default();
+    match (&setup.definitions.output, text.is_empty()) {
+        (None, _) => {
+            Phase::FinalDue { output: FinalOutput { value: Value::String(text), source: FinalSource::Message } }
+        }
+        (Some(_), true) if setup.handles_empty_output => Phase::ErrorDue { error: Recoverable::EmptyFinalOutput },
+        (Some(_), true) => Phase::TurnDue,
+        (Some(_), false) => Phase::OutputDue { text, incomplete },
+    }
+}
+
+fn sort(state: &RunState, setup: &TurnSetup, item: Item, sorted: &mut Sorted) -> Result<(), RunError> {
+    let kind = match item.view() {
+        ItemView::Message { .. } => {
+            sorted.last_message = Some(item.clone());
+            NewItemKind::MessageOutput
+        }
+        ItemView::Reasoning => NewItemKind::Reasoning,
+        ItemView::FunctionCall(call) => plan(state, setup, &call, sorted),
+        ItemView::HostedCall { kind } => {
+            sorted.needs_another_turn = true;
+            sorted.tools_used.push(kind.to_owned());
+            NewItemKind::ToolCall
+        }
+        ItemView::Other { kind: "mcp_list_tools" } => {
+            sorted.needs_another_turn = true;
+            NewItemKind::McpListTools
+        }
+        ItemView::Other { kind: "mcp_approval_request" } => {
+            sorted.mcp_approvals.push(question(state, setup, &item)?);
+            NewItemKind::McpApprovalRequest
+        }
+        ItemView::Other { kind } if native_tool(kind).is_some() => {
+            accept_native(state, setup, kind, sorted)?;
+            sorted.needs_another_turn = true;
+            NewItemKind::ToolCall
+        }
+        ItemView::Other { kind: "compaction" } => NewItemKind::Compaction,
+        ItemView::FunctionCallOutput { .. } | ItemView::Other { .. } => NewItemKind::Unknown,
+    };
+    sorted.items.push(NewItem { kind, agent: state.agent.clone(), raw: item, handoff: None });
+    Ok(())
 }
 
 /// Calls of tools that run on the caller's machine, unless the provider offers to run them: which tool each needs, and what
@@ -113,62 +152,68 @@ fn native_tool(kind: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-fn accept_native(state: &mut RunState, setup: &TurnSetup, kind: &str) -> Result<(), RunError> {
+fn accept_native(state: &RunState, setup: &TurnSetup, kind: &str, sorted: &mut Sorted) -> Result<(), RunError> {
     let Some((tool, complaint)) = native_tool(kind) else { return Ok(()) };
     let is_offered = |spec: &ToolSpec| matches!(spec, ToolSpec::Hosted { name, .. } if name == tool);
     if !setup.definitions.tools.iter().any(is_offered) {
         return Err(misbehaved(state, complaint.to_owned()));
     }
-    used(state, tool);
+    sorted.tools_used.push(tool.to_owned());
     Ok(())
 }
 
-fn approval_asked_for(request: &Item) -> String {
+/// A hosted MCP server's question, which only a server that was offered may ask.
+fn question(state: &RunState, setup: &TurnSetup, request: &Item) -> Result<McpApproval, RunError> {
     let member = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    format!(
-        "the hosted MCP server {:?} asks for approval of {:?}, which a run cannot give yet; set its require_approval to \"never\"",
-        member("server_label"),
-        member("name")
-    )
+    let server_label = member("server_label");
+    let is_offered = |spec: &ToolSpec| matches!(spec, ToolSpec::Hosted { config, .. } if config.get("server_label").is_some_and(|label| *label == server_label));
+    if !setup.definitions.tools.iter().any(is_offered) {
+        return Err(misbehaved(state, format!("MCP server label {server_label} not found")));
+    }
+    let by = match setup.answers_approvals.contains(&server_label) {
+        true => McpAnswerer::Function,
+        false => McpAnswerer::Person,
+    };
+    Ok(McpApproval {
+        request_id: request.id().unwrap_or_default().to_owned(),
+        tool: member("name"),
+        server_label,
+        request: request.clone(),
+        by,
+        answered: false,
+    })
 }
 
 /// Plans a function call: as a handoff where one has its name, else as a tool.
-fn plan(
-    state: &mut RunState,
-    setup: &TurnSetup,
-    call: &FunctionCall<'_>,
-    asked: &mut Asked,
-) -> Result<NewItemKind, RunError> {
+fn plan(state: &RunState, setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewItemKind {
     let handoff = setup.definitions.handoffs.iter().rfind(|handoff| handoff.tool_name == call.name);
+    sorted.tools_used.push(call.name.to_owned());
     if let (Some(handoff), None) = (handoff, call.namespace) {
-        used(state, call.name);
-        asked.handoffs.push(PlannedHandoff {
+        sorted.handoffs.push(PlannedHandoff {
             tool_name: call.name.to_owned(),
             target: handoff.agent_name.clone(),
             call_id: call.call_id.to_owned(),
             arguments: call.arguments.to_string(),
         });
-        return Ok(NewItemKind::HandoffCall);
+        return NewItemKind::HandoffCall;
     }
     let is_called = |tool: &ToolSpec| matches!(tool, ToolSpec::Function { name, .. } if name == call.name);
     // A namespace of the tool's own name is how a provider marks a tool it found by searching.
     let is_ours = call.namespace.is_none_or(|namespace| namespace == call.name);
-    if !is_ours || !setup.definitions.tools.iter().any(is_called) {
-        return Err(misbehaved(state, format!("Tool {} not found in agent {}", call.name, state.agent)));
+    let is_known = is_ours && setup.definitions.tools.iter().any(is_called);
+    let tool = match call.namespace {
+        Some(namespace) if !is_ours => format!("{namespace}.{}", call.name),
+        _ => call.name.to_owned(),
+    };
+    if !is_known && sorted.unknown_tool.is_none() {
+        sorted.unknown_tool = Some(tool.clone());
     }
-    used(state, call.name);
-    asked.calls.push(PlannedCall {
-        tool: call.name.to_owned(),
-        call_id: call.call_id.to_owned(),
-        arguments: call.arguments.to_string(),
-    });
-    Ok(NewItemKind::ToolCall)
+    let planned = PlannedCall { tool, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
+    sorted.calls.push(RoundCall { call: planned, is_known, progress: CallProgress::Due });
+    let _ = state;
+    NewItemKind::ToolCall
 }
 
-fn used(state: &mut RunState, tool: &str) {
-    state.tools_used.entry(state.agent.clone()).or_default().insert(tool.to_owned());
-}
-
-fn misbehaved(state: &RunState, message: String) -> RunError {
+pub(super) fn misbehaved(state: &RunState, message: String) -> RunError {
     RunError::ModelBehavior { agent: state.agent.clone(), turn: state.turn, message }
 }

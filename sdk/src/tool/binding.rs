@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use super::{context::ToolContext, error::ToolError, options::ToolActivityOptions};
-use crate::wire::ToolOutput;
+use crate::{agent::AgentTool, wire::ToolOutput};
 
 /// The body of an inline tool: synchronous and pure, called in the workflow.
 ///
@@ -34,6 +34,8 @@ pub enum ToolBinding {
         /// Timeouts, retries, task queue.
         options: ToolActivityOptions,
     },
+    /// In a run of another agent.
+    Agent(Arc<AgentTool>),
 }
 
 impl std::fmt::Debug for ToolBinding {
@@ -41,6 +43,7 @@ impl std::fmt::Debug for ToolBinding {
         match self {
             Self::Inline(_) => f.write_str("Inline"),
             Self::Activity { options, .. } => f.debug_tuple("Activity").field(options).finish(),
+            Self::Agent(agent) => agent.fmt(f),
         }
     }
 }

@@ -8,9 +8,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
+    approval::NeedsApproval,
     binding::{ActivityBody, ToolBinding},
     context::ToolContext,
+    enabled::Enabled,
     error::ToolError,
+    guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
+    on_error::OnToolError,
     options::ToolActivityOptions,
     schema,
     state::StateRequirement,
@@ -41,6 +45,12 @@ pub struct ToolDef {
     binding: ToolBinding,
     requirements: Vec<StateRequirement>,
     context_keys: Vec<String>,
+    enabled: Enabled,
+    approval: NeedsApproval,
+    input_guardrails: Vec<ToolInputGuardrail>,
+    output_guardrails: Vec<ToolOutputGuardrail>,
+    on_error: OnToolError,
+    activity_prefix: &'static str,
     issues: Vec<ToolIssue>,
 }
 
@@ -124,6 +134,12 @@ impl ToolDef {
             binding,
             requirements: Vec::new(),
             context_keys: Vec::new(),
+            enabled: Enabled::default(),
+            approval: NeedsApproval::default(),
+            input_guardrails: Vec::new(),
+            output_guardrails: Vec::new(),
+            on_error: OnToolError::default(),
+            activity_prefix: "agents.tool",
             issues,
         }
     }
@@ -171,6 +187,82 @@ impl ToolDef {
         self
     }
 
+    /// Sends this schema as it is, without strict mode.
+    #[must_use]
+    pub fn not_strict(mut self) -> Self {
+        self.parameters = self.accepts.clone();
+        self.strict = false;
+        self.issues.retain(|issue| !matches!(issue, ToolIssue::NotStrict { .. }));
+        self
+    }
+
+    /// Says which calls wait for a decision.
+    #[must_use]
+    pub fn approval(mut self, approval: NeedsApproval) -> Self {
+        self.approval = approval;
+        self
+    }
+
+    /// Says when the tool is offered.
+    #[must_use]
+    pub fn enabled(mut self, enabled: Enabled) -> Self {
+        self.enabled = enabled;
+        self
+    }
+
+    /// Adds a check before the body runs.
+    #[must_use]
+    pub fn with_input_guardrail(mut self, guardrail: ToolInputGuardrail) -> Self {
+        self.input_guardrails.push(guardrail);
+        self
+    }
+
+    /// Adds a check of what the body returns.
+    #[must_use]
+    pub fn with_output_guardrail(mut self, guardrail: ToolOutputGuardrail) -> Self {
+        self.output_guardrails.push(guardrail);
+        self
+    }
+
+    /// Says what a failed call comes to.
+    #[must_use]
+    pub fn with_on_error(mut self, on_error: OnToolError) -> Self {
+        self.on_error = on_error;
+        self
+    }
+
+    /// The same body as the activity of a guardrail: named `agents.guardrail.<name>`, never offered to a model.
+    #[must_use]
+    pub fn for_guardrail(mut self) -> Self {
+        self.activity_prefix = "agents.guardrail";
+        self
+    }
+
+    /// Which calls wait for a decision.
+    pub fn approval_rule(&self) -> &NeedsApproval {
+        &self.approval
+    }
+
+    /// When the tool is offered.
+    pub fn enabled_rule(&self) -> &Enabled {
+        &self.enabled
+    }
+
+    /// The checks before the body runs.
+    pub fn input_guardrails(&self) -> &[ToolInputGuardrail] {
+        &self.input_guardrails
+    }
+
+    /// The checks of what the body returns.
+    pub fn output_guardrails(&self) -> &[ToolOutputGuardrail] {
+        &self.output_guardrails
+    }
+
+    /// What a failed call comes to.
+    pub fn on_error_rule(&self) -> &OnToolError {
+        &self.on_error
+    }
+
     /// The name the model calls.
     pub fn name(&self) -> &str {
         &self.name
@@ -213,7 +305,7 @@ impl ToolDef {
 
     /// The type of the activity that runs the tool.
     pub fn activity_type(&self) -> String {
-        format!("agents.tool.{}", self.name)
+        format!("{}.{}", self.activity_prefix, self.name)
     }
 
     /// The tool as the model sees it.

@@ -2,6 +2,9 @@
 
 use std::{error::Error, fmt};
 
+/// A failure of a function of the author: any error, or a text by `.into()`.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
 /// The failure of a tool. Any error becomes one by `?`.
 ///
 /// By default the model learns only *that* the tool failed, never why: error texts hold paths, addresses and names that

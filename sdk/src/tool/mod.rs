@@ -3,25 +3,33 @@
 //! `#[tool]` turns a function into a [`Tool`]; [`ToolDef`] is the same by hand. Nothing here knows of the worker, so a
 //! crate of tools compiles without it.
 
+mod approval;
 mod argument;
 mod binding;
 mod context;
 mod definition;
+mod enabled;
 mod error;
+mod guardrail;
+mod on_error;
 mod options;
 mod output;
 mod run_context;
 pub mod schema;
 mod state;
 
+pub use approval::{ApprovalPredicate, NeedsApproval};
 pub use argument::ToolArgument;
 pub use binding::{ActivityBody, InlineBody, ToolBinding};
 pub use context::{CallInfo, Heartbeat, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
-pub use error::{ToolError, ToolErrorKind};
+pub use enabled::Enabled;
+pub use error::{Failure, ToolError, ToolErrorKind};
+pub use guardrail::{ToolGuardrailContext, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail};
+pub use on_error::{DescribeFailure, OnToolError, TOOL_FAILED, ToolFailure};
 pub use options::ToolActivityOptions;
 pub use output::{ResultKind, ValueKind, text_of};
-pub use run_context::{ContextError, RunContext};
+pub use run_context::{ContextError, RunContext, merge_patch_between};
 pub use state::{FromToolContext, State, StateMap, StateRequirement};
 
 /// Something a model can call.
@@ -36,6 +44,64 @@ pub use state::{FromToolContext, State, StateMap, StateRequirement};
 pub trait Tool {
     /// Everything there is to know of the tool: description, schema, body, options.
     fn definition(&self) -> ToolDef;
+
+    /// The same tool, each call of which waits for a decision before it runs.
+    fn needs_approval(&self) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().approval(NeedsApproval::Always)
+    }
+
+    /// The same tool, some calls of which wait for a decision: those for which this function of run context, arguments and
+    /// call id says so.
+    ///
+    /// # Determinism
+    /// The function runs in the workflow, again on replay.
+    fn needs_approval_when(
+        &self,
+        predicate: impl Fn(&RunContext, &serde_json::Map<String, serde_json::Value>, &str) -> bool + Send + Sync + 'static,
+    ) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().approval(NeedsApproval::When(std::sync::Arc::new(predicate)))
+    }
+
+    /// The same tool, offered only while this holds for the run context; asked at every turn.
+    ///
+    /// # Determinism
+    /// The function runs in the workflow, again on replay.
+    fn enabled_when(&self, predicate: impl Fn(&RunContext, &str) -> bool + Send + Sync + 'static) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().enabled(Enabled::when(move |run, agent, _turn| predicate(run, agent)))
+    }
+
+    /// The same tool with a check before its body runs.
+    fn input_guardrail(&self, guardrail: ToolInputGuardrail) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().with_input_guardrail(guardrail)
+    }
+
+    /// The same tool with a check of what it returns.
+    fn output_guardrail(&self, guardrail: ToolOutputGuardrail) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().with_output_guardrail(guardrail)
+    }
+
+    /// The same tool with another way to deal with failed calls.
+    fn on_error(&self, on_error: OnToolError) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().with_on_error(on_error)
+    }
 }
 
 impl Tool for ToolDef {

@@ -88,6 +88,14 @@ impl RunContext {
     }
 }
 
+/// The merge patch that makes one object of another; `None` when they are the same.
+pub fn merge_patch_between(before: &Map<String, Value>, after: &Map<String, Value>) -> Option<Value> {
+    if before == after {
+        return None;
+    }
+    Some(difference(Some(&Value::Object(before.clone())), &Value::Object(after.clone())))
+}
+
 /// The merge patch that makes `after` of `before`.
 fn difference(before: Option<&Value>, after: &Value) -> Value {
     let (Some(Value::Object(before)), Value::Object(after)) = (before, after) else { return after.clone() };

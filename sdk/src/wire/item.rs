@@ -72,6 +72,9 @@ pub struct FunctionCall<'a> {
     pub namespace: Option<&'a str>,
 }
 
+/// An id that stands for none: for items that no provider made, and from providers that give no ids.
+pub const PLACEHOLDER_ID: &str = "__fake_id__";
+
 const HOSTED_CALLS: [&str; 5] =
     ["file_search_call", "web_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"];
 
@@ -86,6 +89,18 @@ impl Item {
         Self(Arc::new(Map::from_iter([
             ("role".to_owned(), role.into()),
             ("content".to_owned(), Value::String(text.into())),
+        ])))
+    }
+
+    /// An assistant's message in the shape of a model's answer, with a placeholder for its id.
+    pub fn assistant(text: &str) -> Self {
+        let part = serde_json::json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []});
+        Self(Arc::new(Map::from_iter([
+            ("id".to_owned(), PLACEHOLDER_ID.into()),
+            ("type".to_owned(), "message".into()),
+            ("role".to_owned(), "assistant".into()),
+            ("status".to_owned(), "completed".into()),
+            ("content".to_owned(), Value::Array(vec![part])),
         ])))
     }
 
@@ -195,10 +210,12 @@ impl Item {
         })
     }
 
-    /// The refusal in a message, where its last part is one.
-    pub fn refusal(&self) -> Option<&str> {
+    /// The refusal in a message: its refusal parts joined; `None` when it has none.
+    pub fn refusal(&self) -> Option<String> {
         let ItemView::Message { content: Value::Array(parts), .. } = self.view() else { return None };
-        parts.last().filter(|part| part["type"] == "refusal").and_then(|part| part["refusal"].as_str())
+        let refusal: String =
+            parts.iter().filter(|part| part["type"] == "refusal").filter_map(|part| part["refusal"].as_str()).collect();
+        Some(refusal).filter(|refusal| !refusal.is_empty())
     }
 
     fn str(&self, member: &str) -> Option<&str> {

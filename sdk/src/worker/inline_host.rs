@@ -1,16 +1,26 @@
 //! The host of a run without Temporal: calls models and tools right here, and forgets everything at the end.
 
-use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
+use std::{
+    future::Future,
+    panic::AssertUnwindSafe,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
-use super::{model::ModelError, providers::Providers};
+use super::{model::ModelError, providers::Providers, session::Sessions};
 use crate::{
-    drive::{Host, ModelEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
+    drive::{
+        EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, ToolAnswer, ToolEffect,
+        ToolEffectError,
+    },
+    engine::EffectError,
     tool::{ActivityBody, Heartbeat, RunContext, StateMap, ToolBinding, ToolContext, ToolError, ToolErrorKind},
-    wire::{ModelCall, ModelResponse},
+    wire::{Item, ModelCall, ModelResponse},
 };
 
 /// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
@@ -24,6 +34,10 @@ pub(super) struct Patience {
 pub(super) struct InlineHost {
     pub(super) providers: Providers,
     pub(super) states: StateMap,
+    pub(super) sessions: Sessions,
+    /// What tells the writes of this run from those of others.
+    pub(super) run: Uuid,
+    pub(super) session_writes: AtomicU32,
     pub(super) patience: Patience,
     pub(super) cancelled: CancellationToken,
 }
@@ -33,6 +47,10 @@ impl Host for InlineHost {
 
     fn scope(&self) -> Self::Scope {
         self.cancelled.child_token()
+    }
+
+    fn child(&self, scope: &Self::Scope) -> Self::Scope {
+        scope.child_token()
     }
 
     fn cancel(&self, scope: &Self::Scope) {
@@ -54,6 +72,7 @@ impl Host for InlineHost {
 
     fn call_model<'a>(
         &'a self,
+        _id: EffectId,
         call: ModelCall,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
@@ -63,6 +82,18 @@ impl Host for InlineHost {
                 Some(Err(error)) => Err(ModelEffectError::Failed(Box::new(error))),
                 None => Err(ModelEffectError::Cancelled),
             }
+        }
+        .boxed_local()
+    }
+
+    fn call_session<'a>(
+        &'a self,
+        call: SessionEffect,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<Item>, EffectError>> {
+        async move {
+            let cancelled = || Err("the run was cancelled".into());
+            scope.run_until_cancelled(self.session(call)).await.unwrap_or_else(cancelled)
         }
         .boxed_local()
     }
@@ -83,6 +114,20 @@ impl Host for InlineHost {
 }
 
 impl InlineHost {
+    async fn session(&self, call: SessionEffect) -> Result<Vec<Item>, EffectError> {
+        let SessionEffect { store, session_id, action } = call;
+        let Some(session) = self.sessions.get(&store) else {
+            return Err(format!("there is no session store {store:?}; add it with .session_store(..)").into());
+        };
+        match action {
+            SessionAction::Read { limit } => session.items(&session_id, limit).await,
+            SessionAction::Add { items } => {
+                let number = self.session_writes.fetch_add(1, Ordering::Relaxed);
+                session.add(&session_id, items, &format!("{}-{number}", self.run)).await.map(|()| Vec::new())
+            }
+        }
+    }
+
     async fn model(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
         let mut attempt = 1;
         loop {
@@ -112,7 +157,10 @@ impl InlineHost {
                 Ok(Ok(Err(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
                     return Err(failed(&error));
                 }
-                Ok(Err(panic)) if is_last => return Err(ToolEffectError::Failed { tell_model: None, source: panic }),
+                Ok(Err(panic)) if is_last => {
+                    let message = panic.to_string();
+                    return Err(ToolEffectError::Failed { tell_model: None, message, source: panic });
+                }
                 Err(elapsed) if is_last && !options.idempotent => {
                     return Err(ToolEffectError::OutcomeUnknown { source: Box::new(elapsed) });
                 }
@@ -131,7 +179,7 @@ impl InlineHost {
     }
 }
 
-type Settled = Result<Result<crate::wire::ToolOutput, ToolError>, crate::engine::EffectError>;
+type Settled = Result<Result<crate::wire::ToolOutput, ToolError>, EffectError>;
 
 /// Runs a body; the outer error is its panic.
 fn run_body<'a>(
@@ -145,7 +193,7 @@ fn run_body<'a>(
 
 fn failed(error: &ToolError) -> ToolEffectError {
     let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
-    ToolEffectError::Failed { tell_model, source: error.to_string().into() }
+    ToolEffectError::Failed { tell_model, message: error.to_string(), source: error.to_string().into() }
 }
 
 struct Beat(CancellationToken);

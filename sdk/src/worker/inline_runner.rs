@@ -1,22 +1,28 @@
 //! Runs agents without Temporal: for scripts, tests, and services that may lose a run.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::atomic::AtomicU32, time::Duration};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{
     inline_host::{InlineHost, Patience},
     model::ModelProvider,
     providers::Providers,
+    session::{Session, Sessions},
 };
 use crate::{
     agent::Agent,
-    drive::{RunConfig, RunFailure, RunInput, RunResult, run_typed, run_untyped},
+    drive::{
+        Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
+        run_untyped,
+    },
     engine::RunError,
     tool::StateMap,
+    wire::RunState,
 };
 
 /// Runs the same agents and tools on plain tokio, with the same results and errors; nothing outlives the process.
@@ -41,6 +47,7 @@ use crate::{
 pub struct InlineRunner {
     providers: Providers,
     states: StateMap,
+    sessions: Sessions,
     config: RunConfig,
     patience: Patience,
 }
@@ -68,6 +75,20 @@ impl InlineRunner {
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
+        self
+    }
+
+    /// A store that runs with a session in it reach by this name.
+    #[must_use]
+    pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
+        self.sessions.add(name, store);
+        self
+    }
+
+    /// Where the run finds what was said before, and leaves what it adds.
+    #[must_use]
+    pub fn session(mut self, session: impl Into<SessionRef>) -> Self {
+        self.config.session = Some(session.into());
         self
     }
 
@@ -117,12 +138,7 @@ impl InlineRunner {
     where
         O: DeserializeOwned + Send + 'static,
     {
-        let (runner, agent, input) = (self.clone(), agent.def().clone(), input.into());
-        on_a_thread(move |cancelled| async move {
-            let (host, config) = runner.host(cancelled);
-            run_typed(&host, &agent, &config, input).await
-        })
-        .await
+        finished(self.typed(agent, input.into().into()).await?)
     }
 
     /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
@@ -137,17 +153,92 @@ impl InlineRunner {
         agent: &Agent<O>,
         input: impl Into<RunInput>,
     ) -> Result<RunResult<Value>, RunFailure> {
-        let (runner, agent, input) = (self.clone(), agent.def().clone(), input.into());
+        finished(self.untyped(agent, input.into().into()).await?)
+    }
+
+    /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        self.typed(agent, input.into().into()).await
+    }
+
+    /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run_any_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, input.into().into()).await
+    }
+
+    /// Goes on with a paused run, after decisions on its calls, here or elsewhere. What was not decided keeps it paused.
+    ///
+    /// # Errors
+    /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        self.typed(agent, state.into()).await
+    }
+
+    /// Like [`resume`](Self::resume) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, state.into()).await
+    }
+
+    async fn typed<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        let (runner, agent) = (self.clone(), agent.def().clone());
         on_a_thread(move |cancelled| async move {
             let (host, config) = runner.host(cancelled);
-            run_untyped(&host, &agent, &config, input).await
+            run_paused_or_typed(&host, &agent, &config, run).await
+        })
+        .await
+    }
+
+    async fn untyped<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<Value>, RunFailure> {
+        let (runner, agent) = (self.clone(), agent.def().clone());
+        on_a_thread(move |cancelled| async move {
+            let (host, config) = runner.host(cancelled);
+            run_untyped(&host, &agent, &config, run).await
         })
         .await
     }
 
     fn host(self, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
-        let Self { providers, states, config, patience } = self;
-        (InlineHost { providers, states, patience, cancelled }, config)
+        let Self { providers, states, sessions, config, patience } = self;
+        let (run, session_writes) = (Uuid::new_v4(), AtomicU32::new(0));
+        (InlineHost { providers, states, sessions, run, session_writes, patience, cancelled }, config)
     }
 }
 

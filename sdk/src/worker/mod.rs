@@ -19,6 +19,8 @@ pub mod openai;
 mod plugin;
 mod providers;
 mod registration;
+mod session;
+mod session_activity;
 mod tool_activity;
 
 pub use agents::{AgentSource, AgentSources};
@@ -27,3 +29,4 @@ pub use model::{Model, ModelError, ModelProvider};
 #[cfg(feature = "openai")]
 pub use openai::OpenAi;
 pub use plugin::{AgentsPlugin, InstallError, InstallIssue};
+pub use session::Session;

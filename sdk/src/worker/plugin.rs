@@ -14,12 +14,14 @@ use super::{
     model_activity::ModelActivity,
     providers::Providers,
     registration::{Body, NamedActivities},
+    session::{Session, Sessions},
+    session_activity,
     tool_activity::ToolActivity,
 };
 use crate::{
     agent::{AgentDef, Graph, GraphIssue},
     tool::{StateMap, Tool, ToolBinding, ToolDef},
-    wire::MODEL_ACTIVITY,
+    wire::{MODEL_ACTIVITY, SESSION_ACTIVITY},
 };
 
 /// The worker half: registers the model activity and the tools of the agents, after checking that all is there.
@@ -60,6 +62,7 @@ pub struct AgentsPlugin {
     states: StateMap,
     agents: Vec<AgentDef>,
     tools: Vec<ToolDef>,
+    sessions: Sessions,
     models_elsewhere: bool,
 }
 
@@ -136,6 +139,20 @@ impl AgentsPlugin {
         self
     }
 
+    /// A store of sessions under this name; `SessionRef::stored(name, ..)` makes a run use it.
+    #[must_use]
+    pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
+        self.sessions.add(name, store);
+        self
+    }
+
+    /// An input or output guardrail of a `RunConfig` that is an activity; those of agents are found by themselves.
+    #[must_use]
+    pub fn guardrail_activity(mut self, activity: &ToolDef) -> Self {
+        self.tools.push(activity.clone());
+        self
+    }
+
     /// A tool without its agent, for a worker that only runs tools.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
@@ -155,7 +172,7 @@ impl AgentsPlugin {
 
     fn activities(&self, task_queue: &str) -> Result<NamedActivities, InstallError> {
         let mut issues = Vec::new();
-        if self.providers.is_empty() && self.agents.is_empty() && self.tools.is_empty() {
+        if self.providers.is_empty() && self.agents.is_empty() && self.tools.is_empty() && self.sessions.is_empty() {
             issues.push(InstallIssue::Empty);
         }
         if self.providers.is_empty() && !self.agents.is_empty() && !self.models_elsewhere {
@@ -184,10 +201,18 @@ impl AgentsPlugin {
                 activities.push((tool.activity_type(), body));
             }
         }
+        for (name, store) in self.sessions.iter() {
+            let store = Arc::clone(store);
+            let body: Body = Arc::new(move |ctx, request| {
+                let store = Arc::clone(&store);
+                async move { json(&session_activity::run(store, ctx, request).await?) }.boxed()
+            });
+            activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
+        }
         Ok(NamedActivities(activities))
     }
 
-    /// The tools of all graphs by name, with what is wrong with graphs and tools added to `issues`. A tool bound to
+    /// The tools of all graphs by activity type, with what is wrong with graphs and tools added to `issues`. A tool bound to
     /// another task queue runs on another worker, which must have its state.
     fn checked_tools(&self, task_queue: &str, issues: &mut Vec<InstallIssue>) -> BTreeMap<String, ToolDef> {
         let mut tools: BTreeMap<String, ToolDef> = BTreeMap::new();
@@ -197,14 +222,17 @@ impl AgentsPlugin {
                 issues.extend(error.issues.into_iter().map(InstallIssue::Graph));
             }
         }
-        let of_agents = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools);
-        for tool in of_agents.chain(&self.tools) {
-            match tools.get(tool.name()) {
+        let nested: Vec<Graph> = graphs.iter().flat_map(Graph::nested).collect();
+        let agents: Vec<_> = graphs.iter().chain(&nested).flat_map(Graph::agents).collect();
+        let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(guardrail_activities(agent)));
+        let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
+        for tool in of_agents.chain(&self.tools).filter(is_activity) {
+            match tools.get(&tool.activity_type()) {
                 None => {
                     if runs_on(tool, task_queue) {
                         issues.extend(self.missing_states(tool));
                     }
-                    tools.insert(tool.name().to_owned(), tool.clone());
+                    tools.insert(tool.activity_type(), tool.clone());
                 }
                 Some(known) if is_same(known, tool) => {}
                 Some(_) => {
@@ -229,11 +257,17 @@ impl AgentsPlugin {
     }
 }
 
+/// The activities of an agent's guardrails.
+fn guardrail_activities(agent: &AgentDef) -> impl Iterator<Item = &ToolDef> {
+    let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+    inputs.chain(agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
+}
+
 /// Whether a worker on this task queue runs the tool.
 fn runs_on(tool: &ToolDef, task_queue: &str) -> bool {
     match tool.binding() {
         ToolBinding::Activity { options, .. } => options.task_queue.as_deref().is_none_or(|queue| queue == task_queue),
-        ToolBinding::Inline(_) => true,
+        ToolBinding::Inline(_) | ToolBinding::Agent(_) => true,
     }
 }
 

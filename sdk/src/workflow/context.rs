@@ -7,7 +7,7 @@ use temporalio_workflow::{
     common::ActivityDefinition,
 };
 
-use crate::wire::{MODEL_ACTIVITY, ModelRequest, ToolRequest};
+use crate::wire::{MODEL_ACTIVITY, ModelRequest, SessionRequest, ToolRequest};
 
 type ActivityResult = Result<Value, ActivityExecutionError>;
 
@@ -27,6 +27,12 @@ pub(super) trait DurableContext {
         &self,
         activity_type: String,
         request: ToolRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
+    fn session_activity(
+        &self,
+        activity_type: String,
+        request: SessionRequest,
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
     fn patched(&self, slug: &str) -> bool;
@@ -65,6 +71,16 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
         async move { ctx.execute_activity(ToolActivity(activity_type), request, options).await }.boxed_local()
+    }
+
+    fn session_activity(
+        &self,
+        activity_type: String,
+        request: SessionRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
+        let ctx = self.clone();
+        async move { ctx.execute_activity(SessionActivity(activity_type), request, options).await }.boxed_local()
     }
 
     fn patched(&self, slug: &str) -> bool {
@@ -109,6 +125,18 @@ struct ToolActivity(String);
 
 impl ActivityDefinition for ToolActivity {
     type Input = ToolRequest;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The caller's side of a session's activity.
+struct SessionActivity(String);
+
+impl ActivityDefinition for SessionActivity {
+    type Input = SessionRequest;
     type Output = Value;
 
     fn name(&self) -> &str {

@@ -74,6 +74,11 @@ fn reason(failure: &ActivityExecutionError) -> Option<&Failure> {
     }
 }
 
+/// The innermost message alone.
+pub(super) fn message_of(failure: &ActivityExecutionError) -> String {
+    reason(failure).map_or_else(|| failure.to_string(), |reason| reason.message.clone())
+}
+
 /// The type of the application failure behind a failed activity, where it has one.
 fn failure_type(failure: &ActivityExecutionError) -> Option<&str> {
     match &reason(failure)?.failure_info {

@@ -1,14 +1,15 @@
 //! The host of a durable run: maps the loop's effects to activities of this workflow.
 
-use std::rc::Rc;
+use std::{cell::Cell, rc::Rc};
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use temporalio_workflow::WorkflowCancellationToken;
 
-use super::{activity_backed_model::ActivityBackedModel, context::DurableContext, tool_call};
+use super::{activity_backed_model::ActivityBackedModel, context::DurableContext, session_call, tool_call};
 use crate::{
-    drive::{Host, ModelEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
-    wire::{ModelCall, ModelResponse},
+    drive::{EffectId, Host, ModelEffectError, RunEvent, SessionEffect, ToolAnswer, ToolEffect, ToolEffectError},
+    engine::EffectError,
+    wire::{Item, ModelCall, ModelResponse},
 };
 
 /// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
@@ -16,12 +17,13 @@ pub(super) struct WorkflowHost {
     ctx: Rc<dyn DurableContext>,
     model: ActivityBackedModel,
     run: String,
+    session_calls: Cell<u32>,
 }
 
 impl WorkflowHost {
     pub(super) fn new(ctx: Rc<dyn DurableContext>, model: ActivityBackedModel) -> Self {
         let run = short_id(ctx.next_run_number());
-        Self { ctx, model, run }
+        Self { ctx, model, run, session_calls: Cell::new(0) }
     }
 }
 
@@ -34,16 +36,21 @@ impl Host for WorkflowHost {
         self.ctx.cancellation_token().child_token()
     }
 
+    fn child(&self, scope: &Self::Scope) -> Self::Scope {
+        scope.child_token()
+    }
+
     fn cancel(&self, scope: &Self::Scope) {
         scope.cancel();
     }
 
     fn call_model<'a>(
         &'a self,
+        id: EffectId,
         call: ModelCall,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
-        let activity_id = format!("{}-{}-model", self.run, call.turn);
+        let activity_id = format!("{}-{id}", self.run);
         self.model.call(&self.ctx, call, activity_id, scope.clone()).boxed_local()
     }
 
@@ -52,8 +59,19 @@ impl Host for WorkflowHost {
         call: ToolEffect<'a>,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
-        let activity_id = format!("{}-{}-tool-{}", self.run, call.info.turn, call.index);
+        let activity_id = format!("{}-{}", self.run, call.id);
         tool_call::call(&self.ctx, call, activity_id, scope.clone()).boxed_local()
+    }
+
+    fn call_session<'a>(
+        &'a self,
+        call: SessionEffect,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<Item>, EffectError>> {
+        let number = self.session_calls.get();
+        self.session_calls.set(number + 1);
+        let activity_id = format!("{}-session-{number}", self.run);
+        session_call::call(&self.ctx, call, activity_id.clone(), activity_id, scope.clone()).boxed_local()
     }
 
     fn patched(&self, slug: &str) -> bool {
@@ -79,6 +97,11 @@ impl Host for WorkflowHost {
                     reason,
                     "the model is told only that the tool call failed"
                 );
+            }
+            RunEvent::Paused { interruptions } => {
+                let calls: Vec<String> =
+                    interruptions.iter().map(|call| format!("`{}` of **{}**", call.tool, call.agent)).collect();
+                self.ctx.show(format!("waits for a decision on {}", calls.join(", ")));
             }
             RunEvent::CallRefused { .. } | RunEvent::ModelAnswered { .. } | RunEvent::HandedOff { .. } => {}
         }

@@ -9,6 +9,7 @@ mod failure;
 mod host;
 mod model_activity_options;
 mod runner;
+mod session_call;
 mod tool_call;
 
 pub use activity_backed_model::ActivityBackedModel;

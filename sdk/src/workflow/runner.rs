@@ -12,9 +12,12 @@ use super::{
 };
 use crate::{
     agent::{Agent, AgentDef, Graph},
-    drive::{RunConfig, RunFailure, RunInput, RunResult, run_typed, run_untyped},
+    drive::{
+        RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed, run_typed,
+        run_untyped,
+    },
     engine::RunError,
-    wire::ModelSettings,
+    wire::{ModelSettings, RunState},
 };
 
 /// Runs agents durably inside a workflow.
@@ -99,6 +102,13 @@ impl Runner {
         self
     }
 
+    /// Where the run finds what was said before, and leaves what it adds.
+    #[must_use]
+    pub fn session(mut self, session: impl Into<SessionRef>) -> Self {
+        self.config.session = Some(session.into());
+        self
+    }
+
     /// Everything that holds for all agents of the run, at once.
     #[must_use]
     pub fn config(mut self, config: RunConfig) -> Self {
@@ -137,7 +147,7 @@ impl Runner {
         O: DeserializeOwned,
     {
         self.check(agent.def())?;
-        run_typed(&self.host(), agent.def(), &self.config, input.into()).await
+        run_typed(&self.host(), agent.def(), &self.config, input.into().into()).await
     }
 
     /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
@@ -150,7 +160,58 @@ impl Runner {
         input: impl Into<RunInput>,
     ) -> Result<RunResult<Value>, RunFailure> {
         self.check(agent.def())?;
-        run_untyped(&self.host(), agent.def(), &self.config, input.into()).await
+        finished(run_untyped(&self.host(), agent.def(), &self.config, input.into().into()).await?)
+    }
+
+    /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
+        self.check(agent.def())?;
+        run_paused_or_typed(&self.host(), agent.def(), &self.config, input.into().into()).await
+    }
+
+    /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_any_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        self.check(agent.def())?;
+        run_untyped(&self.host(), agent.def(), &self.config, input.into().into()).await
+    }
+
+    /// Goes on with a paused run, after decisions on its calls: in this workflow, after continue-as-new, or with the state of a
+    /// run that paused elsewhere. What was not decided keeps it paused.
+    ///
+    /// # Errors
+    /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
+    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
+        self.check(agent.def())?;
+        run_paused_or_typed(&self.host(), agent.def(), &self.config, state.into()).await
+    }
+
+    /// Like [`resume`](Self::resume) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
+        self.check(agent.def())?;
+        run_untyped(&self.host(), agent.def(), &self.config, state.into()).await
     }
 
     /// What only a runner knows to be wrong.

@@ -9,7 +9,9 @@ use temporalio_workflow::{
 
 use super::{
     context::DurableContext,
-    failure::{EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, application, is_not_registered},
+    failure::{
+        EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, application, is_not_registered, message_of,
+    },
 };
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
@@ -31,7 +33,7 @@ pub(super) async fn call(
     activity_id: String,
     token: WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool, options, info, index: _, arguments, context } = effect;
+    let ToolEffect { tool, options, info, id: _, arguments, context } = effect;
     let scheduled = activity_options(options, &info, activity_id, token);
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
     let CallInfo { tool: name, call_id, agent, turn, attempt: _ } = info;
@@ -78,7 +80,8 @@ fn classify(
     let tell_model = reason
         .filter(|reason| reason.type_name() == Some(TOOL_ERROR))
         .and_then(|reason| reason.details::<String>().ok().flatten());
-    ToolEffectError::Failed { tell_model, source: Box::new(EffectFailure::new(failure)) }
+    let message = message_of(&failure);
+    ToolEffectError::Failed { tell_model, message, source: Box::new(EffectFailure::new(failure)) }
 }
 
 fn activity_options(

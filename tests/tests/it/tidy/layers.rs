@@ -7,7 +7,7 @@ use super::{sources, tokens, tokens_of};
 /// The directories of the crate, and what each may import beside itself.
 const MAY_IMPORT: [(&str, &[&str]); 7] = [
     ("wire", &[]),
-    ("tool", &["wire"]),
+    ("tool", &["wire", "agent"]),
     ("agent", &["wire", "tool"]),
     ("engine", &["wire", "tool", "agent"]),
     ("drive", &["wire", "tool", "agent", "engine"]),

@@ -1,0 +1,231 @@
+//! What a run is given.
+
+mod functions;
+mod handlers;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+pub use functions::{
+    CallModelInputFilter, HistoryMapper, ModelInput, SessionInputCallback, ToolErrorFormatter, ToolErrorMessage,
+    ToolErrorMessageKind,
+};
+pub use handlers::{ErrorHandler, ErrorHandlers, Handled, HandledError};
+
+use super::session::SessionRef;
+use crate::{
+    agent::{HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
+    engine::{ReasoningItemIds, Rules, RunError, UnknownTools},
+    wire::{Item, ModelSettings, run_state::ServerConversation},
+};
+
+/// Settings of a run that hold for all its agents.
+///
+/// Runs of agents used as tools take it over, apart from limit, context, hooks, session, handlers and server-side state.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct RunConfig {
+    /// The model of all agents, whatever they name themselves; absent = each agent's own.
+    pub model: Option<String>,
+    /// Settings laid over those of each agent.
+    pub settings: ModelSettings,
+    /// Most model calls of the run, over all agents; `None` = no limit. Default 10.
+    pub max_turns: Option<u32>,
+    /// The run context at the start.
+    pub context: Map<String, Value>,
+    /// Checks of the input, asked after those of the first agent.
+    pub input_guardrails: Vec<InputGuardrail>,
+    /// Checks of the final output, asked after those of the last agent.
+    pub output_guardrails: Vec<OutputGuardrail>,
+    /// What hears what the run does; called before the hooks of the agents.
+    pub hooks: Option<Arc<dyn RunHooks>>,
+    /// What the next agent sees, for handoffs that do not say so themselves.
+    pub handoff_input_filter: Option<HandoffInputFilter>,
+    /// Whether the conversation so far becomes a summary message at a handoff that does not say so itself. Default no.
+    pub nest_handoff_history: bool,
+    /// What makes the history at such a handoff; absent = a summary message.
+    pub handoff_history_mapper: Option<HistoryMapper>,
+    /// The last change to the input of each model call.
+    pub call_model_input_filter: Option<CallModelInputFilter>,
+    /// What words the texts that models get instead of outputs.
+    pub tool_error_formatter: Option<ToolErrorFormatter>,
+    /// Whether reasoning items keep their ids when they are sent back. Default yes.
+    pub reasoning_item_ids: ReasoningItemIds,
+    /// What happens when a model calls a tool it was not offered. Default: the run ends.
+    pub unknown_tools: UnknownTools,
+    /// What happens when tools and handoffs of an agent share a name. Default: an error before any model call.
+    pub name_collisions: NameCollisions,
+    /// What stands for a tool's output that an output guardrail held back; absent = a fixed text.
+    pub output_guardrail_blocked_message: Option<String>,
+    /// Most tools of a turn that run at the same time; absent = all.
+    pub max_tool_concurrency: Option<usize>,
+    /// Whether the input guardrails of a tool are asked before a person is. Default no: after.
+    pub guard_tools_before_approval: bool,
+    /// What makes the input of what the session holds and what is new; absent = both, in this order.
+    pub session_input_callback: Option<SessionInputCallback>,
+    /// Handlers of errors.
+    pub error_handlers: ErrorHandlers,
+    /// Where the run finds what was said before, and leaves what it adds.
+    pub session: Option<SessionRef>,
+    /// The conversation at the provider, which keeps it by id.
+    pub conversation_id: Option<String>,
+    /// The response the run goes on from, for a provider that keeps the conversation.
+    pub previous_response_id: Option<String>,
+    /// Whether calls of the run are chained at the provider, each going on from the response before. Default no.
+    pub auto_previous_response_id: bool,
+    /// A context value that is no JSON; the run fails with it, for a panic would fail a workflow task for ever.
+    invalid_context: Option<(String, String)>,
+}
+
+impl RunConfig {
+    /// Sets a key of the run context. A value that cannot be written as JSON (a map with keys that are no strings, say)
+    /// fails the run.
+    pub fn set_context(&mut self, key: impl Into<String>, value: impl Serialize) {
+        let key = key.into();
+        match serde_json::to_value(value) {
+            Ok(value) => {
+                self.context.insert(key, value);
+            }
+            Err(error) => self.invalid_context = Some((key, error.to_string())),
+        }
+    }
+
+    /// The rules of the run that are data.
+    pub fn rules(&self) -> Rules {
+        let mut rules = Rules::default();
+        rules.unknown_tools = self.unknown_tools;
+        rules.reasoning_item_ids = self.reasoning_item_ids;
+        rules.blocked_message.clone_from(&self.output_guardrail_blocked_message);
+        rules
+    }
+
+    /// The conversation at the provider, where the run has one.
+    pub(super) fn server(&self) -> Option<ServerConversation> {
+        let is_kept =
+            self.conversation_id.is_some() || self.previous_response_id.is_some() || self.auto_previous_response_id;
+        is_kept.then(|| ServerConversation {
+            conversation_id: self.conversation_id.clone(),
+            previous_response_id: self.previous_response_id.clone(),
+            chained: self.previous_response_id.is_some() || self.auto_previous_response_id,
+            has_input: false,
+            has_items: 0,
+        })
+    }
+
+    /// What of it holds in runs of agents used as tools.
+    pub(super) fn for_nested(&self, max_turns: Option<u32>) -> Self {
+        Self {
+            max_turns,
+            context: Map::new(),
+            invalid_context: None,
+            hooks: None,
+            session: None,
+            session_input_callback: None,
+            error_handlers: ErrorHandlers::default(),
+            conversation_id: None,
+            previous_response_id: None,
+            auto_previous_response_id: false,
+            ..self.clone()
+        }
+    }
+
+    /// Whether all context values are JSON.
+    ///
+    /// # Errors
+    /// [`RunError::Context`] with the one that is not.
+    pub(super) fn check(&self) -> Result<(), RunError> {
+        match &self.invalid_context {
+            Some((key, reason)) => Err(RunError::Context { key: key.clone(), reason: reason.clone() }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        Self {
+            model: None,
+            settings: ModelSettings::default(),
+            max_turns: Some(10),
+            context: Map::new(),
+            input_guardrails: Vec::new(),
+            output_guardrails: Vec::new(),
+            hooks: None,
+            handoff_input_filter: None,
+            nest_handoff_history: false,
+            handoff_history_mapper: None,
+            call_model_input_filter: None,
+            tool_error_formatter: None,
+            reasoning_item_ids: ReasoningItemIds::default(),
+            unknown_tools: UnknownTools::default(),
+            name_collisions: NameCollisions::default(),
+            output_guardrail_blocked_message: None,
+            max_tool_concurrency: None,
+            guard_tools_before_approval: false,
+            session_input_callback: None,
+            error_handlers: ErrorHandlers::default(),
+            session: None,
+            conversation_id: None,
+            previous_response_id: None,
+            auto_previous_response_id: false,
+            invalid_context: None,
+        }
+    }
+}
+
+/// What happens when tools and handoffs of an agent share a name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameCollisions {
+    /// The run fails before any model call.
+    #[default]
+    Error,
+    /// A handoff goes before a tool, the last before earlier ones; the others are not offered. (What the OpenAI Agents SDK
+    /// does, with a warning.)
+    LastWins,
+}
+
+impl std::fmt::Debug for RunConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RunConfig")
+            .field("model", &self.model)
+            .field("settings", &self.settings)
+            .field("max_turns", &self.max_turns)
+            .field("context", &self.context)
+            .field("input_guardrails", &self.input_guardrails)
+            .field("output_guardrails", &self.output_guardrails)
+            .field("session", &self.session)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a run is started with: a text, or items.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunInput(Vec<Item>);
+
+impl RunInput {
+    /// The items; a text is a user message.
+    pub fn into_items(self) -> Vec<Item> {
+        self.0
+    }
+}
+
+impl From<&str> for RunInput {
+    fn from(text: &str) -> Self {
+        Self(vec![Item::user(text)])
+    }
+}
+
+impl From<String> for RunInput {
+    fn from(text: String) -> Self {
+        Self(vec![Item::user(text)])
+    }
+}
+
+impl From<Vec<Item>> for RunInput {
+    fn from(items: Vec<Item>) -> Self {
+        Self(items)
+    }
+}

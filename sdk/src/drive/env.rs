@@ -1,0 +1,74 @@
+//! What one loop works with: its host, its agents, its configuration, and its place among the runs inside each other.
+
+use super::{
+    config::RunConfig,
+    guard,
+    host::{EffectId, Host},
+};
+use crate::{
+    agent::{AgentDef, Graph, HookContext, HookResult, RunHooks},
+    engine::{Engine, RunError},
+    tool::RunContext,
+};
+
+/// What one loop works with.
+pub(super) struct Env<'r, H: Host> {
+    pub(super) host: &'r H,
+    pub(super) graph: &'r Graph,
+    pub(super) config: &'r RunConfig,
+    /// Everything of this run; cancelled with the run around it.
+    pub(super) scope: H::Scope,
+    /// The input guardrails beside the first turn.
+    pub(super) guard_scope: H::Scope,
+    /// What the ids of this run's effects begin with: empty, or the id of the call that this run answers and a dash.
+    pub(super) path: String,
+}
+
+impl<'r, H: Host> Env<'r, H> {
+    /// A run inside `scope`, whose effects' ids begin with `path`.
+    pub(super) fn new(host: &'r H, graph: &'r Graph, config: &'r RunConfig, inside: &H::Scope, path: String) -> Self {
+        let scope = host.child(inside);
+        let guard_scope = host.child(&scope);
+        Self { host, graph, config, scope, guard_scope, path }
+    }
+
+    /// The agent of this name.
+    pub(super) fn agent(&self, name: &str) -> &'r AgentDef {
+        self.graph.agent(name).expect("the graph was checked before the run, so it has every agent the engine names")
+    }
+
+    /// The id of an effect of this run.
+    pub(super) fn effect(&self, name: impl std::fmt::Display) -> EffectId {
+        EffectId::new(format!("{}{name}", self.path))
+    }
+
+    /// Tells the hooks of the run, then those of the agent.
+    ///
+    /// # Errors
+    /// [`RunError::Function`] with the first that fails.
+    pub(super) fn tell(
+        &self,
+        engine: &Engine,
+        agent: &str,
+        name: &str,
+        tell: impl Fn(&dyn RunHooks, &HookContext<'_>) -> HookResult,
+    ) -> Result<(), RunError> {
+        let of_agent = self.agent(agent).hooks.as_deref();
+        let mut hooks = self.config.hooks.as_deref().into_iter().chain(of_agent).peekable();
+        if hooks.peek().is_none() {
+            return Ok(());
+        }
+        let state = engine.state();
+        let run = RunContext::new(state.context.clone());
+        let ctx = HookContext::new(&run, &state.usage, state.turn);
+        for hook in hooks {
+            let function = || format!("hook {name}");
+            guard::call(function, agent, || tell(hook, &ctx))?.map_err(|source| RunError::Function {
+                function: function(),
+                agent: agent.to_owned(),
+                source,
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,263 @@
+//! Asks guardrails of a run: pure ones at once, activities and agents through the host.
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use serde_json::{Map, Value};
+
+use super::{
+    env::Env,
+    guard,
+    host::{Host, ToolEffect, ToolEffectError},
+    join::join_in_order,
+    nested,
+};
+use crate::{
+    agent::{
+        AgentDef, Check, GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail,
+        guardrail_answer,
+    },
+    engine::{Engine, Resolution, RunError},
+    tool::{CallInfo, Failure, RunContext, ToolBinding, ToolDef},
+    wire::{
+        Item,
+        run_state::{FinalOutput, InputGuardrailResult, OutputGuardrailResult},
+    },
+};
+
+pub(super) type Finding<'f> = LocalBoxFuture<'f, Result<GuardrailOutput, RunError>>;
+
+/// A guardrail that was asked.
+pub(super) enum Asked<'f> {
+    /// It has answered.
+    Answered(Result<GuardrailOutput, RunError>),
+    /// It will.
+    Asking(Finding<'f>),
+}
+
+/// The input guardrails of a run that starts with this agent: its own, then the run's.
+pub(super) fn of_input<'r, H: Host>(env: &Env<'r, H>, agent: &'r AgentDef) -> impl Iterator<Item = &'r InputGuardrail> {
+    agent.input_guardrails.iter().chain(&env.config.input_guardrails)
+}
+
+/// Asks the input guardrails that the run waits for. When a pure one trips, no other effect is scheduled.
+///
+/// # Errors
+/// [`RunError`] of the first, in declaration order, that fails before another trips.
+pub(super) async fn blocking_input<H: Host>(
+    env: &Env<'_, H>,
+    engine: &Engine,
+    agent: &str,
+) -> Result<Resolution, RunError> {
+    let agent = env.agent(agent);
+    let blocking: Vec<&InputGuardrail> =
+        of_input(env, agent).filter(|guardrail| !guardrail.runs_in_parallel()).collect();
+    let more = of_input(env, agent).any(InputGuardrail::runs_in_parallel);
+    let run = RunContext::new(engine.state().context.clone());
+    let scope = env.host.child(&env.scope);
+    let input = &engine.state().input;
+    let asked = ask_input(env, &scope, agent, &blocking, input, &run);
+    let answers = answers(env, &scope, asked).await;
+    let results = named(&blocking, answers, |guardrail, found| input_result(guardrail, found))?;
+    Ok(Resolution::InputChecked { results, more })
+}
+
+/// Asks input guardrails: pure ones in order until one trips or fails, then the others all together.
+pub(super) fn ask_input<'f, H: Host>(
+    env: &'f Env<'_, H>,
+    scope: &'f H::Scope,
+    agent: &'f AgentDef,
+    guardrails: &[&'f InputGuardrail],
+    input: &[Item],
+    run: &RunContext,
+) -> Vec<Asked<'f>> {
+    let ctx = GuardrailContext::new(&agent.name, run);
+    ask(guardrails, |place, guardrail| match guardrail.check() {
+        Check::Pure(check) => {
+            let function = format!("input guardrail {:?}", guardrail.name());
+            Asked::Answered(pure(&function, &agent.name, || check(&ctx, &GuardrailInput(input))))
+        }
+        Check::Activity(tool) => {
+            let arguments = InputGuardrail::activity_arguments(&agent.name, input);
+            Asked::Asking(activity(env, scope, agent, tool, format!("input-guardrail-{place}"), arguments))
+        }
+        Check::Agent { agent: judge, judge: verdict } => {
+            let name = format!("input-guardrail-{place}");
+            let output = nested::judge(env, scope, judge, name, input.to_vec(), run.values().clone());
+            Asked::Asking(output.map(move |output| output.map(|output| verdict(&output))).boxed_local())
+        }
+    })
+}
+
+/// Tells the hooks that the agent ends, and asks the output guardrails: its own, then the run's.
+///
+/// # Errors
+/// [`RunError`] of a hook, or of the first guardrail that fails before another trips.
+pub(super) async fn conclude<H: Host>(
+    env: &Env<'_, H>,
+    engine: &Engine,
+    agent: &str,
+    output: &FinalOutput,
+) -> Result<Resolution, RunError> {
+    env.tell(engine, agent, "on_agent_end", |hooks, ctx| hooks.on_agent_end(ctx, agent, &output.value))?;
+    let agent = env.agent(agent);
+    let guardrails: Vec<&OutputGuardrail> =
+        agent.output_guardrails.iter().chain(&env.config.output_guardrails).collect();
+    let run = RunContext::new(engine.state().context.clone());
+    let scope = env.host.child(&env.scope);
+    let ctx = GuardrailContext::new(&agent.name, &run);
+    let asked = ask(&guardrails, |place, guardrail| match guardrail.check() {
+        Check::Pure(check) => {
+            let function = format!("output guardrail {:?}", guardrail.name());
+            Asked::Answered(pure(&function, &agent.name, || check(&ctx, &output.value)))
+        }
+        Check::Activity(tool) => {
+            let arguments = OutputGuardrail::activity_arguments(&agent.name, &output.value);
+            Asked::Asking(activity(env, &scope, agent, tool, format!("output-guardrail-{place}"), arguments))
+        }
+        Check::Agent { agent: judge, judge: verdict } => {
+            let text = output.value.as_str().map_or_else(|| output.value.to_string(), str::to_owned);
+            let (name, input) = (format!("output-guardrail-{place}"), vec![Item::user(text)]);
+            let output = nested::judge(env, &scope, judge, name, input, run.values().clone());
+            Asked::Asking(output.map(move |output| output.map(|output| verdict(&output))).boxed_local())
+        }
+    });
+    let answers = answers(env, &scope, asked).await;
+    let results = named(&guardrails, answers, |guardrail, found| OutputGuardrailResult {
+        guardrail: guardrail.name().to_owned(),
+        agent: agent.name.clone(),
+        agent_output: output.value.clone(),
+        tripwire_triggered: found.tripwire_triggered,
+        output_info: found.output_info,
+    })?;
+    Ok(Resolution::OutputChecked(results))
+}
+
+/// Asks one after another until one has answered that ends the run; those after it are not asked.
+fn ask<'f, G: Copy>(guardrails: &[G], mut ask: impl FnMut(usize, G) -> Asked<'f>) -> Vec<Asked<'f>> {
+    let mut all = Vec::with_capacity(guardrails.len());
+    for (place, guardrail) in guardrails.iter().enumerate() {
+        let asked = ask(place, *guardrail);
+        let ends_the_run = matches!(&asked, Asked::Answered(answer) if ends_the_run(answer));
+        all.push(asked);
+        if ends_the_run {
+            break;
+        }
+    }
+    all
+}
+
+pub(super) fn ends_the_run(answer: &Result<GuardrailOutput, RunError>) -> bool {
+    !matches!(answer, Ok(found) if !found.tripwire_triggered)
+}
+
+/// The answers in declaration order. When one that has answered already ends the run, the others are never begun.
+async fn answers<H: Host>(
+    env: &Env<'_, H>,
+    scope: &H::Scope,
+    asked: Vec<Asked<'_>>,
+) -> Vec<Result<GuardrailOutput, RunError>> {
+    let is_decided = asked.iter().any(|asked| matches!(asked, Asked::Answered(answer) if ends_the_run(answer)));
+    let mut waiting: Vec<LocalBoxFuture<'_, Option<Result<GuardrailOutput, RunError>>>> = Vec::new();
+    for asked in asked {
+        waiting.push(match asked {
+            Asked::Answered(answer) => std::future::ready(Some(answer)).boxed_local(),
+            Asked::Asking(_) if is_decided => std::future::ready(None).boxed_local(),
+            Asked::Asking(finding) => async move {
+                let answer = finding.await;
+                if ends_the_run(&answer) {
+                    env.host.cancel(scope);
+                }
+                Some(answer)
+            }
+            .boxed_local(),
+        });
+    }
+    join_in_order(waiting).await.into_iter().flatten().collect()
+}
+
+/// The results up to the first that trips.
+///
+/// # Errors
+/// The first error before one that trips; those that were only cancelled because of another count last.
+pub(super) fn named<G: Copy, R>(
+    guardrails: &[G],
+    answers: Vec<Result<GuardrailOutput, RunError>>,
+    result: impl Fn(G, GuardrailOutput) -> R,
+) -> Result<Vec<R>, RunError> {
+    let mut results = Vec::new();
+    let mut cancelled = None;
+    for (guardrail, answer) in guardrails.iter().zip(answers) {
+        match answer {
+            Ok(found) => {
+                let tripped = found.tripwire_triggered;
+                results.push(result(*guardrail, found));
+                if tripped {
+                    return Ok(results);
+                }
+            }
+            Err(error @ RunError::Cancelled { .. }) => cancelled = cancelled.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    cancelled.map_or(Ok(results), Err)
+}
+
+pub(super) fn input_result(guardrail: &InputGuardrail, found: GuardrailOutput) -> InputGuardrailResult {
+    InputGuardrailResult {
+        guardrail: guardrail.name().to_owned(),
+        tripwire_triggered: found.tripwire_triggered,
+        output_info: found.output_info,
+    }
+}
+
+fn pure(
+    function: &str,
+    agent: &str,
+    check: impl FnOnce() -> Result<GuardrailOutput, Failure>,
+) -> Result<GuardrailOutput, RunError> {
+    guard::call(|| function.to_owned(), agent, check)?.map_err(|source| RunError::Function {
+        function: function.to_owned(),
+        agent: agent.to_owned(),
+        source,
+    })
+}
+
+fn activity<'f, H: Host>(
+    env: &'f Env<'_, H>,
+    scope: &'f H::Scope,
+    agent: &'f AgentDef,
+    tool: &'f ToolDef,
+    name: String,
+    arguments: Map<String, Value>,
+) -> Finding<'f> {
+    let failed = |source: Failure| RunError::Function {
+        function: format!("guardrail {:?}", tool.name()),
+        agent: agent.name.clone(),
+        source,
+    };
+    let ToolBinding::Activity { options, .. } = tool.binding() else {
+        let error = failed("it is made of a tool that is no activity; make it of ToolDef::activity".into());
+        return std::future::ready(Err(error)).boxed_local();
+    };
+    let info = CallInfo::new(tool.name(), &*name, &*agent.name, 1);
+    let effect = ToolEffect { tool, options, info, id: env.effect(&name), arguments, context: Map::new() };
+    let calling = env.host.call_tool(effect, scope);
+    async move {
+        match calling.await {
+            Ok(answer) => guardrail_answer(&answer.output).map_err(|error| failed(error.into())),
+            Err(ToolEffectError::Cancelled) => Err(RunError::Cancelled { agent: agent.name.clone(), turn: 1 }),
+            Err(ToolEffectError::NotRegistered { task_queue, source }) => Err(RunError::ToolNotRegistered {
+                tool: tool.name().to_owned(),
+                agent: agent.name.clone(),
+                task_queue,
+                source,
+            }),
+            Err(ToolEffectError::Failed { message, .. }) => Err(failed(message.into())),
+            Err(
+                ToolEffectError::TimedOut { source, .. }
+                | ToolEffectError::OutcomeUnknown { source }
+                | ToolEffectError::Host(source),
+            ) => Err(failed(source)),
+        }
+    }
+    .boxed_local()
+}

@@ -1,0 +1,89 @@
+//! Takes a handoff: the author's function, the hooks, what the next agent sees.
+
+use super::{
+    env::Env,
+    guard,
+    host::{Host, RunEvent},
+};
+use crate::{
+    agent::{AgentDef, Handoff, HandoffInputData, HandoffIssue, nest_history, nest_history_with},
+    engine::{Engine, Resolution, RunError},
+    tool::RunContext,
+    wire::run_state::PlannedHandoff,
+};
+
+const FILTER_WITH_SERVER: &str = "Server-managed conversations do not support handoff input filters. Remove \
+     Handoff.input_filter or RunConfig.handoff_input_filter, or disable conversation_id, previous_response_id, and \
+     auto_previous_response_id.";
+
+/// Calls the handoff's own function, where it has one.
+///
+/// # Errors
+/// [`RunError::InvalidHandoffInput`], or what the function fails with.
+pub(super) fn take<H: Host>(
+    env: &Env<'_, H>,
+    engine: &mut Engine,
+    agent: &str,
+    planned: &PlannedHandoff,
+) -> Result<Resolution, RunError> {
+    env.host.observe(&RunEvent::HandedOff { from: agent, to: &planned.target });
+    let Some(callback) = definition(env.agent(agent), planned).and_then(Handoff::callback) else {
+        return Ok(Resolution::HandedOff);
+    };
+    let mut context = RunContext::new(std::mem::take(engine.context_mut()));
+    let function = || format!("on_handoff of {:?}", planned.tool_name);
+    let taken = guard::call(function, agent, || callback(&mut context, &planned.arguments));
+    *engine.context_mut() = context.into_values();
+    taken?.map_err(|issue| match issue {
+        HandoffIssue::InvalidInput(reason) => {
+            RunError::InvalidHandoffInput { agent: agent.to_owned(), handoff: planned.tool_name.clone(), reason }
+        }
+        HandoffIssue::Refused(source) => RunError::Function { function: function(), agent: agent.to_owned(), source },
+    })?;
+    Ok(Resolution::HandedOff)
+}
+
+/// Tells the hooks, then makes what the next agent sees: by the handoff's filter, else the run's, else by nesting.
+///
+/// # Errors
+/// [`RunError`] of a hook, a filter, a mapper, or when the provider keeps the conversation and there is a filter.
+pub(super) fn rewrite<H: Host>(
+    env: &Env<'_, H>,
+    engine: &Engine,
+    source: &str,
+    planned: &PlannedHandoff,
+    data: HandoffInputData,
+) -> Result<Resolution, RunError> {
+    env.tell(engine, source, "on_handoff", |hooks, ctx| hooks.on_handoff(ctx, source, &planned.target))?;
+    let definition = definition(env.agent(source), planned);
+    let filter = definition.and_then(Handoff::filter).or(env.config.handoff_input_filter.as_ref());
+    let is_server_managed = engine.state().server.is_some();
+    if let Some(filter) = filter {
+        if is_server_managed {
+            return Err(RunError::User {
+                agent: source.to_owned(),
+                message: FILTER_WITH_SERVER.to_owned(),
+                has_run_data: true,
+            });
+        }
+        let function = || format!("the input filter of handoff {:?}", planned.tool_name);
+        let filtered = guard::call(function, source, || filter.apply(data))?;
+        return Ok(Resolution::Rewritten(Some(Box::new(filtered))));
+    }
+    let nests = definition.and_then(Handoff::nests_history).unwrap_or(env.config.nest_handoff_history);
+    if !nests || is_server_managed {
+        return Ok(Resolution::Rewritten(None));
+    }
+    let nested = match &env.config.handoff_history_mapper {
+        Some(mapper) => {
+            let function = || "the handoff_history_mapper".to_owned();
+            guard::call(function, source, || nest_history_with(data, |transcript| mapper.map(transcript)))?
+        }
+        None => nest_history(data),
+    };
+    Ok(Resolution::Rewritten(Some(Box::new(nested))))
+}
+
+fn definition<'a>(agent: &'a AgentDef, planned: &PlannedHandoff) -> Option<&'a Handoff> {
+    agent.handoffs.iter().rfind(|candidate| candidate.name() == planned.tool_name)
+}

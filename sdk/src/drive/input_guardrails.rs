@@ -1,0 +1,184 @@
+//! Input guardrails beside the first turn: asked before its model call, awaited before its outcome counts.
+
+use std::{
+    future::{Future, poll_fn},
+    pin::pin,
+    task::Poll,
+};
+
+use super::{
+    env::Env,
+    guardrails::{Asked, ask_input, ends_the_run, input_result, named, of_input},
+    host::Host,
+};
+use crate::{
+    agent::InputGuardrail,
+    engine::{Engine, Resolution, RunError},
+    tool::RunContext,
+    wire::run_state::Admission,
+};
+
+/// The guardrails beside the first turn of a run, from their start to their last answer.
+#[derive(Default)]
+pub(super) struct InputGuards<'g>(Option<Asking<'g>>);
+
+struct Asking<'g> {
+    guardrails: Vec<&'g InputGuardrail>,
+    asked: Vec<Asked<'g>>,
+    cancel: Box<dyn Fn() + 'g>,
+}
+
+impl<'g> InputGuards<'g> {
+    /// Asks them, the first time it is called in a run whose input is not admitted. Pure ones answer at once: when they decide,
+    /// this gives what the engine is to be told, and no model call is scheduled.
+    ///
+    /// # Errors
+    /// [`RunError`] of a pure guardrail that fails.
+    pub(super) fn begin<H: Host>(
+        &mut self,
+        env: &'g Env<'_, H>,
+        engine: &Engine,
+    ) -> Result<Option<Resolution>, RunError> {
+        if self.0.is_some() || engine.state().admission != Admission::ParallelDue {
+            return Ok(None);
+        }
+        let agent = env.agent(env.graph.start());
+        let guardrails: Vec<&InputGuardrail> =
+            of_input(env, agent).filter(|guardrail| guardrail.runs_in_parallel()).collect();
+        let run = RunContext::new(engine.state().context.clone());
+        let scope = &env.guard_scope;
+        let asked = ask_input(env, scope, agent, &guardrails, &engine.state().input, &run);
+        self.0 = Some(Asking { guardrails, asked, cancel: Box::new(|| env.host.cancel(scope)) });
+        self.decided()
+    }
+
+    /// What the engine is to be told, when that is known already.
+    fn decided(&mut self) -> Result<Option<Resolution>, RunError> {
+        let Some(asking) = &self.0 else { return Ok(None) };
+        let has_ended = |asked: &Asked<'_>| matches!(asked, Asked::Answered(answer) if ends_the_run(answer));
+        let is_decided = asking.asked.iter().any(has_ended);
+        let is_complete = asking.asked.iter().all(|asked| matches!(asked, Asked::Answered(_)));
+        if is_decided || is_complete { self.take().map(Some) } else { Ok(None) }
+    }
+
+    /// What has been answered, as the engine takes it.
+    fn take(&mut self) -> Result<Resolution, RunError> {
+        let Some(Asking { guardrails, asked, .. }) = self.0.take() else {
+            return Ok(Resolution::InputChecked { results: Vec::new(), more: false });
+        };
+        let mut answered_guardrails = Vec::new();
+        let mut answers = Vec::new();
+        for (guardrail, asked) in guardrails.into_iter().zip(asked) {
+            if let Asked::Answered(answer) = asked {
+                answered_guardrails.push(guardrail);
+                answers.push(answer);
+            }
+        }
+        let results = named(&answered_guardrails, answers, input_result)?;
+        Ok(Resolution::InputChecked { results, more: false })
+    }
+
+    /// Awaits an effect of the first turn beside the guardrails. When one of them ends the run, the effect is cancelled, its
+    /// outcome awaited and dropped.
+    ///
+    /// # Errors
+    /// [`RunError`] of the guardrail that ends the run.
+    pub(super) async fn beside<H: Host, T>(
+        &mut self,
+        env: &Env<'_, H>,
+        engine: &mut Engine,
+        scope: &H::Scope,
+        effect: impl Future<Output = T>,
+    ) -> Result<T, RunError> {
+        if self.0.is_none() {
+            return Ok(effect.await);
+        }
+        let mut effect = pin!(effect);
+        let mut stopped = false;
+        let outcome = poll_fn(|cx| {
+            if let Poll::Ready(outcome) = effect.as_mut().poll(cx) {
+                return Poll::Ready(outcome);
+            }
+            if !stopped && self.poll(cx) {
+                stopped = true;
+                env.host.cancel(scope);
+                return effect.as_mut().poll(cx);
+            }
+            Poll::Pending
+        })
+        .await;
+        if !stopped {
+            return Ok(outcome);
+        }
+        self.settle().await;
+        match self.take().and_then(|found| engine.resolve(found)) {
+            Err(error) => Err(error),
+            Ok(()) => unreachable!("a guardrail ends the run by an error or by tripping"),
+        }
+    }
+
+    /// Polls what is still asked, in declaration order; whether one of them ends the run.
+    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> bool {
+        let Some(asking) = &mut self.0 else { return false };
+        for asked in &mut asking.asked {
+            if let Asked::Asking(finding) = asked
+                && let Poll::Ready(answer) = finding.as_mut().poll(cx)
+            {
+                *asked = Asked::Answered(answer);
+            }
+            if matches!(asked, Asked::Answered(answer) if ends_the_run(answer)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Awaits the last answer.
+    ///
+    /// # Errors
+    /// [`RunError`] of the first, in declaration order, that fails.
+    pub(super) async fn answer<H: Host>(
+        &mut self,
+        env: &'g Env<'_, H>,
+        engine: &Engine,
+    ) -> Result<Resolution, RunError> {
+        if let Some(decided) = self.begin(env, engine)? {
+            return Ok(decided);
+        }
+        self.settle().await;
+        self.take()
+    }
+
+    /// Awaits all answers, or the first that ends the run; then cancels the others and awaits them, too.
+    async fn settle(&mut self) {
+        poll_fn(|cx| if self.poll(cx) || self.is_complete() { Poll::Ready(()) } else { Poll::Pending }).await;
+        let Some(asking) = &mut self.0 else { return };
+        (asking.cancel)();
+        let mut ended = false;
+        for asked in &mut asking.asked {
+            let was_decided = ended;
+            if let Asked::Asking(finding) = asked {
+                let answer = finding.await;
+                if !was_decided {
+                    *asked = Asked::Answered(answer);
+                }
+            }
+            ended |= matches!(asked, Asked::Answered(answer) if ends_the_run(answer));
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.0.as_ref().is_none_or(|asking| asking.asked.iter().all(|asked| matches!(asked, Asked::Answered(_))))
+    }
+
+    /// The run has ended by itself: cancels what is still asked, and awaits it.
+    pub(super) async fn give_up(&mut self) {
+        let Some(asking) = &mut self.0 else { return };
+        (asking.cancel)();
+        for asked in &mut asking.asked {
+            if let Asked::Asking(finding) = asked {
+                let _ = finding.await;
+            }
+        }
+    }
+}

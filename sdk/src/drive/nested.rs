@@ -1,0 +1,127 @@
+//! Runs inside a run: agents used as tools, agents used as guardrails.
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use serde_json::{Map, Value};
+
+use super::{Ended, drive, env::Env, guard, host::Host, tools::Body};
+use crate::{
+    agent::{AgentDef, AgentTool, AgentToolResult, Graph},
+    engine::{Beginning, Engine, RunError},
+    tool::{CallInfo, merge_patch_between},
+    wire::{Item, NewItemKind, RunState, ToolOutput, Usage},
+};
+
+/// What a call of an agent comes to.
+pub(super) struct AgentCall {
+    pub(super) body: Result<Body, RunError>,
+    pub(super) usage: Usage,
+}
+
+/// A call of an agent: a run with this text, or one that was paused.
+pub(super) enum AgentInput {
+    /// A new run.
+    Text(String),
+    /// A paused run.
+    Paused(Box<RunState>),
+}
+
+/// Runs an agent as a tool. Its usage counts whatever becomes of it.
+pub(super) async fn call_agent<H: Host>(
+    env: &Env<'_, H>,
+    scope: &H::Scope,
+    tool: &AgentTool,
+    info: &CallInfo,
+    id: String,
+    input: AgentInput,
+    context: Map<String, Value>,
+) -> AgentCall {
+    let graph = Graph::new(tool.agent());
+    let config = env.config.for_nested(tool.turn_limit());
+    let inside = Env::new(env.host, &graph, &config, scope, format!("{id}-"));
+    let (mut engine, before) = match input {
+        AgentInput::Text(text) => (begin(&inside, vec![Item::user(text)], context.clone()), context),
+        AgentInput::Paused(mut state) => {
+            // What it has used so far is counted already.
+            state.usage = Usage::default();
+            state.context.clone_from(&context);
+            (Engine::resume(*state, config.rules()), context)
+        }
+    };
+    let ended = drive(&inside, &mut engine).await;
+    let usage = engine.state().usage.clone();
+    let context_patch = merge_patch_between(&before, &engine.state().context);
+    let body = match ended {
+        Ok(Ended::Interrupted) => Ok(Body { context_patch, ..Body::paused(engine.into_state()) }),
+        Ok(Ended::Finished(value)) => {
+            output(tool, info, &value, engine.state()).map(|output| Body { context_patch, ..Body::output(output) })
+        }
+        Err(error) => Err(error),
+    };
+    AgentCall { body, usage }
+}
+
+/// What the caller gets: what the extractor makes of it, else the final output, or the latest text where that is empty.
+fn output(tool: &AgentTool, info: &CallInfo, value: &Value, state: &RunState) -> Result<ToolOutput, RunError> {
+    if let Some(extract) = tool.extractor() {
+        let function = || format!("the output extractor of tool {:?}", info.tool);
+        let result = AgentToolResult::new(value, &state.items, &state.agent);
+        return guard::call(function, &info.agent, || extract(&result)).map(ToolOutput::Text);
+    }
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    };
+    if !text.is_empty() || !state.guardrails.output.is_empty() {
+        return Ok(text.into());
+    }
+    let said = |item: &crate::wire::NewItem| match item.kind {
+        NewItemKind::MessageOutput => item.raw.text().filter(|text| !text.is_empty()),
+        NewItemKind::ToolCallOutput => {
+            item.raw.get("output").and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+        }
+        _ => None,
+    };
+    Ok(state.items.iter().rev().find_map(said).unwrap_or(text).into())
+}
+
+fn begin<H: Host>(env: &Env<'_, H>, input: Vec<Item>, context: Map<String, Value>) -> Engine {
+    let beginning = Beginning {
+        agent: env.graph.start().to_owned(),
+        input,
+        max_turns: env.config.max_turns,
+        context,
+        session_input: None,
+        server: None,
+    };
+    Engine::start(beginning, env.config.rules())
+}
+
+/// Runs an agent that judges for a guardrail; gives its final output.
+pub(super) fn judge<'j, H: Host>(
+    env: &'j Env<'_, H>,
+    scope: &'j H::Scope,
+    judge: &'j AgentDef,
+    name: String,
+    input: Vec<Item>,
+    context: Map<String, Value>,
+) -> LocalBoxFuture<'j, Result<Value, RunError>> {
+    async move {
+        let graph = Graph::new(judge);
+        // A judge is not judged in its turn by the guardrails of the run.
+        let mut config = env.config.for_nested(Some(10));
+        config.input_guardrails.clear();
+        config.output_guardrails.clear();
+        let inside = Env::new(env.host, &graph, &config, scope, env.effect(format_args!("{name}-")).to_string());
+        let mut engine = begin(&inside, input, context);
+        match drive(&inside, &mut engine).await? {
+            Ended::Finished(value) => Ok(value),
+            Ended::Interrupted => Err(RunError::Function {
+                function: format!("guardrail agent {:?}", judge.name),
+                agent: judge.name.clone(),
+                source: "it waits for an approval, which a guardrail cannot".into(),
+            }),
+        }
+    }
+    .boxed_local()
+}

@@ -1,0 +1,212 @@
+//! What a run gives back.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::{
+    engine::{ReasoningItemIds, RunError, input_items},
+    wire::{
+        Item, NewItem, RunState, Usage,
+        run_state::{GuardrailResults, Interruption, Rewritten},
+    },
+};
+
+/// What a finished run gives back; `O` is the output type of its start agent.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RunResult<O> {
+    /// The final output.
+    pub final_output: O,
+    /// The agent that gave it.
+    pub last_agent: String,
+    /// What the run was started with, session included; what a handoff made of it, where one did.
+    pub input: Vec<Item>,
+    /// What happened in the run, in order.
+    pub new_items: Vec<NewItem>,
+    /// Model calls made.
+    pub turns: u32,
+    /// What they used, those of agents used as tools included.
+    pub usage: Usage,
+    /// The run context at the end.
+    pub context: Map<String, Value>,
+    /// The provider's id of the last response.
+    pub last_response_id: Option<String>,
+    /// What the guardrails found.
+    pub guardrails: GuardrailResults,
+    rewritten: Option<Rewritten>,
+    reasoning_item_ids: ReasoningItemIds,
+}
+
+impl<O> RunResult<O> {
+    /// The result of a run that ended with this output in this state.
+    pub fn new(final_output: O, state: RunState, reasoning_item_ids: ReasoningItemIds) -> Self {
+        let RunState { agent, input, items, rewritten, turn, usage, context, last_response_id, guardrails, .. } = state;
+        Self {
+            final_output,
+            last_agent: agent,
+            input,
+            new_items: items,
+            turns: turn,
+            usage,
+            context,
+            last_response_id,
+            guardrails,
+            rewritten,
+            reasoning_item_ids,
+        }
+    }
+
+    /// The whole conversation as input for a run that follows.
+    ///
+    /// # Source
+    /// `to_input_list()` of the OpenAI Agents SDK. After a handoff that nested the history, what was said before it stands in
+    /// the summary and in the items.
+    pub fn to_input_list(&self) -> Vec<Item> {
+        to_input_list(&self.input, &self.new_items, self.rewritten.as_ref(), self.reasoning_item_ids)
+    }
+
+    /// The conversation as the last agent saw it, as input for a run that follows.
+    ///
+    /// # Source
+    /// `to_input_list(mode="normalized")` of the OpenAI Agents SDK.
+    pub fn to_normalized_input_list(&self) -> Vec<Item> {
+        to_normalized_input_list(&self.input, &self.new_items, self.rewritten.as_ref(), self.reasoning_item_ids)
+    }
+}
+
+fn to_input_list(input: &[Item], items: &[NewItem], rewritten: Option<&Rewritten>, ids: ReasoningItemIds) -> Vec<Item> {
+    let in_input = rewritten.map_or(&[][..], |rewritten| &*rewritten.in_input);
+    let others = items.iter().enumerate().filter(|(place, _)| !in_input.contains(place)).map(|(_, item)| item);
+    input.iter().cloned().chain(input_items(others, ids)).collect()
+}
+
+fn to_normalized_input_list(
+    input: &[Item],
+    items: &[NewItem],
+    rewritten: Option<&Rewritten>,
+    ids: ReasoningItemIds,
+) -> Vec<Item> {
+    let (first, stands_for) = rewritten.map_or((&[][..], 0), |rewritten| (&*rewritten.items, rewritten.stands_for));
+    let seen = first.iter().chain(items.get(stands_for..).unwrap_or_default());
+    input.iter().cloned().chain(input_items(seen, ids)).collect()
+}
+
+impl RunResult<Value> {
+    /// The same result with its output as an `O`.
+    ///
+    /// # Errors
+    /// [`RunError::OutputType`] when it is no `O`.
+    pub fn typed<O: DeserializeOwned>(self) -> Result<RunResult<O>, RunError> {
+        let final_output = self.parse()?;
+        let Self {
+            final_output: _,
+            last_agent,
+            input,
+            new_items,
+            turns,
+            usage,
+            context,
+            last_response_id,
+            guardrails,
+            rewritten,
+            reasoning_item_ids,
+        } = self;
+        Ok(RunResult {
+            final_output,
+            last_agent,
+            input,
+            new_items,
+            turns,
+            usage,
+            context,
+            last_response_id,
+            guardrails,
+            rewritten,
+            reasoning_item_ids,
+        })
+    }
+
+    /// The final output as a `T`.
+    ///
+    /// # Errors
+    /// [`RunError::OutputType`] when it is no `T`, so that `?` ends a workflow with it.
+    pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RunError> {
+        T::deserialize(&self.final_output).map_err(|source| RunError::OutputType {
+            agent: self.last_agent.clone(),
+            expected: std::any::type_name::<T>(),
+            source,
+        })
+    }
+}
+
+/// How a run ended that may wait for decisions.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunOutcome<O> {
+    /// With a final output.
+    Finished(RunResult<O>),
+    /// With calls that wait for a decision.
+    Paused(PausedRun),
+}
+
+/// A run that waits for decisions: look at its [`interruptions`](PausedRun::interruptions), decide on its
+/// [`state`](PausedRun::state), and give that to `resume`, here, after continue-as-new, or in another process.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PausedRun {
+    /// The state: one JSON value, to keep and to decide on.
+    pub state: RunState,
+    reasoning_item_ids: ReasoningItemIds,
+}
+
+impl PausedRun {
+    /// A run that waits in this state.
+    pub fn new(state: RunState, reasoning_item_ids: ReasoningItemIds) -> Self {
+        Self { state, reasoning_item_ids }
+    }
+
+    /// The calls that wait for a decision.
+    pub fn interruptions(&self) -> Vec<Interruption> {
+        self.state.interruptions()
+    }
+
+    /// The conversation so far as input for another run; calls that wait are in it without outputs.
+    pub fn to_input_list(&self) -> Vec<Item> {
+        let RunState { input, items, rewritten, .. } = &self.state;
+        to_input_list(input, items, rewritten.as_ref(), self.reasoning_item_ids)
+    }
+
+    /// The conversation so far as the last agent saw it.
+    pub fn to_normalized_input_list(&self) -> Vec<Item> {
+        let RunState { input, items, rewritten, .. } = &self.state;
+        to_normalized_input_list(input, items, rewritten.as_ref(), self.reasoning_item_ids)
+    }
+}
+
+/// A run that ended without a final output: why, and where it stood.
+///
+/// In a workflow `?` ends the workflow with it, as with the [`RunError`] itself.
+#[derive(Debug)]
+pub struct RunFailure {
+    /// Why.
+    pub error: RunError,
+    /// The run at its end, with its items, usage and context; absent when it never began.
+    pub state: Option<Box<RunState>>,
+}
+
+impl std::fmt::Display for RunFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for RunFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl<E: Into<RunError>> From<E> for RunFailure {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), state: None }
+    }
+}

@@ -1,0 +1,142 @@
+//! What a model gets instead of a tool's output: for failures, rejections, and tools that are not there.
+
+use super::{
+    config::{RunConfig, ToolErrorMessage, ToolErrorMessageKind},
+    guard,
+    host::ToolEffectError,
+};
+use crate::{
+    engine::RunError,
+    tool::{
+        CallInfo, OnToolError, TOOL_FAILED, ToolBinding, ToolDef, ToolError, ToolErrorKind, ToolFailure,
+        schema::InvalidArguments,
+    },
+    wire::{ToolOutput, run_state::Decision},
+};
+
+/// What a model gets for a call that was rejected without a word.
+const NOT_APPROVED: &str = "Tool execution was not approved.";
+
+/// What a model gets for a tool that must not run twice and whose only attempt broke off: no invitation to try again.
+const OUTCOME_UNKNOWN: &str =
+    "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.";
+
+/// A call that went wrong.
+pub(super) enum WentWrong {
+    /// The arguments do not fit.
+    Arguments(InvalidArguments),
+    /// The tool says what the model is told.
+    Told(String),
+    /// The tool failed like this.
+    Failed(String),
+    /// The agent behind it failed.
+    Agent(RunError),
+}
+
+impl WentWrong {
+    /// A failure of an inline tool.
+    pub(super) fn inline(error: &ToolError) -> Self {
+        match error.kind() {
+            ToolErrorKind::TellModel => Self::Told(error.message().to_owned()),
+            ToolErrorKind::Failed | ToolErrorKind::Transient => Self::Failed(error.message().to_owned()),
+        }
+    }
+
+    /// What went wrong, in words.
+    pub(super) fn message(&self) -> String {
+        match self {
+            Self::Arguments(invalid) => invalid.to_string(),
+            Self::Told(text) | Self::Failed(text) => text.clone(),
+            Self::Agent(error) => error.reference().message,
+        }
+    }
+}
+
+/// What a failed call through the host comes to: something for the model, or the end of the run.
+pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentWrong, RunError> {
+    let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
+    match error {
+        ToolEffectError::Failed { tell_model: Some(text), .. } => Ok(WentWrong::Told(text)),
+        ToolEffectError::Failed { tell_model: None, message, .. } => Ok(WentWrong::Failed(message)),
+        ToolEffectError::TimedOut { after, .. } => {
+            Ok(WentWrong::Told(format!("Tool '{tool}' timed out after {} seconds.", after.as_secs_f64())))
+        }
+        ToolEffectError::OutcomeUnknown { .. } => Ok(WentWrong::Told(OUTCOME_UNKNOWN.to_owned())),
+        ToolEffectError::NotRegistered { task_queue, source } => {
+            Err(RunError::ToolNotRegistered { tool, agent, task_queue, source })
+        }
+        ToolEffectError::Cancelled => Err(RunError::Cancelled { agent, turn }),
+        ToolEffectError::Host(source) => Err(RunError::Tool { tool, agent, turn, source }),
+    }
+}
+
+/// What a call that went wrong comes to, after the tool's own rule.
+///
+/// # Errors
+/// [`RunError`] when its failures end the run.
+pub(super) fn settle(
+    config: &RunConfig,
+    tool: &ToolDef,
+    info: &CallInfo,
+    wrong: WentWrong,
+) -> Result<ToolOutput, RunError> {
+    let text = match (tool.on_error_rule(), wrong) {
+        (OnToolError::FailRun, wrong) => return Err(ends_the_run(info, wrong)),
+        (_, WentWrong::Told(text)) => text,
+        (OnToolError::Tell(describe), wrong) => {
+            let error = wrong.message();
+            let function = || format!("the error function of tool {:?}", info.tool);
+            guard::call(function, &info.agent, || describe(&ToolFailure::new(info, &error)))?
+        }
+        // The run's formatter words only what nobody has worded: an agent's failure has its fixed text.
+        (OnToolError::Standard, _) if matches!(tool.binding(), ToolBinding::Agent(_)) => TOOL_FAILED.to_owned(),
+        (OnToolError::Standard, wrong) => {
+            let error = wrong.message();
+            formatted(config, info, ToolErrorMessageKind::ToolException, TOOL_FAILED, Some(&error))?
+        }
+    };
+    Ok(text.into())
+}
+
+fn ends_the_run(info: &CallInfo, wrong: WentWrong) -> RunError {
+    let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
+    match wrong {
+        WentWrong::Arguments(invalid) => RunError::ModelBehavior { agent, turn, message: invalid.to_string() },
+        WentWrong::Agent(error) if error.reference().class.is_some() => error,
+        wrong => RunError::ToolFailed { agent, turn, tool, source: wrong.message().into() },
+    }
+}
+
+/// What the model gets for a rejected call.
+///
+/// # Errors
+/// [`RunError::Panicked`] of the run's formatter.
+pub(super) fn rejected(config: &RunConfig, info: &CallInfo, decision: &Decision) -> Result<ToolOutput, RunError> {
+    let text = match &decision.message {
+        Some(message) => message.clone(),
+        None => formatted(config, info, ToolErrorMessageKind::ApprovalRejected, NOT_APPROVED, None)?,
+    };
+    Ok(text.into())
+}
+
+/// What the model gets for a tool that is not there.
+///
+/// # Errors
+/// [`RunError::Panicked`] of the run's formatter.
+pub(super) fn not_found(config: &RunConfig, info: &CallInfo) -> Result<ToolOutput, RunError> {
+    let text = format!("Tool '{}' not found.", info.tool);
+    formatted(config, info, ToolErrorMessageKind::ToolNotFound, &text, None).map(ToolOutput::Text)
+}
+
+fn formatted(
+    config: &RunConfig,
+    info: &CallInfo,
+    kind: ToolErrorMessageKind,
+    default_message: &str,
+    error: Option<&str>,
+) -> Result<String, RunError> {
+    let Some(formatter) = &config.tool_error_formatter else { return Ok(default_message.to_owned()) };
+    let message = ToolErrorMessage { kind, tool: &info.tool, call_id: &info.call_id, default_message, error };
+    let text = guard::call(|| "the tool_error_formatter".to_owned(), &info.agent, || formatter.format(&message))?;
+    Ok(text.unwrap_or_else(|| default_message.to_owned()))
+}

@@ -1,0 +1,84 @@
+//! What stays of a turn that an error has ended.
+//!
+//! A run that fails keeps its complete turns. Of the last one those items stay that stand for effects: calls that ran, with
+//! their outputs and the reasoning that led to them; messages and calls that did not run go.
+
+use std::collections::BTreeSet;
+
+use super::{blocked, error::RunError, rules::Rules, save::input_items};
+use crate::wire::{
+    Item, NewItem, NewItemKind, RunState,
+    run_state::{Admission, FinalSource, Phase, TurnMark},
+};
+
+/// Trims the turn; gives what of the run is still to be written to the session.
+pub(super) fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
+    match error {
+        RunError::InputGuardrailTripped { .. } => {
+            // All of it was the first turn, and the first item is the first agent's.
+            if let Some(first) = state.items.first() {
+                state.agent.clone_from(&first.agent);
+            }
+            state.items.clear();
+            return Vec::new();
+        }
+        RunError::OutputGuardrailTripped { .. } => {
+            let left = blocked::left_for_session(state, rules);
+            if matches!(&state.phase, Phase::FinalDue { output } if output.source == FinalSource::TurnLimit) {
+                state.items.truncate(state.turn_began.items);
+            }
+            return left;
+        }
+        _ => {}
+    }
+    // A guardrail that fails has found nothing against the output, so the turn counts as complete.
+    if !matches!(state.phase, Phase::FinalDue { .. }) || matches!(error, RunError::Panicked { .. }) {
+        keep_what_ran(state);
+    }
+    let unsaved = |session: &crate::wire::run_state::SessionProgress| state.items.get(session.saved..);
+    let items = state.session.as_ref().and_then(unsaved).unwrap_or_default();
+    super::once(input_items(items, rules.reasoning_item_ids))
+}
+
+fn keep_what_ran(state: &mut RunState) {
+    let TurnMark { items: began, tool_input, tool_output } = state.turn_began;
+    let turn = state.items.split_off(began.min(state.items.len()));
+    let is_publishable = state.server.is_none() && state.admission == Admission::Admitted && !state.holds_back_turn;
+    let kept = if is_publishable { what_ran(&turn, &state.completed) } else { Vec::new() };
+    if kept.is_empty() {
+        state.guardrails.tool_input.truncate(tool_input);
+        state.guardrails.tool_output.truncate(tool_output);
+    }
+    state.items.extend(kept);
+}
+
+fn what_ran(turn: &[NewItem], completed: &[String]) -> Vec<NewItem> {
+    let completed: BTreeSet<&str> = completed.iter().map(String::as_str).collect();
+    let ran = |item: &NewItem| item.raw.call_id().is_some_and(|id| completed.contains(id));
+    let is_complete_hosted_call = |item: &NewItem| {
+        item.raw.call_id().is_none() && item.raw.get("status").is_some_and(|status| status == "completed")
+    };
+    let mut kept = Vec::new();
+    let mut reasoning: Vec<&NewItem> = Vec::new();
+    for item in turn {
+        match item.kind {
+            NewItemKind::Reasoning => {
+                reasoning.push(item);
+                continue;
+            }
+            NewItemKind::ToolCall if ran(item) || is_complete_hosted_call(item) => {
+                kept.extend(reasoning.iter().map(|item| (*item).clone()));
+                kept.push(item.clone());
+            }
+            NewItemKind::ToolCallOutput if ran(item) => kept.push(item.clone()),
+            _ => {}
+        }
+        reasoning.clear();
+    }
+    kept
+}
+
+/// Whether the final output of this phase came from a tool.
+pub(super) fn is_tool_output(phase: &Phase) -> bool {
+    matches!(phase, Phase::FinalDue { output } if output.source == FinalSource::Tool)
+}

@@ -1,0 +1,42 @@
+//! What an output guardrail holds back.
+
+use super::{abandon::is_tool_output, rules::Rules};
+use crate::wire::{Item, ItemView, NewItem, NewItemKind, RunState};
+
+/// What stands for an output that was held back.
+const WITHHELD: &str = "Output withheld by an output guardrail.";
+
+/// What the session gets of a turn whose final output was held back: nothing of a message; of tools the calls, with a
+/// placeholder for every output, because a call without output would break the next run.
+pub(super) fn left_for_session(state: &RunState, rules: &Rules) -> Vec<Item> {
+    let (Some(session), true) = (&state.session, is_tool_output(&state.phase)) else { return Vec::new() };
+    let turn = state.items.get(session.saved..).unwrap_or_default();
+    with_placeholders(turn, rules).unwrap_or_default()
+}
+
+/// The text that stands for an output that was held back.
+pub(super) fn placeholder(rules: &Rules) -> String {
+    rules.blocked_message.clone().unwrap_or_else(|| WITHHELD.to_owned())
+}
+
+/// The calls and outputs of the turn, or none when there is something a placeholder cannot stand for.
+fn with_placeholders(turn: &[NewItem], rules: &Rules) -> Option<Vec<Item>> {
+    let mut kept = Vec::new();
+    let mut calls = Vec::new();
+    for item in turn {
+        match (item.kind, item.raw.view()) {
+            (NewItemKind::MessageOutput | NewItemKind::ToolApproval, _) => {}
+            (NewItemKind::ToolCall, ItemView::FunctionCall(call)) => {
+                calls.push(call.call_id.to_owned());
+                kept.push(item.raw.clone());
+            }
+            (NewItemKind::ToolCallOutput, ItemView::FunctionCallOutput { call_id, .. }) => {
+                let place = calls.iter().position(|call| call == call_id)?;
+                calls.remove(place);
+                kept.push(item.raw.with("output", placeholder(rules).into()));
+            }
+            _ => return None,
+        }
+    }
+    calls.is_empty().then_some(kept)
+}

@@ -1,0 +1,150 @@
+//! Whether the state of a run fits the agents it is resumed with.
+
+use crate::{
+    agent::{AgentDef, Graph},
+    tool::ToolBinding,
+    wire::{
+        RunState, WIRE_VERSION,
+        run_state::{CallProgress, Phase, PlannedHandoff, ToolRound},
+    },
+};
+
+/// A state names what its agents do not have.
+///
+/// # Retries
+/// Never: the same agents do not fit the next time either.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the state of the run does not fit its agents:\n{}", list(.issues))]
+pub struct StateMismatch {
+    /// All that is missing.
+    pub issues: Vec<StateIssue>,
+}
+
+/// One thing a state names and its agents do not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateIssue {
+    /// An agent is not there.
+    #[error("agent {agent:?} is not reachable from {start:?} (there are: {})", .known.join(", "))]
+    UnknownAgent {
+        /// The agent.
+        agent: String,
+        /// The agent the graph starts with.
+        start: String,
+        /// The agents there are.
+        known: Vec<String>,
+    },
+    /// A tool with a pending call is not there.
+    #[error("agent {agent:?} has no tool {tool:?}, but call {call_id:?} of it is pending")]
+    UnknownTool {
+        /// The agent.
+        agent: String,
+        /// The tool.
+        tool: String,
+        /// The call.
+        call_id: String,
+    },
+    /// A tool with a paused run inside is no agent any more.
+    #[error("tool {tool:?} of agent {agent:?} is no agent, but call {call_id:?} of it is a paused run")]
+    NoAgentTool {
+        /// The agent.
+        agent: String,
+        /// The tool.
+        tool: String,
+        /// The call.
+        call_id: String,
+    },
+    /// A handoff that is to be taken is not there.
+    #[error("agent {agent:?} has no handoff {handoff:?}, but it is to be taken")]
+    UnknownHandoff {
+        /// The agent.
+        agent: String,
+        /// The handoff's function name.
+        handoff: String,
+    },
+    /// The state was written by another major version.
+    #[error("the state is of version {found}, this build reads {expected}")]
+    Version {
+        /// The version of the state.
+        found: String,
+        /// The version of this build.
+        expected: String,
+    },
+}
+
+fn list(issues: &[StateIssue]) -> String {
+    issues.iter().map(|issue| format!("- {issue}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Checks a state against the graph it is resumed with.
+///
+/// # Errors
+/// [`StateMismatch`] with all that is missing.
+pub fn check_fit(state: &RunState, graph: &Graph) -> Result<(), StateMismatch> {
+    let mut issues = Vec::new();
+    collect(state, graph, &mut issues);
+    if issues.is_empty() { Ok(()) } else { Err(StateMismatch { issues }) }
+}
+
+fn collect(state: &RunState, graph: &Graph, issues: &mut Vec<StateIssue>) {
+    if state.version.major != WIRE_VERSION.major {
+        issues.push(StateIssue::Version { found: state.version.to_string(), expected: WIRE_VERSION.to_string() });
+        return;
+    }
+    let Some(agent) = graph.agent(&state.agent) else {
+        issues.push(StateIssue::UnknownAgent {
+            agent: state.agent.clone(),
+            start: graph.start().to_owned(),
+            known: graph.agents().map(|agent| agent.name.clone()).collect(),
+        });
+        return;
+    };
+    match &state.phase {
+        Phase::Interrupted { round }
+        | Phase::ResumeDue { round }
+        | Phase::ToolsDue { round }
+        | Phase::McpDue { round }
+        | Phase::ToolUseDue { round } => check_round(agent, round, issues),
+        Phase::HandoffDue { handoffs } => check_handoffs(graph, agent, handoffs, issues),
+        _ => {}
+    }
+    if let Phase::Interrupted { round } | Phase::ResumeDue { round } | Phase::ToolsDue { round } = &state.phase {
+        check_handoffs(graph, agent, &round.handoffs, issues);
+    }
+}
+
+fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>) {
+    for call in &round.calls {
+        let (tool, call_id) = (&call.call.tool, &call.call.call_id);
+        if !call.is_known || matches!(call.progress, CallProgress::Done { .. }) {
+            continue;
+        }
+        let names = || (agent.name.clone(), tool.clone(), call_id.clone());
+        let definition = agent.tools.iter().rfind(|candidate| candidate.name() == tool);
+        match (&call.progress, definition.map(|definition| definition.binding())) {
+            (_, None) => {
+                let (agent, tool, call_id) = names();
+                issues.push(StateIssue::UnknownTool { agent, tool, call_id });
+            }
+            (CallProgress::Paused { run, .. }, Some(ToolBinding::Agent(nested))) => {
+                collect(run, &Graph::new(nested.agent()), issues);
+            }
+            (CallProgress::Paused { .. }, Some(_)) => {
+                let (agent, tool, call_id) = names();
+                issues.push(StateIssue::NoAgentTool { agent, tool, call_id });
+            }
+            _ => {}
+        }
+    }
+}
+
+fn check_handoffs(graph: &Graph, agent: &AgentDef, handoffs: &[PlannedHandoff], issues: &mut Vec<StateIssue>) {
+    for planned in handoffs {
+        let is_there = graph
+            .handoffs_of(agent)
+            .any(|(handoff, target)| handoff.name() == planned.tool_name && target.name == planned.target);
+        if !is_there {
+            issues.push(StateIssue::UnknownHandoff { agent: agent.name.clone(), handoff: planned.tool_name.clone() });
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The conversation moves to another agent.
+
+use serde_json::json;
+
+use crate::{
+    agent::HandoffInputData,
+    wire::{
+        Item, NewItem, NewItemKind, RunState,
+        run_state::{HandoffEnds, Phase, PlannedHandoff, Rewritten},
+    },
+};
+
+/// The text a model gets for a handoff beside the one that was taken.
+const IGNORED_HANDOFF: &str = "Multiple handoffs detected, ignoring this one.";
+
+/// The first handoff is taken, the model is told that the others are not.
+pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) -> Phase {
+    let (taken, ignored) = handoffs.split_first().expect("a handoff is due, so there is one");
+    let source = std::mem::replace(&mut state.agent, taken.target.clone());
+    for handoff in ignored {
+        state.items.push(NewItem {
+            kind: NewItemKind::ToolCallOutput,
+            agent: source.clone(),
+            raw: Item::function_call_output(&handoff.call_id, IGNORED_HANDOFF.into()),
+            handoff: None,
+        });
+    }
+    // With the space that the reference's JSON has: the text reaches the model.
+    let message = json!({"assistant": taken.target}).to_string().replacen("\":", "\": ", 1);
+    state.items.push(NewItem {
+        kind: NewItemKind::HandoffOutput,
+        agent: source.clone(),
+        raw: Item::function_call_output(&taken.call_id, message.into()),
+        handoff: Some(HandoffEnds { source: source.clone(), target: taken.target.clone() }),
+    });
+    state.start_due = true;
+    Phase::RewriteDue { handoff: taken.clone(), source }
+}
+
+/// The conversation at this moment, in the three parts that filters know.
+pub(super) fn data(state: &RunState) -> HandoffInputData {
+    let new = state.items.get(state.turn_began.items..).unwrap_or_default().to_vec();
+    let earlier = state.model_items().count().saturating_sub(new.len());
+    let pre = state.model_items().take(earlier).cloned().collect();
+    HandoffInputData::new(state.input.clone(), pre, new)
+}
+
+/// What the next agent sees of it.
+pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputData>>) -> Phase {
+    let Some(data) = rewritten else { return Phase::TurnDue };
+    let HandoffInputData { input_history, pre_handoff_items, new_items, input_items, forwarded } = *data;
+    let began = state.turn_began.items.min(state.items.len());
+    let earlier: Vec<usize> = places_of_model_items(state).into_iter().take_while(|place| *place < began).collect();
+    let from_earlier = forwarded.earlier.iter().filter_map(|at| earlier.get(*at).copied());
+    let in_input = from_earlier.chain(forwarded.new.iter().map(|at| began + at)).collect();
+    state.items.truncate(began);
+    state.items.extend(new_items.iter().cloned());
+    let mut items = pre_handoff_items;
+    items.extend(input_items.unwrap_or(new_items));
+    state.input = input_history;
+    state.rewritten = Some(Rewritten { items, stands_for: state.items.len(), in_input });
+    Phase::TurnDue
+}
+
+/// Where the items that the model is given stand among the run's own, as far as they stand there.
+fn places_of_model_items(state: &RunState) -> Vec<usize> {
+    let stands_for = state.rewritten.as_ref().map_or(0, |rewritten| rewritten.stands_for);
+    let rewritten = state.rewritten.as_ref().map_or(&[][..], |rewritten| &*rewritten.items);
+    let place = |item: &NewItem| state.items.iter().position(|other| other == item).unwrap_or(usize::MAX);
+    rewritten.iter().map(place).chain(stands_for..state.items.len()).collect()
+}

@@ -1,0 +1,89 @@
+//! A run goes on after a pause: what was decided takes effect.
+
+use std::collections::BTreeSet;
+
+use super::{
+    error::RunError,
+    orphans::without_orphan_calls,
+    response::misbehaved,
+    round,
+    rules::{Rules, UnknownTools},
+};
+use crate::wire::{
+    RunState,
+    run_state::{CallProgress, McpAnswerer, Phase, RoundCall, ToolRound, TurnMark},
+};
+
+/// Readies a paused run. What was not decided goes on waiting.
+pub(super) fn take_up(state: &mut RunState) {
+    let Phase::Interrupted { round } = &state.phase else { return };
+    let mut round = round.clone();
+    state.start_due = true;
+    state.input = without_orphan_calls(std::mem::take(&mut state.input));
+    state.turn_began = TurnMark {
+        items: state.items.len(),
+        tool_input: state.guardrails.tool_input.len(),
+        tool_output: state.guardrails.tool_output.len(),
+    };
+    state.completed.clear();
+    for call in &mut round.calls {
+        match &mut call.progress {
+            CallProgress::NeedsApproval
+                if state.approvals.on_call(&state.agent, &call.call.tool, &call.call.call_id).is_some() =>
+            {
+                call.progress = CallProgress::Due;
+            }
+            CallProgress::Paused { run, since_earlier } => *since_earlier = !can_go_on(run),
+            _ => {}
+        }
+    }
+    let answered = round.mcp_approvals.iter().any(|question| {
+        !question.answered && question.by == McpAnswerer::Person && state.approvals.on_mcp(question).is_some()
+    });
+    if answered || round.calls.iter().any(is_due) {
+        round.resumed = true;
+        state.phase = Phase::ResumeDue { round };
+    }
+}
+
+fn is_due(call: &RoundCall) -> bool {
+    matches!(call.progress, CallProgress::Due | CallProgress::Paused { since_earlier: false, .. })
+}
+
+/// A run inside goes on when all its calls are decided, or at once when one is rejected; until then none of them runs.
+fn can_go_on(run: &RunState) -> bool {
+    let interruptions = run.interruptions();
+    let decisions = || interruptions.iter().map(|interruption| run.decision_on(&interruption.id));
+    decisions().any(|decision| decision.is_some_and(|decision| !decision.approve))
+        || decisions().all(|decision| decision.is_some())
+}
+
+/// Checks what was decided against the tools the agent has now.
+///
+/// # Errors
+/// [`RunError::ModelBehavior`] when an approved tool is gone, unless the model is to be told.
+pub(super) fn decide(
+    state: &mut RunState,
+    mut round: ToolRound,
+    offered: &BTreeSet<String>,
+    rules: &Rules,
+) -> Result<Phase, RunError> {
+    for call in round.calls.iter_mut().filter(|call| is_due(call)) {
+        if offered.contains(&call.call.tool) {
+            continue;
+        }
+        let decision = state.approvals.on_call(&state.agent, &call.call.tool, &call.call.call_id);
+        if decision.is_some_and(|decision| !decision.approve) {
+            continue;
+        }
+        if rules.unknown_tools == UnknownTools::Fail {
+            return Err(misbehaved(state, format!("Tool {} not found in agent {}", call.call.tool, state.agent)));
+        }
+        call.is_known = false;
+    }
+    Ok(if round.calls.iter().any(is_due) {
+        Phase::ToolsDue { round: Box::new(round) }
+    } else {
+        round::take(state, round, Vec::new())
+    })
+}

@@ -1,0 +1,231 @@
+//! What a response asked for, until all of it is done: calls, questions of hosted MCP servers, handoffs.
+
+use serde_json::{Value, json};
+
+use super::{
+    merge_patch,
+    step::{CallResult, DueCall, ToolOutcome},
+};
+use crate::{
+    agent::ToolResult,
+    wire::{
+        Item, NewItem, NewItemKind, RunState, ToolOutput,
+        run_state::{
+            CallProgress, Decision, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, ToolRound,
+            ToolUse,
+        },
+    },
+};
+
+/// The calls that are to be made now.
+pub(super) fn due_calls(state: &RunState, round: &ToolRound) -> Vec<DueCall> {
+    let due = |(index, call): (usize, &crate::wire::run_state::RoundCall)| {
+        let paused = match &call.progress {
+            CallProgress::Due => None,
+            CallProgress::Paused { run, since_earlier: false } => Some(run.clone()),
+            _ => return None,
+        };
+        let PlannedCall { tool, call_id, .. } = &call.call;
+        let decision = state.approvals.on_call(&state.agent, tool, call_id).cloned();
+        Some(DueCall { index, call: call.call.clone(), is_known: call.is_known, decision, paused })
+    };
+    round.calls.iter().enumerate().filter_map(due).collect()
+}
+
+/// The questions that functions of the author answer.
+pub(super) fn questions(round: &ToolRound) -> Vec<McpApproval> {
+    let is_asked = |question: &&McpApproval| !question.answered && question.by == McpAnswerer::Function;
+    round.mcp_approvals.iter().filter(is_asked).cloned().collect()
+}
+
+/// The outputs of function tools so far, in call order.
+pub(super) fn results(round: &ToolRound) -> Vec<ToolResult> {
+    let done = |call: &crate::wire::run_state::RoundCall| match &call.progress {
+        CallProgress::Done { output } if call.is_known => {
+            Some(ToolResult::new(&*call.call.tool, &*call.call.call_id, output.clone()))
+        }
+        _ => None,
+    };
+    round.calls.iter().filter_map(done).collect()
+}
+
+/// Takes what came of calls: their outputs, or placeholders for those that wait, in call order; then what the model is told of
+/// tools that are not there.
+pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<ToolOutcome>) -> Phase {
+    let mut last = Vec::new();
+    for outcome in outcomes {
+        let is_known = round.calls[outcome.index].is_known;
+        let item = settle(state, &mut round, outcome);
+        // A call of a tool that is gone since the pause keeps its place.
+        if is_known || round.resumed { state.items.extend(item) } else { last.extend(item) }
+    }
+    state.items.append(&mut last);
+    let mut waiting = Vec::new();
+    for question in round.mcp_approvals.iter_mut().filter(|question| !question.answered) {
+        if question.by == McpAnswerer::Function {
+            continue;
+        }
+        match state.approvals.on_mcp(question).cloned() {
+            Some(decision) => {
+                question.answered = true;
+                let raw = answer(question, &decision);
+                push(state, NewItemKind::McpApprovalResponse, raw);
+            }
+            None => waiting.push(question.request.clone()),
+        }
+    }
+    for raw in waiting {
+        push(state, NewItemKind::ToolApproval, raw);
+    }
+    after_calls(state, round)
+}
+
+/// Takes what was complete when another call ended the run.
+pub(super) fn take_what_was_complete(
+    state: &mut RunState,
+    mut round: Box<ToolRound>,
+    outcomes: Vec<ToolOutcome>,
+) -> Phase {
+    for outcome in outcomes {
+        let item = settle(state, &mut round, outcome);
+        state.items.extend(item);
+    }
+    Phase::ToolsDue { round }
+}
+
+/// Notes what came of a call; gives the item it adds.
+fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> Option<NewItem> {
+    let ToolOutcome { index, result, ran, context_patch, mut input_guardrails, mut output_guardrails } = outcome;
+    state.guardrails.tool_input.append(&mut input_guardrails);
+    state.guardrails.tool_output.append(&mut output_guardrails);
+    if let Some(patch) = context_patch {
+        merge_patch(&mut state.context, patch);
+    }
+    let call = &mut round.calls[index];
+    let item = |kind, raw| Some(NewItem { kind, agent: state.agent.clone(), raw, handoff: None });
+    match result {
+        CallResult::Output(output) => {
+            if ran {
+                state.completed.push(call.call.call_id.clone());
+            }
+            call.progress = CallProgress::Done { output: output.clone() };
+            item(NewItemKind::ToolCallOutput, Item::function_call_output(&call.call.call_id, output.into_value()))
+        }
+        CallResult::NeedsApproval => {
+            call.progress = CallProgress::NeedsApproval;
+            let raw = state.raw_call(&call.call.call_id);
+            item(NewItemKind::ToolApproval, raw)
+        }
+        CallResult::Paused(run) => {
+            call.progress = CallProgress::Paused { run, since_earlier: false };
+            None
+        }
+    }
+}
+
+/// The calls of a round are made, as far as they can be: it waits for decisions, or goes on.
+pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
+    let waits = |call: &crate::wire::run_state::RoundCall| {
+        matches!(call.progress, CallProgress::NeedsApproval | CallProgress::Paused { .. })
+    };
+    let is_asked = |question: &McpApproval| !question.answered && question.by == McpAnswerer::Person;
+    if round.calls.iter().any(waits) || round.mcp_approvals.iter().any(is_asked) {
+        if round.resumed {
+            show_nested(state, &round);
+        }
+        return Phase::Interrupted { round: Box::new(round) };
+    }
+    if !questions(&round).is_empty() {
+        return Phase::McpDue { round: Box::new(round) };
+    }
+    if !round.handoffs.is_empty() {
+        return Phase::HandoffDue { handoffs: std::mem::take(&mut round.handoffs) };
+    }
+    let results = results(&round);
+    let stopping = match &round.tool_use {
+        ToolUse::RunLlmAgain => None,
+        ToolUse::StopOnFirstTool => results.first(),
+        ToolUse::StopAtTools { tools } => results.iter().find(|result| tools.contains(&result.tool)),
+        ToolUse::Custom if results.is_empty() => None,
+        ToolUse::Custom => return Phase::ToolUseDue { round: Box::new(round) },
+    };
+    match stopping {
+        Some(result) => tool_output(final_value(&result.output)),
+        None => run_again(state, round.resumed),
+    }
+}
+
+/// Takes the answers of the author's functions to questions of hosted MCP servers.
+pub(super) fn take_answers(state: &mut RunState, mut round: ToolRound, answers: Vec<Decision>) -> Phase {
+    let is_asked = |question: &&mut McpApproval| !question.answered && question.by == McpAnswerer::Function;
+    for (question, decision) in round.mcp_approvals.iter_mut().filter(is_asked).zip(answers) {
+        question.answered = true;
+        let raw = answer(question, &decision);
+        push(state, NewItemKind::McpApprovalResponse, raw);
+    }
+    after_calls(state, round)
+}
+
+/// Takes what the agent's own rule made of the results.
+pub(super) fn take_tool_use(state: &mut RunState, round: ToolRound, decided: Option<Value>) -> Phase {
+    decided.map_or_else(|| run_again(state, round.resumed), tool_output)
+}
+
+fn tool_output(value: Value) -> Phase {
+    Phase::FinalDue { output: FinalOutput { value, source: FinalSource::Tool } }
+}
+
+fn final_value(output: &ToolOutput) -> Value {
+    match output {
+        ToolOutput::Text(text) => Value::String(text.clone()),
+        ToolOutput::Content(parts) => Value::String(Value::Array(parts.clone()).to_string()),
+    }
+}
+
+/// The model sees the outputs. What tool guardrails found since a pause is not reported then: the reference forgets it.
+fn run_again(state: &mut RunState, resumed: bool) -> Phase {
+    if resumed {
+        state.guardrails.tool_input.truncate(state.turn_began.tool_input);
+        state.guardrails.tool_output.truncate(state.turn_began.tool_output);
+    }
+    Phase::TurnDue
+}
+
+/// After a pause, calls inside agents that still wait are listed among the run's own items, once.
+fn show_nested(state: &mut RunState, round: &ToolRound) {
+    let mut pending = Vec::new();
+    for call in &round.calls {
+        if let CallProgress::Paused { run, .. } = &call.progress {
+            pending.extend(run.interruptions());
+        }
+    }
+    for interruption in pending {
+        let is_shown = |item: &NewItem| {
+            item.kind == NewItemKind::ToolApproval && item.agent == interruption.agent && item.raw == interruption.raw
+        };
+        if !state.items.iter().any(is_shown) {
+            state.items.push(NewItem {
+                kind: NewItemKind::ToolApproval,
+                agent: interruption.agent,
+                raw: interruption.raw,
+                handoff: None,
+            });
+        }
+    }
+}
+
+fn answer(question: &McpApproval, decision: &Decision) -> Item {
+    let mut answer = json!({
+        "type": "mcp_approval_response",
+        "approval_request_id": question.request_id,
+        "approve": decision.approve,
+    });
+    if let (false, Some(reason)) = (decision.approve, &decision.message) {
+        answer["reason"] = reason.as_str().into();
+    }
+    Item::try_from(answer).expect("it was made an object right here")
+}
+
+fn push(state: &mut RunState, kind: NewItemKind, raw: Item) {
+    state.items.push(NewItem { kind, agent: state.agent.clone(), raw, handoff: None });
+}

@@ -1,0 +1,51 @@
+//! What of a run belongs in its session, and when.
+
+use super::rules::{ReasoningItemIds, Rules};
+use crate::wire::{
+    Item, NewItem, NewItemKind, RunState,
+    run_state::{Admission, Phase, ToolRound, ToolUse},
+};
+
+/// What is to be written now: the input at the start, then each turn when it is complete.
+pub(super) fn due(state: &RunState, rules: &Rules) -> Option<Vec<Item>> {
+    let session = state.session.as_ref()?;
+    if !session.input.is_empty() {
+        return Some(session.input.clone());
+    }
+    if state.admission != Admission::Admitted {
+        return None;
+    }
+    let is_complete = match &state.phase {
+        Phase::TurnDue | Phase::Finished { .. } => true,
+        Phase::Interrupted { round } => !is_held_back(round),
+        _ => false,
+    };
+    let items = input_items(state.items.get(session.saved..).filter(|_| is_complete)?, rules.reasoning_item_ids);
+    if items.is_empty() { None } else { Some(super::once(items)) }
+}
+
+/// Notes that what was due is written.
+pub(super) fn done(state: &mut RunState) {
+    let items = state.items.len();
+    let Some(session) = &mut state.session else { return };
+    if session.input.is_empty() {
+        session.saved = items;
+    } else {
+        session.input.clear();
+    }
+}
+
+/// Whether a paused turn stays out of the session: it may end the run with an output that a guardrail then holds back.
+fn is_held_back(round: &ToolRound) -> bool {
+    round.guards_output && round.tool_use != ToolUse::RunLlmAgain
+}
+
+/// Items of a run as the input of a model or of a session: without placeholders for approvals.
+pub fn input_items<'a>(items: impl IntoIterator<Item = &'a NewItem>, ids: ReasoningItemIds) -> Vec<Item> {
+    let kept = items.into_iter().filter(|item| item.kind != NewItemKind::ToolApproval);
+    kept.map(|item| match (item.kind, ids) {
+        (NewItemKind::Reasoning, ReasoningItemIds::Omit) => item.raw.without("id"),
+        _ => item.raw.without("created_by"),
+    })
+    .collect()
+}

@@ -1,0 +1,240 @@
+//! What people are asked about a run, and what they have decided.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{CallProgress, McpAnswerer, McpApproval, Phase, PlannedCall, RunState, ToolRound};
+use crate::wire::item::{Item, ItemView};
+
+/// A decision on a call that needs approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// Whether the call is made.
+    pub approve: bool,
+    /// What the model gets instead of an output, for a call that is not made; absent = the run's own text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl Decision {
+    /// The call is made.
+    pub fn approve() -> Self {
+        Self { approve: true, message: None }
+    }
+
+    /// The call is not made; the model is told so in the run's own words.
+    pub fn reject() -> Self {
+        Self { approve: false, message: None }
+    }
+
+    /// The call is not made; the model gets this text.
+    pub fn reject_with(message: impl Into<String>) -> Self {
+        Self { approve: false, message: Some(message.into()) }
+    }
+}
+
+/// The decisions of a run: on single calls, and for good on a tool of an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Approvals {
+    /// By call id, or by the id of a hosted MCP server's question.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    calls: BTreeMap<String, OnCall>,
+    /// By agent, then by tool (for hosted MCP: server label and tool).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    always: BTreeMap<String, BTreeMap<String, Decision>>,
+}
+
+/// A decision on one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct OnCall {
+    agent: String,
+    tool: String,
+    decision: Decision,
+}
+
+impl Approvals {
+    /// Whether nothing was decided.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty() && self.always.is_empty()
+    }
+
+    /// The decision on a call: the one on it alone, else the one on its tool.
+    pub fn on_call(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
+        let on_it = self.calls.get(call_id).filter(|on| on.agent == agent && on.tool == tool).map(|on| &on.decision);
+        on_it.or_else(|| self.always.get(agent)?.get(tool))
+    }
+
+    /// The decision on a hosted MCP server's question.
+    pub fn on_mcp(&self, approval: &McpApproval) -> Option<&Decision> {
+        self.on_call(ANY_AGENT, &mcp_key(approval), &approval.request_id)
+    }
+
+    fn decide(&mut self, agent: &str, tool: String, id: &str, decision: Decision, always: bool) {
+        if always {
+            // A decision for good takes the place of earlier ones on single calls of the tool, as in the reference.
+            self.calls.retain(|_, on| on.agent != agent || on.tool != tool);
+            self.always.entry(agent.to_owned()).or_default().insert(tool.clone(), decision.clone());
+        }
+        self.calls.insert(id.to_owned(), OnCall { agent: agent.to_owned(), tool, decision });
+    }
+}
+
+/// A decision for good on a hosted MCP server's tool holds for all agents.
+const ANY_AGENT: &str = "";
+
+fn mcp_key(approval: &McpApproval) -> String {
+    format!("{}.{}", approval.server_label, approval.tool)
+}
+
+/// A call that waits for a decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interruption {
+    /// What to decide by: the call id; inside agents used as tools, the ids of the calls on the way, joined by `/`.
+    pub id: String,
+    /// The agent that calls.
+    pub agent: String,
+    /// The tool; for hosted MCP the server's tool.
+    pub tool: String,
+    /// The call, or the server's question, as it came.
+    pub raw: Item,
+}
+
+impl Interruption {
+    /// The arguments as the model wrote them: JSON text.
+    pub fn arguments(&self) -> String {
+        match self.raw.view() {
+            ItemView::FunctionCall(call) => call.arguments.into_owned(),
+            _ => self.raw.get("arguments").and_then(|text| text.as_str()).unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// The run does not wait for a decision under this id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the run does not wait for a decision on {id:?}; it waits for: {}", waiting(.pending))]
+pub struct UnknownInterruption {
+    /// The id.
+    pub id: String,
+    /// The ids it waits for.
+    pub pending: Vec<String>,
+}
+
+fn waiting(pending: &[String]) -> String {
+    if pending.is_empty() { "none".to_owned() } else { pending.join(", ") }
+}
+
+impl RunState {
+    /// The calls that wait for a decision, in the order of their calls; those inside agents used as tools stand where the
+    /// call of their agent stands. A call stays here until the run is resumed, also when it is decided.
+    pub fn interruptions(&self) -> Vec<Interruption> {
+        let mut found = Vec::new();
+        self.collect_interruptions("", &mut found);
+        found
+    }
+
+    fn collect_interruptions(&self, prefix: &str, found: &mut Vec<Interruption>) {
+        let Phase::Interrupted { round } = &self.phase else { return };
+        let pending = |id: &str, tool: &str, raw: Item| Interruption {
+            id: format!("{prefix}{id}"),
+            agent: self.agent.clone(),
+            tool: tool.to_owned(),
+            raw,
+        };
+        // The reference's order: after a partial decision, runs inside that still wait come first, those that paused anew last.
+        let mut paused_anew = Vec::new();
+        let mut rest = Vec::new();
+        for call in &round.calls {
+            let PlannedCall { tool, call_id, arguments: _ } = &call.call;
+            match &call.progress {
+                CallProgress::NeedsApproval => rest.push(pending(call_id, tool, self.raw_call(call_id))),
+                CallProgress::Paused { run, since_earlier } => {
+                    let place = match (round.resumed, since_earlier) {
+                        (false, _) => &mut rest,
+                        (true, true) => &mut *found,
+                        (true, false) => &mut paused_anew,
+                    };
+                    run.collect_interruptions(&format!("{prefix}{call_id}/"), place);
+                }
+                CallProgress::Due | CallProgress::Done { .. } => {}
+            }
+        }
+        let unanswered = |approval: &&McpApproval| !approval.answered && approval.by == McpAnswerer::Person;
+        for approval in round.mcp_approvals.iter().filter(unanswered) {
+            rest.push(pending(&approval.request_id, &approval.tool, approval.request.clone()));
+        }
+        found.append(&mut rest);
+        found.append(&mut paused_anew);
+    }
+
+    /// The call as the model made it.
+    pub(crate) fn raw_call(&self, call_id: &str) -> Item {
+        let made = |item: &&Item| matches!(item.view(), ItemView::FunctionCall(call) if call.call_id == call_id);
+        let latest = self.items.iter().rev().map(|item| &item.raw).find(made);
+        latest.cloned().unwrap_or_else(|| Item::from(serde_json::Map::new()))
+    }
+
+    /// The decision so far on a pending call.
+    pub fn decision_on(&self, id: &str) -> Option<&Decision> {
+        let Phase::Interrupted { round } = &self.phase else { return None };
+        if let Some((outer, inner)) = nested(round, id) {
+            return outer.decision_on(inner);
+        }
+        self.approvals.calls.get(id).map(|on| &on.decision)
+    }
+
+    /// Decides on a pending call; the latest decision counts. It takes effect when the run is resumed.
+    ///
+    /// # Errors
+    /// [`UnknownInterruption`] when the run does not wait for it.
+    pub fn decide(&mut self, id: &str, decision: Decision) -> Result<(), UnknownInterruption> {
+        self.decide_scoped(id, decision, false)
+    }
+
+    /// Decides on a pending call and on all later calls of this tool by this agent, in this run.
+    ///
+    /// # Errors
+    /// [`UnknownInterruption`] when the run does not wait for it.
+    pub fn decide_always(&mut self, id: &str, decision: Decision) -> Result<(), UnknownInterruption> {
+        self.decide_scoped(id, decision, true)
+    }
+
+    fn decide_scoped(&mut self, id: &str, decision: Decision, always: bool) -> Result<(), UnknownInterruption> {
+        let found = self.try_decide(id, decision, always);
+        found.ok_or_else(|| UnknownInterruption {
+            id: id.to_owned(),
+            pending: self.interruptions().into_iter().map(|interruption| interruption.id).collect(),
+        })
+    }
+
+    fn try_decide(&mut self, id: &str, decision: Decision, always: bool) -> Option<()> {
+        let Phase::Interrupted { round } = &mut self.phase else { return None };
+        let paused = round.calls.iter_mut().find_map(|call| match &mut call.progress {
+            CallProgress::Paused { run, .. } => {
+                id.strip_prefix(&*call.call.call_id)?.strip_prefix('/').map(|id| (run, id))
+            }
+            _ => None,
+        });
+        if let Some((run, inner)) = paused {
+            return run.try_decide(inner, decision, always);
+        }
+        let waits = |call: &&super::RoundCall| call.progress == CallProgress::NeedsApproval && call.call.call_id == id;
+        let (agent, tool) = match round.calls.iter().find(waits) {
+            Some(call) => (&*self.agent, call.call.tool.clone()),
+            None => {
+                let asked = |approval: &&McpApproval| !approval.answered && approval.request_id == id;
+                (ANY_AGENT, mcp_key(round.mcp_approvals.iter().find(asked)?))
+            }
+        };
+        self.approvals.decide(agent, tool, id, decision, always);
+        Some(())
+    }
+}
+
+/// The paused run that an id leads into, with the rest of the id.
+fn nested<'a, 'i>(round: &'a ToolRound, id: &'i str) -> Option<(&'a RunState, &'i str)> {
+    round.calls.iter().find_map(|call| match &call.progress {
+        CallProgress::Paused { run, .. } => Some((&**run, id.strip_prefix(&*call.call.call_id)?.strip_prefix('/')?)),
+        _ => None,
+    })
+}

@@ -1,0 +1,147 @@
+//! The state of a run between two steps: one serde value that pauses, travels and resumes.
+//!
+//! The engine alone changes it; people decide on its [`interruptions`](RunState::interruptions). JSON shape: see
+//! `tests/golden/wire/v1.0/run_state-*.json`. It holds what the run has said and done and what it is about to do; it does
+//! not hold agents, which are code and come from the graph.
+
+mod approvals;
+mod guardrails;
+mod new_item;
+mod phase;
+mod server;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use approvals::{Approvals, Decision, Interruption, UnknownInterruption};
+pub use guardrails::{
+    GuardrailResults, InputGuardrailResult, OutputGuardrailResult, ToolGuardrailBehavior, ToolGuardrailResult,
+};
+pub use new_item::{HandoffEnds, NewItem, NewItemKind};
+pub use phase::{
+    CallProgress, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff, Recoverable,
+    RoundCall, ToolRound, ToolUse, TurnSetup,
+};
+pub use server::ServerConversation;
+
+use super::{item::Item, usage::Usage, version::WireVersion};
+
+/// A run between two steps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunState {
+    /// The version of this value.
+    pub version: WireVersion,
+    /// The agent whose turn it is.
+    pub agent: String,
+    /// What the model is given first: the run's input, or what a handoff made of it.
+    pub input: Vec<Item>,
+    /// What has happened since: the model's items and the outputs of tools and handoffs, in order.
+    pub items: Vec<NewItem>,
+    /// What the model is given instead of the first of them, after a handoff that rewrote the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rewritten: Option<Rewritten>,
+    /// Model calls made so far.
+    pub turn: u32,
+    /// Most model calls this run may make; absent = no limit.
+    pub max_turns: Option<u32>,
+    /// What the model calls have used, those of nested runs included.
+    pub usage: Usage,
+    /// The run context.
+    pub context: Map<String, Value>,
+    /// The tools each agent has used, hosted ones and handoffs included; such an agent's `tool_choice` is reset.
+    pub tools_used: BTreeMap<String, BTreeSet<String>>,
+    /// The provider's id of the last response.
+    pub last_response_id: Option<String>,
+    /// Whether the agent's start is still to be told to the hooks: at first, after a handoff, after a pause.
+    #[serde(default)]
+    pub start_due: bool,
+    /// How far the input guardrails are.
+    #[serde(default)]
+    pub admission: Admission,
+    /// What the guardrails have found.
+    #[serde(default, skip_serializing_if = "GuardrailResults::is_empty")]
+    pub guardrails: GuardrailResults,
+    /// What people have decided about calls that need approval.
+    #[serde(default, skip_serializing_if = "Approvals::is_empty")]
+    pub approvals: Approvals,
+    /// The conversation the provider keeps, where it keeps one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerConversation>,
+    /// What of this run is in the session, where the run has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionProgress>,
+    /// Where the turn began.
+    #[serde(default)]
+    pub turn_began: TurnMark,
+    /// Whether outputs of this turn's tools may end the run, and guardrails then look at them.
+    #[serde(default)]
+    pub holds_back_turn: bool,
+    /// The calls of this turn that ran and have their output, by call id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed: Vec<String>,
+    /// The answers of `Host::patched`, by slug.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub patches: BTreeMap<String, bool>,
+    /// What comes next.
+    pub phase: Phase,
+}
+
+/// What the model is given instead of the first items of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Rewritten {
+    /// The items for the model.
+    pub items: Vec<NewItem>,
+    /// How many items of the run they stand for.
+    pub stands_for: usize,
+    /// The items of the run (by place) that stand word for word in the input.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub in_input: Vec<usize>,
+}
+
+/// Where a turn began, or where it was taken up again after a pause: how many there were of what it adds to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnMark {
+    /// Items.
+    pub items: usize,
+    /// Findings of guardrails before tools.
+    pub tool_input: usize,
+    /// Findings of guardrails after tools.
+    pub tool_output: usize,
+}
+
+/// How far the input guardrails of a run are. They look at the first turn only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Admission {
+    /// The blocking ones are to be asked.
+    BlockingDue,
+    /// The blocking ones have passed; those beside the first turn have not all answered.
+    ParallelDue,
+    /// All have passed.
+    #[default]
+    Admitted,
+}
+
+/// What of a run is in its session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionProgress {
+    /// The new input, until it is written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub input: Vec<Item>,
+    /// How many of the run's items are written.
+    pub saved: usize,
+}
+
+impl RunState {
+    /// The items the model is given after the input, approval placeholders included.
+    pub fn model_items(&self) -> impl Iterator<Item = &NewItem> {
+        let (first, stands_for) = match &self.rewritten {
+            Some(rewritten) => (&*rewritten.items, rewritten.stands_for),
+            None => (&[][..], 0),
+        };
+        first.iter().chain(self.items.get(stands_for..).unwrap_or_default())
+    }
+}

@@ -1,0 +1,23 @@
+//! A conversation that the provider keeps, so that each request carries only what it has not seen.
+
+use serde::{Deserialize, Serialize};
+
+/// How a run goes on with a conversation at the provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerConversation {
+    /// The conversation's id; it stays the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation_id: Option<String>,
+    /// The response the next request goes on from; the latest one after each call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_response_id: Option<String>,
+    /// Whether requests are chained to responses.
+    #[serde(default)]
+    pub chained: bool,
+    /// Whether the provider has the run's input.
+    #[serde(default)]
+    pub has_input: bool,
+    /// How many of the run's items the provider has.
+    #[serde(default)]
+    pub has_items: usize,
+}

@@ -1,0 +1,44 @@
+//! Stores of sessions: conversations that outlive runs.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures::future::BoxFuture;
+
+use crate::{tool::Failure, wire::Item};
+
+/// A store of sessions. A durable run reads and writes it through activities, an inline run directly.
+///
+/// Implement it for a database; `SessionRef::stored(name, session_id)` makes a run use it.
+///
+/// # Retries
+/// An error is retried for hours, a run does not end because its store is down for a while. A write may therefore come twice:
+/// [`add`](Session::add) must leave out what it has written under the same key.
+pub trait Session: Send + Sync {
+    /// The items of a session, oldest first; only the latest where there is a limit. An unknown session is empty.
+    fn items<'a>(&'a self, session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>>;
+
+    /// Adds items at the end of a session, unless a write with this key was made before.
+    fn add<'a>(&'a self, session_id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
+}
+
+/// The stores of a worker, by name.
+#[derive(Clone, Default)]
+pub(super) struct Sessions(BTreeMap<String, Arc<dyn Session>>);
+
+impl Sessions {
+    pub(super) fn add(&mut self, name: impl Into<String>, store: impl Session + 'static) {
+        self.0.insert(name.into(), Arc::new(store));
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Arc<dyn Session>> {
+        self.0.get(name)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&String, &Arc<dyn Session>)> {
+        self.0.iter()
+    }
+}
