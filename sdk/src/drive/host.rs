@@ -60,6 +60,11 @@ pub trait Host {
         true
     }
 
+    /// Sees the state before each step, of runs inside the run, too.
+    fn checkpoint(&self, state: &RunState) {
+        let _ = state;
+    }
+
     /// Hears what the run does; must not change it.
     fn observe(&self, event: &RunEvent<'_>) {
         let _ = event;
@@ -145,7 +150,12 @@ pub enum ModelEffectError {
     /// It was cancelled.
     Cancelled,
     /// It failed, after all its attempts.
-    Failed(EffectError),
+    Failed {
+        /// What went wrong, in the provider's own words.
+        reason: String,
+        /// The host's error.
+        source: EffectError,
+    },
 }
 
 /// Why a tool call gave nothing.

@@ -64,7 +64,8 @@ fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFu
         guards.give_up().await;
         let left = engine.abandon(&error);
         if !left.is_empty() {
-            session::save(env, left).await?;
+            // Why the run failed counts for more than that its session could not be told.
+            let _ = session::save(env, left).await;
         }
         Err(error)
     }
@@ -77,6 +78,7 @@ async fn steps<'g, H: Host>(
     guards: &mut InputGuards<'g>,
 ) -> Result<Ended, RunError> {
     loop {
+        env.host.checkpoint(engine.state());
         let resolution = match engine.next() {
             Step::Save { items } => {
                 session::save(env, items).await?;

@@ -34,7 +34,9 @@ pub(super) async fn call<'g, H: Host>(
     let response = match guards.beside(env, engine, &scope, calling).await? {
         Ok(response) => response,
         Err(ModelEffectError::Cancelled) => return Err(RunError::Cancelled { agent, turn }),
-        Err(ModelEffectError::Failed(source)) => return Err(RunError::Model { agent, turn, model, source }),
+        Err(ModelEffectError::Failed { reason, source }) => {
+            return Err(RunError::Model { agent, turn, model, reason, source });
+        }
     };
     env.host.observe(&RunEvent::ModelAnswered { agent: &agent, turn, response: &response });
     let taken = engine.resolve(Resolution::Answered(response.clone()));

@@ -3,7 +3,10 @@
 use std::{
     future::Future,
     panic::AssertUnwindSafe,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Duration,
 };
 
@@ -20,7 +23,7 @@ use crate::{
     },
     engine::EffectError,
     tool::{ActivityBody, Heartbeat, RunContext, StateMap, ToolBinding, ToolContext, ToolError, ToolErrorKind},
-    wire::{Item, ModelCall, ModelResponse},
+    wire::{Item, ModelCall, ModelResponse, RunState},
 };
 
 /// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
@@ -30,10 +33,14 @@ pub(super) struct Patience {
     pub(super) first_pause: Duration,
 }
 
+/// A function that sees the state of a run before each step.
+pub(super) type Checkpoint = Arc<dyn Fn(&RunState) + Send + Sync>;
+
 /// One run.
 pub(super) struct InlineHost {
     pub(super) providers: Providers,
     pub(super) states: StateMap,
+    pub(super) checkpoint: Option<Checkpoint>,
     pub(super) sessions: Sessions,
     /// What tells the writes of this run from those of others.
     pub(super) run: Uuid,
@@ -55,6 +62,12 @@ impl Host for InlineHost {
 
     fn cancel(&self, scope: &Self::Scope) {
         scope.cancel();
+    }
+
+    fn checkpoint(&self, state: &RunState) {
+        if let Some(checkpoint) = &self.checkpoint {
+            checkpoint(state);
+        }
     }
 
     fn observe(&self, event: &RunEvent<'_>) {
@@ -79,7 +92,7 @@ impl Host for InlineHost {
         async move {
             match scope.run_until_cancelled(self.model(call)).await {
                 Some(Ok(response)) => Ok(response),
-                Some(Err(error)) => Err(ModelEffectError::Failed(Box::new(error))),
+                Some(Err(error)) => Err(ModelEffectError::Failed { reason: error.to_string(), source: Box::new(error) }),
                 None => Err(ModelEffectError::Cancelled),
             }
         }
@@ -149,7 +162,7 @@ impl InlineHost {
         loop {
             let info = call.info.clone().at_attempt(attempt);
             let mut ctx = ToolContext::new(info, RunContext::new(call.context.clone()), self.states.clone())
-                .with_heartbeat(std::sync::Arc::new(Beat(scope.clone())));
+                .with_heartbeat(Arc::new(Beat(scope.clone())));
             let settled = timeout(options.start_to_close, run_body(body, &mut ctx, &call)).await;
             let is_last = attempt >= options.attempts();
             match settled {

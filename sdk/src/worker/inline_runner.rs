@@ -1,6 +1,10 @@
 //! Runs agents without Temporal: for scripts, tests, and services that may lose a run.
 
-use std::{future::Future, sync::atomic::AtomicU32, time::Duration};
+use std::{
+    future::Future,
+    sync::{Arc, atomic::AtomicU32},
+    time::Duration,
+};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -9,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
-    inline_host::{InlineHost, Patience},
+    inline_host::{Checkpoint, InlineHost, Patience},
     model::ModelProvider,
     providers::Providers,
     session::{Session, Sessions},
@@ -48,6 +52,7 @@ pub struct InlineRunner {
     providers: Providers,
     states: StateMap,
     sessions: Sessions,
+    checkpoint: Option<Checkpoint>,
     config: RunConfig,
     patience: Patience,
 }
@@ -117,6 +122,13 @@ impl InlineRunner {
     #[must_use]
     pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
         self.config.set_context(key, value);
+        self
+    }
+
+    /// A function that sees the state before each step, of runs inside the run, too: for tests, and for those who keep states.
+    #[must_use]
+    pub fn on_checkpoint(mut self, checkpoint: impl Fn(&RunState) + Send + Sync + 'static) -> Self {
+        self.checkpoint = Some(Arc::new(checkpoint));
         self
     }
 
@@ -236,9 +248,9 @@ impl InlineRunner {
     }
 
     fn host(self, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
-        let Self { providers, states, sessions, config, patience } = self;
+        let Self { providers, states, sessions, checkpoint, config, patience } = self;
         let (run, session_writes) = (Uuid::new_v4(), AtomicU32::new(0));
-        (InlineHost { providers, states, sessions, run, session_writes, patience, cancelled }, config)
+        (InlineHost { providers, states, sessions, checkpoint, run, session_writes, patience, cancelled }, config)
     }
 }
 

@@ -9,7 +9,7 @@ use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
 
 use super::{
     context::DurableContext,
-    failure::{EffectFailure, NoModelActivity, is_not_registered},
+    failure::{EffectFailure, NoModelActivity, is_not_registered, message_of},
     model_activity_options::{ModelActivityOptions, Scheduling},
 };
 use crate::{
@@ -59,7 +59,7 @@ impl ActivityBackedModel {
         let options = self.per_agent.get(&call.agent).unwrap_or(&self.options);
         let agent = AgentInfo::new(&*call.agent, call.turn);
         let at = Scheduling { agent, settings: &call.definitions.settings, activity_id, token };
-        let failed = |error: EffectError| ModelEffectError::Failed(error);
+        let failed = |source: EffectError| ModelEffectError::Failed { reason: source.to_string(), source };
         let pending = if options.local {
             let scheduled = options.local_activity(at).map_err(|panic| failed(summary_panicked(&panic)))?;
             ctx.local_model_activity(checked(call, options).map_err(failed)?, scheduled)
@@ -70,16 +70,19 @@ impl ActivityBackedModel {
         match pending.await {
             Ok(reply) => {
                 let ModelReply { version: _, response } =
-                    decode("model reply", reply).map_err(|error| ModelEffectError::Failed(error.into()))?;
+                    decode("model reply", reply).map_err(|error| failed(error.into()))?;
                 Ok(response)
             }
             Err(ActivityExecutionError::Cancelled(_)) => Err(ModelEffectError::Cancelled),
             Err(failure) if failure.as_cancelled().is_some() => Err(ModelEffectError::Cancelled),
             Err(failure) if is_not_registered(&failure) => {
                 let task_queue = options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
-                Err(ModelEffectError::Failed(Box::new(NoModelActivity { task_queue, failure })))
+                Err(failed(Box::new(NoModelActivity { task_queue, failure })))
             }
-            Err(failure) => Err(ModelEffectError::Failed(Box::new(EffectFailure::new(failure)))),
+            Err(failure) => {
+                let reason = message_of(&failure);
+                Err(ModelEffectError::Failed { reason, source: Box::new(EffectFailure::new(failure)) })
+            }
         }
     }
 }

@@ -109,17 +109,17 @@ impl From<RunError> for WorkflowTermination {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Cancelled { .. } => Self::cancelled(),
-            RunError::Model { agent, turn, model, source } => match temporal_failure(source) {
+            RunError::Model { agent, turn, model, reason, source } => match temporal_failure(source) {
                 // A payload that cannot be converted would fail the workflow task, so it becomes a failure of the run.
                 Ok(ActivityExecutionError::Serialization(conversion)) => {
                     let source = conversion.into();
-                    application_failure(RunError::Model { agent, turn, model, source }, None)
+                    application_failure(RunError::Model { agent, turn, model, reason, source }, None)
                 }
                 Ok(failure) => failure.into(),
                 Err(source) => {
-                    let message = source.to_string();
+                    let message = source.to_string().into();
                     let cause = cause_of(source);
-                    application_failure(RunError::Model { agent, turn, model, source: message.into() }, cause)
+                    application_failure(RunError::Model { agent, turn, model, reason, source: message }, cause)
                 }
             },
             RunError::ToolNotRegistered { tool, agent, task_queue, source } => {
@@ -145,7 +145,10 @@ impl From<RunFailure> for WorkflowTermination {
 }
 
 fn application_failure(error: RunError, cause: Option<IncomingError>) -> WorkflowTermination {
-    let retry_is_useless = matches!(error, RunError::Graph(_));
+    let retry_is_useless = matches!(
+        error,
+        RunError::Graph(_) | RunError::State(_) | RunError::User { .. } | RunError::Context { .. }
+    );
     ApplicationFailure::builder(error)
         .type_name(AGENTS_WORKFLOW_ERROR.to_owned())
         .non_retryable(retry_is_useless)

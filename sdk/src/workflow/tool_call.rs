@@ -3,7 +3,7 @@
 use std::{rc::Rc, time::Duration};
 
 use temporalio_workflow::{
-    ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
+    ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
     common::error::{ApplicationFailure, TimeoutError, TimeoutType},
 };
 
@@ -110,6 +110,8 @@ fn activity_options(
         .maybe_task_queue(options.task_queue.clone())
         .heartbeat_timeout(options.heartbeat)
         .cancellation_token(token)
+        // A tool touches the world: a cancelled one is waited for, so that the run knows what has happened.
+        .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
         .retry_policy(retry)
         .summary(options.summary.clone().unwrap_or_else(summary))
         .build()

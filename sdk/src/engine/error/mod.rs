@@ -184,6 +184,8 @@ pub enum RunError {
         turn: u32,
         /// The model's name.
         model: String,
+        /// What went wrong, in the provider's own words.
+        reason: String,
         /// The host's error.
         source: EffectError,
     },

@@ -53,8 +53,8 @@ impl RunError {
             Self::Context { .. } | Self::State(_) | Self::NeedsApproval { .. } | Self::ToolNotRegistered { .. } => {
                 own("UserError", self.to_string())
             }
+            Self::Model { reason, .. } => foreign(reason.clone()),
             Self::Function { source, .. }
-            | Self::Model { source, .. }
             | Self::Session { source, .. }
             | Self::Tool { source, .. } => foreign(source.to_string()),
             Self::Panicked { message, .. } => foreign(message.clone()),

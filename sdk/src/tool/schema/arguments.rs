@@ -58,7 +58,7 @@ impl InvalidArgumentsKind {
 pub fn parse_arguments(tool: &str, arguments: &str, schema: &Value) -> Result<Map<String, Value>, InvalidArguments> {
     let invalid = |kind, issues| InvalidArguments { tool: tool.to_owned(), kind, issues };
 
-    let text = if arguments.trim().is_empty() { "{}" } else { arguments };
+    let text = if arguments.is_empty() { "{}" } else { arguments };
     let parsed: Value = serde_json::from_str(text).map_err(|_| invalid(InvalidArgumentsKind::NotJson, Vec::new()))?;
     let checked = validate(schema, &parsed);
     let Value::Object(members) = parsed else {
