@@ -45,7 +45,7 @@
 //! | [`drive`] | the one loop, and the `Host` trait it asks for effects |
 //!
 //! # Features
-//! * `macros` (default): [`macro@tool`].
+//! * `macros` (default): [`macro@tool`], [`agent_handlers`].
 //! * `worker` (default): the worker half. Without it the crate builds without any I/O crate.
 //! * `openai` (default): the OpenAI provider, `worker::OpenAi`.
 //! * `plugin`: `AgentsPlugin` as a Temporal worker plugin (experimental upstream).
@@ -60,7 +60,7 @@ pub mod worker;
 pub mod workflow;
 
 #[cfg(feature = "macros")]
-pub use temporal_agents_macros::tool;
+pub use temporal_agents_macros::{agent_handlers, tool};
 
 pub use agent::{Agent, Handoff, Instructions};
 pub use drive::{RunConfig, RunFailure, RunResult};
@@ -78,10 +78,15 @@ pub mod __private {
     pub use futures::future::BoxFuture;
     pub use schemars;
     pub use serde;
+    pub use temporalio_workflow::{SyncWorkflowContext, WorkflowContextView};
 
-    pub use crate::tool::{
-        FromToolContext, ResultKind, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
-        ValueKind,
+    pub use crate::{
+        tool::{
+            FromToolContext, ResultKind, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
+            ValueKind,
+        },
+        wire::{AgentDecision, AgentState, DecisionReply, SuppliedOutput},
+        workflow::{AgentInbox, HasAgentInbox},
     };
     use crate::wire::ToolOutput;
 

@@ -205,8 +205,11 @@ fn inside(agent: &AgentDef) -> impl Iterator<Item = &AgentDef> {
 
 /// Reports each name that two functions of an agent share, once.
 fn check_names(agent: &AgentDef, issues: &mut Vec<GraphIssue>) {
-    let tools = agent.tools.iter().map(|tool: &ToolDef| ("tools", tool.name().to_owned()));
-    let handoffs = agent.handoffs.iter().map(|handoff| ("handoffs", handoff.name()));
+    // What is offered now and then may share a name with its alternative; each turn is checked then.
+    let tools = agent.tools.iter().filter(|tool| tool.enabled_rule().is_always());
+    let tools = tools.map(|tool: &ToolDef| ("tools", tool.name().to_owned()));
+    let handoffs = agent.handoffs.iter().filter(|handoff| handoff.enabled().is_always());
+    let handoffs = handoffs.map(|handoff| ("handoffs", handoff.name()));
     let mut seen: BTreeMap<String, (&'static str, bool)> = BTreeMap::new();
     for (kind, name) in tools.chain(handoffs) {
         match seen.get_mut(&name) {

@@ -22,6 +22,7 @@ pub struct Handoff {
     tool_name: Option<String>,
     tool_description: Option<String>,
     input: Option<HandoffInput>,
+    taken: Option<OnHandoff>,
     filter: Option<HandoffInputFilter>,
     nests_history: Option<bool>,
     enabled: Enabled,
@@ -69,6 +70,7 @@ impl Handoff {
             tool_name: None,
             tool_description: None,
             input: None,
+            taken: None,
             filter: None,
             nests_history: None,
             enabled: Enabled::default(),
@@ -119,6 +121,20 @@ impl Handoff {
             function(context, input).map_err(HandoffIssue::Refused)
         });
         self.input = Some(HandoffInput { schema, issue, take });
+        self
+    }
+
+    /// Calls the function when the handoff is taken; the model is asked for nothing.
+    ///
+    /// # Determinism
+    /// The function runs in the workflow, again on replay.
+    #[must_use]
+    pub fn on_taken(
+        mut self,
+        function: impl Fn(&mut RunContext) -> Result<(), Failure> + Send + Sync + 'static,
+    ) -> Self {
+        self.taken =
+            Some(Arc::new(move |context: &mut RunContext, _: &str| function(context).map_err(HandoffIssue::Refused)));
         self
     }
 
@@ -196,7 +212,7 @@ impl Handoff {
 
     /// What to call when it is taken, where there is something.
     pub fn callback(&self) -> Option<&OnHandoff> {
-        self.input.as_ref().map(|input| &input.take)
+        self.input.as_ref().map(|input| &input.take).or(self.taken.as_ref())
     }
 
     /// Why the input schema does not fit OpenAI strict mode, if it does not.

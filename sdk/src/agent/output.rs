@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    tool::schema::{self, NotStrict},
+    tool::schema::{self, Conversions, NotStrict},
     wire::OutputSpec,
 };
 
@@ -57,7 +57,8 @@ impl OutputDef {
 
     /// The shape that a JSON schema gives; the answer is a JSON value that fits it. Members that the schema does not require may
     /// be missing. One that is no object is wrapped as `{"response": ..}` for the model. `strict` makes the schema fit OpenAI
-    /// strict mode; without it the schema goes to the model as it is.
+    /// strict mode; without it the schema goes to the model as it is, and values of other types are converted where that is
+    /// plain (see [`conform`](schema::conform)). Members that the schema does not declare are left out.
     pub fn from_schema(name: impl Into<String>, schema: Value, strict: bool) -> Self {
         let (accepts, wrapped) = schema::wrap_output(schema);
         let (schema, issue) = match strict.then(|| schema::strict(accepts.clone())) {
@@ -66,8 +67,10 @@ impl OutputDef {
             Some(Err(issue)) => (accepts.clone(), Some(issue)),
         };
         let name = name.into();
+        let conversions = if strict { Conversions::None } else { Conversions::Lax };
         let parse = move |text: &str| {
-            let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            let value = schema::conform(&accepts, value, conversions);
             schema::validate(&accepts, &value)
                 .map_err(|issues| issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
             unwrapped(value, wrapped)

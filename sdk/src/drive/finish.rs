@@ -84,7 +84,7 @@ pub(super) fn handle_error<H: Host>(
     let (name, handler) = handler(env, error);
     let Some(handler) = handler else { return Ok(Resolution::Handled(None)) };
     let message = message(error);
-    let history = engine.history();
+    let history = engine.history(error);
     let run = RunContext::new(engine.state().context.clone());
     let function = || format!("the error handler for {name}");
     let is_redacted = matches!(error, Recoverable::InvalidFinalOutput { .. } | Recoverable::EmptyFinalOutput);

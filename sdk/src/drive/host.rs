@@ -47,11 +47,15 @@ pub trait Host {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<Item>, EffectError>>;
 
-    /// Waits until somebody has decided on a call the run waits for, and takes the decision into its state. A host that
-    /// cannot wait says so at once (false), and the run ends paused.
-    fn wait_for_decisions<'a>(&'a self, state: &'a mut RunState) -> LocalBoxFuture<'a, bool> {
-        let _ = state;
-        std::future::ready(false).boxed_local()
+    /// Waits until somebody has decided on a call the run waits for, and takes what was decided into its state. A host that
+    /// cannot wait says so at once, and the run ends paused.
+    fn wait_for_decisions<'a>(
+        &'a self,
+        state: &'a mut RunState,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, WaitOutcome> {
+        let _ = (state, scope);
+        std::future::ready(WaitOutcome::Undecided).boxed_local()
     }
 
     /// Whether this run follows the rule that `slug` names: true for new runs, false for histories recorded before it.
@@ -69,6 +73,17 @@ pub trait Host {
     fn observe(&self, event: &RunEvent<'_>) {
         let _ = event;
     }
+}
+
+/// What came of waiting for decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitOutcome {
+    /// At least one call is decided, in the state: the run goes on.
+    Decided,
+    /// None is: the run ends paused.
+    Undecided,
+    /// The run was cancelled while it waited.
+    Cancelled,
 }
 
 /// The id of an effect, unique in its run: short ASCII, never text from a model.

@@ -14,30 +14,38 @@ pub async fn join_in_order<F>(futures: Vec<F>) -> Vec<F::Output>
 where
     F: Future + Unpin,
 {
-    join_capped(futures, usize::MAX).await
+    join_capped(futures, usize::MAX, || false).await
 }
 
 /// Awaits all futures, at most `cap` of them (and at least one) at a time: the next one begins, in order, when one is complete.
-pub async fn join_capped<F>(futures: Vec<F>, cap: usize) -> Vec<F::Output>
+///
+/// After each pass over the futures `look` is called; when it says so (because it has cancelled something), there is another
+/// pass at once.
+pub async fn join_capped<F>(futures: Vec<F>, cap: usize, mut look: impl FnMut() -> bool) -> Vec<F::Output>
 where
     F: Future + Unpin,
 {
     let cap = cap.max(1);
     let mut slots: Vec<Result<F::Output, F>> = futures.into_iter().map(Err).collect();
     poll_fn(move |cx| {
-        let mut pending = 0;
-        for slot in &mut slots {
-            let Err(future) = slot else { continue };
-            if pending == cap {
+        loop {
+            let mut pending = 0;
+            for slot in &mut slots {
+                let Err(future) = slot else { continue };
+                if pending == cap {
+                    break;
+                }
+                match Pin::new(future).poll(cx) {
+                    Poll::Ready(output) => *slot = Ok(output),
+                    Poll::Pending => pending += 1,
+                }
+            }
+            if pending == 0 {
                 break;
             }
-            match Pin::new(future).poll(cx) {
-                Poll::Ready(output) => *slot = Ok(output),
-                Poll::Pending => pending += 1,
+            if !look() {
+                return Poll::Pending;
             }
-        }
-        if pending > 0 {
-            return Poll::Pending;
         }
         Poll::Ready(std::mem::take(&mut slots).into_iter().filter_map(Result::ok).collect())
     })

@@ -34,6 +34,7 @@ pub use config::{
 };
 pub use host::{
     EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, ToolAnswer, ToolEffect, ToolEffectError,
+    WaitOutcome,
 };
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
 pub(crate) use run::finished;

@@ -8,7 +8,7 @@ use super::{
     config::{NameCollisions, RunConfig, RunInput},
     drive,
     env::Env,
-    host::{Host, RunEvent},
+    host::{Host, RunEvent, WaitOutcome},
     result::{PausedRun, RunFailure, RunOutcome, RunResult},
     session,
 };
@@ -121,9 +121,6 @@ async fn execute<H: Host>(
 ) -> Result<RunOutcome<Value>, RunFailure> {
     config.check()?;
     graph.check_models(config.model.as_deref())?;
-    if config.name_collisions == NameCollisions::Error {
-        graph.check_names()?;
-    }
     let scope = host.scope();
     let env = Env::new(host, graph, config, &scope, String::new());
     let mut engine = match run {
@@ -133,6 +130,11 @@ async fn execute<H: Host>(
             Engine::resume(*state, config.rules())
         }
     };
+    if config.name_collisions == NameCollisions::Error
+        && let Err(error) = graph.check_names()
+    {
+        return Err(RunFailure { error: error.into(), state: Some(Box::new(engine.into_state())) });
+    }
     loop {
         match drive(&env, &mut engine).await {
             Ok(Ended::Finished(output)) => {
@@ -147,10 +149,16 @@ async fn execute<H: Host>(
         }
         let mut state = engine.into_state();
         host.observe(&RunEvent::Paused { interruptions: &state.interruptions() });
-        if !host.wait_for_decisions(&mut state).await {
-            return Ok(RunOutcome::Paused(PausedRun::new(state, config.reasoning_item_ids)));
+        match host.wait_for_decisions(&mut state, &scope).await {
+            WaitOutcome::Decided => engine = Engine::resume(state, config.rules()),
+            WaitOutcome::Undecided => {
+                return Ok(RunOutcome::Paused(PausedRun::new(state, config.reasoning_item_ids)));
+            }
+            WaitOutcome::Cancelled => {
+                let error = RunError::Cancelled { agent: state.agent.clone(), turn: state.turn };
+                return Err(RunFailure { error, state: Some(Box::new(state)) });
+            }
         }
-        engine = Engine::resume(state, config.rules());
     }
 }
 

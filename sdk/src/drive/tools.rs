@@ -26,7 +26,7 @@ use crate::{
     },
     wire::{
         RunState, ToolOutput, Usage,
-        run_state::{PlannedCall, ToolGuardrailBehavior, ToolGuardrailResult},
+        run_state::{Decision, GuardrailResults, PlannedCall, ToolGuardrailBehavior, ToolGuardrailResult},
     },
 };
 
@@ -52,6 +52,7 @@ struct Call<'c> {
     index: usize,
     tool: Option<&'c ToolDef>,
     arguments: String,
+    decision: Option<Decision>,
     paused: Option<Box<RunState>>,
     input_guardrails: Vec<ToolGuardrailResult>,
     /// What came of it before its body, if nothing more is to be done.
@@ -73,9 +74,28 @@ pub(super) async fn run<'g, H: Host>(
     let agent = env.agent(agent);
     let names: Vec<&str> = due.iter().map(|call| &*call.call.tool).collect();
     env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
-    let mut calls = Vec::with_capacity(due.len());
-    for call in due {
-        calls.push(decide(env, engine, agent, turn, call)?);
+    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, turn, call)).collect();
+    if let Err(error) = begin(env, engine, agent, &mut calls) {
+        let mut found = GuardrailResults::default();
+        found.tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
+        engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
+        return Err(error);
+    }
+    let ran = bodies(env, engine, guards, &mut calls).await?;
+    let (outcomes, ended) = conclude(env, engine, agent, calls, ran);
+    match ended {
+        None => Ok(Resolution::ToolsRan(outcomes)),
+        Some((error, found)) => {
+            engine.resolve(Resolution::ToolsFailed { outcomes, found })?;
+            Err(error)
+        }
+    }
+}
+
+/// Decides about all calls, then tells the hooks of those that run.
+fn begin<H: Host>(env: &Env<'_, H>, engine: &Engine, agent: &AgentDef, calls: &mut [Call<'_>]) -> Result<(), RunError> {
+    for call in &mut *calls {
+        decide(env, engine, call)?;
     }
     for call in calls.iter().filter(|call| call.settled.is_none() && call.paused.is_none()) {
         env.tell(engine, &agent.name, "on_tool_start", |hooks, ctx| {
@@ -83,55 +103,46 @@ pub(super) async fn run<'g, H: Host>(
         })
         .map_err(|error| in_tool(&call.info, error))?;
     }
-    let ran = bodies(env, engine, guards, &mut calls).await?;
-    let (outcomes, error) = conclude(env, engine, agent, calls, ran);
-    match error {
-        None => Ok(Resolution::ToolsRan(outcomes)),
-        Some(error) => {
-            engine.resolve(Resolution::ToolsFailed(outcomes))?;
-            Err(error)
-        }
+    Ok(())
+}
+
+impl<'c> Call<'c> {
+    fn new(agent: &'c AgentDef, turn: u32, due: DueCall) -> Self {
+        let DueCall { index, call, is_known, decision, paused } = due;
+        let PlannedCall { tool: name, variant, call_id, arguments } = call;
+        let info = CallInfo::new(name, call_id, &*agent.name, turn);
+        let mut named = agent.tools.iter().filter(|tool| tool.name() == info.tool);
+        let tool = if is_known { named.clone().nth(variant).or_else(|| named.next_back()) } else { None };
+        Self { info, index, tool, arguments, decision, paused, input_guardrails: Vec::new(), settled: None }
     }
 }
 
 /// What is decided before a body runs: whether there is a tool, whether a person has to decide, what its guardrails say.
-fn decide<'c, H: Host>(
-    env: &Env<'_, H>,
-    engine: &Engine,
-    agent: &'c AgentDef,
-    turn: u32,
-    due: DueCall,
-) -> Result<Call<'c>, RunError> {
-    let DueCall { index, call, is_known, decision, paused } = due;
-    let PlannedCall { tool: name, call_id, arguments } = call;
-    let info = CallInfo::new(name, call_id, &*agent.name, turn);
-    let tool = agent.tools.iter().rfind(|tool| tool.name() == info.tool).filter(|_| is_known);
-    let mut call = Call { info, index, tool, arguments, paused, input_guardrails: Vec::new(), settled: None };
-    let Some(tool) = tool else {
+fn decide<H: Host>(env: &Env<'_, H>, engine: &Engine, call: &mut Call<'_>) -> Result<(), RunError> {
+    let Some(tool) = call.tool else {
         call.settled = Some(CallResult::Output(tool_failure::not_found(env.config, &call.info)?));
-        return Ok(call);
+        return Ok(());
     };
     if call.paused.is_some() {
-        return Ok(call);
+        return Ok(());
     }
     let run = RunContext::new(engine.state().context.clone());
-    match decision {
+    match call.decision.take() {
         Some(decision) if !decision.approve => {
             call.settled = Some(CallResult::Output(tool_failure::rejected(env.config, &call.info, &decision)?));
-            return Ok(call);
+            return Ok(());
         }
-        None if needs_approval(tool, &call, &run)? => {
-            call.settled = match env.config.guard_tools_before_approval {
-                true => check_input(tool, &mut call, &run)?,
-                false => None,
-            };
+        None if needs_approval(tool, call, &run)? => {
+            if env.config.guard_tools_before_approval {
+                call.settled = check_input(tool, call, &run)?;
+            }
             call.settled.get_or_insert(CallResult::NeedsApproval);
-            return Ok(call);
+            return Ok(());
         }
         _ => {}
     }
-    call.settled = check_input(tool, &mut call, &run)?;
-    Ok(call)
+    call.settled = check_input(tool, call, &run)?;
+    Ok(())
 }
 
 fn needs_approval(tool: &ToolDef, call: &Call<'_>, run: &RunContext) -> Result<bool, RunError> {
@@ -201,16 +212,24 @@ async fn bodies<'g, H: Host>(
             }
             let body = body(env, scope, tool, call, paused, context, usage).await;
             if body.is_err() {
-                // The run is lost: what the others would still do is of no use to anybody.
                 failed.set(true);
-                env.host.cancel(scope);
             }
             Some(body)
         };
         running.push(body.boxed_local());
     }
     let cap = env.config.max_tool_concurrency.unwrap_or(usize::MAX);
-    let ran = guards.beside(env, engine, &scope, join_capped(running, cap)).await;
+    // When one ends the run, what the others would still do is of no use to anybody. They have all begun by then.
+    let mut has_cancelled = false;
+    let cancel_others = || {
+        let cancels = failed.get() && !has_cancelled;
+        if cancels {
+            has_cancelled = true;
+            env.host.cancel(&scope);
+        }
+        cancels
+    };
+    let ran = guards.beside(env, engine, &scope, join_capped(running, cap, cancel_others)).await;
     *engine.context_mut() = context.into_inner();
     engine.count(&usage.into_inner());
     ran
@@ -288,22 +307,22 @@ fn conclude<H: Host>(
     agent: &AgentDef,
     calls: Vec<Call<'_>>,
     ran: Vec<Option<Result<Body, RunError>>>,
-) -> (Vec<ToolOutcome>, Option<RunError>) {
+) -> (Vec<ToolOutcome>, Option<(RunError, GuardrailResults)>) {
     let run = RunContext::new(engine.state().context.clone());
     let mut outcomes = Vec::with_capacity(calls.len());
     let mut failure = None;
     let mut cancelled = None;
     // What guardrails found about calls without an outcome.
-    let (mut found_before, mut found_after) = (Vec::new(), Vec::new());
+    let mut found = GuardrailResults::default();
     for (call, ran) in calls.into_iter().zip(ran) {
-        let Call { info, index, tool, arguments, paused: _, input_guardrails, settled } = call;
+        let Call { info, index, tool, arguments, decision: _, paused: _, input_guardrails, settled } = call;
         let mut outcome = match (settled, ran) {
             (Some(result), _) => ToolOutcome { input_guardrails, ..ToolOutcome::new(index, result) },
             (None, Some(Ok(Body { result, context_patch }))) => {
                 ToolOutcome { context_patch, ran: true, input_guardrails, ..ToolOutcome::new(index, result) }
             }
             (None, Some(Err(error))) => {
-                found_before.extend(input_guardrails);
+                found.tool_input.extend(input_guardrails);
                 match error {
                     RunError::Cancelled { .. } => cancelled = cancelled.or(Some(error)),
                     error => failure = failure.or(Some(error)),
@@ -317,23 +336,19 @@ fn conclude<H: Host>(
                 .and_then(|()| tool_ended(env, engine, agent, &info, &outcome).map_err(|error| in_tool(&info, error)));
             if let Err(error) = checked {
                 failure = failure.or(Some(error));
-                found_before.append(&mut outcome.input_guardrails);
-                found_after.append(&mut outcome.output_guardrails);
+                found.tool_input.append(&mut outcome.input_guardrails);
+                found.tool_output.append(&mut outcome.output_guardrails);
                 continue;
             }
         }
         outcomes.push(outcome);
     }
-    let failure = failure.or(cancelled);
+    let ended = failure.or(cancelled).map(|error| (error, found));
     // In a turn that fails only what ran counts: nobody is asked any more.
-    if failure.is_some() {
-        outcomes.retain(|outcome: &ToolOutcome| outcome.ran);
+    if ended.is_some() {
+        outcomes.retain(|outcome| outcome.ran);
     }
-    if let Some(last) = outcomes.last_mut() {
-        last.input_guardrails.append(&mut found_before);
-        last.output_guardrails.append(&mut found_after);
-    }
-    (outcomes, failure)
+    (outcomes, ended)
 }
 
 /// Asks the guardrails after a tool; a rejected output is replaced.

@@ -1,6 +1,6 @@
 //! What an agent is at one turn: asks its functions, lists its tools and handoffs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     config::{NameCollisions, RunConfig},
@@ -66,6 +66,7 @@ pub(super) fn prepare<H: Host>(
         },
         reset_tool_choice: definition.reset_tool_choice,
         tool_use: definition.tool_use.in_state(),
+        variants: offer.variants(definition),
         answers_approvals: definition.answers_approvals.keys().cloned().collect(),
         guards_output,
         handles_empty_output: env.config.error_handlers.invalid_final_output.is_some(),
@@ -91,6 +92,18 @@ struct Offer<'a> {
 }
 
 impl Offer<'_> {
+    /// Which of the agent's tools of one name are offered, where it is not the first.
+    fn variants(&self, agent: &AgentDef) -> BTreeMap<String, usize> {
+        let mut variants = BTreeMap::new();
+        for tool in &self.tools {
+            let mut named = agent.tools.iter().filter(|candidate| candidate.name() == tool.name());
+            if let Some(variant @ 1..) = named.position(|candidate| std::ptr::eq(candidate, *tool)) {
+                variants.insert(tool.name().to_owned(), variant);
+            }
+        }
+        variants
+    }
+
     fn specs<H: Host>(&self, env: &Env<'_, H>, agent: &AgentDef) -> (Vec<ToolSpec>, Vec<HandoffSpec>) {
         let tools = self.tools.iter().map(|tool| tool.spec()).chain(agent.hosted_tools.iter().cloned()).collect();
         let target = |handoff: &&Handoff| env.graph.agent(handoff.target().name()).map(|target| handoff.spec(target));
@@ -124,20 +137,38 @@ fn offer<'a, H: Host>(
         }
     }
     let mut offer = Offer { tools, handoffs };
-    keep_winners(env.config, &mut offer);
+    keep_winners(env.config, agent, &mut offer)?;
     Ok(offer)
 }
 
-/// Of functions with one name, the last handoff is offered, else the last tool.
-fn keep_winners(config: &RunConfig, offer: &mut Offer<'_>) {
-    if config.name_collisions == NameCollisions::Error {
-        return; // checked for all agents before the run
-    }
+/// Of functions with one name, the last handoff is offered, else the last tool; or it is an error.
+///
+/// # Errors
+/// [`RunError::User`] when names must differ. Those that are offered at all times are checked before the run.
+fn keep_winners(config: &RunConfig, agent: &AgentDef, offer: &mut Offer<'_>) -> Result<(), RunError> {
     let mut taken = BTreeSet::new();
+    let before = offer.handoffs.len() + offer.tools.len();
     offer.handoffs.reverse();
     offer.handoffs.retain(|handoff| taken.insert(handoff.name()));
     offer.handoffs.reverse();
     offer.tools.reverse();
-    offer.tools.retain(|tool| taken.insert(tool.name().to_owned()));
+    let mut twice = None;
+    offer.tools.retain(|tool| {
+        let is_new = taken.insert(tool.name().to_owned());
+        if !is_new {
+            twice = Some(tool.name().to_owned());
+        }
+        is_new
+    });
     offer.tools.reverse();
+    let has_losers = offer.handoffs.len() + offer.tools.len() < before;
+    if !has_losers || config.name_collisions == NameCollisions::LastWins {
+        return Ok(());
+    }
+    let name = twice.unwrap_or_else(|| "a handoff".to_owned());
+    Err(RunError::User {
+        agent: agent.name.clone(),
+        message: format!("Ambiguous function tool configuration: the tool name `{name}` is used more than once at this turn"),
+        has_run_data: true,
+    })
 }

@@ -14,7 +14,7 @@ use crate::wire::{
 /// Trims the turn; gives what of the run is still to be written to the session.
 pub(super) fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
     match error {
-        RunError::InputGuardrailTripped { .. } => {
+        RunError::InputGuardrailTripped { .. } if state.admission != Admission::Admitted => {
             // All of it was the first turn, and the first item is the first agent's.
             if let Some(first) = state.items.first() {
                 state.agent.clone_from(&first.agent);
@@ -22,7 +22,8 @@ pub(super) fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec
             state.items.clear();
             return Vec::new();
         }
-        RunError::OutputGuardrailTripped { .. } => {
+        // One of an agent used as a tool is a tool's failure.
+        RunError::OutputGuardrailTripped { .. } if matches!(state.phase, Phase::FinalDue { .. }) => {
             let left = blocked::left_for_session(state, rules);
             if matches!(&state.phase, Phase::FinalDue { output } if output.source == FinalSource::TurnLimit) {
                 state.items.truncate(state.turn_began.items);
@@ -30,6 +31,10 @@ pub(super) fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec
             return left;
         }
         _ => {}
+    }
+    if let Phase::RewriteDue { source, .. } = &state.phase {
+        // The handoff has not come about.
+        state.agent.clone_from(source);
     }
     // A guardrail that fails has found nothing against the output, so the turn counts as complete.
     if !matches!(state.phase, Phase::FinalDue { .. }) || matches!(error, RunError::Panicked { .. }) {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::error::RunError;
-use crate::wire::{FunctionCall, Item, ItemView, RunState};
+use crate::wire::{FunctionCall, Item, ItemView, NewItem, NewItemKind, RunState, run_state::TurnSetup};
 
 const NO_ID: &str = "Tool invocations require a non-empty string call ID before execution.";
 const REUSED_HERE: &str = "Model reused a tool call ID for a different invocation in one response. \
@@ -19,12 +19,17 @@ const QUESTION_REUSED: &str = "Model reused an approval-gated tool call ID for a
 ///
 /// # Errors
 /// [`RunError::CallIdReused`] when a call has no id, or the id of another one.
-pub(super) fn new_items_of(state: &RunState, response: Vec<Item>) -> Result<(Vec<Item>, bool), RunError> {
+pub(super) fn new_items_of(
+    state: &RunState,
+    setup: &TurnSetup,
+    response: Vec<Item>,
+) -> Result<(Vec<Item>, bool), RunError> {
     let mut is_new = Vec::with_capacity(response.len());
     for (place, item) in response.iter().enumerate() {
         let before = &response[..place];
         let new = match item.view() {
-            ItemView::FunctionCall(call) => is_new_call(state, before, &call),
+            ItemView::FunctionCall(call) => is_new_call(state, setup, before, &call),
+            ItemView::HostedCall { .. } => Ok(is_new_hosted_call(state, before, item)),
             ItemView::Other { kind: "mcp_approval_request" } => is_new_question(before, item),
             _ => Ok(true),
         };
@@ -48,7 +53,12 @@ pub(super) fn new_items_of(state: &RunState, response: Vec<Item>) -> Result<(Vec
     Ok((response.into_iter().zip(is_new).filter_map(|(item, new)| new.then_some(item)).collect(), true))
 }
 
-fn is_new_call(state: &RunState, before: &[Item], call: &FunctionCall<'_>) -> Result<bool, &'static str> {
+fn is_new_call(
+    state: &RunState,
+    setup: &TurnSetup,
+    before: &[Item],
+    call: &FunctionCall<'_>,
+) -> Result<bool, &'static str> {
     if call.call_id.is_empty() {
         return Err(NO_ID);
     }
@@ -61,6 +71,16 @@ fn is_new_call(state: &RunState, before: &[Item], call: &FunctionCall<'_>) -> Re
         Some(false) => Err(otherwise),
         None => Ok(None),
     };
+    // A handoff and a tool are different things, whatever their names.
+    let is_handoff = setup.definitions.handoffs.iter().any(|handoff| handoff.tool_name == call.name);
+    let has_changed_role = |item: &NewItem| {
+        item.raw.call_id() == Some(call.call_id)
+            && matches!(item.kind, NewItemKind::HandoffCall | NewItemKind::ToolCall)
+            && (item.kind == NewItemKind::HandoffCall) != is_handoff
+    };
+    if state.items.iter().any(has_changed_role) {
+        return Err(REUSED_FILTERED);
+    }
     if let Some(new) = is_repeat(state.model_items().find_map(|item| same_id(&item.raw)), REUSED_LATER)? {
         return Ok(new);
     }
@@ -70,6 +90,12 @@ fn is_new_call(state: &RunState, before: &[Item], call: &FunctionCall<'_>) -> Re
     // What a handoff's filter has hidden from the model was called all the same.
     let hidden = state.items.iter().rev().find_map(|item| same_id(&item.raw));
     Ok(is_repeat(hidden, REUSED_FILTERED)?.unwrap_or(true))
+}
+
+/// A hosted call that comes back under its id is the same one.
+fn is_new_hosted_call(state: &RunState, before: &[Item], call: &Item) -> bool {
+    let is_same = |item: &Item| item.kind() == call.kind() && item.id().is_some_and(|id| call.id() == Some(id));
+    !before.iter().any(is_same) && !state.model_items().any(|item| is_same(&item.raw))
 }
 
 fn is_new_question(before: &[Item], question: &Item) -> Result<bool, &'static str> {

@@ -1,5 +1,7 @@
 //! The conversation moves to another agent.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use crate::{
@@ -52,13 +54,16 @@ pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputDa
     let began = state.turn_began.items.min(state.items.len());
     let earlier: Vec<usize> = places_of_model_items(state).into_iter().take_while(|place| *place < began).collect();
     let from_earlier = forwarded.earlier.iter().filter_map(|at| earlier.get(*at).copied());
-    let in_input = from_earlier.chain(forwarded.new.iter().map(|at| began + at)).collect();
+    let still_there = |place: &usize| state.items.get(*place).is_some_and(|item| input_history.contains(&item.raw));
+    let before = state.rewritten.iter().flat_map(|rewritten| rewritten.in_input.iter().copied()).filter(still_there);
+    let in_input: BTreeSet<usize> =
+        before.chain(from_earlier).chain(forwarded.new.iter().map(|at| began + at)).collect();
     state.items.truncate(began);
     state.items.extend(new_items.iter().cloned());
     let mut items = pre_handoff_items;
     items.extend(input_items.unwrap_or(new_items));
     state.input = input_history;
-    state.rewritten = Some(Rewritten { items, stands_for: state.items.len(), in_input });
+    state.rewritten = Some(Rewritten { items, stands_for: state.items.len(), in_input: in_input.into_iter().collect() });
     Phase::TurnDue
 }
 

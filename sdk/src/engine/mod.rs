@@ -198,8 +198,8 @@ impl Engine {
                 resume::decide(state, *round, &tools, &self.rules)?
             }
             (Phase::ToolsDue { round }, Resolution::ToolsRan(outcomes)) => round::take(state, *round, outcomes),
-            (Phase::ToolsDue { round }, Resolution::ToolsFailed(outcomes)) => {
-                round::take_what_was_complete(state, round, outcomes)
+            (Phase::ToolsDue { round }, Resolution::ToolsFailed { outcomes, found }) => {
+                round::take_what_was_complete(state, round, outcomes, found)
             }
             (Phase::McpDue { round }, Resolution::McpAnswered(answers)) => round::take_answers(state, *round, answers),
             (Phase::ToolUseDue { round }, Resolution::ToolUseDecided(decided)) => {
@@ -221,6 +221,11 @@ impl Engine {
             }
             (phase, resolution) => unreachable!("the driver resolved {phase:?} with {resolution:?}"),
         };
+        if matches!(state.phase, Phase::TurnDue) {
+            // The turn is complete: an error from here on leaves it whole.
+            state.turn_began = TurnMark::here(state);
+            state.completed.clear();
+        }
         Ok(())
     }
 
@@ -230,9 +235,14 @@ impl Engine {
         abandon::turn(&mut self.state, &self.rules, error)
     }
 
-    /// The conversation as a handler of an error sees it: the input, then what has happened.
-    pub fn history(&self) -> Vec<Item> {
-        let happened = input_items(&self.state.items, self.rules.reasoning_item_ids);
+    /// The conversation as the handler of an error sees it: the input, then what has happened in the run, or, for an error of
+    /// a model's answer, what the model was given of it.
+    pub fn history(&self, error: &Recoverable) -> Vec<Item> {
+        let ids = self.rules.reasoning_item_ids;
+        let happened = match error {
+            Recoverable::MaxTurns { .. } => input_items(&self.state.items, ids),
+            _ => input_items(self.state.model_items(), ids),
+        };
         self.state.input.iter().cloned().chain(happened).collect()
     }
 

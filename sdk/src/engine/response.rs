@@ -42,16 +42,12 @@ pub(super) fn accept(
 ) -> Result<Phase, RunError> {
     let ModelResponse { output, usage, response_id, incomplete, .. } = response;
     state.usage.add(&usage);
-    state.turn_began = TurnMark {
-        items: state.items.len(),
-        tool_input: state.guardrails.tool_input.len(),
-        tool_output: state.guardrails.tool_output.len(),
-    };
+    state.turn_began = TurnMark::here(state);
     state.completed.clear();
     let tool_use = setup.tool_use.clone();
     state.holds_back_turn = setup.guards_output && tool_use != ToolUse::RunLlmAgain;
     request::was_seen(state, response_id.as_deref());
-    let (output, has_repeats) = calls::new_items_of(state, output)?;
+    let (output, has_repeats) = calls::new_items_of(state, setup, output)?;
     let mut sorted = Sorted { needs_another_turn: has_repeats, ..Sorted::default() };
     for item in output {
         sort(state, setup, item, &mut sorted)?;
@@ -119,10 +115,7 @@ fn sort(state: &RunState, setup: &TurnSetup, item: Item, sorted: &mut Sorted) ->
             sorted.tools_used.push(kind.to_owned());
             NewItemKind::ToolCall
         }
-        ItemView::Other { kind: "mcp_list_tools" } => {
-            sorted.needs_another_turn = true;
-            NewItemKind::McpListTools
-        }
+        ItemView::Other { kind: "mcp_list_tools" } => NewItemKind::McpListTools,
         ItemView::Other { kind: "mcp_approval_request" } => {
             sorted.mcp_approvals.push(question(state, setup, &item)?);
             NewItemKind::McpApprovalRequest
@@ -208,7 +201,8 @@ fn plan(state: &RunState, setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &m
     if !is_known && sorted.unknown_tool.is_none() {
         sorted.unknown_tool = Some(tool.clone());
     }
-    let planned = PlannedCall { tool, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
+    let variant = setup.variants.get(&tool).copied().unwrap_or_default();
+    let planned = PlannedCall { tool, variant, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
     sorted.calls.push(RoundCall { call: planned, is_known, progress: CallProgress::Due });
     let _ = state;
     NewItemKind::ToolCall

@@ -20,11 +20,7 @@ pub(super) fn take_up(state: &mut RunState) {
     let mut round = round.clone();
     state.start_due = true;
     state.input = without_orphan_calls(std::mem::take(&mut state.input));
-    state.turn_began = TurnMark {
-        items: state.items.len(),
-        tool_input: state.guardrails.tool_input.len(),
-        tool_output: state.guardrails.tool_output.len(),
-    };
+    state.turn_began = TurnMark::here(state);
     state.completed.clear();
     for call in &mut round.calls {
         match &mut call.progress {
@@ -40,9 +36,12 @@ pub(super) fn take_up(state: &mut RunState) {
     let answered = round.mcp_approvals.iter().any(|question| {
         !question.answered && question.by == McpAnswerer::Person && state.approvals.on_mcp(question).is_some()
     });
+    round.resumed = true;
     if answered || round.calls.iter().any(is_due) {
-        round.resumed = true;
         state.phase = Phase::ResumeDue { round };
+    } else {
+        round::show_nested(state, &round);
+        state.phase = Phase::Interrupted { round };
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     wire::{
         Item, NewItem, NewItemKind, RunState, ToolOutput,
         run_state::{
-            CallProgress, Decision, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, ToolRound,
+            CallProgress, Decision, FinalOutput, FinalSource, GuardrailResults, McpAnswerer, McpApproval, Phase, PlannedCall, ToolRound,
             ToolUse,
         },
     },
@@ -60,6 +60,9 @@ pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<Too
         if is_known || round.resumed { state.items.extend(item) } else { last.extend(item) }
     }
     state.items.append(&mut last);
+    if round.resumed {
+        ask_again(state, &round);
+    }
     let mut waiting = Vec::new();
     for question in round.mcp_approvals.iter_mut().filter(|question| !question.answered) {
         if question.by == McpAnswerer::Function {
@@ -74,10 +77,20 @@ pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<Too
             None => waiting.push(question.request.clone()),
         }
     }
-    for raw in waiting {
+    for raw in waiting.into_iter().filter(|_| !round.resumed) {
         push(state, NewItemKind::ToolApproval, raw);
     }
     after_calls(state, round)
+}
+
+/// A question that still waits after a pause is listed once more, before the answers to others: so does the reference.
+fn ask_again(state: &mut RunState, round: &ToolRound) {
+    for question in &round.mcp_approvals {
+        let waits = !question.answered && question.by == McpAnswerer::Person;
+        if waits && state.approvals.on_mcp(question).is_none() {
+            push(state, NewItemKind::ToolApproval, question.request.clone());
+        }
+    }
 }
 
 /// Takes what was complete when another call ended the run.
@@ -85,7 +98,10 @@ pub(super) fn take_what_was_complete(
     state: &mut RunState,
     mut round: Box<ToolRound>,
     outcomes: Vec<ToolOutcome>,
+    mut found: GuardrailResults,
 ) -> Phase {
+    state.guardrails.tool_input.append(&mut found.tool_input);
+    state.guardrails.tool_output.append(&mut found.tool_output);
     for outcome in outcomes {
         let item = settle(state, &mut round, outcome);
         state.items.extend(item);
@@ -192,7 +208,7 @@ fn run_again(state: &mut RunState, resumed: bool) -> Phase {
 }
 
 /// After a pause, calls inside agents that still wait are listed among the run's own items, once.
-fn show_nested(state: &mut RunState, round: &ToolRound) {
+pub(super) fn show_nested(state: &mut RunState, round: &ToolRound) {
     let mut pending = Vec::new();
     for call in &round.calls {
         if let CallProgress::Paused { run, .. } = &call.progress {

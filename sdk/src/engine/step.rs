@@ -9,7 +9,7 @@ use crate::{
     wire::{
         Item, ModelCall, ModelResponse, ToolOutput,
         run_state::{
-            Decision, FinalOutput, InputGuardrailResult, McpApproval, OutputGuardrailResult, PlannedCall,
+            Decision, FinalOutput, GuardrailResults, InputGuardrailResult, McpApproval, OutputGuardrailResult, PlannedCall,
             PlannedHandoff, Recoverable, RunState, ToolGuardrailResult, TurnSetup,
         },
     },
@@ -152,8 +152,13 @@ pub enum Resolution {
     Offered(BTreeSet<String>),
     /// What came of the calls, in their order.
     ToolsRan(Vec<ToolOutcome>),
-    /// A call ended the run; what came of those that were complete by then, in call order.
-    ToolsFailed(Vec<ToolOutcome>),
+    /// A call ended the run.
+    ToolsFailed {
+        /// What came of the calls that were complete by then, in call order.
+        outcomes: Vec<ToolOutcome>,
+        /// What guardrails found about the others.
+        found: GuardrailResults,
+    },
     /// The answers, in the order of the questions.
     McpAnswered(Vec<Decision>),
     /// The final output, or none to let the model go on.

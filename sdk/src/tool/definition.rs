@@ -58,8 +58,8 @@ pub struct ToolDef {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolIssue {
-    /// The model API refuses such a name.
-    #[error("the name must be 1 to 64 letters, digits, '_' or '-'")]
+    /// No model takes such a name.
+    #[error("the name must be 1 to 64 characters without white space; most models take letters, digits, '_' and '-'")]
     Name,
     /// The schema does not fit OpenAI strict mode.
     #[error("the argument schema cannot be strict at {path:?}: {reason}")]
@@ -324,5 +324,5 @@ fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, ToolErr
 }
 
 fn is_function_name(name: &str) -> bool {
-    (1..=64).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    (1..=64).contains(&name.chars().count()) && !name.chars().any(|c| c.is_whitespace() || c.is_control())
 }

@@ -7,6 +7,7 @@
 //!
 //! Golden files of every message of every version lie in `tests/golden/wire/`.
 
+pub mod agent_handlers;
 pub mod canonical;
 pub mod conversation;
 pub mod definitions;
@@ -21,6 +22,10 @@ pub mod tool_call;
 pub mod usage;
 pub mod version;
 
+pub use agent_handlers::{
+    AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus,
+    DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput, Verdict,
+};
 pub use conversation::{CallPart, Conversation, InputSegment};
 pub use definitions::{Definitions, DefinitionsPart, HandoffSpec, OutputSpec, Prompt, ToolSpec};
 pub use digest::Digest;

@@ -247,7 +247,7 @@ impl ModelSettings {
             extra_query: over_or(extra_query, &self.extra_query),
             extra_body: over_or(extra_body, &self.extra_body),
             extra_headers: over_or(extra_headers, &self.extra_headers),
-            extra_args: merged(self.extra_args.as_ref(), extra_args.as_ref()),
+            extra_args: merged(self.extra_args.as_ref(), extra_args.as_ref()).filter(|merged| !merged.is_empty()),
             retry: match (&self.retry, retry) {
                 (Some(base), Some(over)) => Some(base.overlaid_by(over)),
                 (base, over) => over_or(over, base),

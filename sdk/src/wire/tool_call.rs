@@ -53,6 +53,8 @@ impl ToolOutput {
     pub fn into_value(self) -> Value {
         match self {
             Self::Text(text) => Value::String(text),
+            // No parts are no content, which providers refuse.
+            Self::Content(parts) if parts.is_empty() => Value::String("[]".to_owned()),
             Self::Content(parts) => Value::Array(parts),
         }
     }

@@ -5,11 +5,16 @@ use std::{cell::Cell, rc::Rc};
 use futures::{FutureExt, future::LocalBoxFuture};
 use temporalio_workflow::WorkflowCancellationToken;
 
-use super::{activity_backed_model::ActivityBackedModel, context::DurableContext, session_call, tool_call};
+use super::{
+    activity_backed_model::ActivityBackedModel, context::DurableContext, inbox::RunInbox, session_call, tool_call,
+};
 use crate::{
-    drive::{EffectId, Host, ModelEffectError, RunEvent, SessionEffect, ToolAnswer, ToolEffect, ToolEffectError},
+    drive::{
+        EffectId, Host, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionEffect, ToolAnswer, ToolEffect,
+        ToolEffectError, WaitOutcome,
+    },
     engine::EffectError,
-    wire::{Item, ModelCall, ModelResponse},
+    wire::{Item, ModelCall, ModelResponse, RunState},
 };
 
 /// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
@@ -18,12 +23,20 @@ pub(super) struct WorkflowHost {
     model: ActivityBackedModel,
     run: String,
     session_calls: Cell<u32>,
+    inbox: Option<RunInbox>,
 }
 
 impl WorkflowHost {
-    pub(super) fn new(ctx: Rc<dyn DurableContext>, model: ActivityBackedModel) -> Self {
+    pub(super) fn new(ctx: Rc<dyn DurableContext>, model: ActivityBackedModel, inbox: Option<RunInbox>) -> Self {
         let run = short_id(ctx.next_run_number());
-        Self { ctx, model, run, session_calls: Cell::new(0) }
+        Self { ctx, model, run, session_calls: Cell::new(0), inbox }
+    }
+
+    /// Tells the inbox how the run ended.
+    pub(super) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
+        if let Some(inbox) = &self.inbox {
+            inbox.ended(outcome);
+        }
     }
 }
 
@@ -74,6 +87,18 @@ impl Host for WorkflowHost {
         session_call::call(&self.ctx, call, activity_id.clone(), activity_id, scope.clone()).boxed_local()
     }
 
+    /// Waits for the workflow's inbox, if it has one; without, nobody can decide here.
+    fn wait_for_decisions<'a>(
+        &'a self,
+        state: &'a mut RunState,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, WaitOutcome> {
+        match &self.inbox {
+            Some(inbox) => inbox.wait(state, scope.clone()).boxed_local(),
+            None => std::future::ready(WaitOutcome::Undecided).boxed_local(),
+        }
+    }
+
     fn patched(&self, slug: &str) -> bool {
         self.ctx.patched(slug)
     }
@@ -83,6 +108,9 @@ impl Host for WorkflowHost {
     fn observe(&self, event: &RunEvent<'_>) {
         match event {
             RunEvent::TurnStarted { agent, turn } => {
+                if let Some(inbox) = &self.inbox {
+                    inbox.at_turn(agent, *turn);
+                }
                 self.ctx.show(format!("**{agent}** · turn {turn} · waits for the model"));
             }
             RunEvent::ToolsCalled { agent, turn, tools } => {

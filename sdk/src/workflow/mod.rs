@@ -7,6 +7,7 @@ mod activity_backed_model;
 mod context;
 mod failure;
 mod host;
+mod inbox;
 mod model_activity_options;
 mod runner;
 mod session_call;
@@ -14,6 +15,7 @@ mod tool_call;
 
 pub use activity_backed_model::ActivityBackedModel;
 pub use failure::EffectFailure;
+pub use inbox::{AgentInbox, HasAgentInbox};
 pub use model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
 pub use runner::Runner;
 

@@ -7,13 +7,16 @@ use serde_json::{Map, Value};
 use temporalio_workflow::WorkflowContext;
 
 use super::{
-    activity_backed_model::ActivityBackedModel, context::DurableContext, host::WorkflowHost,
+    activity_backed_model::ActivityBackedModel,
+    context::DurableContext,
+    host::WorkflowHost,
+    inbox::{HasAgentInbox, InboxContext, RunInbox, Waits},
     model_activity_options::ModelActivityOptions,
 };
 use crate::{
     agent::{Agent, AgentDef, Graph},
     drive::{
-        RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed, run_typed,
+        Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
         run_untyped,
     },
     engine::RunError,
@@ -49,6 +52,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Runner {
     ctx: Rc<dyn DurableContext>,
+    inbox: Option<Rc<dyn InboxContext>>,
     config: RunConfig,
     model: ActivityBackedModel,
 }
@@ -56,7 +60,44 @@ pub struct Runner {
 impl Runner {
     /// A runner in this workflow, with the defaults of [`RunConfig`] and [`ModelActivityOptions`].
     pub fn new<W: 'static>(ctx: &WorkflowContext<W>) -> Self {
-        Self { ctx: Rc::new(ctx.clone()), config: RunConfig::default(), model: ActivityBackedModel::default() }
+        Self {
+            ctx: Rc::new(ctx.clone()),
+            inbox: None,
+            config: RunConfig::default(),
+            model: ActivityBackedModel::default(),
+        }
+    }
+
+    /// A runner that takes decisions on calls from the workflow's inbox, and waits for them there.
+    ///
+    /// ```
+    /// use temporal_agents::{Agent, Runner, agent_handlers, workflow::AgentInbox};
+    /// use temporalio_macros::{workflow, workflow_methods};
+    /// use temporalio_workflow::{WorkflowContext, WorkflowResult};
+    ///
+    /// # fn main() {}
+    /// # fn refunds() -> Agent { Agent::new("refunds").model("gpt-5") }
+    /// #[workflow]
+    /// #[derive(Default)]
+    /// pub struct Refunds {
+    ///     inbox: AgentInbox,
+    /// }
+    ///
+    /// #[agent_handlers]
+    /// #[workflow_methods]
+    /// impl Refunds {
+    ///     #[run(name = "refunds")]
+    ///     pub async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
+    ///         Ok(Runner::with_inbox(ctx).run(&refunds(), request).await?.final_output)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// A run that is dropped before its end stays listed in the inbox: see [`AgentInbox::forget_runs`].
+    ///
+    /// [`AgentInbox::forget_runs`]: super::AgentInbox::forget_runs
+    pub fn with_inbox<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>) -> Self {
+        Self { inbox: Some(Rc::new(ctx.clone())), ..Self::new(ctx) }
     }
 
     /// The model of all agents of the run, whatever they name themselves.
@@ -137,17 +178,17 @@ impl Runner {
         self
     }
 
-    /// Runs an agent, and the agents it hands off to, until there is a final output.
+    /// Runs an agent, and the agents it hands off to, until there is a final output. With an
+    /// [inbox](Self::with_inbox) it waits for decisions on the way, for as long as it takes.
     ///
     /// # Errors
     /// [`RunFailure`], with the state of the run. A graph that is wrong fails before any model call, and so does one whose agents have different
-    /// output types: see [`run_any`](Self::run_any).
+    /// output types: see [`run_any`](Self::run_any). Without an inbox, a call that needs approval fails the run.
     pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
     where
         O: DeserializeOwned,
     {
-        self.check(agent.def())?;
-        run_typed(&self.host(), agent.def(), &self.config, input.into().into()).await
+        finished(self.typed(agent, input.into().into(), Waits::UntilDecided).await?)
     }
 
     /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
@@ -159,11 +200,11 @@ impl Runner {
         agent: &Agent<O>,
         input: impl Into<RunInput>,
     ) -> Result<RunResult<Value>, RunFailure> {
-        self.check(agent.def())?;
-        finished(run_untyped(&self.host(), agent.def(), &self.config, input.into().into()).await?)
+        finished(self.untyped(agent, input.into().into(), Waits::UntilDecided).await?)
     }
 
-    /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision.
+    /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision. It takes the decisions that
+    /// are in its inbox already, and waits for none.
     ///
     /// # Errors
     /// [`RunFailure`].
@@ -175,8 +216,7 @@ impl Runner {
     where
         O: DeserializeOwned,
     {
-        self.check(agent.def())?;
-        run_paused_or_typed(&self.host(), agent.def(), &self.config, input.into().into()).await
+        self.typed(agent, input.into().into(), Waits::NotAtAll).await
     }
 
     /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
@@ -188,12 +228,12 @@ impl Runner {
         agent: &Agent<O>,
         input: impl Into<RunInput>,
     ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.check(agent.def())?;
-        run_untyped(&self.host(), agent.def(), &self.config, input.into().into()).await
+        self.untyped(agent, input.into().into(), Waits::NotAtAll).await
     }
 
     /// Goes on with a paused run, after decisions on its calls: in this workflow, after continue-as-new, or with the state of a
-    /// run that paused elsewhere. What was not decided keeps it paused.
+    /// run that paused elsewhere. With an [inbox](Self::with_inbox) it waits for the decisions that are missing; without, what
+    /// was not decided keeps it paused.
     ///
     /// # Errors
     /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
@@ -201,8 +241,7 @@ impl Runner {
     where
         O: DeserializeOwned,
     {
-        self.check(agent.def())?;
-        run_paused_or_typed(&self.host(), agent.def(), &self.config, state.into()).await
+        self.typed(agent, state.into(), Waits::UntilDecided).await
     }
 
     /// Like [`resume`](Self::resume) for agents with different output types.
@@ -210,8 +249,49 @@ impl Runner {
     /// # Errors
     /// [`RunFailure`].
     pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, state.into(), Waits::UntilDecided).await
+    }
+
+    /// Like [`resume`](Self::resume), but it waits for nothing: it takes the decisions that are in its inbox already.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn resume_until_paused<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
+        self.typed(agent, state.into(), Waits::NotAtAll).await
+    }
+
+    /// Like [`resume_until_paused`](Self::resume_until_paused) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn resume_any_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        state: RunState,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, state.into(), Waits::NotAtAll).await
+    }
+
+    async fn typed<O>(&self, agent: &Agent<O>, run: Run, waits: Waits) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
         self.check(agent.def())?;
-        run_untyped(&self.host(), agent.def(), &self.config, state.into()).await
+        let host = self.host(&run, waits);
+        let outcome = run_paused_or_typed(&host, agent.def(), &self.config, run).await;
+        host.ended(&outcome);
+        outcome
+    }
+
+    async fn untyped<O>(&self, agent: &Agent<O>, run: Run, waits: Waits) -> Result<RunOutcome<Value>, RunFailure> {
+        self.check(agent.def())?;
+        let host = self.host(&run, waits);
+        let outcome = run_untyped(&host, agent.def(), &self.config, run).await;
+        host.ended(&outcome);
+        outcome
     }
 
     /// What only a runner knows to be wrong.
@@ -219,8 +299,13 @@ impl Runner {
         Ok(Graph::new(agent).check_known(self.model.agents_with_options())?)
     }
 
-    fn host(&self) -> WorkflowHost {
-        WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone())
+    fn host(&self, run: &Run, waits: Waits) -> WorkflowHost {
+        let paused = match run {
+            Run::Resume(state) => Some(&**state),
+            Run::Start(_) => None,
+        };
+        let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, waits, paused));
+        WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone(), inbox)
     }
 }
 

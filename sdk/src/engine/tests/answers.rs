@@ -28,7 +28,7 @@ fn hosted(kind: &str) -> Item {
 fn a_response_that_asks_for_nothing_is_the_final_answer(#[case] output: Vec<Item>, #[case] answer: &str) {
     let mut run = ByHand::start();
     run.turn(setup(), output.clone()).unwrap();
-    assert_eq!(run.next(), done(answer));
+    assert_eq!(run.output(), answer);
     assert_eq!(run.raw_items(), output, "every item of the response is kept");
 }
 
@@ -72,6 +72,7 @@ fn items_are_sorted_by_what_they_are() {
 #[case::local_shell("local_shell_call", "Model produced local shell call without a local shell tool.")]
 #[case::computer("computer_call", "Model produced computer action without a computer tool.")]
 #[case::patch("apply_patch_call", "Model produced apply_patch call without an apply_patch tool.")]
+#[case::custom("custom_tool_call", "Model produced custom tool call without a custom tool.")]
 fn a_native_call_needs_its_tool(#[case] kind: &str, #[case] complaint: &str) {
     let error = ByHand::start().turn(setup(), vec![item(json!({"type": kind}))]).unwrap_err();
     assert_eq!(error.to_string(), format!("{complaint} (model behaviour, agent \"triage\", turn 1)"));
@@ -84,13 +85,6 @@ fn a_native_call_of_a_tool_the_provider_runs_is_a_hosted_call() {
     let mut run = ByHand::start();
     run.turn(with_shell, vec![item(json!({"type": "shell_call"}))]).unwrap();
     assert_eq!(run.transcript(), ["triage: tool_call_item shell_call"]);
-}
-
-#[test]
-fn a_hosted_mcp_server_that_asks_for_approval_ends_the_run() {
-    let request = item(json!({"type": "mcp_approval_request", "server_label": "crm", "name": "delete"}));
-    let error = ByHand::start().turn(setup(), vec![request]).unwrap_err();
-    assert!(error.to_string().starts_with("the hosted MCP server \"crm\" asks for approval of \"delete\""), "{error}");
 }
 
 #[test]
@@ -118,20 +112,21 @@ fn unknown_kinds_and_members_go_back_to_the_model_byte_for_byte() {
 }
 
 #[test]
-fn a_refusal_ends_the_run() {
+fn a_refusal_ends_the_run_unless_a_handler_takes_it() {
     let mut run = ByHand::start();
-    let refusal = item(json!({"role": "assistant", "content": [{"type": "refusal", "refusal": "not this"}]}));
-    let error = run.turn(setup(), vec![refusal]).unwrap_err();
+    run.turn(setup(), vec![refusal("not this")]).unwrap();
+    let error = Recoverable::ModelRefusal { refusal: "not this".to_owned() };
+    assert_eq!(run.next(), Step::HandleError { agent: "triage".to_owned(), error });
+    assert_eq!(run.transcript(), ["triage: message_output_item "], "a handler sees it");
+    let error = run.resolve(Resolution::Handled(None)).unwrap_err();
     assert_eq!(error.to_string(), r#"Model refused to produce output: not this (agent "triage")"#);
-    assert_eq!(run.transcript(), ["triage: message_output_item "]);
 }
 
 #[test]
 fn a_refusal_before_the_last_message_does_not_end_the_run() {
     let mut run = ByHand::start();
-    let refusal = item(json!({"role": "assistant", "content": [{"type": "refusal", "refusal": "not this"}]}));
-    run.turn(setup(), vec![refusal, message("but this")]).unwrap();
-    assert_eq!(run.next(), done("but this"));
+    run.turn(setup(), vec![refusal("not this"), message("but this")]).unwrap();
+    assert_eq!(run.output(), "but this");
 }
 
 #[test]

@@ -6,15 +6,14 @@ use super::*;
 
 fn with_context(context: Value, patches: &[Value]) -> Value {
     let Value::Object(context) = context else { panic!("a context is an object") };
-    let mut run = ByHand { engine: Engine::start("triage", vec![], None, context) };
+    let mut run = ByHand::begin(Beginning { context, ..beginning() }, Rules::default());
     let calls: Vec<Item> = (0..patches.len()).map(|index| call(&format!("c{index}"), "weather", "{}")).collect();
     run.turn(setup(), calls).unwrap();
-    let outcomes = run
-        .due_calls()
-        .iter()
-        .zip(patches)
-        .map(|(call, patch)| ToolOutcome { context_patch: Some(patch.clone()), ..outcome(call, "done") })
-        .collect();
+    let done = |(index, patch): (usize, &Value)| ToolOutcome {
+        context_patch: Some(patch.clone()),
+        ..outcome(index, CallResult::Output("done".into()))
+    };
+    let outcomes = patches.iter().enumerate().map(done).collect();
     run.resolve(Resolution::ToolsRan(outcomes)).unwrap();
     Value::Object(run.engine.into_state().context)
 }

@@ -38,7 +38,7 @@ fn a_handoff_switches_the_agent_and_answers_the_call_in_the_words_of_the_referen
         run.engine.state().items[2].handoff,
         Some(HandoffEnds { source: "triage".to_owned(), target: "refunds".to_owned() })
     );
-    assert_eq!(run.next(), turn_due("refunds", 2));
+    assert_eq!(run.next(), starts("refunds", 2));
     let call = run.prepare(setup());
     assert_eq!((&*call.agent, call.turn, call.input.len()), ("refunds", 2, 4), "the conversation goes on");
 }
@@ -73,7 +73,7 @@ fn of_two_handoffs_the_first_is_taken_and_tools_run_before_it() {
             r#"triage: handoff_output_item h1 = {"assistant": "refunds"}"#,
         ]
     );
-    assert_eq!(run.next(), turn_due("refunds", 2));
+    assert_eq!(run.next(), starts("refunds", 2));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn handoffs_may_go_in_circles_until_the_turns_are_used_up() {
         run.turn(setup, vec![call(&format!("h{turn}"), name, "{}")]).unwrap();
         run.hand_off();
     }
-    assert_eq!(run.next(), Step::OutOfTurns { max_turns: 4, agent: "triage".to_owned() });
+    assert_eq!(run.next(), out_of_turns(4, "triage"));
     let agents: Vec<&str> = run.engine.state().items.iter().map(|item| &*item.agent).collect();
     assert_eq!(agents, ["triage", "triage", "refunds", "refunds", "triage", "triage", "refunds", "refunds"]);
 }
@@ -102,7 +102,7 @@ fn an_agent_may_hand_off_to_itself() {
     let mut run = ByHand::start();
     run.turn(setup, vec![call("h1", "transfer_to_triage", "{}")]).unwrap();
     run.hand_off();
-    assert_eq!(run.next(), turn_due("triage", 2));
+    assert_eq!(run.next(), starts("triage", 2));
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn a_handoff_beats_a_tool_of_its_name() {
     let mut run = ByHand::start();
     run.turn(setup, vec![to_refunds()]).unwrap();
     run.hand_off();
-    assert_eq!(run.next(), turn_due("refunds", 2));
+    assert_eq!(run.next(), starts("refunds", 2));
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn of_two_handoffs_with_one_name_the_last_declared_is_meant() {
     let mut run = ByHand::start();
     run.turn(setup, vec![to_refunds()]).unwrap();
     run.hand_off();
-    assert_eq!(run.next(), turn_due("sales", 2));
+    assert_eq!(run.next(), starts("sales", 2));
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn a_model_call_is_what_was_prepared_and_the_conversation_so_far() {
 #[test]
 fn no_turns_at_all_fails_before_any_model_call() {
     let run = ByHand::with_max_turns(Some(0));
-    assert_eq!(run.next(), Step::OutOfTurns { max_turns: 0, agent: "triage".to_owned() });
+    assert_eq!(run.next(), out_of_turns(0, "triage"));
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn the_last_turn_may_end_the_run() {
     run.turn(setup(), vec![call("c1", "weather", "{}")]).unwrap();
     run.tools_return(&["sunny"]);
     run.turn(setup(), vec![message("sunny")]).unwrap();
-    assert_eq!(run.next(), done("sunny"));
+    assert_eq!(run.output(), "sunny");
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn the_tools_of_the_last_turn_run_before_the_run_ends() {
     let mut run = ByHand::with_max_turns(Some(1));
     run.turn(setup(), vec![call("c1", "weather", "{}")]).unwrap();
     run.tools_return(&["sunny"]);
-    assert_eq!(run.next(), Step::OutOfTurns { max_turns: 1, agent: "triage".to_owned() });
+    assert_eq!(run.next(), out_of_turns(1, "triage"));
     assert_eq!(run.transcript(), ["triage: tool_call_item c1", "triage: tool_call_output_item c1 = sunny"]);
 }
 
@@ -61,12 +61,12 @@ fn the_tools_of_the_last_turn_run_before_the_run_ends() {
 fn without_a_limit_the_run_goes_on() {
     let mut run = ByHand::with_max_turns(None);
     for turn in 1..=50 {
-        assert_eq!(run.next(), turn_due("triage", turn));
+        assert_eq!(run.next(), if turn == 1 { starts("triage", 1) } else { turn_due("triage", turn) });
         run.turn(setup(), vec![call(&format!("c{turn}"), "weather", "{}")]).unwrap();
         run.tools_return(&["sunny"]);
     }
     run.turn(setup(), vec![message("enough")]).unwrap();
-    assert_eq!(run.next(), done("enough"));
+    assert_eq!(run.output(), "enough");
     assert_eq!(run.engine.state().turn, 51);
 }
 

@@ -11,6 +11,7 @@
 //! conversion between types.
 
 mod arguments;
+mod conform;
 mod from_type;
 mod keywords;
 mod output;
@@ -19,6 +20,7 @@ mod strict;
 mod validate;
 
 pub use arguments::{InvalidArguments, InvalidArgumentsKind, parse_arguments};
+pub use conform::{Conversions, conform};
 pub use from_type::schema_of;
 pub use output::{RESPONSE_KEY, wrap_output};
 pub use strict::{NotStrict, strict};

@@ -126,7 +126,7 @@ fn waiting(pending: &[String]) -> String {
 
 impl RunState {
     /// The calls that wait for a decision, in the order of their calls; those inside agents used as tools stand where the
-    /// call of their agent stands. A call stays here until the run is resumed, also when it is decided.
+    /// call of their agent stands.
     pub fn interruptions(&self) -> Vec<Interruption> {
         let mut found = Vec::new();
         self.collect_interruptions("", &mut found);
@@ -142,11 +142,13 @@ impl RunState {
             raw,
         };
         // The reference's order: after a partial decision, runs inside that still wait come first, those that paused anew last.
+        let is_undecided = |tool: &str, call_id: &str| self.approvals.on_call(&self.agent, tool, call_id).is_none();
         let mut paused_anew = Vec::new();
         let mut rest = Vec::new();
         for call in &round.calls {
-            let PlannedCall { tool, call_id, arguments: _ } = &call.call;
+            let PlannedCall { tool, variant: _, call_id, arguments: _ } = &call.call;
             match &call.progress {
+                CallProgress::NeedsApproval if !is_undecided(tool, call_id) => {}
                 CallProgress::NeedsApproval => rest.push(pending(call_id, tool, self.raw_call(call_id))),
                 CallProgress::Paused { run, since_earlier } => {
                     let place = match (round.resumed, since_earlier) {
@@ -159,7 +161,9 @@ impl RunState {
                 CallProgress::Due | CallProgress::Done { .. } => {}
             }
         }
-        let unanswered = |approval: &&McpApproval| !approval.answered && approval.by == McpAnswerer::Person;
+        let unanswered = |approval: &&McpApproval| {
+            !approval.answered && approval.by == McpAnswerer::Person && self.approvals.on_mcp(approval).is_none()
+        };
         for approval in round.mcp_approvals.iter().filter(unanswered) {
             rest.push(pending(&approval.request_id, &approval.tool, approval.request.clone()));
         }

@@ -111,6 +111,17 @@ pub struct TurnMark {
     pub tool_output: usize,
 }
 
+impl TurnMark {
+    /// Where the run stands.
+    pub fn here(state: &RunState) -> Self {
+        Self {
+            items: state.items.len(),
+            tool_input: state.guardrails.tool_input.len(),
+            tool_output: state.guardrails.tool_output.len(),
+        }
+    }
+}
+
 /// How far the input guardrails of a run are. They look at the first turn only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

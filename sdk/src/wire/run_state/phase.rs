@@ -1,5 +1,7 @@
 //! What a run is about to do.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -95,6 +97,9 @@ pub struct TurnSetup {
     /// The hosted MCP servers (by label) whose approval requests a function of the author answers at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers_approvals: Vec<String>,
+    /// Which of the agent's tools of one name is offered, counted from 0, where it is not the first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variants: BTreeMap<String, usize>,
     /// Whether output guardrails look at the agent's final output.
     #[serde(default)]
     pub guards_output: bool,
@@ -159,6 +164,11 @@ pub struct RoundCall {
     pub progress: CallProgress,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 fn known() -> bool {
     true
 }
@@ -197,6 +207,9 @@ pub enum CallProgress {
 pub struct PlannedCall {
     /// The tool's name.
     pub tool: String,
+    /// Which of the agent's tools of this name it is, counted from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub variant: usize,
     /// The model's id of the call.
     pub call_id: String,
     /// The arguments as the model wrote them.

@@ -1,0 +1,28 @@
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::{Conversions, conform};
+
+#[rstest]
+#[case::text_to_integer(json!({"type": "integer"}), json!("7"), json!(7))]
+#[case::text_to_number(json!({"type": "number"}), json!("1.5"), json!(1.5))]
+#[case::whole_float(json!({"type": "integer"}), json!(3.0), json!(3))]
+#[case::fraction_stays(json!({"type": "integer"}), json!(3.5), json!(3.5))]
+#[case::truth(json!({"type": "boolean"}), json!("no"), json!(false))]
+#[case::bool_as_integer(json!({"type": "integer"}), json!(true), json!(1))]
+#[case::number_is_no_text(json!({"type": "string"}), json!(1), json!(1))]
+#[case::in_lists(json!({"type": "array", "items": {"type": "integer"}}), json!(["1", 2]), json!([1, 2]))]
+fn lax_conversions(#[case] schema: Value, #[case] given: Value, #[case] expected: Value) {
+    assert_eq!(conform(&schema, given.clone(), Conversions::Lax), expected);
+    assert_eq!(conform(&schema, given.clone(), Conversions::None), given);
+}
+
+#[test]
+fn undeclared_members_go_unless_the_schema_wants_them() {
+    let properties = json!({"a": {"type": "object", "properties": {"x": {"type": "integer"}}}});
+    let closed = json!({"type": "object", "properties": properties});
+    let given = json!({"a": {"x": 1, "y": 2}, "b": 3});
+    assert_eq!(conform(&closed, given.clone(), Conversions::None), json!({"a": {"x": 1}}));
+    let open = json!({"type": "object", "properties": properties, "additionalProperties": true});
+    assert_eq!(conform(&open, given, Conversions::None), json!({"a": {"x": 1}, "b": 3}));
+}

@@ -1,0 +1,229 @@
+//! The inbox of a workflow's runs: decisions by interruption id, kept until a run asks for them.
+//!
+//! A plain serde value without clock, context or wakers: the updates of `#[agent_handlers]` put decisions in, the run
+//! ([`RunInbox`]) says what it waits for and takes them out. The first decision on an id counts; it counts also after
+//! continue-as-new, because the inbox is carried over.
+
+mod run_inbox;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::run_inbox::HasAgentInbox;
+pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
+use crate::wire::{
+    AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, SuppliedOutput,
+    Verdict, WIRE_VERSION, WireVersion,
+    agent_handlers::{first_version, readable_version},
+};
+
+/// Most decisions that are kept although no run has asked for them.
+const MOST_KEPT: usize = 1000;
+/// Most decisions that are remembered after a run has taken them, and most bytes of text in them.
+const MOST_TAKEN: usize = 1000;
+const MOST_TAKEN_TEXT: usize = 256 * 1024;
+
+/// The decisions people have made about the runs of a workflow: a field of the workflow, and part of the input it continues
+/// as new with.
+///
+/// ```
+/// use temporal_agents::{
+///     wire::{AgentDecision, DecisionAnswer},
+///     workflow::AgentInbox,
+/// };
+///
+/// let mut inbox = AgentInbox::default();
+/// let kept = inbox.decide(AgentDecision::approve("call_1"));
+/// assert_eq!(kept, DecisionAnswer::Kept { waits_for: vec![] });
+/// ```
+///
+/// # Determinism
+/// It changes only by what the workflow's own updates and runs do, so replay makes the same one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentInbox {
+    /// The version of this value.
+    #[serde(default = "first_version", deserialize_with = "readable_version")]
+    version: WireVersion,
+    /// In the order of arrival, one for each id.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    decided: Vec<DecidedInterruption>,
+    /// What runs wait for now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    waits_for: Vec<AgentInterruption>,
+    /// The agent of the latest turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(default)]
+    turn: u32,
+    /// How the last run ended, once none is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ended: Option<AgentStatus>,
+    /// Runs at work in this execution of the workflow.
+    #[serde(skip)]
+    at_work: u32,
+}
+
+impl Default for AgentInbox {
+    fn default() -> Self {
+        Self {
+            version: WIRE_VERSION,
+            decided: Vec::new(),
+            waits_for: Vec::new(),
+            agent: None,
+            turn: 0,
+            ended: None,
+            at_work: 0,
+        }
+    }
+}
+
+impl AgentInbox {
+    /// Takes a decision in. The first one on an id counts.
+    pub fn decide(&mut self, decision: AgentDecision) -> DecisionAnswer {
+        let AgentDecision { version: _, interruption_id: id, decision, always } = decision;
+        let asked = self.waits_for.iter().find(|call| call.id == id);
+        let is_asked = asked.is_some();
+        if let Some(first) = self.decided.iter().find(|decided| decided.id == id) {
+            return if (&first.decision, first.always) != (&decision, always) {
+                DecisionAnswer::AlreadyDecided { decision: first.decision.clone(), always: first.always }
+            } else if is_asked || first.taken {
+                DecisionAnswer::Accepted
+            } else {
+                DecisionAnswer::Kept { waits_for: self.ids() }
+            };
+        }
+        if let (Some(AgentInterruption { server: Some(server), .. }), Verdict::SupplyOutput { .. }) = (asked, &decision) {
+            let reason = format!("MCP server {server:?} makes this call itself, if it may: approve or reject it");
+            return DecisionAnswer::Refused { reason };
+        }
+        if !is_asked && (self.is_over() || self.kept() >= MOST_KEPT) {
+            return DecisionAnswer::Unknown { waits_for: self.ids() };
+        }
+        self.decided.push(DecidedInterruption { id, decision, always, taken: false });
+        if is_asked { DecisionAnswer::Accepted } else { DecisionAnswer::Kept { waits_for: self.ids() } }
+    }
+
+    /// Takes in the output of a call that somebody else has made: a decision, too.
+    pub fn supply_output(&mut self, supplied: SuppliedOutput) -> DecisionAnswer {
+        self.decide(supplied.into())
+    }
+
+    /// What there is to know of the run.
+    pub fn state(&self) -> AgentState {
+        AgentState {
+            version: WIRE_VERSION,
+            status: self.status(),
+            agent: self.agent.clone(),
+            turn: self.turn,
+            interruptions: self.waits_for.clone(),
+            decided: self.decided.clone(),
+        }
+    }
+
+    /// The calls that wait for a decision.
+    pub fn interruptions(&self) -> &[AgentInterruption] {
+        &self.waits_for
+    }
+
+    /// Whether a run that waits could go on: one of its calls is decided. For `ctx.wait_condition` beside a paused run.
+    pub fn has_decisions(&self) -> bool {
+        self.waits_for.iter().any(|call| self.is_decided(&call.id))
+    }
+
+    /// Forgets the runs, not the decisions: for a run whose future was dropped before its end, which cannot say so itself.
+    pub fn forget_runs(&mut self) {
+        self.waits_for.clear();
+        self.at_work = 0;
+    }
+
+    fn status(&self) -> AgentStatus {
+        match self.ended {
+            _ if !self.waits_for.is_empty() => AgentStatus::Waiting,
+            _ if self.at_work > 0 => AgentStatus::Running,
+            Some(ended) => ended,
+            None => AgentStatus::Idle,
+        }
+    }
+
+    /// Whether no run will ask any more, as far as anybody can tell.
+    fn is_over(&self) -> bool {
+        self.at_work == 0 && self.waits_for.is_empty() && self.ended.is_some()
+    }
+
+    fn kept(&self) -> usize {
+        self.decided.iter().filter(|decided| !decided.taken).count()
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.waits_for.iter().map(|call| call.id.clone()).collect()
+    }
+
+    /// Whether there is a decision on this id for a run to take.
+    fn is_decided(&self, id: &str) -> bool {
+        self.decided.iter().any(|decided| decided.id == id && !decided.taken)
+    }
+
+    /// A run begins.
+    fn begin(&mut self) {
+        self.at_work += 1;
+        self.ended = None;
+    }
+
+    /// A run is at this turn.
+    fn at_turn(&mut self, agent: &str, turn: u32) {
+        self.agent = Some(agent.to_owned());
+        self.turn = turn;
+    }
+
+    /// A run waits for these calls, and not for those any more.
+    fn wait_for(&mut self, calls: &[AgentInterruption], no_more: &[String]) {
+        // An id that was taken and is asked for anew is another question: providers choose the ids of calls.
+        self.decided.retain(|decided| !(decided.taken && calls.iter().any(|call| call.id == decided.id)));
+        self.waits_for.retain(|call| !no_more.contains(&call.id) && !calls.iter().any(|new| new.id == call.id));
+        self.waits_for.extend_from_slice(calls);
+    }
+
+    /// Takes what is decided about these calls, in the order of arrival.
+    fn take(&mut self, ids: &[String]) -> Vec<DecidedInterruption> {
+        let mut taken = Vec::new();
+        for decided in self.decided.iter_mut().filter(|decided| !decided.taken && ids.contains(&decided.id)) {
+            decided.taken = true;
+            taken.push(decided.clone());
+        }
+        self.waits_for.retain(|call| !taken.iter().any(|decided| decided.id == call.id));
+        self.forget_oldest();
+        taken
+    }
+
+    /// A run ends, or pauses where nothing is said of how it ended.
+    fn end(&mut self, ended: Option<AgentStatus>) {
+        self.at_work = self.at_work.saturating_sub(1);
+        if self.at_work == 0 {
+            self.ended = ended;
+        }
+    }
+
+    /// Keeps the inbox small enough to be carried over, whatever a workflow has seen.
+    fn forget_oldest(&mut self) {
+        let (mut count, mut text) = (0, 0);
+        let mut keep: Vec<bool> = Vec::with_capacity(self.decided.len());
+        for decided in self.decided.iter().rev() {
+            if decided.taken {
+                count += 1;
+                text += text_len(&decided.decision);
+            }
+            keep.push(!decided.taken || (count <= MOST_TAKEN && text <= MOST_TAKEN_TEXT));
+        }
+        self.decided.retain(|_| keep.pop().unwrap_or(true));
+    }
+}
+
+fn text_len(decision: &Verdict) -> usize {
+    match decision {
+        Verdict::Approve => 0,
+        Verdict::Reject { message } => message.as_ref().map_or(0, String::len),
+        Verdict::SupplyOutput { output } => output.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
