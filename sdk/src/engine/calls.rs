@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::error::RunError;
-use crate::wire::{FunctionCall, Item, ItemView, NewItem, NewItemKind, RunState, run_state::TurnSetup};
+use super::{error::RunError, rules::UnknownTools};
+use crate::wire::{FunctionCall, Item, ItemView, NewItem, NewItemKind, RunState, ToolSpec, run_state::TurnSetup};
 
 const NO_ID: &str = "Tool invocations require a non-empty string call ID before execution.";
 const REUSED_HERE: &str = "Model reused a tool call ID for a different invocation in one response. \
@@ -22,13 +22,14 @@ const QUESTION_REUSED: &str = "Model reused an approval-gated tool call ID for a
 pub(super) fn new_items_of(
     state: &RunState,
     setup: &TurnSetup,
+    unknown_tools: UnknownTools,
     response: Vec<Item>,
 ) -> Result<(Vec<Item>, bool), RunError> {
     let mut is_new = Vec::with_capacity(response.len());
     for (place, item) in response.iter().enumerate() {
         let before = &response[..place];
         let new = match item.view() {
-            ItemView::FunctionCall(call) => is_new_call(state, setup, before, &call),
+            ItemView::FunctionCall(call) => is_new_call(state, setup, unknown_tools, before, &call),
             ItemView::HostedCall { .. } => Ok(is_new_hosted_call(state, before, item)),
             ItemView::Other { kind: "mcp_approval_request" } => is_new_question(before, item),
             _ => Ok(true),
@@ -56,6 +57,7 @@ pub(super) fn new_items_of(
 fn is_new_call(
     state: &RunState,
     setup: &TurnSetup,
+    unknown_tools: UnknownTools,
     before: &[Item],
     call: &FunctionCall<'_>,
 ) -> Result<bool, &'static str> {
@@ -66,11 +68,10 @@ fn is_new_call(
         ItemView::FunctionCall(other) if other.call_id == call.call_id => Some(is_same(&other, call)),
         _ => None,
     };
-    let is_repeat = |found: Option<bool>, otherwise: &'static str| match found {
-        Some(true) => Ok(Some(false)),
-        Some(false) => Err(otherwise),
-        None => Ok(None),
-    };
+    let shown = state.model_items().find_map(|item| same_id(&item.raw));
+    if shown == Some(false) {
+        return Err(REUSED_LATER);
+    }
     // A handoff and a tool are different things, whatever their names.
     let is_handoff = setup.definitions.handoffs.iter().any(|handoff| handoff.tool_name == call.name);
     let has_changed_role = |item: &NewItem| {
@@ -81,15 +82,21 @@ fn is_new_call(
     if state.items.iter().any(has_changed_role) {
         return Err(REUSED_FILTERED);
     }
-    if let Some(new) = is_repeat(state.model_items().find_map(|item| same_id(&item.raw)), REUSED_LATER)? {
-        return Ok(new);
-    }
-    if let Some(new) = is_repeat(before.iter().find_map(same_id), REUSED_HERE)? {
-        return Ok(new);
+    let here = before.iter().find_map(same_id);
+    if here == Some(false) {
+        return Err(REUSED_HERE);
     }
     // What a handoff's filter has hidden from the model was called all the same.
     let hidden = state.items.iter().rev().find_map(|item| same_id(&item.raw));
-    Ok(is_repeat(hidden, REUSED_FILTERED)?.unwrap_or(true))
+    if hidden == Some(false) {
+        return Err(REUSED_FILTERED);
+    }
+    let is_repeat = shown.or(here).or(hidden).is_some();
+    // A tool this agent does not have is a mistake also when another agent has called it before.
+    let is_tool = |tool: &ToolSpec| matches!(tool, ToolSpec::Function { name, .. } if name == call.name);
+    let is_mistake =
+        unknown_tools == UnknownTools::Fail && !is_handoff && !setup.definitions.tools.iter().any(is_tool);
+    Ok(!is_repeat || is_mistake)
 }
 
 /// A hosted call that comes back under its id is the same one.

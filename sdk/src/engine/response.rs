@@ -47,7 +47,7 @@ pub(super) fn accept(
     let tool_use = setup.tool_use.clone();
     state.holds_back_turn = setup.guards_output && tool_use != ToolUse::RunLlmAgain;
     request::was_seen(state, response_id.as_deref());
-    let (output, has_repeats) = calls::new_items_of(state, setup, output)?;
+    let (output, has_repeats) = calls::new_items_of(state, setup, rules.unknown_tools, output)?;
     let mut sorted = Sorted { needs_another_turn: has_repeats, ..Sorted::default() };
     for item in output {
         sort(state, setup, item, &mut sorted)?;

@@ -40,6 +40,7 @@ pub(super) fn take_up(state: &mut RunState) {
     if answered || round.calls.iter().any(is_due) {
         state.phase = Phase::ResumeDue { round };
     } else {
+        round::ask_again(state, &round);
         round::show_nested(state, &round);
         state.phase = Phase::Interrupted { round };
     }

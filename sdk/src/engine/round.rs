@@ -84,7 +84,7 @@ pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<Too
 }
 
 /// A question that still waits after a pause is listed once more, before the answers to others: so does the reference.
-fn ask_again(state: &mut RunState, round: &ToolRound) {
+pub(super) fn ask_again(state: &mut RunState, round: &ToolRound) {
     for question in &round.mcp_approvals {
         let waits = !question.answered && question.by == McpAnswerer::Person;
         if waits && state.approvals.on_mcp(question).is_none() {

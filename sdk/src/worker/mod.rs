@@ -1,6 +1,7 @@
 //! The worker half: what runs in activities, and how a worker is set up for it.
 //!
-//! [`AgentsPlugin`] is the entry; [`Model`] and [`ModelProvider`] are what a provider implements.
+//! [`AgentsPlugin`] is the entry; [`Model`] and [`ModelProvider`] are what a provider implements. [`AgentHandle`] is for
+//! those who call a workflow.
 
 #![allow(
     clippy::disallowed_methods,
@@ -8,6 +9,7 @@
     reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
 )]
 
+mod agent_handle;
 mod agents;
 mod heartbeat;
 mod inline_host;
@@ -23,6 +25,7 @@ mod session;
 mod session_activity;
 mod tool_activity;
 
+pub use agent_handle::{AgentHandle, AgentHandleError};
 pub use agents::{AgentSource, AgentSources};
 pub use inline_runner::InlineRunner;
 pub use model::{Model, ModelError, ModelProvider};

@@ -1,0 +1,187 @@
+//! Looks at a workflow's run and decides for it, from outside and by workflow id alone.
+
+use serde_json::Value;
+use temporalio_client::{
+    Client, WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowQueryOptions,
+    errors::{WorkflowQueryError, WorkflowUpdateError},
+};
+use temporalio_common::{QueryDefinition, UntypedWorkflow, UpdateDefinition};
+
+use crate::wire::{
+    AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentState, DecisionAnswer, DecisionReply,
+    SuppliedOutput, WireDecodeError, decode,
+};
+
+/// A workflow with `#[agent_handlers]`, as its callers see it. It needs no type of the workflow.
+///
+/// ```no_run
+/// use temporal_agents::{wire::DecisionAnswer, worker::AgentHandle};
+/// # async fn decide(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+///
+/// let agent = AgentHandle::new(client, "refund-7");
+/// for call in agent.state().await?.interruptions {
+///     println!("{} wants {}({})", call.agent, call.tool, call.arguments);
+///     assert_eq!(agent.approve(&call.id).await?, DecisionAnswer::Accepted);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// After continue-as-new it is the same workflow, with the same inbox.
+#[derive(Clone)]
+pub struct AgentHandle(WorkflowHandle<Client, UntypedWorkflow>);
+
+/// Why the workflow could not be asked. What it says to a decision is no error, see [`DecisionAnswer`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentHandleError {
+    /// There is no such workflow, or it has ended.
+    #[error("workflow {workflow_id:?} is not there, or has ended")]
+    NotFound {
+        /// The workflow.
+        workflow_id: String,
+    },
+    /// The workflow has no such handler, or does not understand the message.
+    #[error("workflow {workflow_id:?} refused the message: {message}; has it #[agent_handlers]?")]
+    Refused {
+        /// The workflow.
+        workflow_id: String,
+        /// What it says.
+        message: String,
+    },
+    /// The query failed.
+    #[error("the state could not be asked for: {0}")]
+    Query(#[source] WorkflowQueryError),
+    /// The update failed.
+    #[error("the decision could not be sent: {0}")]
+    Update(#[source] WorkflowUpdateError),
+    /// The answer is of another release.
+    #[error(transparent)]
+    Answer(#[from] WireDecodeError),
+}
+
+impl AgentHandle {
+    /// The latest run of the workflow with this id.
+    pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
+        Self(client.get_workflow_handle(workflow_id))
+    }
+
+    /// How far the run is, and what it waits for. Works also after the workflow has ended, as long as a worker is there.
+    ///
+    /// # Errors
+    /// [`AgentHandleError`].
+    pub async fn state(&self) -> Result<AgentState, AgentHandleError> {
+        let asked = self.0.query(State, (), WorkflowQueryOptions::default()).await;
+        let state = asked.map_err(|error| match error {
+            WorkflowQueryError::NotFound(_) => self.not_found(),
+            other => AgentHandleError::Query(other),
+        })?;
+        Ok(decode("agent state", state)?)
+    }
+
+    /// The call is made.
+    ///
+    /// # Errors
+    /// [`AgentHandleError`].
+    pub async fn approve(&self, interruption_id: impl Into<String>) -> Result<DecisionAnswer, AgentHandleError> {
+        self.decide(AgentDecision::approve(interruption_id)).await
+    }
+
+    /// The call is not made, and the model gets this text.
+    ///
+    /// # Errors
+    /// [`AgentHandleError`].
+    pub async fn reject(
+        &self,
+        interruption_id: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Result<DecisionAnswer, AgentHandleError> {
+        self.decide(AgentDecision::reject_with(interruption_id, message)).await
+    }
+
+    /// Decides: also without a message, or [for good](AgentDecision::always).
+    ///
+    /// # Errors
+    /// [`AgentHandleError`].
+    pub async fn decide(&self, decision: AgentDecision) -> Result<DecisionAnswer, AgentHandleError> {
+        let reply = self.0.execute_update(Decide, decision, WorkflowExecuteUpdateOptions::default()).await;
+        self.answer(reply)
+    }
+
+    /// The call is not made: its caller has made it, and the model gets this output.
+    ///
+    /// # Errors
+    /// [`AgentHandleError`].
+    pub async fn supply_output(
+        &self,
+        interruption_id: impl Into<String>,
+        output: impl Into<Value>,
+    ) -> Result<DecisionAnswer, AgentHandleError> {
+        let supplied = SuppliedOutput::new(interruption_id, output);
+        let reply = self.0.execute_update(SupplyOutput, supplied, WorkflowExecuteUpdateOptions::default()).await;
+        self.answer(reply)
+    }
+
+    fn answer(&self, reply: Result<Value, WorkflowUpdateError>) -> Result<DecisionAnswer, AgentHandleError> {
+        let reply = reply.map_err(|error| match error {
+            WorkflowUpdateError::NotFound(_) => self.not_found(),
+            WorkflowUpdateError::Failed(failure) => {
+                let innermost = std::iter::successors(Some(&*failure), |failure| failure.cause.as_deref()).last();
+                let message = innermost.map(|failure| failure.message.clone()).unwrap_or_default();
+                AgentHandleError::Refused { workflow_id: self.workflow_id(), message }
+            }
+            other => AgentHandleError::Update(other),
+        })?;
+        let DecisionReply { version: _, answer } = decode("decision reply", reply)?;
+        Ok(answer)
+    }
+
+    fn not_found(&self) -> AgentHandleError {
+        AgentHandleError::NotFound { workflow_id: self.workflow_id() }
+    }
+
+    fn workflow_id(&self) -> String {
+        self.0.info().workflow_id.clone()
+    }
+}
+
+impl std::fmt::Debug for AgentHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("AgentHandle").field(&self.0.info().workflow_id).finish()
+    }
+}
+
+/// The handlers as their callers see them. Results are read as JSON first, so that their version can be checked.
+struct State;
+struct Decide;
+struct SupplyOutput;
+
+impl QueryDefinition for State {
+    type Workflow = UntypedWorkflow;
+    type Input = ();
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        AGENT_STATE
+    }
+}
+
+impl UpdateDefinition for Decide {
+    type Workflow = UntypedWorkflow;
+    type Input = AgentDecision;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        AGENT_DECIDE
+    }
+}
+
+impl UpdateDefinition for SupplyOutput {
+    type Workflow = UntypedWorkflow;
+    type Input = SuppliedOutput;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        AGENT_SUPPLY_OUTPUT
+    }
+}
