@@ -5,8 +5,10 @@
 //! | [`fake_model`] | a model that answers from a script and remembers what it was asked |
 //! | [`environment`] | server, client and worker for one test; replays every run |
 //! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
+//! | [`conformance`] | plays the conformance suite on every host |
 //! | [`history`] | workflow histories as JSON, as the CLI and UI export them |
 
+pub mod conformance;
 pub mod dev_server;
 pub mod environment;
 pub mod fake_model;

@@ -1,5 +1,6 @@
 //! The integration tests: one binary, so that the Temporal crates are linked once.
 
+mod conformance;
 mod durable_run;
 mod golden_history;
 mod inline_runner;

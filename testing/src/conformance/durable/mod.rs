@@ -1,0 +1,176 @@
+//! The workflow host: one dev server for all scenarios, and for each a task queue and a worker of its own.
+//!
+//! Scenarios have tools of the same names that do other things, so they cannot share a worker. After a scenario its
+//! histories are taken from the server: their activities are counted, and each is replayed.
+
+mod chain;
+mod workflow;
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use serde_json::Value;
+use temporal_agents::{AgentsPlugin, workflow::MODEL_ACTIVITY};
+use temporalio_client::{
+    Client, WorkflowGetResultOptions, WorkflowStartOptions, WorkflowTerminateOptions,
+    errors::{WorkflowGetResultError, WorkflowInteractionError},
+};
+use temporalio_sdk::WorkerOptions;
+use tokio::{task::spawn_blocking, time::timeout};
+
+use self::workflow::{ConformanceWorkflow, Stage};
+use super::{
+    Activities,
+    build::dispatchers,
+    format::Scenario,
+    model::ScriptedModels,
+    recorder::{Pace, Recorder},
+};
+use crate::{
+    dev_server::DevServer,
+    environment::{EnvironmentError, WorkerThread, activities},
+    history::History,
+    replay::{ReplayError, replay},
+};
+
+/// A scenario that takes longer hangs, most likely in a workflow task that fails again and again.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// How far apart two delays of a scenario are at least: more than what a busy machine takes to start an activity.
+const STEP: Duration = Duration::from_millis(150);
+
+/// A dev server for scenarios.
+pub(super) struct DurableHost {
+    server: DevServer,
+    client: Client,
+    uncached: bool,
+    started: AtomicU32,
+}
+
+/// Why a scenario could not be played in a workflow.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DurableError {
+    /// The worker, or the start of the workflow.
+    #[error(transparent)]
+    Environment(#[from] EnvironmentError),
+    /// The workflow failed; a failed run is a result of it.
+    #[error("the workflow failed: {0}")]
+    Workflow(#[from] WorkflowGetResultError),
+    /// The workflow did not end.
+    #[error("the workflow has not ended after {PATIENCE:?}; its last failed workflow task: {reason}")]
+    Hangs {
+        /// Why its last workflow task failed, if one did.
+        reason: String,
+    },
+    /// A history could not be fetched.
+    #[error("the history could not be fetched: {0}")]
+    History(#[from] WorkflowInteractionError),
+    /// A history does not replay.
+    #[error("a history does not replay: {0}")]
+    Replay(#[from] ReplayError),
+    /// A workflow task has failed on the way, though the workflow ended.
+    #[error("a workflow task failed: {reason}")]
+    Task {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl DurableHost {
+    /// Starts the server. An uncached host has workers without a workflow cache, and carries pauses to new workflow runs.
+    pub(super) async fn start(uncached: bool) -> Result<Self, EnvironmentError> {
+        let server = DevServer::start().await?;
+        let client = server.client().await?;
+        Ok(Self { server, client, uncached, started: AtomicU32::new(0) })
+    }
+
+    /// How long the delays of a scenario take here.
+    pub(super) fn pace(scenario: &Scenario) -> Pace {
+        Pace::ranked(scenario, STEP)
+    }
+
+    /// Plays a scenario, counts the activities in its histories and replays them.
+    pub(super) async fn run(
+        &self,
+        scenario: &Scenario,
+        json: &Value,
+        recorder: &Recorder,
+    ) -> Result<(Value, Activities), DurableError> {
+        let id = format!("conformance-{}", self.started.fetch_add(1, Ordering::Relaxed));
+        let mut worker = self.worker(&id, scenario, recorder).await?;
+        let played = self.play(&id, json).await;
+        // Off this runtime: the end of the worker is waited for.
+        let stopped = spawn_blocking(move || worker.stop()).await;
+        let (observed, histories) = played?;
+        stopped.unwrap_or_else(|error| Err(EnvironmentError::Worker(error.to_string())))?;
+        let mut count = Activities::default();
+        for history in &histories {
+            check(history, &mut count).await?;
+        }
+        Ok((observed, count))
+    }
+
+    /// A worker that serves the scenario's task queue.
+    async fn worker(
+        &self,
+        id: &str,
+        scenario: &Scenario,
+        recorder: &Recorder,
+    ) -> Result<WorkerThread, EnvironmentError> {
+        let mut options = WorkerOptions::new(id).register_workflow::<ConformanceWorkflow>()?.build();
+        options.graceful_shutdown_period = Some(Duration::from_secs(1));
+        options.max_heartbeat_throttle_interval = Duration::from_millis(100);
+        if self.uncached {
+            options.max_cached_workflows = 0;
+        }
+        let plugin = AgentsPlugin::new().model_provider(ScriptedModels(recorder.clone())).state(recorder.clone());
+        dispatchers(scenario).into_iter().fold(plugin, AgentsPlugin::tool).install(&mut options)?;
+        let (target, namespace) = (self.server.target_url(), self.server.namespace().to_owned());
+        let started = spawn_blocking(move || WorkerThread::start(target, &namespace, options)).await;
+        started.unwrap_or_else(|error| Err(EnvironmentError::Worker(error.to_string())))
+    }
+
+    /// Runs the workflow to its end, and takes the histories of all its runs.
+    async fn play(&self, id: &str, json: &Value) -> Result<(Value, Vec<History>), DurableError> {
+        let stage = Stage::first(json.clone(), self.uncached);
+        let options = WorkflowStartOptions::new(id, id).build();
+        let started = self.client.start_workflow(ConformanceWorkflow::run, stage, options).await;
+        let handle = started.map_err(EnvironmentError::from)?;
+        let first_run = handle.info().first_execution_run_id.clone();
+        match timeout(PATIENCE, handle.get_result(WorkflowGetResultOptions::default())).await {
+            Ok(result) => Ok((result?, chain::fetch(&self.client, id, first_run).await?)),
+            Err(_) => {
+                let histories = chain::fetch(&self.client, id, None).await?;
+                // The worker would wait for the workflow's next task; that this fails, too, changes nothing.
+                drop(handle.terminate(WorkflowTerminateOptions::default()).await);
+                let reason = histories.last().and_then(chain::failed_task).unwrap_or_else(|| "none".to_owned());
+                Err(DurableError::Hangs { reason })
+            }
+        }
+    }
+
+    /// Ends the server.
+    pub(super) async fn shutdown(self) {
+        let Self { server, client, uncached: _, started: _ } = self;
+        drop(client);
+        server.shutdown().await;
+    }
+}
+
+/// Counts the activities of a history and replays it.
+async fn check(history: &History, count: &mut Activities) -> Result<(), DurableError> {
+    if let Some(reason) = chain::failed_task(history) {
+        return Err(DurableError::Task { reason });
+    }
+    // One that was cancelled before a worker took it has called nothing.
+    for activity in activities(history).into_iter().filter(|activity| activity.attempts > 0) {
+        if activity.activity_type == MODEL_ACTIVITY {
+            count.model += 1;
+        } else {
+            count.tools += 1;
+        }
+    }
+    Ok(replay::<ConformanceWorkflow>(history).await?)
+}

@@ -1,0 +1,98 @@
+//! The workflow that plays a scenario.
+
+use futures::FutureExt;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use temporal_agents::{
+    RunConfig, Runner,
+    wire::{Item, RunState},
+};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{ContinueAsNewOptions, WorkflowContext, WorkflowResult};
+
+use crate::conformance::{
+    build::AnyAgent,
+    format::Scenario,
+    play::{Played, Running, Runs, play},
+    progress::Progress,
+};
+
+/// A scenario, and how far it is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Stage {
+    scenario: Value,
+    /// Absent at the beginning.
+    progress: Option<Progress>,
+    /// Whether a pause ends this workflow run, and another goes on with the state.
+    carries_pauses: bool,
+}
+
+impl Stage {
+    /// The beginning of a scenario.
+    pub(super) fn first(scenario: Value, carries_pauses: bool) -> Self {
+        Self { scenario, progress: None, carries_pauses }
+    }
+}
+
+/// Plays a scenario; its result is what was observed.
+#[workflow]
+#[derive(Default)]
+pub(crate) struct ConformanceWorkflow;
+
+#[workflow_methods]
+impl ConformanceWorkflow {
+    #[run(name = "conformance")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, stage: Stage) -> WorkflowResult<Value> {
+        let Stage { scenario: json, progress, carries_pauses } = stage;
+        // The host has read the scenario before, so this cannot fail.
+        let scenario: Scenario = match serde_json::from_value(json.clone()) {
+            Ok(scenario) => scenario,
+            Err(error) => return Ok(unplayable(error)),
+        };
+        let runner = Runner::new(ctx);
+        let mut progress = progress.unwrap_or_else(|| Progress::of(&scenario));
+        loop {
+            let paused = match play(&scenario, progress, &runner).await {
+                Ok(Played::Ended(observed)) => return Ok(observed),
+                Ok(Played::Paused(paused)) => *paused,
+                Err(error) => return Ok(unplayable(error)),
+            };
+            if carries_pauses {
+                let next = Stage { scenario: json, progress: Some(paused), carries_pauses };
+                match ctx.continue_as_new(next, ContinueAsNewOptions::default())? {}
+            }
+            progress = match serde_json::to_string(&paused).and_then(|text| serde_json::from_str(&text)) {
+                Ok(progress) => progress,
+                Err(error) => return Ok(unplayable(error)),
+            };
+        }
+    }
+}
+
+fn unplayable(error: impl std::error::Error) -> Value {
+    json!({"driver_error": error.to_string()})
+}
+
+impl Runs for Runner {
+    fn run<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, input: Vec<Item>) -> Running<'a> {
+        let runner = self.clone().config(config);
+        async move {
+            match agent {
+                AnyAgent::Text(agent) => runner.run_any_until_paused(agent, input).await,
+                AnyAgent::Json(agent) => runner.run_any_until_paused(agent, input).await,
+            }
+        }
+        .boxed_local()
+    }
+
+    fn resume<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, state: RunState) -> Running<'a> {
+        let runner = self.clone().config(config);
+        async move {
+            match agent {
+                AnyAgent::Text(agent) => runner.resume_any(agent, state).await,
+                AnyAgent::Json(agent) => runner.resume_any(agent, state).await,
+            }
+        }
+        .boxed_local()
+    }
+}

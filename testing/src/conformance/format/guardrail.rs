@@ -1,0 +1,44 @@
+//! Guardrails of runs and of single tools.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A check of a run's input.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct InputGuardrail {
+    pub(crate) name: String,
+    pub(crate) trips_if_input_contains: Option<String>,
+    pub(crate) output_info: Option<Value>,
+    pub(crate) run_in_parallel: Option<bool>,
+    pub(crate) raises: Option<String>,
+}
+
+/// A check of a final output.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OutputGuardrail {
+    pub(crate) name: String,
+    pub(crate) trips_if_output_contains: Option<String>,
+    pub(crate) output_info: Option<Value>,
+    pub(crate) raises: Option<String>,
+}
+
+/// A check of a single tool, of its arguments or of its output.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ToolGuardrail {
+    pub(crate) name: String,
+    pub(crate) when_contains: Option<String>,
+    pub(crate) behavior: Option<ToolGuardrailBehavior>,
+    pub(crate) output_info: Option<Value>,
+}
+
+/// What a check of a tool asks for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ToolGuardrailBehavior {
+    Allow,
+    RejectContent(String),
+    RaiseException,
+}

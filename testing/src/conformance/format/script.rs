@@ -1,0 +1,75 @@
+//! What the scripted model answers.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::Deserialize;
+use temporal_agents::wire::{self, InputTokensDetails, Item, OutputTokensDetails};
+
+/// The responses, each for one call.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Responses {
+    /// For the calls of all agents, in their order.
+    Shared(VecDeque<Response>),
+    /// For each agent, by its key.
+    PerAgent(BTreeMap<String, VecDeque<Response>>),
+}
+
+/// A response, or a failure of the call.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Response {
+    pub(crate) output: Option<Vec<Item>>,
+    pub(crate) usage: Option<Usage>,
+    pub(crate) response_id: Option<String>,
+    pub(crate) raises: Option<String>,
+}
+
+/// What a call has used.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Usage {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    total_tokens: Option<u64>,
+    cached_tokens: Option<u64>,
+    cache_write_tokens: Option<u64>,
+    reasoning_tokens: Option<u64>,
+    requests: Option<u64>,
+}
+
+impl Responses {
+    /// The response to the next call of an agent; `None` when the script has none left.
+    pub(crate) fn next(&mut self, agent: &str) -> Option<Response> {
+        match self {
+            Self::Shared(responses) => responses.pop_front(),
+            Self::PerAgent(responses) => responses.get_mut(agent)?.pop_front(),
+        }
+    }
+}
+
+impl From<Usage> for wire::Usage {
+    fn from(usage: Usage) -> Self {
+        let Usage {
+            input_tokens,
+            output_tokens,
+            total_tokens,
+            cached_tokens,
+            cache_write_tokens,
+            reasoning_tokens,
+            requests,
+        } = usage;
+        let (read, written) = (input_tokens.unwrap_or(0), output_tokens.unwrap_or(0));
+        Self {
+            requests: requests.unwrap_or(1),
+            input_tokens: read,
+            input_tokens_details: InputTokensDetails {
+                cached_tokens: cached_tokens.unwrap_or(0),
+                cache_write_tokens: cache_write_tokens.unwrap_or(0),
+            },
+            output_tokens: written,
+            output_tokens_details: OutputTokensDetails { reasoning_tokens: reasoning_tokens.unwrap_or(0) },
+            total_tokens: total_tokens.unwrap_or_else(|| read.saturating_add(written)),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Plays a scenario: its runs one after another, with a stop at each pause that decisions are left for.
+//!
+//! The same on every host. What differs between them is only who runs agents: [`Runs`].
+
+use futures::future::LocalBoxFuture;
+use serde_json::{Value, json};
+use temporal_agents::{
+    RunConfig, RunFailure,
+    drive::{PausedRun, RunOutcome},
+    wire::{
+        Item, RunState,
+        run_state::{Decision, UnknownInterruption},
+    },
+};
+
+use super::{
+    build::{AnyAgent, BuildError, Cast, Seen, Witness, run_config},
+    format::{self, Chain, DecisionKind, FollowUp, RunOptions, Scenario},
+    progress::{Previous, Progress},
+    report,
+};
+
+/// Runs agents, on some host.
+pub(crate) trait Runs {
+    /// Runs an agent until it ends or pauses.
+    fn run<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, input: Vec<Item>) -> Running<'a>;
+
+    /// Goes on with a paused run.
+    fn resume<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, state: RunState) -> Running<'a>;
+}
+
+/// A run under way.
+pub(crate) type Running<'a> = LocalBoxFuture<'a, Result<RunOutcome<Value>, RunFailure>>;
+
+/// How playing stops.
+pub(crate) enum Played {
+    /// At a pause; the decisions are in the state. Play on with this.
+    Paused(Box<Progress>),
+    /// At the end, with what was observed on this side of the effects.
+    Ended(Value),
+}
+
+/// Why a scenario cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlayError {
+    /// The agents cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// A follow-up goes on with an agent that the scenario does not have.
+    #[error("the last agent {name:?} is none of the scenario's")]
+    UnknownLastAgent {
+        /// Its name.
+        name: String,
+    },
+    /// A paused state refuses a decision.
+    #[error(transparent)]
+    Decision(#[from] UnknownInterruption),
+    /// A paused state is not the same after it was written and read.
+    #[error("the paused state cannot be written and read again: {0}")]
+    State(#[from] serde_json::Error),
+}
+
+/// Plays on to the next pause that decisions are left for, or to the end.
+pub(crate) async fn play(scenario: &Scenario, progress: Progress, host: &dyn Runs) -> Result<Played, PlayError> {
+    let mut progress = progress;
+    let witness = Witness::new(progress.seen.clone());
+    let cast = Cast::new(scenario, witness.clone());
+    loop {
+        let due = DueRun::of(scenario, &cast, &progress)?;
+        let agent = cast.agent(due.agent)?;
+        let mut config = run_config(scenario, progress.context.clone(), &witness);
+        config.session = progress.session.as_ref().map(Into::into);
+        let RunOptions { previous_response_id, auto_previous_response_id, conversation_id } = due.options;
+        config.previous_response_id = previous_response_id;
+        config.auto_previous_response_id = auto_previous_response_id.unwrap_or(false);
+        config.conversation_id = conversation_id;
+        let outcome = match progress.paused.take() {
+            Some(state) => host.resume(config, &agent, state).await,
+            None => host.run(config, &agent, due.input).await,
+        };
+        progress.seen = witness.seen();
+        match outcome {
+            Err(failure) => return Ok(Played::Ended(ended(scenario, &progress, report::failed(&failure)))),
+            Ok(RunOutcome::Paused(paused)) => {
+                if let Some(round) = scenario.approvals.iter().flatten().nth(progress.rounds) {
+                    progress.pauses.push(report::pause(&paused));
+                    progress.paused = Some(decided(paused, round)?);
+                    progress.rounds += 1;
+                    return Ok(Played::Paused(Box::new(progress)));
+                }
+                progress.context.clone_from(&paused.state.context);
+                progress.previous = Some(Previous {
+                    last_agent: paused.state.agent.clone(),
+                    input_list: paused.to_input_list(),
+                    last_response_id: paused.state.last_response_id.clone(),
+                    outcome: report::interrupted(&paused, due.has_server_state),
+                });
+            }
+            Ok(RunOutcome::Finished(result)) => {
+                progress.context.clone_from(&result.context);
+                progress.previous = Some(Previous {
+                    last_agent: result.last_agent.clone(),
+                    input_list: result.to_input_list(),
+                    last_response_id: result.last_response_id.clone(),
+                    outcome: report::finished(&result, due.has_server_state),
+                });
+            }
+        }
+        let outcome = progress.previous.as_ref().map_or(Value::Null, |previous| previous.outcome.clone());
+        if scenario.follow_ups.iter().flatten().nth(progress.run).is_none() {
+            return Ok(Played::Ended(ended(scenario, &progress, outcome)));
+        }
+        progress.earlier.push(outcome);
+        progress.run += 1;
+    }
+}
+
+/// A run that is due.
+struct DueRun<'s> {
+    agent: &'s str,
+    input: Vec<Item>,
+    options: RunOptions,
+    has_server_state: bool,
+}
+
+impl<'s> DueRun<'s> {
+    fn of(scenario: &'s Scenario, cast: &Cast<'s>, progress: &Progress) -> Result<Self, PlayError> {
+        let options = scenario.run.clone().unwrap_or_default();
+        let RunOptions { previous_response_id, auto_previous_response_id, conversation_id } = &options;
+        let has_server_state =
+            previous_response_id.is_some() || auto_previous_response_id.is_some() || conversation_id.is_some();
+        let first = Self { agent: &scenario.start_agent, input: scenario.input.to_items(), options, has_server_state };
+        let follow_up = progress.run.checked_sub(1).and_then(|place| scenario.follow_ups.as_ref()?.get(place));
+        match (follow_up, &progress.previous) {
+            (Some(follow_up), Some(previous)) => first.following(follow_up, previous, cast, progress.session.is_some()),
+            _ => Ok(first),
+        }
+    }
+
+    fn following(
+        mut self,
+        follow_up: &'s FollowUp,
+        previous: &Previous,
+        cast: &Cast<'s>,
+        has_session: bool,
+    ) -> Result<Self, PlayError> {
+        self.agent = match follow_up.agent.as_deref() {
+            None => self.agent,
+            Some("last") => cast
+                .key_of(&previous.last_agent)
+                .ok_or_else(|| PlayError::UnknownLastAgent { name: previous.last_agent.clone() })?,
+            Some(key) => key,
+        };
+        let new = follow_up.input.to_items();
+        let default = if has_session { Chain::Session } else { Chain::ToInputList };
+        match follow_up.chain.unwrap_or(default) {
+            Chain::Session => self.input = new,
+            Chain::ToInputList => self.input = previous.input_list.iter().cloned().chain(new).collect(),
+            Chain::PreviousResponseId => {
+                self.input = new;
+                self.options.previous_response_id.clone_from(&previous.last_response_id);
+                self.has_server_state = true;
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// The state with the decisions of a round in it: the k-th is about the k-th pending call. The state is written and read
+/// before, as if somebody had kept it while people thought.
+fn decided(paused: PausedRun, round: &[format::Decision]) -> Result<RunState, PlayError> {
+    let mut state: RunState = serde_json::from_str(&serde_json::to_string(&paused.state)?)?;
+    for (pending, decision) in state.interruptions().iter().zip(round) {
+        let format::Decision { decision, always, message } = decision;
+        let decision = match decision {
+            DecisionKind::Approve => Decision::approve(),
+            DecisionKind::Reject => Decision { approve: false, message: message.clone() },
+            DecisionKind::Skip => continue,
+        };
+        if *always == Some(true) {
+            state.decide_always(&pending.id, decision)?;
+        } else {
+            state.decide(&pending.id, decision)?;
+        }
+    }
+    Ok(state)
+}
+
+/// What was observed on this side of the effects.
+fn ended(scenario: &Scenario, progress: &Progress, outcome: Value) -> Value {
+    let Seen { hooks, handoff_inputs } = &progress.seen;
+    json!({
+        "handoff_inputs": handoff_inputs,
+        "pauses": progress.pauses,
+        "earlier": progress.earlier,
+        "hooks": scenario.record_hooks.unwrap_or(false).then_some(hooks),
+        "outcome": outcome,
+        "session_items": progress.session.as_ref().map(|session| session.items()),
+    })
+}

@@ -1,0 +1,210 @@
+//! What really happens to the world: the script's responses go out of here, and calls of models and tools are noted here.
+//!
+//! It lives where the effects are, in the process of the worker; a workflow that replays does not see it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use serde_json::{Map, Value, json};
+use temporal_agents::wire::{FunctionCall, ItemView};
+use tokio::time::{Instant, sleep};
+
+use super::format::{Response, Responses, Scenario};
+
+/// The longest wait for calls that stand earlier in a response; some of them never come, because they are refused.
+const WAIT_FOR_SIBLINGS: Duration = Duration::from_millis(300);
+
+/// The script and the record of one scenario. Clones share them.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorder {
+    record: Arc<Mutex<Record>>,
+    pace: Pace,
+}
+
+/// How long the delays of a scenario take.
+#[derive(Clone, Debug)]
+pub(crate) enum Pace {
+    /// As long as it says.
+    AsWritten,
+    /// A step for each shorter delay in the scenario and one for itself: far enough apart, whatever the machine does.
+    Ranked {
+        /// The step.
+        step: Duration,
+        /// The scenario's delays in milliseconds, each once, the shortest first.
+        delays: Vec<u64>,
+    },
+}
+
+/// What there is to tell in the end.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    /// The calls of models, in their order.
+    pub(crate) calls: Vec<Value>,
+    /// The calls of function tools whose bodies ran.
+    pub(crate) tool_invocations: Vec<Value>,
+    /// The call that the script had no response for.
+    pub(crate) beyond_script: Option<String>,
+}
+
+/// A call of a function tool, as its body sees it.
+pub(crate) struct Invocation {
+    /// The arguments as the model wrote them.
+    pub(crate) arguments: String,
+    /// How often this tool was called before.
+    pub(crate) before: usize,
+}
+
+#[derive(Debug)]
+struct Record {
+    responses: Responses,
+    calls: Vec<Value>,
+    invocations: Vec<Value>,
+    written: Vec<WrittenCall>,
+    counts: BTreeMap<(String, usize), usize>,
+    beyond_script: Option<String>,
+}
+
+/// A function call in a response of the script.
+#[derive(Debug)]
+struct WrittenCall {
+    /// The response, counted from 0.
+    response: usize,
+    name: String,
+    call_id: String,
+    arguments: String,
+    has_come: bool,
+}
+
+impl Recorder {
+    /// The script of this scenario, and an empty record.
+    pub(crate) fn new(scenario: &Scenario, pace: Pace) -> Self {
+        let record = Record {
+            responses: scenario.model_responses.clone(),
+            calls: Vec::new(),
+            invocations: Vec::new(),
+            written: Vec::new(),
+            counts: BTreeMap::new(),
+            beyond_script: None,
+        };
+        Self { record: Arc::new(Mutex::new(record)), pace }
+    }
+
+    /// Notes a model call and takes the next response for it.
+    pub(crate) fn model_called(&self, agent: &str, call: Value) -> Option<Response> {
+        let mut record = self.lock();
+        record.calls.push(call);
+        let Some(response) = record.responses.next(agent) else {
+            record.beyond_script = Some(format!("the script has no response left for agent {agent:?}"));
+            return None;
+        };
+        let number = record.calls.len() - 1;
+        for item in response.output.iter().flatten() {
+            if let ItemView::FunctionCall(FunctionCall { name, call_id, arguments, namespace: _ }) = item.view() {
+                record.written.push(WrittenCall {
+                    response: number,
+                    name: name.to_owned(),
+                    call_id: call_id.to_owned(),
+                    arguments: arguments.into_owned(),
+                    has_come: false,
+                });
+            }
+        }
+        Some(response)
+    }
+
+    /// Notes that the body of a tool runs: the tool at this place of the agent with this key.
+    ///
+    /// The library gives a body parsed arguments. The text they came from is noted where the model has written one that says
+    /// the same; otherwise what did reach the body.
+    pub(crate) fn invoked(
+        &self,
+        agent: &str,
+        place: usize,
+        tool: &str,
+        call_id: &str,
+        arguments: Map<String, Value>,
+    ) -> Invocation {
+        let mut record = self.lock();
+        let arguments = Value::Object(arguments);
+        let written = record.written.iter_mut().rev().find(|call| call.is(tool, call_id) && call.says(&arguments));
+        let text = match written {
+            Some(call) => {
+                call.has_come = true;
+                call.arguments.clone()
+            }
+            None => arguments.to_string(),
+        };
+        record.invocations.push(json!({"agent": agent, "tool": tool, "call_id": call_id, "arguments": text}));
+        let count = record.counts.entry((agent.to_owned(), place)).or_default();
+        *count += 1;
+        Invocation { arguments: text, before: *count - 1 }
+    }
+
+    /// Waits until the calls of the same tool that stand earlier in the same response have come, or will not come any more.
+    /// Activities of one response may start in any order; what a tool does at its n-th call must not depend on that.
+    pub(crate) async fn wait_for_earlier_siblings(&self, tool: &str, call_id: &str) {
+        let begun = Instant::now();
+        while self.expects_earlier_sibling(tool, call_id) && begun.elapsed() < WAIT_FOR_SIBLINGS {
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    fn expects_earlier_sibling(&self, tool: &str, call_id: &str) -> bool {
+        let record = self.lock();
+        let Some(place) = record.written.iter().rposition(|call| call.is(tool, call_id)) else { return false };
+        let response = record.written[place].response;
+        let earlier = record.written[..place].iter().filter(|call| call.response == response && call.name == tool);
+        earlier.into_iter().any(|call| !call.has_come)
+    }
+
+    /// How long a delay takes.
+    pub(crate) fn pause(&self, delay_ms: u64) -> Duration {
+        match &self.pace {
+            Pace::AsWritten => Duration::from_millis(delay_ms),
+            Pace::Ranked { step, delays } => {
+                let shorter = delays.iter().filter(|delay| **delay < delay_ms).count();
+                step.saturating_mul(u32::try_from(shorter + 1).unwrap_or(u32::MAX))
+            }
+        }
+    }
+
+    /// What there is to tell.
+    pub(crate) fn recorded(&self) -> Recorded {
+        let record = self.lock();
+        Recorded {
+            calls: record.calls.clone(),
+            tool_invocations: record.invocations.clone(),
+            beyond_script: record.beyond_script.clone(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Record> {
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl WrittenCall {
+    fn is(&self, tool: &str, call_id: &str) -> bool {
+        self.name == tool && self.call_id == call_id
+    }
+
+    fn says(&self, arguments: &Value) -> bool {
+        let text = if self.arguments.trim().is_empty() { "{}" } else { &*self.arguments };
+        serde_json::from_str::<Value>(text).is_ok_and(|written| written == *arguments)
+    }
+}
+
+impl Pace {
+    /// Steps of this length for the delays of a scenario.
+    pub(crate) fn ranked(scenario: &Scenario, step: Duration) -> Self {
+        let tools = scenario.agents.values().flat_map(|agent| agent.tools.iter().flatten());
+        let steps = tools.flat_map(|tool| tool.behavior.steps());
+        let mut delays: Vec<u64> = steps.filter_map(|step| step.delay_ms).collect();
+        delays.sort_unstable();
+        delays.dedup();
+        Self::Ranked { step, delays }
+    }
+}

@@ -1,0 +1,8 @@
+//! What was observed, in the words of the format.
+
+mod failure;
+mod items;
+mod outcome;
+
+pub(crate) use failure::failed;
+pub(crate) use outcome::{finished, interrupted, pause};

@@ -1,0 +1,149 @@
+//! A folder of scenarios, played several at a time.
+
+use std::{
+    any::Any,
+    fs, io,
+    panic::AssertUnwindSafe,
+    path::{Path, PathBuf},
+};
+
+use futures::{FutureExt, StreamExt, stream};
+use serde_json::{Value, json};
+
+use super::{
+    Activities, Host, Observed,
+    durable::{DurableError, DurableHost},
+    format::Scenario,
+    inline,
+    play::PlayError,
+    recorder::{Pace, Recorded, Recorder},
+};
+use crate::environment::EnvironmentError;
+
+/// How many scenarios are played at a time.
+const AT_A_TIME: usize = 6;
+
+/// What keeps a whole suite from being played.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SuiteError {
+    /// A file cannot be read.
+    #[error("{} cannot be read: {source}", .path.display())]
+    Read {
+        /// The file, or the folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file is no JSON object with a name.
+    #[error("{} is no scenario: it has no name", .path.display())]
+    Nameless {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The server could not be started.
+    #[error(transparent)]
+    Server(#[from] EnvironmentError),
+}
+
+/// Why one scenario could not be played.
+#[derive(Debug, thiserror::Error)]
+enum ScenarioError {
+    #[error("the scenario cannot be read: {0}")]
+    Format(#[from] serde_json::Error),
+    #[error("the scenario is of format {format}, and this driver reads format 1")]
+    Version { format: u32 },
+    #[error(transparent)]
+    Play(#[from] PlayError),
+    #[error(transparent)]
+    Durable(#[from] DurableError),
+    #[error("panicked: {0}")]
+    Panicked(String),
+}
+
+/// Plays every `*.json` of a folder on a host and tells what was observed, as soon as it is known; in any order.
+///
+/// What goes wrong with one scenario is that scenario's result.
+///
+/// # Errors
+/// [`SuiteError`] when the folder cannot be read or the server does not start.
+pub async fn run(folder: &Path, host: Host, mut tell: impl FnMut(Observed)) -> Result<(), SuiteError> {
+    let scenarios = load(folder)?;
+    let durable = match host {
+        Host::Inline => None,
+        Host::Workflow => Some(DurableHost::start(false).await?),
+        Host::WorkflowUncached => Some(DurableHost::start(true).await?),
+    };
+    let mut results =
+        stream::iter(&scenarios).map(|(name, json)| observe(name, json, durable.as_ref())).buffer_unordered(AT_A_TIME);
+    while let Some(observed) = results.next().await {
+        tell(observed);
+    }
+    drop(results);
+    if let Some(durable) = durable {
+        durable.shutdown().await;
+    }
+    Ok(())
+}
+
+/// The scenarios by name, without what is expected of them.
+fn load(folder: &Path) -> Result<Vec<(String, Value)>, SuiteError> {
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |source| SuiteError::Read { path, source }
+    };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable(folder))? {
+        files.push(entry.map_err(unreadable(folder))?.path());
+    }
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
+        let mut json: Value = serde_json::from_str(&text).unwrap_or_default();
+        let Some(name) = json["name"].as_str().map(str::to_owned) else { return Err(SuiteError::Nameless { path }) };
+        if let Some(members) = json.as_object_mut() {
+            members.shift_remove("expect");
+        }
+        Ok((name, json))
+    };
+    files.into_iter().map(read).collect()
+}
+
+/// Plays one scenario, whatever happens in it.
+async fn observe(name: &str, json: &Value, durable: Option<&DurableHost>) -> Observed {
+    let played = AssertUnwindSafe(play(json, durable)).catch_unwind().await;
+    let played = played.unwrap_or_else(|panic| Err(ScenarioError::Panicked(message_of(&*panic))));
+    let (expect, activities) = played.unwrap_or_else(|error| (json!({"driver_error": error.to_string()}), None));
+    Observed { name: name.to_owned(), expect, activities }
+}
+
+async fn play(json: &Value, durable: Option<&DurableHost>) -> Result<(Value, Option<Activities>), ScenarioError> {
+    let scenario: Scenario = serde_json::from_value(json.clone())?;
+    if scenario.format != 1 {
+        return Err(ScenarioError::Version { format: scenario.format });
+    }
+    let (mut expect, activities, recorder) = match durable {
+        None => {
+            let recorder = Recorder::new(&scenario, Pace::AsWritten);
+            (inline::run(&scenario, &recorder).await?, None, recorder)
+        }
+        Some(durable) => {
+            let recorder = Recorder::new(&scenario, DurableHost::pace(&scenario));
+            let (observed, activities) = durable.run(&scenario, json, &recorder).await?;
+            (observed, Some(activities), recorder)
+        }
+    };
+    let Recorded { calls, tool_invocations, beyond_script } = recorder.recorded();
+    expect["calls"] = calls.into();
+    expect["tool_invocations"] = tool_invocations.into();
+    if let Some(complaint) = beyond_script {
+        expect["driver_error"] = complaint.into();
+    }
+    Ok((expect, activities))
+}
+
+fn message_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default()
+}

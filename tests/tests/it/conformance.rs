@@ -1,0 +1,51 @@
+//! The conformance suite on every host: what the OpenAI Agents SDK was observed to do, with the same script.
+
+use std::{fmt::Write, fs, path::Path, process::Command};
+
+use anyhow::{Context, ensure};
+use rstest::rstest;
+use temporal_agents_testing::conformance::{self, Host, Observed};
+
+/// Plays all scenarios and compares what was observed with what is expected.
+async fn play(host: Host) -> anyhow::Result<Vec<Observed>> {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("conformance");
+    let scenarios = suite.join("scenarios");
+    let mut observed = Vec::new();
+    conformance::run(&scenarios, host, |scenario| observed.push(scenario)).await?;
+
+    let mut lines = String::new();
+    for scenario in &observed {
+        writeln!(lines, "{}", serde_json::to_string(scenario)?)?;
+    }
+    let results = tempfile::NamedTempFile::new()?;
+    fs::write(results.path(), lines)?;
+    let mut compare = Command::new("python3");
+    compare.arg(suite.join("compare.py")).arg(&scenarios).arg("--quiet").arg("--results").arg(results.path());
+    let output = compare.output().context("python3 is needed to compare")?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    let verdict = said.lines().last().unwrap_or_default();
+    ensure!(verdict.ends_with(" passed, 0 failed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    Ok(observed)
+}
+
+#[tokio::test]
+async fn the_inline_host_does_what_the_reference_does() -> anyhow::Result<()> {
+    play(Host::Inline).await?;
+    Ok(())
+}
+
+#[rstest]
+#[case::with_the_workflow_cache(Host::Workflow)]
+#[case::without_it_and_with_pauses_carried_to_new_runs(Host::WorkflowUncached)]
+#[tokio::test]
+async fn the_workflow_host_does_what_the_reference_does_with_one_activity_per_effect(
+    #[case] host: Host,
+) -> anyhow::Result<()> {
+    for Observed { name, expect, activities, .. } in play(host).await? {
+        let activities = activities.with_context(|| format!("{name} has no histories"))?;
+        let count = |member: &str| expect[member].as_array().map(Vec::len);
+        assert_eq!(Some(activities.model), count("calls"), "model activities of {name}");
+        assert_eq!(Some(activities.tools), count("tool_invocations"), "tool activities of {name}");
+    }
+    Ok(())
+}
