@@ -3,6 +3,9 @@
 //! Only the entries; what each macro does is in its own directory, in four steps: parse the attribute, read the item,
 //! validate both together, expand. `temporal-agents` re-exports the macros and holds everything that they expand to.
 
+mod agent_handlers;
+mod attribute;
+mod mistakes;
 mod tool;
 
 use proc_macro::TokenStream;
@@ -75,4 +78,60 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     tool::expand(attribute.into(), &item.into()).into()
+}
+
+/// Adds to a workflow what a run that waits for decisions needs: two updates, a query, and its inbox.
+///
+/// It stands above `#[workflow_methods]`. The workflow has a field `inbox: AgentInbox`, and its run uses
+/// `Runner::with_inbox`.
+///
+/// ```
+/// use temporal_agents::{Agent, Runner, agent_handlers, workflow::AgentInbox};
+/// use temporalio_macros::{workflow, workflow_methods};
+/// use temporalio_workflow::{WorkflowContext, WorkflowResult};
+///
+/// # fn main() {}
+/// # fn refunds() -> Agent { Agent::new("refunds").model("gpt-5") }
+/// #[workflow]
+/// #[derive(Default)]
+/// pub struct Refunds {
+///     inbox: AgentInbox,
+/// }
+///
+/// #[agent_handlers]
+/// #[workflow_methods]
+/// impl Refunds {
+///     #[run(name = "refunds")]
+///     pub async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
+///         Ok(Runner::with_inbox(ctx).run(&refunds(), request).await?.final_output)
+///     }
+/// }
+/// ```
+///
+/// # Handlers
+///
+/// | kind | name | takes | gives |
+/// |---|---|---|---|
+/// | update | `agent_decide` | `AgentDecision` | `DecisionReply` |
+/// | update | `agent_supply_output` | `SuppliedOutput` | `DecisionReply` |
+/// | query | `agent_state` | nothing | `AgentState` |
+///
+/// All are JSON messages of `temporal_agents::wire`; `temporal_agents::worker::AgentHandle` sends them by workflow id. With
+/// the Temporal CLI:
+///
+/// ```sh
+/// temporal workflow query --workflow-id refund-7 --type agent_state
+/// temporal workflow update execute --workflow-id refund-7 --name agent_decide \
+///     --input '{"interruption_id": "call_1", "decision": {"kind": "approve"}}'
+/// ```
+///
+/// # Keys
+///
+/// | key | what it does |
+/// |---|---|
+/// | `inbox = "decisions"` | the name of the field, instead of `inbox` |
+/// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
+#[proc_macro_attribute]
+pub fn agent_handlers(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    agent_handlers::expand(attribute.into(), &item.into()).into()
 }

@@ -7,7 +7,7 @@
 use proc_macro2::Span;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-use super::mistakes::Mistakes;
+use crate::mistakes::Mistakes;
 
 mod bullet;
 

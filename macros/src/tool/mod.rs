@@ -3,21 +3,21 @@
 //! The steps: [`parse`] reads the attribute's keys, [`docs`] the doc comments, [`parameter`] one parameter each;
 //! [`validate`] joins them to a [`ToolFn`](validate::ToolFn), and [`expand`](mod@expand) writes that as code.
 //!
-//! Every step adds what it does not like to [`Mistakes`](mistakes::Mistakes) and goes on, so that an author sees all at
+//! Every step adds what it does not like to [`Mistakes`] and goes on, so that an author sees all at
 //! once. When there are any, the expansion keeps the name and the body, so that nothing else in the crate breaks.
 
 mod docs;
 mod expand;
-mod mistakes;
 mod parameter;
 mod parse;
 mod validate;
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
-use syn::{Item, ItemFn};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ItemFn;
 
-use self::{mistakes::Mistakes, parse::Keys};
+use self::parse::Keys;
+use crate::mistakes::{Mistakes, wrong_item};
 
 /// Expands `#[tool(attribute)] item`; mistakes become `compile_error!`s.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
@@ -25,7 +25,7 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
     let keys = Keys::parse(attribute, &mut mistakes);
     let function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
-        Err(error) => return not_a_function(error, item),
+        Err(error) => return wrong_item(error, item, "`#[tool]` goes above a function"),
     };
     match validate::validate(&keys, &function, &mut mistakes) {
         Some(tool) if mistakes.is_empty() => expand::tool(&tool),
@@ -35,21 +35,6 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
             quote!(#stub #errors)
         }
     }
-}
-
-fn not_a_function(error: syn::Error, item: &TokenStream) -> TokenStream {
-    let error = match syn::parse2::<Item>(item.clone()) {
-        Ok(other) => syn::Error::new_spanned(head(&other), "`#[tool]` goes above a function"),
-        Err(_) => error,
-    };
-    let error = error.into_compile_error();
-    quote!(#item #error)
-}
-
-/// The tokens of an item up to its body, so that the error does not underline all of it.
-fn head(item: &Item) -> TokenStream {
-    let is_body = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
-    item.to_token_stream().into_iter().take_while(|tree| !is_body(tree)).collect()
 }
 
 #[cfg(test)]

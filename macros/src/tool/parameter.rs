@@ -4,7 +4,8 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, Ident, Pat, PatType, Type, TypePath, TypeReference, ext::IdentExt};
 
-use super::{docs, mistakes::Mistakes};
+use super::docs;
+use crate::mistakes::Mistakes;
 
 /// A parameter of a tool.
 pub(super) enum Parameter {

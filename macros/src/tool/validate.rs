@@ -5,10 +5,10 @@ use syn::{FnArg, ItemFn, LitStr, Safety, Signature, ext::IdentExt};
 
 use super::{
     docs::{Bullet, Docs},
-    mistakes::Mistakes,
     parameter::{Argument, Parameter},
-    parse::{Keys, did_you_mean},
+    parse::Keys,
 };
+use crate::{attribute::did_you_mean, mistakes::Mistakes};
 
 /// A function that is a tool.
 pub(super) struct ToolFn<'a> {

@@ -1,5 +1,7 @@
 //! Looks at a workflow's run and decides for it, from outside and by workflow id alone.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use temporalio_client::{
     Client, WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowQueryOptions,
@@ -29,7 +31,7 @@ use crate::wire::{
 ///
 /// After continue-as-new it is the same workflow, with the same inbox.
 #[derive(Clone)]
-pub struct AgentHandle(WorkflowHandle<Client, UntypedWorkflow>);
+pub struct AgentHandle(Arc<WorkflowHandle<Client, UntypedWorkflow>>);
 
 /// Why the workflow could not be asked. What it says to a decision is no error, see [`DecisionAnswer`].
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +65,7 @@ pub enum AgentHandleError {
 impl AgentHandle {
     /// The latest run of the workflow with this id.
     pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
-        Self(client.get_workflow_handle(workflow_id))
+        Self(Arc::new(client.get_workflow_handle(workflow_id)))
     }
 
     /// How far the run is, and what it waits for. Works also after the workflow has ended, as long as a worker is there.

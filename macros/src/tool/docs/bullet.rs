@@ -3,7 +3,7 @@
 use proc_macro2::Span;
 
 use super::Line;
-use crate::tool::mistakes::Mistakes;
+use crate::mistakes::Mistakes;
 
 /// A bullet that describes an argument.
 pub(in crate::tool) struct Bullet {

@@ -98,11 +98,11 @@ impl RunInbox {
         if self.waits == Waits::UntilDecided && !ids.is_empty() && !self.ctx.one_is_decided(ids.clone(), token).await {
             return WaitOutcome::Cancelled;
         }
-        let mut taken = Vec::new();
-        self.ctx.change(&mut |inbox| taken = inbox.take(&ids));
-        // The ids come from this very state, so that it knows them all; one it did not know would go on waiting.
-        match apply(state, &taken) {
-            Ok(()) if !taken.is_empty() => WaitOutcome::Decided,
+        let mut decided = Vec::new();
+        self.ctx.change(&mut |inbox| decided = inbox.take(&ids));
+        // The ids come from this very state, so that it knows them all.
+        match apply(state, &decided) {
+            Ok(()) if !decided.is_empty() => WaitOutcome::Decided,
             Ok(()) | Err(UnknownInterruption { .. }) => WaitOutcome::Undecided,
         }
     }

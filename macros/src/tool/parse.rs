@@ -1,19 +1,14 @@
-//! The grammar of the attribute: `key`, `key = value` and `key(values)`, separated by commas.
-//!
-//! Every entry is parsed by itself, so a mistake in one hides none in another.
-
-mod duration;
-mod entry;
-mod suggest;
+//! What stands in the parentheses of `#[tool(..)]`.
 
 use std::time::Duration;
 
 use proc_macro2::TokenStream;
 use syn::{Ident, LitStr, Path};
 
-use self::entry::Entry;
-pub(super) use self::suggest::did_you_mean;
-use super::mistakes::Mistakes;
+use crate::{
+    attribute::{self, Entry, Foreign},
+    mistakes::Mistakes,
+};
 
 /// Every key, in the order in which the documentation lists them.
 const KEYS: [&str; 13] = [
@@ -30,6 +25,19 @@ const KEYS: [&str; 13] = [
     "summary",
     "context",
     "crate",
+];
+
+/// Words of other libraries, and what to write here.
+const FOREIGN: [Foreign; 9] = [
+    ("timeout", "write `start_to_close = \"20s\"` (one attempt) or `schedule_to_close` (all attempts)"),
+    ("retries", "write `attempts = 3`, which counts the first one, too"),
+    ("retry", "write `attempts = 3`, which counts the first one, too"),
+    ("max_attempts", "write `attempts = 3`"),
+    ("maximum_attempts", "write `attempts = 3`"),
+    ("queue", "write `task_queue = \"..\"`"),
+    ("desc", "write `description = \"..\"`"),
+    ("strict", "schemas are strict unless you write `lenient`"),
+    ("needs_approval", "say it where the tool is used: `.tool(issue_refund.needs_approval())`"),
 ];
 
 /// What the attribute says.
@@ -60,24 +68,7 @@ impl Keys {
     /// Reads what stands in the parentheses of `#[tool(..)]`.
     pub(super) fn parse(attribute: TokenStream, mistakes: &mut Mistakes) -> Self {
         let mut keys = Self::default();
-        let mut seen: Vec<Ident> = Vec::new();
-        for tokens in entry::split(attribute) {
-            let entry = match syn::parse2::<Entry>(tokens) {
-                Ok(entry) => entry,
-                Err(error) => {
-                    mistakes.add(error);
-                    continue;
-                }
-            };
-            if seen.contains(&entry.key) {
-                mistakes.on(&entry.key, format_args!("`{}` is given twice", entry.key));
-                continue;
-            }
-            if let Err(error) = keys.set(&entry) {
-                mistakes.add(error);
-            }
-            seen.push(entry.key);
-        }
+        let seen = attribute::read(attribute, mistakes, |entry| keys.set(entry));
         keys.refuse_contradictions(&seen, mistakes);
         keys
     }
@@ -97,10 +88,7 @@ impl Keys {
             "summary" => self.options.summary = Some(entry.text()?),
             "context" => self.context = entry.texts()?,
             "crate" => self.krate = Some(entry.path()?),
-            unknown => {
-                let hint = suggest::key(unknown, &KEYS);
-                return Err(syn::Error::new(entry.key.span(), format!("unknown key `{unknown}`; {hint}")));
-            }
+            _ => return Err(attribute::unknown_key(&entry.key, &KEYS, &FOREIGN)),
         }
         Ok(())
     }

@@ -13,8 +13,8 @@ use syn::{
 use super::duration;
 
 /// `key`, `key = value` or `key(values)`.
-pub(super) struct Entry {
-    pub(super) key: Ident,
+pub(crate) struct Entry {
+    pub(crate) key: Ident,
     value: Value,
 }
 
@@ -25,7 +25,7 @@ enum Value {
 }
 
 /// Splits at the commas between entries. A trailing comma is fine.
-pub(super) fn split(attribute: TokenStream) -> Vec<TokenStream> {
+pub(crate) fn split(attribute: TokenStream) -> Vec<TokenStream> {
     let trees: Vec<TokenTree> = attribute.into_iter().collect();
     trees
         .split(|tree| matches!(tree, TokenTree::Punct(punct) if punct.as_char() == ','))
@@ -37,7 +37,7 @@ pub(super) fn split(attribute: TokenStream) -> Vec<TokenStream> {
 impl Parse for Entry {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if !input.peek(Ident::peek_any) {
-            return Err(input.error("expected a key, such as `name = \"..\"` or `inline`"));
+            return Err(input.error("expected a key: `key = value`, or `key` alone"));
         }
         let key = input.call(Ident::parse_any)?;
         let value = if input.is_empty() {
@@ -61,7 +61,7 @@ impl Parse for Entry {
 
 impl Entry {
     /// A key that stands alone.
-    pub(super) fn flag(&self) -> syn::Result<bool> {
+    pub(crate) fn flag(&self) -> syn::Result<bool> {
         match &self.value {
             Value::None => Ok(true),
             Value::Assigned(value) | Value::List(value) => {
@@ -71,7 +71,7 @@ impl Entry {
     }
 
     /// A string that is not empty.
-    pub(super) fn text(&self) -> syn::Result<LitStr> {
+    pub(crate) fn text(&self) -> syn::Result<LitStr> {
         let text: LitStr = self.assigned("a string literal", "\"..\"")?;
         if text.value().trim().is_empty() {
             return Err(syn::Error::new(text.span(), format!("`{}` is empty", self.key)));
@@ -80,13 +80,13 @@ impl Entry {
     }
 
     /// A length of time.
-    pub(super) fn duration(&self) -> syn::Result<Duration> {
+    pub(crate) fn duration(&self) -> syn::Result<Duration> {
         let text: LitStr = self.assigned("a duration in quotes", "\"20s\"")?;
         duration::parse(&text.value()).map_err(|error| syn::Error::new(text.span(), error))
     }
 
     /// A number from 1.
-    pub(super) fn count(&self) -> syn::Result<u32> {
+    pub(crate) fn count(&self) -> syn::Result<u32> {
         let number: LitInt = self.assigned("a number", "3")?;
         match number.base10_parse() {
             Ok(0) => Err(syn::Error::new(number.span(), format!("`{}` is at least 1", self.key))),
@@ -95,12 +95,12 @@ impl Entry {
     }
 
     /// `true` or `false`.
-    pub(super) fn boolean(&self) -> syn::Result<bool> {
+    pub(crate) fn boolean(&self) -> syn::Result<bool> {
         Ok(self.assigned::<LitBool>("`true` or `false`", "false")?.value)
     }
 
     /// The path of a module.
-    pub(super) fn path(&self) -> syn::Result<Path> {
+    pub(crate) fn path(&self) -> syn::Result<Path> {
         let expected = format!("a path without quotes: `{} = my_crate::agents`", self.key);
         match &self.value {
             Value::Assigned(value) => Path::parse_mod_style
@@ -113,7 +113,7 @@ impl Entry {
     }
 
     /// Strings in parentheses.
-    pub(super) fn texts(&self) -> syn::Result<Vec<LitStr>> {
+    pub(crate) fn texts(&self) -> syn::Result<Vec<LitStr>> {
         let expected = format!("`{0}` takes strings in parentheses: `{0}(\"user\", \"locale\")`", self.key);
         let Value::List(values) = &self.value else {
             return Err(syn::Error::new(self.key.span(), expected));

@@ -1,0 +1,91 @@
+//! Writes the handlers as methods of the block, and how a run finds the inbox.
+//!
+//! The code names only what is in `__private`, and holds calls, not logic. The attributes on the methods are for
+//! `#[workflow_methods]`, which reads the block next.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{Attribute, ImplItem, ItemImpl, Visibility, parse_quote};
+
+use super::{parse::Keys, validate};
+
+/// The block with its handlers.
+pub(super) fn handlers(keys: &Keys, block: &ItemImpl) -> TokenStream {
+    let private = private(keys);
+    // A handler is as visible as the run: the SDK makes types of both, and one names the other.
+    let vis = validate::run(block).map_or(&Visibility::Inherited, |run| &run.vis);
+    let mut block = block.clone();
+    block.items.extend(methods(vis, &private));
+    let field = keys.field();
+    let found = has_inbox(&block, &private, &quote!(&self.#field), &quote!(&mut self.#field));
+    quote!(#block #found)
+}
+
+/// The block as it was, for one that cannot have handlers: so that only its own mistakes are reported.
+pub(super) fn stub(keys: &Keys, block: &ItemImpl) -> TokenStream {
+    if block.trait_.is_some() || !block.generics.params.is_empty() {
+        return block.to_token_stream();
+    }
+    let unreachable = quote!(::core::unreachable!("the handlers do not compile"));
+    let found = has_inbox(block, &private(keys), &unreachable, &unreachable);
+    quote!(#block #found)
+}
+
+fn methods(vis: &Visibility, private: &TokenStream) -> [ImplItem; 3] {
+    // The SDK copies `allow` to the constants it makes of the methods.
+    let allow: Attribute = parse_quote!(#[allow(missing_docs, reason = "made by #[agent_handlers]")]);
+    [
+        parse_quote! {
+            #allow
+            #[update(name = "agent_decide")]
+            #vis fn agent_decide(
+                &mut self,
+                _ctx: &mut #private::SyncWorkflowContext<Self>,
+                decision: #private::AgentDecision,
+            ) -> #private::DecisionReply {
+                #private::HasAgentInbox::agent_inbox_mut(self).decide(decision).into()
+            }
+        },
+        parse_quote! {
+            #allow
+            #[update(name = "agent_supply_output")]
+            #vis fn agent_supply_output(
+                &mut self,
+                _ctx: &mut #private::SyncWorkflowContext<Self>,
+                supplied: #private::SuppliedOutput,
+            ) -> #private::DecisionReply {
+                #private::HasAgentInbox::agent_inbox_mut(self).supply_output(supplied).into()
+            }
+        },
+        parse_quote! {
+            #allow
+            #[query(name = "agent_state")]
+            #vis fn agent_state(&self, _ctx: &#private::WorkflowContextView) -> #private::AgentState {
+                #private::HasAgentInbox::agent_inbox(self).state()
+            }
+        },
+    ]
+}
+
+fn has_inbox(block: &ItemImpl, private: &TokenStream, shared: &TokenStream, unique: &TokenStream) -> TokenStream {
+    let workflow = &block.self_ty;
+    let cfgs = block.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    quote! {
+        #(#cfgs)*
+        #[automatically_derived]
+        impl #private::HasAgentInbox for #workflow {
+            fn agent_inbox(&self) -> &#private::AgentInbox {
+                #shared
+            }
+
+            fn agent_inbox_mut(&mut self) -> &mut #private::AgentInbox {
+                #unique
+            }
+        }
+    }
+}
+
+fn private(keys: &Keys) -> TokenStream {
+    let krate = keys.krate.as_ref().map_or_else(|| quote!(::temporal_agents), ToTokens::to_token_stream);
+    quote!(#krate::__private)
+}

@@ -1,0 +1,55 @@
+//! What stands in the parentheses of `#[agent_handlers(..)]`.
+
+use proc_macro2::{Span, TokenStream};
+use syn::{Ident, LitStr, Path};
+
+use crate::{
+    attribute::{self, Entry, Foreign},
+    mistakes::Mistakes,
+};
+
+/// Every key, in the order in which the documentation lists them.
+const KEYS: [&str; 2] = ["inbox", "crate"];
+
+/// Words that an author may try, and what to write here.
+const FOREIGN: [Foreign; 2] =
+    [("field", "write `inbox = \"..\"`"), ("name", "the handlers have fixed names, which callers in any language know")];
+
+/// What the attribute says.
+#[derive(Default)]
+pub(super) struct Keys {
+    inbox: Option<LitStr>,
+    pub(super) krate: Option<Path>,
+}
+
+impl Keys {
+    /// Reads what stands in the parentheses.
+    pub(super) fn parse(attribute: TokenStream, mistakes: &mut Mistakes) -> Self {
+        let mut keys = Self::default();
+        attribute::read(attribute, mistakes, |entry| keys.set(entry));
+        keys
+    }
+
+    fn set(&mut self, entry: &Entry) -> syn::Result<()> {
+        match entry.key.to_string().as_str() {
+            "inbox" => {
+                let text = entry.text()?;
+                if syn::parse_str::<Ident>(&text.value()).is_err() {
+                    return Err(syn::Error::new(text.span(), "the name of the field with the `AgentInbox`"));
+                }
+                self.inbox = Some(text);
+            }
+            "crate" => self.krate = Some(entry.path()?),
+            _ => return Err(attribute::unknown_key(&entry.key, &KEYS, &FOREIGN)),
+        }
+        Ok(())
+    }
+
+    /// The field, where an error about it is to be shown.
+    pub(super) fn field(&self) -> Ident {
+        match &self.inbox {
+            Some(text) => Ident::new(&text.value(), text.span()),
+            None => Ident::new("inbox", Span::call_site()),
+        }
+    }
+}

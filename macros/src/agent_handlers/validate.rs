@@ -1,0 +1,82 @@
+//! Says what is wrong with the block that gets the handlers.
+
+use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl};
+
+use crate::mistakes::Mistakes;
+
+/// The methods that are added. The SDK makes a constant and a type of each name.
+pub(super) const METHODS: [&str; 3] = ["agent_decide", "agent_supply_output", "agent_state"];
+
+/// Checks everything.
+pub(super) fn validate(block: &ItemImpl, mistakes: &mut Mistakes) {
+    if let Some((path, _)) = &block.trait_ {
+        mistakes.on(path, "`#[agent_handlers]` goes above the workflow's own `impl`, not above that of a trait");
+        return;
+    }
+    if !block.generics.params.is_empty() {
+        mistakes.on(&block.generics.params, "the SDK's workflows have no generics");
+    }
+    if was_expanded(block) {
+        mistakes.on(
+            &block.self_ty,
+            "`#[workflow_methods]` has read this block already: write `#[agent_handlers]` above `#[workflow_methods]`",
+        );
+        return;
+    }
+    if !block.attrs.iter().any(is_workflow_methods) {
+        mistakes.on(
+            &block.self_ty,
+            "these handlers are read by `#[workflow_methods]`: write it between `#[agent_handlers]` and `impl`",
+        );
+    }
+    for method in methods(block) {
+        let name = method.sig.ident.to_string();
+        if METHODS.contains(&&*name) {
+            let message = format!("`#[agent_handlers]` adds a method `{name}`: give this one another name");
+            mistakes.on(&method.sig.ident, message);
+        }
+        for handler in method.attrs.iter().filter_map(handler_name).filter(|handler| METHODS.contains(&&**handler)) {
+            if handler != name {
+                let message = format!("`#[agent_handlers]` adds a handler {handler:?}: give this one another name");
+                mistakes.on(&method.sig.ident, message);
+            }
+        }
+    }
+}
+
+/// The method with `#[run]`.
+pub(super) fn run(block: &ItemImpl) -> Option<&ImplItemFn> {
+    methods(block).find(|method| method.attrs.iter().any(|attribute| attribute.path().is_ident("run")))
+}
+
+fn methods(block: &ItemImpl) -> impl Iterator<Item = &ImplItemFn> {
+    block.items.iter().filter_map(|item| match item {
+        ImplItem::Fn(method) => Some(method),
+        _ => None,
+    })
+}
+
+fn is_workflow_methods(attribute: &Attribute) -> bool {
+    attribute.path().segments.last().is_some_and(|last| last.ident == "workflow_methods")
+}
+
+/// Whether the SDK's macro came first: it takes its attributes off, and gives the methods a name with two underscores.
+fn was_expanded(block: &ItemImpl) -> bool {
+    !block.attrs.iter().any(is_workflow_methods)
+        && run(block).is_none()
+        && methods(block).any(|method| method.sig.ident.to_string().starts_with("__"))
+}
+
+/// The name in `#[update(name = "..")]`, `#[query(..)]`, `#[signal(..)]`.
+fn handler_name(attribute: &Attribute) -> Option<String> {
+    ["update", "query", "signal"].iter().find(|kind| attribute.path().is_ident(kind))?;
+    let mut found = None;
+    // What this does not understand is the SDK's to refuse.
+    let _ = attribute.parse_nested_meta(|meta| {
+        if meta.path.is_ident("name") {
+            found = meta.value()?.parse::<syn::LitStr>().ok().map(|name| name.value());
+        }
+        Ok(())
+    });
+    found
+}
