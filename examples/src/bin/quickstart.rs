@@ -6,15 +6,20 @@
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use temporal_agents_examples::quickstart::{
-    crash,
-    model::has_key,
-    progress::{INTERVAL, Progress},
-    trip::{MODEL, Request, Trip},
-    worker::{self, Pace, TASK_QUEUE},
+use temporal_agents_examples::{
+    quickstart::{
+        crash,
+        trip::{Request, Trip},
+        worker::{self, Pace, TASK_QUEUE},
+    },
+    stage::{
+        model,
+        progress::Progress,
+        watch::{failure_of, watch},
+    },
 };
-use temporal_agents_testing::{DevServer, DevServerOptions, environment::activities, history::History};
-use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowStartOptions};
+use temporal_agents_testing::{DevServer, DevServerOptions, environment::activities};
+use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 
 /// Runs a travel desk of two agents on a real Temporal server.
 #[derive(Parser)]
@@ -58,13 +63,7 @@ async fn demonstrate(arguments: &Arguments) -> anyhow::Result<()> {
     println!("Starting a Temporal dev server ...");
     let server = DevServer::start_with(DevServerOptions::builder().ui(true).build()).await?;
     println!("Server {}, UI {}", server.address(), server.ui_url().unwrap_or_default());
-    if has_key() {
-        println!("OPENAI_API_KEY is set: the provider's {MODEL} plays.");
-    } else {
-        println!(
-            "OPENAI_API_KEY is not set: a scripted model plays. It does not read the prompt. Set the key (and OPENAI_BASE_URL) for a real one."
-        );
-    }
+    model::announce();
     let outcome = run(&server, arguments).await;
     if arguments.keep {
         println!("The server stays up until Ctrl-C.");
@@ -114,37 +113,4 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
     println!("Workflow {workflow_id}: {}", link.unwrap_or_default());
     result?;
     Ok(())
-}
-
-/// Prints the run's progress until the workflow has ended.
-async fn watch(client: &Client, workflow_id: &str, progress: &mut Progress) -> anyhow::Result<History> {
-    loop {
-        let history = progress.look(client, workflow_id).await?;
-        if crash::has_ended(&history) {
-            return Ok(history);
-        }
-        for activity in crash::pending(client, workflow_id).await? {
-            if let Some(failure) = activity.last_failure.as_ref().filter(|_| activity.attempt > 1) {
-                progress.tell_retry(&activity.activity_id, activity.attempt, &failure.message);
-            }
-        }
-        tokio::time::sleep(INTERVAL).await;
-    }
-}
-
-/// The words of the innermost failure.
-fn failure_of(history: &History) -> String {
-    use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
-
-    let failure = history.events.iter().rev().find_map(|event| match &event.attributes {
-        Some(Attributes::WorkflowExecutionFailedEventAttributes(failed)) => failed.failure.clone(),
-        _ => None,
-    });
-    let innermost = |mut failure: Box<temporalio_common::protos::temporal::api::failure::v1::Failure>| {
-        while let Some(cause) = failure.cause.take() {
-            failure = cause;
-        }
-        failure.message
-    };
-    failure.map_or_else(|| "it was cancelled or timed out".to_owned(), |failure| innermost(Box::new(failure)))
 }

@@ -9,20 +9,15 @@ use std::{collections::BTreeSet, time::Duration};
 use temporal_agents_testing::{
     DevServer,
     environment::{ActivityOutcome, ActivityRecord, activities},
-    history::History,
 };
-use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
-use temporalio_common::protos::temporal::api::{
-    common::v1::WorkflowExecution,
-    enums::v1::{EventType, PendingActivityState},
-    workflow::v1::PendingActivityInfo,
-    workflowservice::v1::DescribeWorkflowExecutionRequest,
-};
+use temporalio_client::Client;
+use temporalio_common::protos::temporal::api::{enums::v1::PendingActivityState, workflow::v1::PendingActivityInfo};
 use tokio::time::{Instant, sleep};
 
-use super::{
+use super::worker::{Pace, WorkerProcess};
+use crate::stage::{
     progress::Progress,
-    worker::{Pace, WorkerProcess},
+    watch::{has_ended, pending},
 };
 
 /// Long enough for each stage on a slow machine; the whole takes some 15 seconds.
@@ -158,34 +153,6 @@ pub fn prove(records: &[ActivityRecord], kills: &[Kill]) -> anyhow::Result<()> {
         kills.iter().flat_map(|kill| &kill.completed).collect::<BTreeSet<_>>().len()
     );
     Ok(())
-}
-
-/// Whether the workflow has ended, in whatever way.
-pub fn has_ended(history: &History) -> bool {
-    history.events.last().is_some_and(|event| {
-        matches!(
-            event.event_type(),
-            EventType::WorkflowExecutionCompleted
-                | EventType::WorkflowExecutionFailed
-                | EventType::WorkflowExecutionTimedOut
-                | EventType::WorkflowExecutionCanceled
-                | EventType::WorkflowExecutionTerminated
-        )
-    })
-}
-
-/// The activities of a workflow that have not ended.
-///
-/// # Errors
-/// When the server does not answer.
-pub async fn pending(client: &Client, workflow_id: &str) -> anyhow::Result<Vec<PendingActivityInfo>> {
-    let request = DescribeWorkflowExecutionRequest {
-        namespace: client.namespace(),
-        execution: Some(WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id: String::new() }),
-    };
-    let mut client = client.clone();
-    let described = WorkflowService::describe_workflow_execution(&mut client, tonic::Request::new(request)).await?;
-    Ok(described.into_inner().pending_activities)
 }
 
 fn is_started(activity: &PendingActivityInfo) -> bool {

@@ -11,11 +11,7 @@ use temporal_agents::{
 use temporal_agents_testing::fake_model::{FakeModel, Reply, handoff, structured, tool_calls};
 
 use super::trip::Plan;
-
-/// Whether the environment has a key.
-pub fn has_key() -> bool {
-    std::env::var("OPENAI_API_KEY").is_ok_and(|key| !key.trim().is_empty())
-}
+use crate::stage::model::has_key;
 
 /// Adds the model provider to a plugin; a scripted answer takes `delay`.
 ///

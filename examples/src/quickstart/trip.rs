@@ -10,9 +10,6 @@ use temporal_agents::{Agent, ModelActivityOptions, Runner, State, ToolError, too
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-/// The model of both agents, where a real provider plays.
-pub const MODEL: &str = "gpt-5-mini";
-
 /// What the worker knows of the world.
 #[derive(Clone, Debug)]
 pub struct Almanac {
@@ -80,7 +77,7 @@ pub struct Plan {
 /// The desk: sorts requests and hands trips to the planner.
 pub fn travel_desk() -> Agent<Plan> {
     let planner = Agent::new("planner")
-        .model(MODEL)
+        .model("gpt-5-mini")
         .instructions(
             "You plan trips. Look up the weather and the train fare, work out the cost of the nights \
              (80 euros each), and answer with a plan.",
@@ -91,7 +88,7 @@ pub fn travel_desk() -> Agent<Plan> {
         .tool(cost_of_nights)
         .output::<Plan>();
     Agent::new("triage")
-        .model(MODEL)
+        .model("gpt-5-mini")
         .instructions("You receive travel requests. Hand every trip to the planner.")
         .handoff(planner)
         .output::<Plan>()

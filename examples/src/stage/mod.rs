@@ -1,0 +1,125 @@
+//! What the examples stand on: a dev server, a worker, a model, and a printer of what happens.
+//!
+//! None of it is needed to use temporal-agents. The README shows the worker of a program of your own.
+
+pub mod model;
+pub mod progress;
+pub mod watch;
+
+use clap::Parser;
+use temporal_agents::worker::{AgentSources, OpenAi};
+use temporal_agents_testing::{AgentEnvironment, DevServerOptions, FakeModel};
+use temporalio_client::{Client, WorkflowHandle};
+use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
+use temporalio_sdk::workflows::WorkflowImplementation;
+
+use self::progress::Progress;
+
+/// Runs an example of temporal-agents on a Temporal dev server, which it starts by itself.
+///
+/// It needs no key: without OPENAI_API_KEY a scripted model plays.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Leaves the server and its web UI up until Ctrl-C.
+    #[arg(long)]
+    keep: bool,
+}
+
+/// A dev server, and a worker with the agents of one example.
+#[derive(Debug)]
+pub struct Stage {
+    env: AgentEnvironment,
+    keep: bool,
+}
+
+/// A workflow that was started.
+#[expect(missing_debug_implementations, reason = "the client's handle has none")]
+pub struct Started<W> {
+    /// Its handle.
+    pub handle: WorkflowHandle<Client, W>,
+    progress: Progress,
+}
+
+impl Stage {
+    /// Starts a server, and a worker that has the workflow `W` and these agents.
+    ///
+    /// # Errors
+    /// When the server cannot be had, or the agents are wrong.
+    pub async fn set<W>(agents: impl AgentSources, scripted: FakeModel) -> anyhow::Result<Self>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+    {
+        let Arguments { keep } = Arguments::parse();
+        println!("Starting a Temporal dev server ...");
+        let server = DevServerOptions::builder().ui(keep).build();
+        let env = AgentEnvironment::builder().workflow::<W>()?.agents(agents).server_options(server);
+        let env = if model::has_key() { env.model_provider(OpenAi::from_env()?) } else { env.model_provider(scripted) };
+        let env = env.start().await?;
+        model::announce();
+        Ok(Self { env, keep })
+    }
+
+    /// Runs a workflow to its end, prints what happens, and gives its result.
+    ///
+    /// # Errors
+    /// When the workflow fails, or its history does not replay.
+    pub async fn run<W>(&self, workflow: W, input: W::Input) -> anyhow::Result<W::Output>
+    where
+        W: HasWorkflowDefinition,
+        W::Input: Send,
+    {
+        let started = self.start(workflow, input).await?;
+        self.finish(started).await
+    }
+
+    /// Starts a workflow.
+    ///
+    /// # Errors
+    /// When the server refuses.
+    pub async fn start<W>(&self, workflow: W, input: W::Input) -> anyhow::Result<Started<W>>
+    where
+        W: HasWorkflowDefinition,
+        W::Input: Send,
+    {
+        let handle = self.env.start_workflow(workflow, input).await?;
+        Ok(Started { handle, progress: Progress::new() })
+    }
+
+    /// Prints what has happened in the workflow since the last look.
+    ///
+    /// # Errors
+    /// When its history cannot be read.
+    pub async fn look<W: HasWorkflowDefinition>(&self, started: &mut Started<W>) -> anyhow::Result<()> {
+        started.progress.look(self.env.client(), &started.handle.info().workflow_id).await?;
+        Ok(())
+    }
+
+    /// Prints what happens until the workflow has ended, and gives its result.
+    ///
+    /// # Errors
+    /// When the workflow fails, or its history does not replay.
+    pub async fn finish<W: HasWorkflowDefinition>(&self, mut started: Started<W>) -> anyhow::Result<W::Output> {
+        let workflow_id = &started.handle.info().workflow_id;
+        let history = watch::watch(self.env.client(), workflow_id, &mut started.progress).await?;
+        let usage = started.progress.usage();
+        println!("Used {} model calls, {} tokens in, {} out.", usage.requests, usage.input_tokens, usage.output_tokens);
+        match self.env.await_run(&started.handle).await?.output() {
+            Ok(output) => Ok(output),
+            Err(_) => anyhow::bail!("the workflow failed: {}", watch::failure_of(&history)),
+        }
+    }
+
+    /// Ends worker and server, when it was asked for only at Ctrl-C.
+    ///
+    /// # Errors
+    /// When the worker had failed.
+    pub async fn clear(self) -> anyhow::Result<()> {
+        let server = self.env.server();
+        if let Some(ui) = server.ui_url().filter(|_| self.keep) {
+            println!("The server stays up until Ctrl-C: {ui}/namespaces/{}/workflows", server.namespace());
+            tokio::signal::ctrl_c().await?;
+        }
+        Ok(self.env.finish().await?)
+    }
+}

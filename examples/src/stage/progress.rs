@@ -1,0 +1,238 @@
+//! Prints what a run does, as it happens, from the workflow's own history: agent, turn, tools, results, tokens.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use anyhow::Context;
+use serde::de::DeserializeOwned;
+use temporal_agents::wire::{InputSegment, Item, ItemView, ModelReply, ModelRequest, ToolReply, ToolRequest, Usage};
+use temporal_agents_testing::history::{self, History};
+use temporalio_client::Client;
+use temporalio_common::protos::temporal::api::{
+    common::v1::Payloads,
+    history::v1::{HistoryEvent, history_event::Attributes},
+};
+
+/// How often the history is read.
+pub const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Reads the history of a workflow again and again and prints what is new; across continue-as-new, too.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// The run whose history is read; absent before the first look.
+    run_id: Option<String>,
+    seen: usize,
+    /// What each activity of the run is, by the id of the event that scheduled it.
+    scheduled: BTreeMap<i64, Scheduled>,
+    /// The turn that was printed last: several may be under way.
+    speaker: String,
+    /// What the models called, by call id.
+    calls: BTreeMap<String, Called>,
+    told_outputs: BTreeSet<String>,
+    usage: Usage,
+    warned: BTreeSet<(String, i32)>,
+}
+
+#[derive(Debug)]
+enum Scheduled {
+    Model { activity_id: String, turn: String },
+    Tool { activity_id: String, request: Box<ToolRequest> },
+}
+
+#[derive(Debug)]
+struct Called {
+    name: String,
+    /// The id of the call's activity. Those of an agent that is called as a tool begin with it.
+    activity_id: String,
+    is_agent: bool,
+}
+
+impl Progress {
+    /// Nothing seen yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Prints what is new since the last look, and gives the whole history of the latest run.
+    ///
+    /// # Errors
+    /// When the history cannot be read.
+    pub async fn look(&mut self, client: &Client, workflow_id: &str) -> anyhow::Result<History> {
+        loop {
+            let history = history::fetch(client, workflow_id, self.run_id.as_deref()).await?;
+            if self.run_id.is_none() {
+                self.run_id = first_run_of(&history);
+                continue;
+            }
+            for event in &history.events[self.seen.min(history.events.len())..] {
+                self.tell(event)?;
+            }
+            self.seen = history.events.len();
+            let Some(next) = next_run_of(&history) else { return Ok(history) };
+            println!("~ continues as new: a fresh history, the same conversation");
+            self.run_id = Some(next);
+            self.seen = 0;
+            self.scheduled.clear();
+        }
+    }
+
+    /// Prints a failed attempt that is going to be repeated; history knows of it only when the call has ended.
+    pub fn tell_retry(&mut self, activity_id: &str, attempt: i32, failure: &str) {
+        if self.warned.insert((activity_id.to_owned(), attempt)) {
+            println!("  ! attempt {} failed, Temporal tries again: {failure}", attempt - 1);
+        }
+    }
+
+    /// What the workflow has used so far.
+    pub fn usage(&self) -> &Usage {
+        &self.usage
+    }
+
+    fn tell(&mut self, event: &HistoryEvent) -> anyhow::Result<()> {
+        match &event.attributes {
+            Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => {
+                let activity_id = scheduled.activity_id.clone();
+                let kind = scheduled.activity_type.as_ref().map(|kind| kind.name.as_str()).unwrap_or_default();
+                let what = if kind == temporal_agents::workflow::MODEL_ACTIVITY {
+                    let request: ModelRequest = read(scheduled.input.as_ref())?;
+                    let turn = format!("{} · turn {}", request.agent, request.turn);
+                    self.tell_model_call(&activity_id, &turn, &request);
+                    Scheduled::Model { activity_id, turn }
+                } else {
+                    Scheduled::Tool { activity_id, request: Box::new(read(scheduled.input.as_ref())?) }
+                };
+                self.scheduled.insert(event.event_id, what);
+            }
+            Some(Attributes::ActivityTaskCompletedEventAttributes(completed)) => {
+                match self.scheduled.remove(&completed.scheduled_event_id) {
+                    Some(Scheduled::Model { activity_id, turn }) => {
+                        self.tell_answer(&activity_id, turn, &read(completed.result.as_ref())?);
+                    }
+                    Some(Scheduled::Tool { activity_id, request }) => {
+                        let reply: ToolReply = read(completed.result.as_ref())?;
+                        say(&activity_id, &format!("  <- {} = {}", request.tool, shortened(&reply.output.to_text())));
+                        self.told_outputs.insert(request.call_id.clone());
+                    }
+                    None => {}
+                }
+            }
+            Some(Attributes::ActivityTaskCancelRequestedEventAttributes(request)) => {
+                if let Some(Scheduled::Model { activity_id, turn }) = self.scheduled.get(&request.scheduled_event_id) {
+                    say(activity_id, &format!("{turn} · is cancelled"));
+                }
+            }
+            Some(Attributes::ActivityTaskFailedEventAttributes(failed)) => {
+                let message = failed.failure.as_ref().map(|failure| failure.message.clone()).unwrap_or_default();
+                println!("  ! activity failed: {}", shortened(&message));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn tell_model_call(&mut self, activity_id: &str, turn: &str, request: &ModelRequest) {
+        let items = request.input.segments.iter().filter_map(|segment| match segment {
+            InputSegment::Items { items } => Some(items),
+            _ => None,
+        });
+        for item in items.flatten() {
+            self.tell_output(activity_id, item);
+        }
+        let answers = |call: &&mut Called| activity_id.starts_with(&format!("{}-", call.activity_id));
+        for call in self.calls.values_mut().filter(answers) {
+            call.is_agent = true;
+        }
+        say(activity_id, &format!("{turn} · asks {}", request.model));
+        turn.clone_into(&mut self.speaker);
+    }
+
+    /// Outputs that no activity of their own gave: inline tools, agents called as tools, and handoffs.
+    fn tell_output(&mut self, activity_id: &str, item: &Item) {
+        let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return };
+        if !self.told_outputs.insert(call_id.to_owned()) {
+            return;
+        }
+        let text = shortened(&output.as_str().map_or_else(|| output.to_string(), str::to_owned));
+        let line = match self.calls.get(call_id) {
+            Some(Called { name, .. }) if name.starts_with("transfer_to_") => format!("  => handoff: {name}"),
+            Some(Called { name, is_agent: true, .. }) => format!("  <- {name} = {text} (an agent)"),
+            Some(Called { name, .. }) => format!("  <- {name} = {text} (inline)"),
+            None => format!("  <- {call_id} = {text}"),
+        };
+        say(activity_id, &line);
+    }
+
+    fn tell_answer(&mut self, activity_id: &str, turn: String, reply: &ModelReply) {
+        if self.speaker != turn {
+            say(activity_id, &format!("{turn} · answers"));
+            self.speaker = turn;
+        }
+        let response = &reply.response;
+        self.usage.add(&response.usage);
+        let tools = activity_id.trim_end_matches("model");
+        let mut calls = 0;
+        for item in &response.output {
+            let line = match item.view() {
+                ItemView::FunctionCall(call) => {
+                    let called =
+                        Called { name: call.name.to_owned(), activity_id: format!("{tools}tool-{calls}"), is_agent: false };
+                    self.calls.insert(call.call_id.to_owned(), called);
+                    calls += 1;
+                    format!("  -> {}({})", call.name, shortened(&call.arguments))
+                }
+                ItemView::Message { .. } => format!("  says {}", shortened(&item.text().unwrap_or_default())),
+                ItemView::Reasoning => "  reasons".to_owned(),
+                _ => format!("  {}", item.kind()),
+            };
+            say(activity_id, &line);
+        }
+        if let Some(reason) = &response.incomplete {
+            say(activity_id, &format!("  ! the answer was cut short: {reason}"));
+        }
+        let Usage { input_tokens, output_tokens, .. } = response.usage;
+        say(activity_id, &format!("  {input_tokens} tokens in, {output_tokens} out"));
+    }
+}
+
+/// Prints a line, farther to the right when the activity is of an agent that works for another one.
+fn say(activity_id: &str, line: &str) {
+    let path = activity_id.trim_end_matches("-model");
+    let depth = path.matches("-tool-").count().max(path.matches("-guardrail-").count());
+    println!("{:1$}{line}", "", 4 * depth);
+}
+
+/// The first run of a workflow, which this may be.
+fn first_run_of(history: &History) -> Option<String> {
+    history.events.iter().find_map(|event| match &event.attributes {
+        Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => {
+            Some(started.first_execution_run_id.clone())
+        }
+        _ => None,
+    })
+}
+
+/// The run that continues this one.
+fn next_run_of(history: &History) -> Option<String> {
+    history.events.iter().rev().find_map(|event| match &event.attributes {
+        Some(Attributes::WorkflowExecutionContinuedAsNewEventAttributes(continued)) => {
+            Some(continued.new_execution_run_id.clone())
+        }
+        _ => None,
+    })
+}
+
+fn read<T: DeserializeOwned>(payloads: Option<&Payloads>) -> anyhow::Result<T> {
+    let payload = payloads.and_then(|payloads| payloads.payloads.first()).context("an activity without a payload")?;
+    Ok(serde_json::from_slice(&payload.data)?)
+}
+
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 160;
+    let line = text.replace('\n', " ");
+    if line.chars().count() <= LONGEST {
+        return line;
+    }
+    line.chars().take(LONGEST).chain(['…']).collect()
+}
