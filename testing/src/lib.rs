@@ -18,7 +18,7 @@ mod replay;
 pub use dev_server::{DevServer, DevServerError, DevServerOptions};
 pub use environment::{AgentEnvironment, FinishedRun};
 pub use fake_model::FakeModel;
-pub use replay::{ReplayError, replay};
+pub use replay::{ReplayError, replay, replay_without_cache};
 
 /// The README, whose programs are compiled, and whose test is run, as documentation tests. Here, because this crate
 /// sees all that they use.

@@ -1,7 +1,7 @@
 //! Replay of a history without a server: does today's workflow code still do what the history says?
 
 use temporalio_client::WorkflowHistory;
-use temporalio_common::WorkflowDefinition;
+use temporalio_common::{WorkflowDefinition, protos::temporal::api::enums::v1::EventType};
 use temporalio_sdk::{
     WorkflowRegistrationError,
     workflow_replayer::{WorkflowReplayError, WorkflowReplayer, WorkflowReplayerOptions},
@@ -44,7 +44,33 @@ where
     W: WorkflowImplementation,
     <W::Run as WorkflowDefinition>::Input: Send,
 {
+    Ok(replayer::<W>()?.replay_workflow(WorkflowHistory::from(history.clone())).await?)
+}
+
+/// Replays a history as a worker without a workflow cache does: from its first event, up to each of its workflow tasks in
+/// turn.
+///
+/// # Errors
+/// [`ReplayError`], of the first workflow task that does something else than it did.
+pub async fn replay_without_cache<W>(history: &History) -> Result<(), ReplayError>
+where
+    W: WorkflowImplementation,
+    <W::Run as WorkflowDefinition>::Input: Send,
+{
+    let begins_task = |place: &usize| history.events[*place].event_type() == EventType::WorkflowTaskStarted;
+    let up_to = |place| History { events: history.events[..=place].to_vec() };
+    let seen = (0..history.events.len()).filter(begins_task).map(|place| WorkflowHistory::from(up_to(place)));
+    for result in replayer::<W>()?.replay_workflows(seen).await? {
+        result.replay_failure.map_or(Ok(()), Err).map_err(WorkflowReplayError::from)?;
+    }
+    Ok(())
+}
+
+fn replayer<W>() -> Result<WorkflowReplayer, ReplayError>
+where
+    W: WorkflowImplementation,
+    <W::Run as WorkflowDefinition>::Input: Send,
+{
     let options = WorkflowReplayerOptions::new().register_workflow::<W>()?.build();
-    let replayer = WorkflowReplayer::new(options)?;
-    Ok(replayer.replay_workflow(WorkflowHistory::from(history.clone())).await?)
+    Ok(WorkflowReplayer::new(options)?)
 }

@@ -176,8 +176,11 @@ impl Progress {
         for item in &response.output {
             let line = match item.view() {
                 ItemView::FunctionCall(call) => {
-                    let called =
-                        Called { name: call.name.to_owned(), activity_id: format!("{tools}tool-{calls}"), is_agent: false };
+                    let called = Called {
+                        name: call.name.to_owned(),
+                        activity_id: format!("{tools}tool-{calls}"),
+                        is_agent: false,
+                    };
                     self.calls.insert(call.call_id.to_owned(), called);
                     calls += 1;
                     format!("  -> {}({})", call.name, shortened(&call.arguments))

@@ -3,11 +3,8 @@
 use temporal_agents_testing::history::History;
 use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
 use temporalio_common::protos::temporal::api::{
-    common::v1::WorkflowExecution,
-    enums::v1::EventType,
-    history::v1::history_event::Attributes,
-    workflow::v1::PendingActivityInfo,
-    workflowservice::v1::DescribeWorkflowExecutionRequest,
+    common::v1::WorkflowExecution, enums::v1::EventType, history::v1::history_event::Attributes,
+    workflow::v1::PendingActivityInfo, workflowservice::v1::DescribeWorkflowExecutionRequest,
 };
 
 use super::progress::{INTERVAL, Progress};

@@ -12,8 +12,10 @@ use crate::{
 const KEYS: [&str; 2] = ["inbox", "crate"];
 
 /// Words that an author may try, and what to write here.
-const FOREIGN: [Foreign; 2] =
-    [("field", "write `inbox = \"..\"`"), ("name", "the handlers have fixed names, which callers in any language know")];
+const FOREIGN: [Foreign; 2] = [
+    ("field", "write `inbox = \"..\"`"),
+    ("name", "the handlers have fixed names, which callers in any language know"),
+];
 
 /// What the attribute says.
 #[derive(Default)]

@@ -34,7 +34,18 @@ fn no_input_panics() {
             fn agent_state() {}
         }
     );
-    for item in [quote!(), quote!(struct A;), quote!(impl), quote!(impl<T> B for A<T> {}), quote!(impl A {}), block] {
+    for item in [
+        quote!(),
+        quote!(
+            struct A;
+        ),
+        quote!(impl),
+        quote!(
+            impl<T> B for A<T> {}
+        ),
+        quote!(impl A {}),
+        block,
+    ] {
         for attribute in [quote!(), quote!(,), quote!(= 3), quote!(inbox), quote!(inbox = "a b"), quote!("x")] {
             assert!(expand(attribute, &item).to_string().contains("compile_error"));
         }

@@ -32,7 +32,7 @@ use crate::{
     dev_server::DevServer,
     environment::{EnvironmentError, WorkerThread, activities},
     history::History,
-    replay::{ReplayError, replay},
+    replay::{ReplayError, replay, replay_without_cache},
 };
 
 /// A scenario that takes longer hangs, most likely in a workflow task that fails again and again.
@@ -159,7 +159,7 @@ impl DurableHost {
     }
 }
 
-/// Counts the activities of a history and replays it.
+/// Counts the activities of a history and replays it, in one go and as a worker without a cache does.
 async fn check(history: &History, count: &mut Activities) -> Result<(), DurableError> {
     if let Some(reason) = chain::failed_task(history) {
         return Err(DurableError::Task { reason });
@@ -172,5 +172,6 @@ async fn check(history: &History, count: &mut Activities) -> Result<(), DurableE
             count.tools += 1;
         }
     }
-    Ok(replay::<ConformanceWorkflow>(history).await?)
+    replay::<ConformanceWorkflow>(history).await?;
+    Ok(replay_without_cache::<ConformanceWorkflow>(history).await?)
 }
