@@ -80,6 +80,7 @@ pub mod __private {
     pub use serde;
     pub use temporalio_workflow::{SyncWorkflowContext, WorkflowContextView};
 
+    use crate::wire::ToolOutput;
     pub use crate::{
         tool::{
             FromToolContext, ResultKind, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
@@ -88,7 +89,6 @@ pub mod __private {
         wire::{AgentDecision, AgentState, DecisionReply, SuppliedOutput},
         workflow::{AgentInbox, HasAgentInbox},
     };
-    use crate::wire::ToolOutput;
 
     /// The body of an activity tool.
     pub type ActivityFn<A> = for<'a> fn(&'a mut ToolContext, A) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;

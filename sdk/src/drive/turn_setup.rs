@@ -168,7 +168,9 @@ fn keep_winners(config: &RunConfig, agent: &AgentDef, offer: &mut Offer<'_>) -> 
     let name = twice.unwrap_or_else(|| "a handoff".to_owned());
     Err(RunError::User {
         agent: agent.name.clone(),
-        message: format!("Ambiguous function tool configuration: the tool name `{name}` is used more than once at this turn"),
+        message: format!(
+            "Ambiguous function tool configuration: the tool name `{name}` is used more than once at this turn"
+        ),
         has_run_data: true,
     })
 }

@@ -94,8 +94,7 @@ fn is_new_call(
     let is_repeat = shown.or(here).or(hidden).is_some();
     // A tool this agent does not have is a mistake also when another agent has called it before.
     let is_tool = |tool: &ToolSpec| matches!(tool, ToolSpec::Function { name, .. } if name == call.name);
-    let is_mistake =
-        unknown_tools == UnknownTools::Fail && !is_handoff && !setup.definitions.tools.iter().any(is_tool);
+    let is_mistake = unknown_tools == UnknownTools::Fail && !is_handoff && !setup.definitions.tools.iter().any(is_tool);
     Ok(!is_repeat || is_mistake)
 }
 

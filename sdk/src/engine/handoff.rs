@@ -63,7 +63,8 @@ pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputDa
     let mut items = pre_handoff_items;
     items.extend(input_items.unwrap_or(new_items));
     state.input = input_history;
-    state.rewritten = Some(Rewritten { items, stands_for: state.items.len(), in_input: in_input.into_iter().collect() });
+    state.rewritten =
+        Some(Rewritten { items, stands_for: state.items.len(), in_input: in_input.into_iter().collect() });
     Phase::TurnDue
 }
 

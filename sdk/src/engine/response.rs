@@ -202,7 +202,8 @@ fn plan(state: &RunState, setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &m
         sorted.unknown_tool = Some(tool.clone());
     }
     let variant = setup.variants.get(&tool).copied().unwrap_or_default();
-    let planned = PlannedCall { tool, variant, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
+    let planned =
+        PlannedCall { tool, variant, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
     sorted.calls.push(RoundCall { call: planned, is_known, progress: CallProgress::Due });
     let _ = state;
     NewItemKind::ToolCall

@@ -11,8 +11,8 @@ use crate::{
     wire::{
         Item, NewItem, NewItemKind, RunState, ToolOutput,
         run_state::{
-            CallProgress, Decision, FinalOutput, FinalSource, GuardrailResults, McpAnswerer, McpApproval, Phase, PlannedCall, ToolRound,
-            ToolUse,
+            CallProgress, Decision, FinalOutput, FinalSource, GuardrailResults, McpAnswerer, McpApproval, Phase,
+            PlannedCall, ToolRound, ToolUse,
         },
     },
 };

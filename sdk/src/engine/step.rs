@@ -9,8 +9,8 @@ use crate::{
     wire::{
         Item, ModelCall, ModelResponse, ToolOutput,
         run_state::{
-            Decision, FinalOutput, GuardrailResults, InputGuardrailResult, McpApproval, OutputGuardrailResult, PlannedCall,
-            PlannedHandoff, Recoverable, RunState, ToolGuardrailResult, TurnSetup,
+            Decision, FinalOutput, GuardrailResults, InputGuardrailResult, McpApproval, OutputGuardrailResult,
+            PlannedCall, PlannedHandoff, Recoverable, RunState, ToolGuardrailResult, TurnSetup,
         },
     },
 };

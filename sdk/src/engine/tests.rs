@@ -1,19 +1,13 @@
-mod abandon;
 mod answers;
 mod approvals;
-mod blocked;
 mod by_hand;
 mod call_ids;
 mod context;
-mod fits;
-mod guardrails;
-mod handlers;
 mod handoffs;
 mod mcp;
 mod nested;
 mod nested_order;
 mod output;
-mod phases;
 mod resume;
 mod rewrite;
 mod server;
@@ -30,7 +24,7 @@ use crate::{
     agent::HandoffInputData,
     wire::{
         ModelCall, ModelResponse, NewItem, NewItemKind, ToolOutput, ToolSpec,
-        run_state::{CallProgress, Decision, PlannedCall, PlannedHandoff, ToolUse, TurnSetup},
+        run_state::{Decision, PlannedCall, PlannedHandoff, ToolUse, TurnSetup},
     },
 };
 

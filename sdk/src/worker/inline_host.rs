@@ -92,7 +92,9 @@ impl Host for InlineHost {
         async move {
             match scope.run_until_cancelled(self.model(call)).await {
                 Some(Ok(response)) => Ok(response),
-                Some(Err(error)) => Err(ModelEffectError::Failed { reason: error.to_string(), source: Box::new(error) }),
+                Some(Err(error)) => {
+                    Err(ModelEffectError::Failed { reason: error.to_string(), source: Box::new(error) })
+                }
                 None => Err(ModelEffectError::Cancelled),
             }
         }

@@ -3,7 +3,8 @@
 use std::{rc::Rc, time::Duration};
 
 use temporalio_workflow::{
-    ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
+    ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy,
+    WorkflowCancellationToken,
     common::error::{ApplicationFailure, TimeoutError, TimeoutType},
 };
 

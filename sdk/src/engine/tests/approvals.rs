@@ -34,12 +34,8 @@ fn an_interruption_is_the_call_as_it_came() {
     let mut run = ByHand::start();
     run.turn(setup(), vec![pay("c1")]).unwrap();
     run.tools_come_to(vec![CallResult::NeedsApproval]);
-    let pending = Interruption {
-        id: "c1".to_owned(),
-        agent: "triage".to_owned(),
-        tool: "pay".to_owned(),
-        raw: pay("c1"),
-    };
+    let pending =
+        Interruption { id: "c1".to_owned(), agent: "triage".to_owned(), tool: "pay".to_owned(), raw: pay("c1") };
     assert_eq!(run.engine.state().interruptions(), [pending.clone()]);
     assert_eq!(pending.arguments(), r#"{"amount":5}"#);
 }
@@ -70,10 +66,7 @@ fn a_decision_on_what_does_not_wait_says_what_does() {
     let mut state = run.engine.into_state();
     let unknown = |id: &str| UnknownInterruption { id: id.to_owned(), pending: vec!["c2".to_owned()] };
     assert_eq!(state.decide("c1", Decision::approve()), Err(unknown("c1")));
-    assert_eq!(
-        unknown("c1").to_string(),
-        r#"the run does not wait for a decision on "c1"; it waits for: c2"#
-    );
+    assert_eq!(unknown("c1").to_string(), r#"the run does not wait for a decision on "c1"; it waits for: c2"#);
 }
 
 #[test]

@@ -5,19 +5,11 @@ use super::*;
 /// What waits, in order: `o1`, the calls of `s1`, the one call `j1` of `s2`, `o2`.
 fn waiting(inside: &[&str]) -> ByHand {
     let mut run = ByHand::start();
-    let output = vec![
-        call("o1", "pay", "{}"),
-        call("s1", "clerk", "{}"),
-        call("s2", "clerk", "{}"),
-        call("o2", "pay", "{}"),
-    ];
+    let output =
+        vec![call("o1", "pay", "{}"), call("s1", "clerk", "{}"), call("s2", "clerk", "{}"), call("o2", "pay", "{}")];
     run.turn(setup(), output).unwrap();
-    let results = vec![
-        CallResult::NeedsApproval,
-        paused_clerk(inside),
-        paused_clerk(&["j1"]),
-        CallResult::NeedsApproval,
-    ];
+    let results =
+        vec![CallResult::NeedsApproval, paused_clerk(inside), paused_clerk(&["j1"]), CallResult::NeedsApproval];
     run.tools_come_to(results);
     run
 }
@@ -54,11 +46,7 @@ fn after_a_decision_runs_inside_that_paused_anew_come_last() {
     assert_eq!(run.waits_for(), ["s2/j1", "o1", "s1/i2"]);
     assert_eq!(
         added(&run),
-        [
-            "triage: tool_call_output_item o2 = paid",
-            "clerk: tool_approval_item j1",
-            "clerk: tool_approval_item i2",
-        ]
+        ["triage: tool_call_output_item o2 = paid", "clerk: tool_approval_item j1", "clerk: tool_approval_item i2",]
     );
 }
 

@@ -30,7 +30,8 @@ fn the_new_input_is_written_before_anything_else_happens() {
 
 #[test]
 fn the_new_input_is_written_also_when_there_are_no_turns() {
-    let mut run = ByHand { engine: Engine::start(Beginning { max_turns: Some(0), ..with_session() }, Rules::default()) };
+    let mut run =
+        ByHand { engine: Engine::start(Beginning { max_turns: Some(0), ..with_session() }, Rules::default()) };
     assert_eq!(run.saved(), ["hi"]);
     assert_eq!(run.next(), out_of_turns(0, "triage"));
 }
@@ -73,11 +74,8 @@ fn the_first_turn_is_written_when_all_input_guardrails_have_passed() {
     run.turn(setup(), vec![call("c1", "time", "{}")]).unwrap();
     run.tools_return(&["noon"]);
     assert_eq!(run.next(), Step::AdmitInput);
-    let passed = InputGuardrailResult {
-        guardrail: "polite".to_owned(),
-        tripwire_triggered: false,
-        output_info: Value::Null,
-    };
+    let passed =
+        InputGuardrailResult { guardrail: "polite".to_owned(), tripwire_triggered: false, output_info: Value::Null };
     run.resolve(Resolution::InputChecked { results: vec![passed], more: false }).unwrap();
     assert_eq!(run.saved(), ["c1", "c1 = noon"]);
 }

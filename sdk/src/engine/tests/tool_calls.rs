@@ -3,7 +3,7 @@
 use super::*;
 
 fn planned(call_id: &str, tool: &str, arguments: &str) -> PlannedCall {
-    PlannedCall { tool: tool.to_owned(), call_id: call_id.to_owned(), arguments: arguments.to_owned() }
+    PlannedCall { tool: tool.to_owned(), variant: 0, call_id: call_id.to_owned(), arguments: arguments.to_owned() }
 }
 
 fn due(index: usize, call: PlannedCall) -> DueCall {
@@ -24,10 +24,7 @@ fn all_items_of_a_response_stand_before_the_outputs_which_stand_in_call_order() 
         Step::CallTools {
             agent: "triage".to_owned(),
             turn: 1,
-            calls: vec![
-                due(0, planned("c1", "time", "{}")),
-                due(1, planned("c2", "weather", r#"{"city": "Oslo"}"#)),
-            ],
+            calls: vec![due(0, planned("c1", "time", "{}")), due(1, planned("c2", "weather", r#"{"city": "Oslo"}"#)),],
         }
     );
     run.tools_return(&["noon", "sunny"]);
@@ -78,10 +75,7 @@ fn a_model_that_is_told_of_an_unknown_tool_gets_the_outputs_of_known_ones_first(
     run.tools_return(&["Tool 'nonsense' not found.", "sunny"]);
     assert_eq!(
         run.transcript()[2..],
-        [
-            "triage: tool_call_output_item c2 = sunny",
-            "triage: tool_call_output_item c1 = Tool 'nonsense' not found."
-        ]
+        ["triage: tool_call_output_item c2 = sunny", "triage: tool_call_output_item c1 = Tool 'nonsense' not found."]
     );
     assert_eq!(run.next(), turn_due("triage", 2));
 }
@@ -122,5 +116,8 @@ fn what_the_guardrails_of_tools_found_stands_in_call_order() {
     };
     run.resolve(Resolution::ToolsRan(vec![found(0, "a", "b"), found(1, "c", "d")])).unwrap();
     let GuardrailResults { tool_input, tool_output, .. } = &run.engine.state().guardrails;
-    assert_eq!((&tool_input[..], &tool_output[..]), (&[finding("a"), finding("c")][..], &[finding("b"), finding("d")][..]));
+    assert_eq!(
+        (&tool_input[..], &tool_output[..]),
+        (&[finding("a"), finding("c")][..], &[finding("b"), finding("d")][..])
+    );
 }

@@ -3,7 +3,10 @@
 use rstest::rstest;
 
 use super::*;
-use crate::{agent::ToolResult, wire::run_state::FinalSource};
+use crate::{
+    agent::ToolResult,
+    wire::run_state::{FinalOutput, FinalSource},
+};
 
 fn with_rule(tool_use: ToolUse) -> TurnSetup {
     TurnSetup { tool_use, ..setup() }
@@ -86,8 +89,7 @@ fn an_agents_own_rule_is_asked_about_the_results_in_call_order() {
     let mut run = ByHand::start();
     run.turn(with_rule(ToolUse::Custom), both_tools()).unwrap();
     run.tools_return(&["sunny", "noon"]);
-    let results =
-        vec![ToolResult::new("weather", "c1", "sunny".into()), ToolResult::new("time", "c2", "noon".into())];
+    let results = vec![ToolResult::new("weather", "c1", "sunny".into()), ToolResult::new("time", "c2", "noon".into())];
     assert_eq!(run.next(), Step::DecideToolUse { agent: "triage".to_owned(), results });
     run.resolve(Resolution::ToolUseDecided(Some(json!({"hour": 12})))).unwrap();
     let Step::Conclude { output, .. } = run.next() else { panic!("no final output, but {:?}", run.next()) };

@@ -1,5 +1,7 @@
 //! What the tests give the engine.
 
+use std::collections::BTreeMap;
+
 use super::*;
 use crate::wire::{
     Definitions, HandoffSpec, OutputSpec,
@@ -30,6 +32,7 @@ pub(super) fn setup() -> TurnSetup {
         reset_tool_choice: true,
         tool_use: ToolUse::RunLlmAgain,
         answers_approvals: Vec::new(),
+        variants: BTreeMap::new(),
         guards_output: false,
         handles_empty_output: false,
     }
