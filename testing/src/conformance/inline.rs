@@ -24,12 +24,26 @@ pub(super) async fn run(scenario: &Scenario, recorder: &Recorder) -> Result<Valu
     let runner = InlineRunner::new()
         .model_provider(ScriptedModels(recorder.clone()))
         .state(recorder.clone())
+        .on_checkpoint(watch_round_trips(recorder.clone()))
         .first_pause(Duration::from_millis(1));
     let mut progress = Progress::of(scenario);
     loop {
         match play(scenario, progress, &runner).await? {
             Played::Paused(paused) => progress = serde_json::from_str(&serde_json::to_string(&*paused)?)?,
             Played::Ended(observed) => return Ok(observed),
+        }
+    }
+}
+
+/// Writes the state of a run after each step as JSON text and reads it again: it must be the same.
+fn watch_round_trips(recorder: Recorder) -> impl Fn(&RunState) + Send + Sync {
+    move |state| {
+        let read = serde_json::to_string(state).and_then(|text| serde_json::from_str::<RunState>(&text));
+        match read {
+            Ok(read) if read == *state => {}
+            Ok(read) => recorder
+                .complain(format!("a state is not the same once it was written and read: {state:?} became {read:?}")),
+            Err(error) => recorder.complain(format!("a state cannot be written and read: {error}: {state:?}")),
         }
     }
 }

@@ -30,7 +30,7 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use suite::{SuiteError, run};
+pub use suite::{SuiteError, play_all, run};
 
 /// Where scenarios are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

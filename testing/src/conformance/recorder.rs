@@ -14,8 +14,8 @@ use tokio::time::{Instant, sleep};
 
 use super::format::{Response, Responses, Scenario};
 
-/// The longest wait for calls that stand earlier in a response; some of them never come, because they are refused.
-const WAIT_FOR_SIBLINGS: Duration = Duration::from_millis(300);
+/// The longest wait for a call that stands earlier in a response; some never come, because they are refused.
+const WAIT_FOR_SIBLING: Duration = Duration::from_secs(1);
 
 /// The script and the record of one scenario. Clones share them.
 #[derive(Clone, Debug)]
@@ -45,8 +45,8 @@ pub(crate) struct Recorded {
     pub(crate) calls: Vec<Value>,
     /// The calls of function tools whose bodies ran.
     pub(crate) tool_invocations: Vec<Value>,
-    /// The call that the script had no response for.
-    pub(crate) beyond_script: Option<String>,
+    /// What no run may do: a call that the script has no response for, or a state that JSON does not keep.
+    pub(crate) complaint: Option<String>,
 }
 
 /// A call of a function tool, as its body sees it.
@@ -64,7 +64,7 @@ struct Record {
     invocations: Vec<Value>,
     written: Vec<WrittenCall>,
     counts: BTreeMap<(String, usize), usize>,
-    beyond_script: Option<String>,
+    complaint: Option<String>,
 }
 
 /// A function call in a response of the script.
@@ -87,7 +87,7 @@ impl Recorder {
             invocations: Vec::new(),
             written: Vec::new(),
             counts: BTreeMap::new(),
-            beyond_script: None,
+            complaint: None,
         };
         Self { record: Arc::new(Mutex::new(record)), pace }
     }
@@ -97,7 +97,7 @@ impl Recorder {
         let mut record = self.lock();
         record.calls.push(call);
         let Some(response) = record.responses.next(agent) else {
-            record.beyond_script = Some(format!("the script has no response left for agent {agent:?}"));
+            record.complaint.get_or_insert_with(|| format!("the script has no response left for agent {agent:?}"));
             return None;
         };
         let number = record.calls.len() - 1;
@@ -147,17 +147,20 @@ impl Recorder {
     /// Activities of one response may start in any order; what a tool does at its n-th call must not depend on that.
     pub(crate) async fn wait_for_earlier_siblings(&self, tool: &str, call_id: &str) {
         let begun = Instant::now();
-        while self.expects_earlier_sibling(tool, call_id) && begun.elapsed() < WAIT_FOR_SIBLINGS {
+        // The longer for each that is missing: so those that do come keep their order, even behind one that does not.
+        while begun.elapsed() < WAIT_FOR_SIBLING * self.missing_siblings(tool, call_id) {
             sleep(Duration::from_millis(5)).await;
         }
     }
 
-    fn expects_earlier_sibling(&self, tool: &str, call_id: &str) -> bool {
+    /// How many calls of the same tool stand earlier in the same response and have not come yet.
+    fn missing_siblings(&self, tool: &str, call_id: &str) -> u32 {
         let record = self.lock();
-        let Some(place) = record.written.iter().rposition(|call| call.is(tool, call_id)) else { return false };
+        let Some(place) = record.written.iter().rposition(|call| call.is(tool, call_id)) else { return 0 };
         let response = record.written[place].response;
-        let earlier = record.written[..place].iter().filter(|call| call.response == response && call.name == tool);
-        earlier.into_iter().any(|call| !call.has_come)
+        let is_missing =
+            |call: &&WrittenCall| call.response == response && call.name == tool && !call.has_come && call.can_come();
+        u32::try_from(record.written[..place].iter().filter(is_missing).count()).unwrap_or(u32::MAX)
     }
 
     /// How long a delay takes.
@@ -171,13 +174,18 @@ impl Recorder {
         }
     }
 
+    /// Notes what no run may do; the first complaint counts.
+    pub(crate) fn complain(&self, complaint: String) {
+        self.lock().complaint.get_or_insert(complaint);
+    }
+
     /// What there is to tell.
     pub(crate) fn recorded(&self) -> Recorded {
         let record = self.lock();
         Recorded {
             calls: record.calls.clone(),
             tool_invocations: record.invocations.clone(),
-            beyond_script: record.beyond_script.clone(),
+            complaint: record.complaint.clone(),
         }
     }
 
@@ -189,6 +197,11 @@ impl Recorder {
 impl WrittenCall {
     fn is(&self, tool: &str, call_id: &str) -> bool {
         self.name == tool && self.call_id == call_id
+    }
+
+    /// Whether a body can be called with this: arguments that are no object are refused.
+    fn can_come(&self) -> bool {
+        self.arguments.trim().is_empty() || serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
     }
 
     fn says(&self, arguments: &Value) -> bool {

@@ -67,15 +67,28 @@ enum ScenarioError {
 ///
 /// # Errors
 /// [`SuiteError`] when the folder cannot be read or the server does not start.
-pub async fn run(folder: &Path, host: Host, mut tell: impl FnMut(Observed)) -> Result<(), SuiteError> {
-    let scenarios = load(folder)?;
+pub async fn run(folder: &Path, host: Host, tell: impl FnMut(Observed)) -> Result<(), SuiteError> {
+    play_all(&load(folder)?, host, tell).await
+}
+
+/// Plays scenarios, given by name, on a host and tells what was observed, as soon as it is known; in any order.
+///
+/// What goes wrong with one scenario is that scenario's result.
+///
+/// # Errors
+/// [`SuiteError::Server`] when the server does not start.
+pub async fn play_all(
+    scenarios: &[(String, Value)],
+    host: Host,
+    mut tell: impl FnMut(Observed),
+) -> Result<(), SuiteError> {
     let durable = match host {
         Host::Inline => None,
         Host::Workflow => Some(DurableHost::start(false).await?),
         Host::WorkflowUncached => Some(DurableHost::start(true).await?),
     };
     let mut results =
-        stream::iter(&scenarios).map(|(name, json)| observe(name, json, durable.as_ref())).buffer_unordered(AT_A_TIME);
+        stream::iter(scenarios).map(|(name, json)| observe(name, json, durable.as_ref())).buffer_unordered(AT_A_TIME);
     while let Some(observed) = results.next().await {
         tell(observed);
     }
@@ -112,13 +125,13 @@ fn load(folder: &Path) -> Result<Vec<(String, Value)>, SuiteError> {
 
 /// Plays one scenario, whatever happens in it.
 async fn observe(name: &str, json: &Value, durable: Option<&DurableHost>) -> Observed {
-    let played = AssertUnwindSafe(play(json, durable)).catch_unwind().await;
+    let played = AssertUnwindSafe(play_one(json, durable)).catch_unwind().await;
     let played = played.unwrap_or_else(|panic| Err(ScenarioError::Panicked(message_of(&*panic))));
     let (expect, activities) = played.unwrap_or_else(|error| (json!({"driver_error": error.to_string()}), None));
     Observed { name: name.to_owned(), expect, activities }
 }
 
-async fn play(json: &Value, durable: Option<&DurableHost>) -> Result<(Value, Option<Activities>), ScenarioError> {
+async fn play_one(json: &Value, durable: Option<&DurableHost>) -> Result<(Value, Option<Activities>), ScenarioError> {
     let scenario: Scenario = serde_json::from_value(json.clone())?;
     if scenario.format != 1 {
         return Err(ScenarioError::Version { format: scenario.format });
@@ -134,10 +147,10 @@ async fn play(json: &Value, durable: Option<&DurableHost>) -> Result<(Value, Opt
             (observed, Some(activities), recorder)
         }
     };
-    let Recorded { calls, tool_invocations, beyond_script } = recorder.recorded();
+    let Recorded { calls, tool_invocations, complaint } = recorder.recorded();
     expect["calls"] = calls.into();
     expect["tool_invocations"] = tool_invocations.into();
-    if let Some(complaint) = beyond_script {
+    if let Some(complaint) = complaint {
         expect["driver_error"] = complaint.into();
     }
     Ok((expect, activities))

@@ -8,6 +8,7 @@ mod limits;
 mod model_failures;
 mod odd_provider;
 mod openai_provider;
+mod random_graphs;
 mod support;
 mod tidy;
 mod tool_macro;

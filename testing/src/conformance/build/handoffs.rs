@@ -1,6 +1,6 @@
 //! Handoffs, their typed inputs and their filters.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use temporal_agents::{Handoff, agent::HandoffInputFilter, wire::NewItemKind};
 
 use super::{BuildError, Cast, agents::Walk};
@@ -47,10 +47,7 @@ fn with_options(cast: &Cast<'_>, mut handoff: Handoff, options: &HandoffOptions)
     }
     handoff = match (input_schema, on_handoff_raises.clone()) {
         (Some(schema), raises) => typed(cast, handoff, schema, raises),
-        (None, Some(text)) => handoff
-            .on_handoff_with_schema(json!({"type": "object", "properties": {}}), move |_run, _input| {
-                Err(text.clone().into())
-            }),
+        (None, Some(text)) => handoff.on_taken(move |_run| Err(text.clone().into())),
         (None, None) => handoff,
     };
     if let Some(filter) = input_filter {

@@ -1,0 +1,109 @@
+//! What is decided after the bodies of all calls.
+
+use super::{Body, Call, in_tool};
+use crate::{
+    agent::AgentDef,
+    drive::{env::Env, guard, host::Host},
+    engine::{CallResult, Engine, RunError, ToolOutcome},
+    tool::{CallInfo, RunContext, ToolDef, ToolGuardrailContext},
+    wire::run_state::{GuardrailResults, ToolGuardrailBehavior, ToolGuardrailResult},
+};
+
+/// What is decided after the bodies: what the guardrails say, and who ends the run.
+pub(super) fn conclude<H: Host>(
+    env: &Env<'_, H>,
+    engine: &Engine,
+    agent: &AgentDef,
+    calls: Vec<Call<'_>>,
+    ran: Vec<Option<Result<Body, RunError>>>,
+) -> (Vec<ToolOutcome>, Option<(RunError, GuardrailResults)>) {
+    let run = RunContext::new(engine.state().context.clone());
+    let mut outcomes = Vec::with_capacity(calls.len());
+    let mut failure = None;
+    let mut cancelled = None;
+    // What guardrails found about calls without an outcome.
+    let mut found = GuardrailResults::default();
+    for (call, ran) in calls.into_iter().zip(ran) {
+        let Call { info, index, tool, arguments, decision: _, paused: _, input_guardrails, settled } = call;
+        let mut outcome = match (settled, ran) {
+            (Some(result), _) => ToolOutcome { input_guardrails, ..ToolOutcome::new(index, result) },
+            (None, Some(Ok(Body { result, context_patch }))) => {
+                ToolOutcome { context_patch, ran: true, input_guardrails, ..ToolOutcome::new(index, result) }
+            }
+            (None, Some(Err(error))) => {
+                found.tool_input.extend(input_guardrails);
+                match error {
+                    RunError::Cancelled { .. } => cancelled = cancelled.or(Some(error)),
+                    error => failure = failure.or(Some(error)),
+                }
+                continue;
+            }
+            (None, None) => unreachable!("every call is settled before its body, or has one"),
+        };
+        if let (true, Some(tool), CallResult::Output(_)) = (outcome.ran, tool, &outcome.result) {
+            let checked = check_output(tool, &info, &arguments, &run, &mut outcome)
+                .and_then(|()| tool_ended(env, engine, agent, &info, &outcome).map_err(|error| in_tool(&info, error)));
+            if let Err(error) = checked {
+                failure = failure.or(Some(error));
+                found.tool_input.append(&mut outcome.input_guardrails);
+                found.tool_output.append(&mut outcome.output_guardrails);
+                continue;
+            }
+        }
+        outcomes.push(outcome);
+    }
+    let ended = failure.or(cancelled).map(|error| (error, found));
+    // In a turn that fails only what ran counts: nobody is asked any more.
+    if ended.is_some() {
+        outcomes.retain(|outcome| outcome.ran);
+    }
+    (outcomes, ended)
+}
+
+/// Asks the guardrails after a tool; a rejected output is replaced.
+///
+/// # Errors
+/// [`RunError::ToolOutputGuardrailTripped`].
+fn check_output(
+    tool: &ToolDef,
+    info: &CallInfo,
+    arguments: &str,
+    run: &RunContext,
+    outcome: &mut ToolOutcome,
+) -> Result<(), RunError> {
+    let CallResult::Output(output) = &mut outcome.result else { return Ok(()) };
+    for guardrail in tool.output_guardrails() {
+        let function = || format!("output guardrail {:?} of tool {:?}", guardrail.name(), info.tool);
+        let ctx = ToolGuardrailContext::new(info, arguments, run);
+        let found = guard::call(function, &info.agent, || guardrail.check(&ctx, output))?;
+        let result = ToolGuardrailResult {
+            guardrail: guardrail.name().to_owned(),
+            behavior: found.behavior.clone(),
+            output_info: found.output_info,
+        };
+        outcome.output_guardrails.push(result.clone());
+        match found.behavior {
+            ToolGuardrailBehavior::Allow => {}
+            ToolGuardrailBehavior::RejectContent { message } => {
+                *output = message.into();
+                return Ok(());
+            }
+            ToolGuardrailBehavior::RaiseException => {
+                let (agent, tool) = (info.agent.clone(), info.tool.clone());
+                return Err(RunError::ToolOutputGuardrailTripped { agent, tool, result });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn tool_ended<H: Host>(
+    env: &Env<'_, H>,
+    engine: &Engine,
+    agent: &AgentDef,
+    info: &CallInfo,
+    outcome: &ToolOutcome,
+) -> Result<(), RunError> {
+    let CallResult::Output(output) = &outcome.result else { return Ok(()) };
+    env.tell(engine, &agent.name, "on_tool_end", |hooks, ctx| hooks.on_tool_end(ctx, &agent.name, &info.tool, output))
+}

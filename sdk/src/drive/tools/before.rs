@@ -1,0 +1,98 @@
+//! What is decided before the body of a call runs, for all calls before the first body.
+
+use serde_json::Value;
+
+use super::{Call, in_tool};
+use crate::{
+    agent::AgentDef,
+    drive::{env::Env, guard, host::Host, tool_failure},
+    engine::{CallResult, Engine, RunError},
+    tool::{NeedsApproval, RunContext, ToolDef, ToolGuardrailContext},
+    wire::run_state::{ToolGuardrailBehavior, ToolGuardrailResult},
+};
+
+/// Decides about all calls, then tells the hooks of those that run.
+pub(super) fn begin<H: Host>(
+    env: &Env<'_, H>,
+    engine: &Engine,
+    agent: &AgentDef,
+    calls: &mut [Call<'_>],
+) -> Result<(), RunError> {
+    for call in &mut *calls {
+        decide(env, engine, call)?;
+    }
+    for call in calls.iter().filter(|call| call.settled.is_none() && call.paused.is_none()) {
+        env.tell(engine, &agent.name, "on_tool_start", |hooks, ctx| {
+            hooks.on_tool_start(ctx, &agent.name, &call.info.tool)
+        })
+        .map_err(|error| in_tool(&call.info, error))?;
+    }
+    Ok(())
+}
+
+/// What is decided before a body runs: whether there is a tool, whether a person has to decide, what its guardrails say.
+fn decide<H: Host>(env: &Env<'_, H>, engine: &Engine, call: &mut Call<'_>) -> Result<(), RunError> {
+    let Some(tool) = call.tool else {
+        call.settled = Some(CallResult::Output(tool_failure::not_found(env.config, &call.info)?));
+        return Ok(());
+    };
+    if call.paused.is_some() {
+        return Ok(());
+    }
+    let run = RunContext::new(engine.state().context.clone());
+    match call.decision.take() {
+        Some(decision) if !decision.approve => {
+            call.settled = Some(CallResult::Output(tool_failure::rejected(env.config, &call.info, &decision)?));
+            return Ok(());
+        }
+        None if needs_approval(tool, call, &run)? => {
+            if env.config.guard_tools_before_approval {
+                call.settled = check_input(tool, call, &run)?;
+            }
+            call.settled.get_or_insert(CallResult::NeedsApproval);
+            return Ok(());
+        }
+        _ => {}
+    }
+    call.settled = check_input(tool, call, &run)?;
+    Ok(())
+}
+
+fn needs_approval(tool: &ToolDef, call: &Call<'_>, run: &RunContext) -> Result<bool, RunError> {
+    let predicate = match tool.approval_rule() {
+        NeedsApproval::Never => return Ok(false),
+        NeedsApproval::Always => return Ok(true),
+        NeedsApproval::When(predicate) => predicate,
+    };
+    // Arguments that nobody can read are for a person to look at.
+    let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) else { return Ok(true) };
+    let function = || format!("the approval rule of tool {:?}", call.info.tool);
+    guard::call(function, &call.info.agent, || predicate(run, &arguments, &call.info.call_id))
+}
+
+/// Asks the guardrails before a tool; gives the output that takes the place of its own, if one rejects the call.
+///
+/// # Errors
+/// [`RunError::ToolInputGuardrailTripped`].
+fn check_input(tool: &ToolDef, call: &mut Call<'_>, run: &RunContext) -> Result<Option<CallResult>, RunError> {
+    for guardrail in tool.input_guardrails() {
+        let function = || format!("input guardrail {:?} of tool {:?}", guardrail.name(), call.info.tool);
+        let ctx = ToolGuardrailContext::new(&call.info, &call.arguments, run);
+        let found = guard::call(function, &call.info.agent, || guardrail.check(&ctx))?;
+        let result = ToolGuardrailResult {
+            guardrail: guardrail.name().to_owned(),
+            behavior: found.behavior.clone(),
+            output_info: found.output_info,
+        };
+        call.input_guardrails.push(result.clone());
+        match found.behavior {
+            ToolGuardrailBehavior::Allow => {}
+            ToolGuardrailBehavior::RejectContent { message } => return Ok(Some(CallResult::Output(message.into()))),
+            ToolGuardrailBehavior::RaiseException => {
+                let (agent, tool) = (call.info.agent.clone(), call.info.tool.clone());
+                return Err(RunError::ToolInputGuardrailTripped { agent, tool, result });
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,109 @@
+//! The tool calls of one response: what is decided before a body runs, the bodies, what is decided after.
+//!
+//! All three in call order. Bodies run together: inline ones at once, activities and agents through the host. When one ends
+//! the run, the others are cancelled and their outcome is awaited, but counts no more.
+
+mod after;
+mod before;
+mod body;
+
+use serde_json::Value;
+
+use self::{after::conclude, before::begin, body::bodies};
+use super::{
+    env::Env,
+    host::{Host, RunEvent},
+    input_guardrails::InputGuards,
+};
+use crate::{
+    agent::AgentDef,
+    engine::{CallResult, DueCall, Engine, Resolution, RunError},
+    tool::{CallInfo, ToolDef},
+    wire::{
+        RunState, ToolOutput,
+        run_state::{Decision, GuardrailResults, PlannedCall, ToolGuardrailResult},
+    },
+};
+
+/// What the body of a call gave.
+pub(super) struct Body {
+    pub(super) result: CallResult,
+    pub(super) context_patch: Option<Value>,
+}
+
+impl Body {
+    pub(super) fn output(output: ToolOutput) -> Self {
+        Self { result: CallResult::Output(output), context_patch: None }
+    }
+
+    pub(super) fn paused(run: RunState) -> Self {
+        Self { result: CallResult::Paused(Box::new(run)), context_patch: None }
+    }
+}
+
+/// A call on its way.
+struct Call<'c> {
+    info: CallInfo,
+    index: usize,
+    tool: Option<&'c ToolDef>,
+    arguments: String,
+    decision: Option<Decision>,
+    paused: Option<Box<RunState>>,
+    input_guardrails: Vec<ToolGuardrailResult>,
+    /// What came of it before its body, if nothing more is to be done.
+    settled: Option<CallResult>,
+}
+
+/// Makes the calls.
+///
+/// # Errors
+/// [`RunError`]: the first, in call order, of those that end the run. The engine then has what was complete.
+pub(super) async fn run<'g, H: Host>(
+    env: &'g Env<'_, H>,
+    engine: &mut Engine,
+    guards: &mut InputGuards<'g>,
+    agent: &str,
+    turn: u32,
+    due: Vec<DueCall>,
+) -> Result<Resolution, RunError> {
+    let agent = env.agent(agent);
+    let names: Vec<&str> = due.iter().map(|call| &*call.call.tool).collect();
+    env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
+    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, turn, call)).collect();
+    if let Err(error) = begin(env, engine, agent, &mut calls) {
+        let mut found = GuardrailResults::default();
+        found.tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
+        engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
+        return Err(error);
+    }
+    let ran = bodies(env, engine, guards, &mut calls).await?;
+    let (outcomes, ended) = conclude(env, engine, agent, calls, ran);
+    match ended {
+        None => Ok(Resolution::ToolsRan(outcomes)),
+        Some((error, found)) => {
+            engine.resolve(Resolution::ToolsFailed { outcomes, found })?;
+            Err(error)
+        }
+    }
+}
+
+impl<'c> Call<'c> {
+    fn new(agent: &'c AgentDef, turn: u32, due: DueCall) -> Self {
+        let DueCall { index, call, is_known, decision, paused } = due;
+        let PlannedCall { tool: name, variant, call_id, arguments } = call;
+        let info = CallInfo::new(name, call_id, &*agent.name, turn);
+        let mut named = agent.tools.iter().filter(|tool| tool.name() == info.tool);
+        let tool = if is_known { named.clone().nth(variant).or_else(|| named.next_back()) } else { None };
+        Self { info, index, tool, arguments, decision, paused, input_guardrails: Vec::new(), settled: None }
+    }
+}
+
+/// A failure of a hook around a tool is the tool's.
+fn in_tool(info: &CallInfo, error: RunError) -> RunError {
+    match error {
+        RunError::Function { source, .. } => {
+            RunError::ToolFailed { agent: info.agent.clone(), turn: info.turn, tool: info.tool.clone(), source }
+        }
+        other => other,
+    }
+}
