@@ -24,6 +24,9 @@ struct Open {
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
+const BAD_NAME: &str =
+    "the name must be 1 to 64 characters without white space; most models take letters, digits, '_' and '-'";
+
 fn agent(name: &str) -> Agent {
     Agent::new(name).model("gpt-5")
 }
@@ -38,7 +41,11 @@ fn graph<O>(start: &Agent<O>) -> Graph {
 
 /// What the check says of the graph of this agent, one line per issue.
 fn issues<O>(start: &Agent<O>) -> Vec<String> {
-    graph(start).check().map_or_else(|error| error.issues.iter().map(ToString::to_string).collect(), |()| vec![])
+    lines(graph(start).check())
+}
+
+fn lines(checked: Result<(), GraphError>) -> Vec<String> {
+    checked.map_or_else(|error| error.issues.iter().map(ToString::to_string).collect(), |()| vec![])
 }
 
 fn names<O>(start: &Agent<O>) -> Vec<String> {
@@ -128,7 +135,8 @@ fn two_functions_of_one_name_are_reported_once(#[case] start: Agent, #[case] wha
     let expected = format!(
         r#"agent "a" has two {what} named "{name}"; rename a tool with #[tool(name = ..)], a handoff with .tool_name(..)"#
     );
-    assert_eq!(issues(&start), [expected]);
+    assert_eq!(lines(graph(&start).check_names()), [expected]);
+    assert_eq!(issues(&start), [""; 0], "whether that is a mistake is for the run to say");
 }
 
 #[test]
@@ -145,7 +153,7 @@ fn the_issues_of_tools_are_those_of_the_graph() {
     let open = ToolDef::inline("open", "", |_ctx, Open { free: _ }| Ok("".into()));
     let start = agent("triage").handoff(agent("sales").tool(tool("look up")).tool(open));
     let [name, strict] = &*issues(&start) else { panic!("{:?}", issues(&start)) };
-    assert_eq!(name, r#"tool "look up" of agent "sales": the name must be 1 to 64 letters, digits, '_' or '-'"#);
+    assert_eq!(name, &format!(r#"tool "look up" of agent "sales": {BAD_NAME}"#));
     assert!(
         strict.starts_with(r#"tool "open" of agent "sales": the argument schema cannot be strict at "#),
         "{strict}"
@@ -197,9 +205,11 @@ fn all_issues_are_reported_in_the_order_of_the_agents_names() {
     let start = agent("zeta").handoff(Handoff::to("nobody")).handoff(agent("alpha").tool(nameless));
     assert_eq!(
         graph(&start).check().unwrap_err().to_string(),
-        "2 things are wrong with the agents:\n\
-         - tool \"\" of agent \"alpha\": the name must be 1 to 64 letters, digits, '_' or '-'\n\
-         - agent \"zeta\" hands off to \"nobody\", which is no agent of the graph (it has: alpha, zeta)"
+        format!(
+            "2 things are wrong with the agents:\n\
+             - tool \"\" of agent \"alpha\": {BAD_NAME}\n\
+             - agent \"zeta\" hands off to \"nobody\", which is no agent of the graph (it has: alpha, zeta)"
+        )
     );
 }
 

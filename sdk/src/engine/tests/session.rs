@@ -139,11 +139,21 @@ fn reasoning_is_written_without_its_id_where_the_rules_say_so() {
 }
 
 #[test]
-fn items_that_came_twice_are_written_once_and_count_as_written() {
+fn a_hosted_call_that_came_twice_is_one_and_is_written_once() {
     let mut run = run_with(Rules::default());
     let searched = || item(json!({"type": "web_search_call", "id": "ws_1"}));
     run.turn(setup(), vec![searched(), searched()]).unwrap();
     assert_eq!(run.saved(), ["web_search_call"]);
-    assert_eq!(progress(run.engine.state()), 2);
+    assert_eq!(progress(run.engine.state()), 1);
+    assert_eq!(run.next(), turn_due("triage", 2));
+}
+
+#[test]
+fn an_item_that_came_twice_is_written_once_and_both_count_as_written() {
+    let mut run = run_with(Rules::default());
+    let listed = || item(json!({"type": "mcp_list_tools", "id": "mcpl_1"}));
+    run.turn(setup(), vec![listed(), listed(), item(json!({"type": "web_search_call"}))]).unwrap();
+    assert_eq!(run.saved(), ["mcp_list_tools", "web_search_call"]);
+    assert_eq!(progress(run.engine.state()), 3);
     assert_eq!(run.next(), turn_due("triage", 2));
 }

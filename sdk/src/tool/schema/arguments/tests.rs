@@ -19,7 +19,6 @@ fn arguments_that_fit_are_returned_in_their_order() {
 
 #[rstest]
 #[case("")]
-#[case(" \n")]
 #[case("{}")]
 fn nothing_counts_as_no_arguments(#[case] arguments: &str) {
     assert_eq!(parse_arguments("ping", arguments, &json!({"type": "object"})), Ok(Map::new()));
@@ -27,6 +26,7 @@ fn nothing_counts_as_no_arguments(#[case] arguments: &str) {
 
 #[rstest]
 #[case::not_json("Oslo", InvalidArgumentsKind::NotJson, "Invalid JSON input for tool weather")]
+#[case::white_space(" \n", InvalidArgumentsKind::NotJson, "Invalid JSON input for tool weather")]
 #[case::cut_off(r#"{"city":"#, InvalidArgumentsKind::NotJson, "Invalid JSON input for tool weather")]
 #[case::array("[]", InvalidArgumentsKind::NotAnObject, "Invalid JSON input for tool weather: expected a JSON object")]
 #[case::null("null", InvalidArgumentsKind::NotAnObject, "Invalid JSON input for tool weather: expected a JSON object")]
