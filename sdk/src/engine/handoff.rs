@@ -39,11 +39,11 @@ pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) ->
     Phase::RewriteDue { handoff: taken.clone(), source }
 }
 
-/// The conversation at this moment, in the three parts that filters know.
+/// The conversation at this moment, in the three parts that filters know. Placeholders for approvals are in none of them.
 pub(super) fn data(state: &RunState) -> HandoffInputData {
     let new = state.items.get(state.turn_began.items..).unwrap_or_default().to_vec();
     let earlier = state.model_items().count().saturating_sub(new.len());
-    let pre = state.model_items().take(earlier).cloned().collect();
+    let pre = state.model_items().take(earlier).filter(is_no_placeholder).cloned().collect();
     HandoffInputData::new(state.input.clone(), pre, new)
 }
 
@@ -52,8 +52,8 @@ pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputDa
     let Some(data) = rewritten else { return Phase::TurnDue };
     let HandoffInputData { input_history, pre_handoff_items, new_items, input_items, forwarded } = *data;
     let began = state.turn_began.items.min(state.items.len());
-    let earlier: Vec<usize> = places_of_model_items(state).into_iter().take_while(|place| *place < began).collect();
-    let from_earlier = forwarded.earlier.iter().filter_map(|at| earlier.get(*at).copied());
+    let earlier = places_of_model_items(state);
+    let from_earlier = forwarded.earlier.iter().filter_map(|at| earlier.get(*at).copied().flatten());
     let still_there = |place: &usize| state.items.get(*place).is_some_and(|item| input_history.contains(&item.raw));
     let before = state.rewritten.iter().flat_map(|rewritten| rewritten.in_input.iter().copied()).filter(still_there);
     let in_input: BTreeSet<usize> =
@@ -68,10 +68,16 @@ pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputDa
     Phase::TurnDue
 }
 
-/// Where the items that the model is given stand among the run's own, as far as they stand there.
-fn places_of_model_items(state: &RunState) -> Vec<usize> {
+/// Where the items that the model is given stand among the run's own, as far as they stand there; without placeholders.
+fn places_of_model_items(state: &RunState) -> Vec<Option<usize>> {
     let stands_for = state.rewritten.as_ref().map_or(0, |rewritten| rewritten.stands_for);
     let rewritten = state.rewritten.as_ref().map_or(&[][..], |rewritten| &*rewritten.items);
-    let place = |item: &NewItem| state.items.iter().position(|other| other == item).unwrap_or(usize::MAX);
-    rewritten.iter().map(place).chain(stands_for..state.items.len()).collect()
+    let place = |item: &NewItem| state.items.iter().position(|other| other == item);
+    let since = (stands_for..).zip(state.items.get(stands_for..).unwrap_or_default());
+    let since = since.filter(|(_, item)| is_no_placeholder(item)).map(|(place, _)| Some(place));
+    rewritten.iter().filter(is_no_placeholder).map(place).chain(since).collect()
+}
+
+fn is_no_placeholder(item: &&NewItem) -> bool {
+    item.kind != NewItemKind::ToolApproval
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::wire::{
     RunState,
-    run_state::{CallProgress, McpAnswerer, Phase, RoundCall, ToolRound, TurnMark},
+    run_state::{CallProgress, McpApproval, Phase, RoundCall, ToolRound, TurnMark},
 };
 
 /// Readies a paused run. What was not decided goes on waiting.
@@ -33,9 +33,9 @@ pub(super) fn take_up(state: &mut RunState) {
             _ => {}
         }
     }
-    let answered = round.mcp_approvals.iter().any(|question| {
-        !question.answered && question.by == McpAnswerer::Person && state.approvals.on_mcp(question).is_some()
-    });
+    let is_answered =
+        |question: &McpApproval| question.waits_for_a_person() && state.approvals.on_mcp(question).is_some();
+    let answered = round.mcp_approvals.iter().any(is_answered);
     round.resumed = true;
     if answered || round.calls.iter().any(is_due) {
         state.phase = Phase::ResumeDue { round };
@@ -52,8 +52,8 @@ fn is_due(call: &RoundCall) -> bool {
 
 /// A run inside goes on when all its calls are decided, or at once when one is rejected; until then none of them runs.
 fn can_go_on(run: &RunState) -> bool {
-    let interruptions = run.interruptions();
-    let decisions = || interruptions.iter().map(|interruption| run.decision_on(&interruption.id));
+    let paused = run.paused_calls();
+    let decisions = || paused.iter().map(|call| run.decision_on(&call.id));
     decisions().any(|decision| decision.is_some_and(|decision| !decision.approve))
         || decisions().all(|decision| decision.is_some())
 }

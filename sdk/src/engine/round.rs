@@ -86,8 +86,7 @@ pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<Too
 /// A question that still waits after a pause is listed once more, before the answers to others: so does the reference.
 pub(super) fn ask_again(state: &mut RunState, round: &ToolRound) {
     for question in &round.mcp_approvals {
-        let waits = !question.answered && question.by == McpAnswerer::Person;
-        if waits && state.approvals.on_mcp(question).is_none() {
+        if question.waits_for_a_person() && state.approvals.on_mcp(question).is_none() {
             push(state, NewItemKind::ToolApproval, question.request.clone());
         }
     }
@@ -144,8 +143,7 @@ pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
     let waits = |call: &crate::wire::run_state::RoundCall| {
         matches!(call.progress, CallProgress::NeedsApproval | CallProgress::Paused { .. })
     };
-    let is_asked = |question: &McpApproval| !question.answered && question.by == McpAnswerer::Person;
-    if round.calls.iter().any(waits) || round.mcp_approvals.iter().any(is_asked) {
+    if round.calls.iter().any(waits) || round.mcp_approvals.iter().any(McpApproval::waits_for_a_person) {
         if round.resumed {
             show_nested(state, &round);
         }
@@ -207,15 +205,19 @@ fn run_again(state: &mut RunState, resumed: bool) -> Phase {
     Phase::TurnDue
 }
 
-/// After a pause, calls inside agents that still wait are listed among the run's own items, once.
+/// After a pause, calls inside agents that still wait are listed among the run's own items, once: first those of runs that have
+/// waited since before, then those of runs that paused anew.
 pub(super) fn show_nested(state: &mut RunState, round: &ToolRound) {
     let mut pending = Vec::new();
+    let mut paused_anew = Vec::new();
     for call in &round.calls {
-        if let CallProgress::Paused { run, .. } = &call.progress {
-            pending.extend(run.interruptions());
+        match &call.progress {
+            CallProgress::Paused { run, since_earlier: true } => pending.extend(run.interruptions()),
+            CallProgress::Paused { run, since_earlier: false } => paused_anew.extend(run.interruptions()),
+            _ => {}
         }
     }
-    for interruption in pending {
+    for interruption in pending.into_iter().chain(paused_anew) {
         let is_shown = |item: &NewItem| {
             item.kind == NewItemKind::ToolApproval && item.agent == interruption.agent && item.raw == interruption.raw
         };

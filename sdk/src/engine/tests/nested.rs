@@ -17,8 +17,8 @@ fn waiting_clerks(calls: usize) -> ByHand {
 /// The runs inside that go on now, by the id of their call, with the calls whose decisions they know.
 fn going_on(run: &ByHand) -> Vec<(String, Vec<String>)> {
     let decided = |state: &RunState| {
-        let pending = state.interruptions().into_iter().map(|interruption| interruption.id);
-        pending.filter(|id| state.decision_on(id).is_some()).collect()
+        let paused = state.paused_calls().into_iter().map(|call| call.id);
+        paused.filter(|id| state.decision_on(id).is_some()).collect()
     };
     run.due().into_iter().map(|due| (due.call.call_id, decided(&due.paused.unwrap()))).collect()
 }
@@ -69,6 +69,16 @@ fn a_run_inside_goes_on_at_once_when_a_call_is_rejected() {
     run.decide(&[("s1/i2", Decision::reject())]);
     run.offer(&["clerk"]).unwrap();
     assert_eq!(going_on(&run), [one_going_on("s1", &["i2"])]);
+}
+
+#[test]
+fn a_run_inside_that_goes_on_with_a_rejection_makes_what_was_approved() {
+    let mut run = ByHand::start();
+    run.turn(setup(), vec![call("s1", "clerk", "{}")]).unwrap();
+    run.tools_come_to(vec![paused_clerk(&["i1", "i2", "i3"])]);
+    run.decide(&[("s1/i1", Decision::approve()), ("s1/i2", Decision::reject())]);
+    run.offer(&["clerk"]).unwrap();
+    assert_eq!(going_on(&run), [one_going_on("s1", &["i1", "i2"])]);
 }
 
 #[test]

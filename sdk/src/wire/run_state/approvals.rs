@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallProgress, McpAnswerer, McpApproval, Phase, PlannedCall, RunState, ToolRound};
+use super::{CallProgress, McpApproval, Phase, PlannedCall, RunState, ToolRound};
 use crate::wire::item::{Item, ItemView};
 
 /// A decision on a call that needs approval.
@@ -128,12 +128,17 @@ impl RunState {
     /// The calls that wait for a decision, in the order of their calls; those inside agents used as tools stand where the
     /// call of their agent stands.
     pub fn interruptions(&self) -> Vec<Interruption> {
+        self.paused_calls().into_iter().filter(|call| self.decision_on(&call.id).is_none()).collect()
+    }
+
+    /// The calls this run has paused for, also those that are decided by now.
+    pub(crate) fn paused_calls(&self) -> Vec<Interruption> {
         let mut found = Vec::new();
-        self.collect_interruptions("", &mut found);
+        self.collect_paused_calls("", &mut found);
         found
     }
 
-    fn collect_interruptions(&self, prefix: &str, found: &mut Vec<Interruption>) {
+    fn collect_paused_calls(&self, prefix: &str, found: &mut Vec<Interruption>) {
         let Phase::Interrupted { round } = &self.phase else { return };
         let pending = |id: &str, tool: &str, raw: Item| Interruption {
             id: format!("{prefix}{id}"),
@@ -142,13 +147,11 @@ impl RunState {
             raw,
         };
         // The reference's order: after a partial decision, runs inside that still wait come first, those that paused anew last.
-        let is_undecided = |tool: &str, call_id: &str| self.approvals.on_call(&self.agent, tool, call_id).is_none();
         let mut paused_anew = Vec::new();
         let mut rest = Vec::new();
         for call in &round.calls {
             let PlannedCall { tool, variant: _, call_id, arguments: _ } = &call.call;
             match &call.progress {
-                CallProgress::NeedsApproval if !is_undecided(tool, call_id) => {}
                 CallProgress::NeedsApproval => rest.push(pending(call_id, tool, self.raw_call(call_id))),
                 CallProgress::Paused { run, since_earlier } => {
                     let place = match (round.resumed, since_earlier) {
@@ -156,16 +159,13 @@ impl RunState {
                         (true, true) => &mut *found,
                         (true, false) => &mut paused_anew,
                     };
-                    run.collect_interruptions(&format!("{prefix}{call_id}/"), place);
+                    run.collect_paused_calls(&format!("{prefix}{call_id}/"), place);
                 }
                 CallProgress::Due | CallProgress::Done { .. } => {}
             }
         }
-        let unanswered = |approval: &&McpApproval| {
-            !approval.answered && approval.by == McpAnswerer::Person && self.approvals.on_mcp(approval).is_none()
-        };
-        for approval in round.mcp_approvals.iter().filter(unanswered) {
-            rest.push(pending(&approval.request_id, &approval.tool, approval.request.clone()));
+        for question in round.mcp_approvals.iter().filter(|question| question.waits_for_a_person()) {
+            rest.push(pending(&question.request_id, &question.tool, question.request.clone()));
         }
         found.append(&mut rest);
         found.append(&mut paused_anew);
@@ -178,13 +178,17 @@ impl RunState {
         latest.cloned().unwrap_or_else(|| Item::from(serde_json::Map::new()))
     }
 
-    /// The decision so far on a pending call.
+    /// The decision so far on a call this run has paused for: the one on it alone, else the one for good on its tool.
     pub fn decision_on(&self, id: &str) -> Option<&Decision> {
         let Phase::Interrupted { round } = &self.phase else { return None };
         if let Some((outer, inner)) = nested(round, id) {
             return outer.decision_on(inner);
         }
-        self.approvals.calls.get(id).map(|on| &on.decision)
+        if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
+            return self.approvals.on_call(&self.agent, &call.call.tool, id);
+        }
+        let asked = |question: &&McpApproval| question.waits_for_a_person() && question.request_id == id;
+        self.approvals.on_mcp(round.mcp_approvals.iter().find(asked)?)
     }
 
     /// Decides on a pending call; the latest decision counts. It takes effect when the run is resumed.
@@ -222,11 +226,10 @@ impl RunState {
         if let Some((run, inner)) = paused {
             return run.try_decide(inner, decision, always);
         }
-        let waits = |call: &&super::RoundCall| call.progress == CallProgress::NeedsApproval && call.call.call_id == id;
-        let (agent, tool) = match round.calls.iter().find(waits) {
+        let (agent, tool) = match round.calls.iter().find(|call| call.waits_under(id)) {
             Some(call) => (&*self.agent, call.call.tool.clone()),
             None => {
-                let asked = |approval: &&McpApproval| !approval.answered && approval.request_id == id;
+                let asked = |question: &&McpApproval| question.waits_for_a_person() && question.request_id == id;
                 (ANY_AGENT, mcp_key(round.mcp_approvals.iter().find(asked)?))
             }
         };

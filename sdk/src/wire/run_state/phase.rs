@@ -164,6 +164,13 @@ pub struct RoundCall {
     pub progress: CallProgress,
 }
 
+impl RoundCall {
+    /// Whether it waits for a decision under this id.
+    pub(super) fn waits_under(&self, id: &str) -> bool {
+        self.progress == CallProgress::NeedsApproval && self.call.call_id == id
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_zero(number: &usize) -> bool {
     *number == 0
@@ -232,6 +239,13 @@ pub struct McpApproval {
     /// Whether it has its answer.
     #[serde(default)]
     pub answered: bool,
+}
+
+impl McpApproval {
+    /// Whether a person has yet to answer it.
+    pub(crate) fn waits_for_a_person(&self) -> bool {
+        !self.answered && self.by == McpAnswerer::Person
+    }
 }
 
 /// Who answers a hosted MCP server's question.
