@@ -38,7 +38,7 @@ fn unseen(state: &RunState, server: &ServerConversation) -> Vec<Item> {
         matches!(kind, NewItemKind::ToolCallOutput | NewItemKind::HandoffOutput | NewItemKind::McpApprovalResponse)
     };
     let input = if server.has_input { &[][..] } else { &*state.input };
-    let new = state.items.get(server.has_items..).unwrap_or_default();
+    let new = state.items.get(server.seen_items..).unwrap_or_default();
     let made_here = new.iter().filter(|item| is_made_here(item.kind)).map(|item| &item.raw);
     input.iter().chain(made_here).cloned().collect()
 }
@@ -48,7 +48,7 @@ pub(super) fn was_seen(state: &mut RunState, response_id: Option<&str>) {
     let seen = state.items.len();
     let Some(server) = &mut state.server else { return };
     server.has_input = true;
-    server.has_items = seen;
+    server.seen_items = seen;
     if let (true, Some(id)) = (server.chained && server.conversation_id.is_none(), response_id) {
         server.previous_response_id = Some(id.to_owned());
     }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
 use super::{
+    absent::is_default,
     run_state::Interruption,
     version::{WIRE_VERSION, WireVersion},
 };
@@ -31,7 +32,7 @@ pub struct AgentDecision {
     /// What is decided.
     pub decision: Verdict,
     /// Whether it holds for all later calls of this tool by this agent, in this run, too.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
 }
 
@@ -148,7 +149,7 @@ pub enum DecisionAnswer {
         /// What was decided.
         decision: Verdict,
         /// Whether it holds for later calls, too.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "is_default")]
         always: bool,
     },
     /// No run will ask for it, so it is not kept: all have ended, or too much is kept already that no run has asked for.
@@ -243,7 +244,7 @@ pub struct DecidedInterruption {
     /// What was decided.
     pub decision: Verdict,
     /// Whether it holds for later calls, too.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
     /// Whether a run has taken it; until then it is kept.
     pub taken: bool,
@@ -258,9 +259,4 @@ pub(crate) fn readable_version<'de, D: Deserializer<'de>>(json: D) -> Result<Wir
     let version = WireVersion::deserialize(json)?;
     version.check("agent message").map_err(D::Error::custom)?;
     Ok(version)
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_false(fact: &bool) -> bool {
-    !fact
 }

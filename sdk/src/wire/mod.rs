@@ -7,6 +7,7 @@
 //!
 //! Golden files of every message of every version lie in `tests/golden/wire/`.
 
+mod absent;
 pub mod agent_handlers;
 pub mod canonical;
 pub mod conversation;

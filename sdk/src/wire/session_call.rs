@@ -43,7 +43,7 @@ pub enum SessionOperation {
 pub struct SessionReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// The items that were read.
-    #[serde(default)]
+    /// The items that were read; absent = none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
 }

@@ -9,10 +9,11 @@ mod vectors;
 
 use serde_json::Value;
 use temporal_agents::wire::{
-    ModelFailureDetails, ModelReply, ModelRequest, RunState, ToolReply, ToolRequest, WireDecodeError, decode,
+    AgentDecision, AgentState, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunState, SessionReply,
+    SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError, decode,
 };
 
-use files::{check, difference, every_file};
+use files::{check, check_all, difference, every_file};
 
 #[test]
 fn model_requests_have_their_golden_shape() {
@@ -51,10 +52,26 @@ fn failure_types_have_their_golden_names() {
 }
 
 #[test]
+fn session_calls_have_their_golden_shape() {
+    check_all("session_request", &values::session_requests());
+    check_all("session_reply", &values::session_replies());
+}
+
+#[test]
+fn what_people_say_to_a_run_has_its_golden_shape() {
+    check_all("agent_decision", &values::agent_decisions());
+    check_all("supplied_output", &values::supplied_outputs());
+}
+
+#[test]
+fn what_people_are_told_has_its_golden_shape() {
+    check_all("decision_reply", &values::decision_replies());
+    check_all("agent_state", &values::agent_states());
+}
+
+#[test]
 fn run_states_have_their_golden_shape_in_every_phase() {
-    for (phase, state) in values::run_states() {
-        check(&format!("run_state-{phase}"), &state);
-    }
+    check_all("run_state", &values::run_states());
 }
 
 #[test]
@@ -75,6 +92,12 @@ fn messages_of_every_version_ever_written_are_read() {
             "tool_request" => read::<ToolRequest>(json),
             "tool_reply" => read::<ToolReply>(json),
             "model_failure_details" => read::<ModelFailureDetails>(json),
+            "session_request" => read::<SessionRequest>(json),
+            "session_reply" => read::<SessionReply>(json),
+            "agent_decision" => read::<AgentDecision>(json),
+            "supplied_output" => read::<SuppliedOutput>(json),
+            "decision_reply" => read::<DecisionReply>(json),
+            "agent_state" => read::<AgentState>(json),
             "run_state" => read::<RunState>(json),
             "digests" | "failure_types" => Ok(()),
             _ => panic!("{}: no message is named so", path.display()),

@@ -110,7 +110,7 @@ impl RunConfig {
             previous_response_id: self.previous_response_id.clone(),
             chained: self.previous_response_id.is_some() || self.auto_previous_response_id,
             has_input: false,
-            has_items: 0,
+            seen_items: 0,
         })
     }
 

@@ -9,7 +9,7 @@ fn conversation() -> ServerConversation {
         previous_response_id: None,
         chained: true,
         has_input: false,
-        has_items: 0,
+        seen_items: 0,
     }
 }
 

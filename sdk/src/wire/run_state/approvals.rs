@@ -1,11 +1,10 @@
-//! What people are asked about a run, and what they have decided.
+//! What people have decided about the calls of a run.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CallProgress, McpApproval, Phase, PlannedCall, RunState, ToolRound};
-use crate::wire::item::{Item, ItemView};
+use super::McpApproval;
 
 /// A decision on a call that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,13 +33,49 @@ impl Decision {
     }
 }
 
-/// The decisions of a run: on single calls, and for good on a tool of an agent.
+/// The decisions of a run: on single calls, and for good on a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvals {
-    /// By call id, or by the id of a hosted MCP server's question.
+    /// On calls of tools, which agents make.
+    #[serde(default, skip_serializing_if = "Decisions::is_empty")]
+    tools: Decisions,
+    /// On calls that hosted MCP servers ask about, by server label; a decision for good holds for all agents.
+    #[serde(default, skip_serializing_if = "Decisions::is_empty")]
+    hosted_mcp: Decisions,
+}
+
+impl Approvals {
+    /// Whether nothing was decided.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.hosted_mcp.is_empty()
+    }
+
+    /// The decision on a call: the one on it alone, else the one on its tool.
+    pub fn on_call(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
+        self.tools.on(agent, tool, call_id)
+    }
+
+    /// The decision on a hosted MCP server's question.
+    pub fn on_mcp(&self, question: &McpApproval) -> Option<&Decision> {
+        self.hosted_mcp.on(&question.server_label, &question.tool, &question.request_id)
+    }
+
+    pub(super) fn decide_call(&mut self, agent: &str, tool: &str, call_id: &str, decision: Decision, always: bool) {
+        self.tools.decide(agent, tool, call_id, decision, always);
+    }
+
+    pub(super) fn decide_mcp(&mut self, question: &McpApproval, decision: Decision, always: bool) {
+        self.hosted_mcp.decide(&question.server_label, &question.tool, &question.request_id, decision, always);
+    }
+}
+
+/// Decisions on calls made by agents, or by servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Decisions {
+    /// On one call, by its id.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     calls: BTreeMap<String, OnCall>,
-    /// By agent, then by tool (for hosted MCP: server label and tool).
+    /// For good, by who makes the calls, then by tool.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     always: BTreeMap<String, BTreeMap<String, Decision>>,
 }
@@ -48,200 +83,27 @@ pub struct Approvals {
 /// A decision on one call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct OnCall {
-    agent: String,
+    by: String,
     tool: String,
     decision: Decision,
 }
 
-impl Approvals {
-    /// Whether nothing was decided.
-    pub fn is_empty(&self) -> bool {
+impl Decisions {
+    fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.always.is_empty()
     }
 
-    /// The decision on a call: the one on it alone, else the one on its tool.
-    pub fn on_call(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
-        let on_it = self.calls.get(call_id).filter(|on| on.agent == agent && on.tool == tool).map(|on| &on.decision);
-        on_it.or_else(|| self.always.get(agent)?.get(tool))
+    fn on(&self, by: &str, tool: &str, id: &str) -> Option<&Decision> {
+        let on_it = self.calls.get(id).filter(|on| on.by == by && on.tool == tool).map(|on| &on.decision);
+        on_it.or_else(|| self.always.get(by)?.get(tool))
     }
 
-    /// The decision on a hosted MCP server's question.
-    pub fn on_mcp(&self, approval: &McpApproval) -> Option<&Decision> {
-        self.on_call(ANY_AGENT, &mcp_key(approval), &approval.request_id)
-    }
-
-    fn decide(&mut self, agent: &str, tool: String, id: &str, decision: Decision, always: bool) {
+    fn decide(&mut self, by: &str, tool: &str, id: &str, decision: Decision, always: bool) {
         if always {
             // A decision for good takes the place of earlier ones on single calls of the tool, as in the reference.
-            self.calls.retain(|_, on| on.agent != agent || on.tool != tool);
-            self.always.entry(agent.to_owned()).or_default().insert(tool.clone(), decision.clone());
+            self.calls.retain(|_, on| on.by != by || on.tool != tool);
+            self.always.entry(by.to_owned()).or_default().insert(tool.to_owned(), decision.clone());
         }
-        self.calls.insert(id.to_owned(), OnCall { agent: agent.to_owned(), tool, decision });
+        self.calls.insert(id.to_owned(), OnCall { by: by.to_owned(), tool: tool.to_owned(), decision });
     }
-}
-
-/// A decision for good on a hosted MCP server's tool holds for all agents.
-const ANY_AGENT: &str = "";
-
-fn mcp_key(approval: &McpApproval) -> String {
-    format!("{}.{}", approval.server_label, approval.tool)
-}
-
-/// A call that waits for a decision.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Interruption {
-    /// What to decide by: the call id; inside agents used as tools, the ids of the calls on the way, joined by `/`.
-    pub id: String,
-    /// The agent that calls.
-    pub agent: String,
-    /// The tool; for hosted MCP the server's tool.
-    pub tool: String,
-    /// The call, or the server's question, as it came.
-    pub raw: Item,
-}
-
-impl Interruption {
-    /// The arguments as the model wrote them: JSON text.
-    pub fn arguments(&self) -> String {
-        match self.raw.view() {
-            ItemView::FunctionCall(call) => call.arguments.into_owned(),
-            _ => self.raw.get("arguments").and_then(|text| text.as_str()).unwrap_or_default().to_owned(),
-        }
-    }
-}
-
-/// The run does not wait for a decision under this id.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the run does not wait for a decision on {id:?}; it waits for: {}", waiting(.pending))]
-pub struct UnknownInterruption {
-    /// The id.
-    pub id: String,
-    /// The ids it waits for.
-    pub pending: Vec<String>,
-}
-
-fn waiting(pending: &[String]) -> String {
-    if pending.is_empty() { "none".to_owned() } else { pending.join(", ") }
-}
-
-impl RunState {
-    /// The calls that wait for a decision, in the order of their calls; those inside agents used as tools stand where the
-    /// call of their agent stands.
-    pub fn interruptions(&self) -> Vec<Interruption> {
-        self.paused_calls().into_iter().filter(|call| self.decision_on(&call.id).is_none()).collect()
-    }
-
-    /// The calls this run has paused for, also those that are decided by now.
-    pub(crate) fn paused_calls(&self) -> Vec<Interruption> {
-        let mut found = Vec::new();
-        self.collect_paused_calls("", &mut found);
-        found
-    }
-
-    fn collect_paused_calls(&self, prefix: &str, found: &mut Vec<Interruption>) {
-        let Phase::Interrupted { round } = &self.phase else { return };
-        let pending = |id: &str, tool: &str, raw: Item| Interruption {
-            id: format!("{prefix}{id}"),
-            agent: self.agent.clone(),
-            tool: tool.to_owned(),
-            raw,
-        };
-        // The reference's order: after a partial decision, runs inside that still wait come first, those that paused anew last.
-        let mut paused_anew = Vec::new();
-        let mut rest = Vec::new();
-        for call in &round.calls {
-            let PlannedCall { tool, variant: _, call_id, arguments: _ } = &call.call;
-            match &call.progress {
-                CallProgress::NeedsApproval => rest.push(pending(call_id, tool, self.raw_call(call_id))),
-                CallProgress::Paused { run, since_earlier } => {
-                    let place = match (round.resumed, since_earlier) {
-                        (false, _) => &mut rest,
-                        (true, true) => &mut *found,
-                        (true, false) => &mut paused_anew,
-                    };
-                    run.collect_paused_calls(&format!("{prefix}{call_id}/"), place);
-                }
-                CallProgress::Due | CallProgress::Done { .. } => {}
-            }
-        }
-        for question in round.mcp_approvals.iter().filter(|question| question.waits_for_a_person()) {
-            rest.push(pending(&question.request_id, &question.tool, question.request.clone()));
-        }
-        found.append(&mut rest);
-        found.append(&mut paused_anew);
-    }
-
-    /// The call as the model made it.
-    pub(crate) fn raw_call(&self, call_id: &str) -> Item {
-        let made = |item: &&Item| matches!(item.view(), ItemView::FunctionCall(call) if call.call_id == call_id);
-        let latest = self.items.iter().rev().map(|item| &item.raw).find(made);
-        latest.cloned().unwrap_or_else(|| Item::from(serde_json::Map::new()))
-    }
-
-    /// The decision so far on a call this run has paused for: the one on it alone, else the one for good on its tool.
-    pub fn decision_on(&self, id: &str) -> Option<&Decision> {
-        let Phase::Interrupted { round } = &self.phase else { return None };
-        if let Some((outer, inner)) = nested(round, id) {
-            return outer.decision_on(inner);
-        }
-        if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
-            return self.approvals.on_call(&self.agent, &call.call.tool, id);
-        }
-        let asked = |question: &&McpApproval| question.waits_for_a_person() && question.request_id == id;
-        self.approvals.on_mcp(round.mcp_approvals.iter().find(asked)?)
-    }
-
-    /// Decides on a pending call; the latest decision counts. It takes effect when the run is resumed.
-    ///
-    /// # Errors
-    /// [`UnknownInterruption`] when the run does not wait for it.
-    pub fn decide(&mut self, id: &str, decision: Decision) -> Result<(), UnknownInterruption> {
-        self.decide_scoped(id, decision, false)
-    }
-
-    /// Decides on a pending call and on all later calls of this tool by this agent, in this run.
-    ///
-    /// # Errors
-    /// [`UnknownInterruption`] when the run does not wait for it.
-    pub fn decide_always(&mut self, id: &str, decision: Decision) -> Result<(), UnknownInterruption> {
-        self.decide_scoped(id, decision, true)
-    }
-
-    fn decide_scoped(&mut self, id: &str, decision: Decision, always: bool) -> Result<(), UnknownInterruption> {
-        let found = self.try_decide(id, decision, always);
-        found.ok_or_else(|| UnknownInterruption {
-            id: id.to_owned(),
-            pending: self.interruptions().into_iter().map(|interruption| interruption.id).collect(),
-        })
-    }
-
-    fn try_decide(&mut self, id: &str, decision: Decision, always: bool) -> Option<()> {
-        let Phase::Interrupted { round } = &mut self.phase else { return None };
-        let paused = round.calls.iter_mut().find_map(|call| match &mut call.progress {
-            CallProgress::Paused { run, .. } => {
-                id.strip_prefix(&*call.call.call_id)?.strip_prefix('/').map(|id| (run, id))
-            }
-            _ => None,
-        });
-        if let Some((run, inner)) = paused {
-            return run.try_decide(inner, decision, always);
-        }
-        let (agent, tool) = match round.calls.iter().find(|call| call.waits_under(id)) {
-            Some(call) => (&*self.agent, call.call.tool.clone()),
-            None => {
-                let asked = |question: &&McpApproval| question.waits_for_a_person() && question.request_id == id;
-                (ANY_AGENT, mcp_key(round.mcp_approvals.iter().find(asked)?))
-            }
-        };
-        self.approvals.decide(agent, tool, id, decision, always);
-        Some(())
-    }
-}
-
-/// The paused run that an id leads into, with the rest of the id.
-fn nested<'a, 'i>(round: &'a ToolRound, id: &'i str) -> Option<(&'a RunState, &'i str)> {
-    round.calls.iter().find_map(|call| match &call.progress {
-        CallProgress::Paused { run, .. } => Some((&**run, id.strip_prefix(&*call.call.call_id)?.strip_prefix('/')?)),
-        _ => None,
-    })
 }

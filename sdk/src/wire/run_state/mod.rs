@@ -6,6 +6,7 @@
 
 mod approvals;
 mod guardrails;
+mod interruption;
 mod new_item;
 mod phase;
 mod server;
@@ -15,10 +16,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use approvals::{Approvals, Decision, Interruption, UnknownInterruption};
+pub use approvals::{Approvals, Decision};
 pub use guardrails::{
     GuardrailResults, InputGuardrailResult, OutputGuardrailResult, ToolGuardrailBehavior, ToolGuardrailResult,
 };
+pub use interruption::{Interruption, UnknownInterruption};
 pub use new_item::{HandoffEnds, NewItem, NewItemKind};
 pub use phase::{
     CallProgress, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff, Recoverable,
@@ -26,7 +28,7 @@ pub use phase::{
 };
 pub use server::ServerConversation;
 
-use super::{item::Item, usage::Usage, version::WireVersion};
+use super::{absent::is_default, item::Item, usage::Usage, version::WireVersion};
 
 /// A run between two steps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,20 +47,24 @@ pub struct RunState {
     /// Model calls made so far.
     pub turn: u32,
     /// Most model calls this run may make; absent = no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
     /// What the model calls have used, those of nested runs included.
     pub usage: Usage,
     /// The run context.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
     /// The tools each agent has used, hosted ones and handoffs included; such an agent's `tool_choice` is reset.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools_used: BTreeMap<String, BTreeSet<String>>,
     /// The provider's id of the last response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_response_id: Option<String>,
     /// Whether the agent's start is still to be told to the hooks: at first, after a handoff, after a pause.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub start_due: bool,
     /// How far the input guardrails are.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub admission: Admission,
     /// What the guardrails have found.
     #[serde(default, skip_serializing_if = "GuardrailResults::is_empty")]
@@ -73,10 +79,10 @@ pub struct RunState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionProgress>,
     /// Where the turn began.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub turn_began: TurnMark,
     /// Whether outputs of this turn's tools may end the run, and guardrails then look at them.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub holds_back_turn: bool,
     /// The calls of this turn that ran and have their output, by call id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -104,10 +110,13 @@ pub struct Rewritten {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnMark {
     /// Items.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub items: usize,
     /// Findings of guardrails before tools.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tool_input: usize,
     /// Findings of guardrails after tools.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tool_output: usize,
 }
 
@@ -143,6 +152,7 @@ pub struct SessionProgress {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input: Vec<Item>,
     /// How many of the run's items are written.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub saved: usize,
 }
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::RunState;
-use crate::wire::{definitions::Definitions, item::Item, tool_call::ToolOutput};
+use crate::wire::{absent::is_default, definitions::Definitions, item::Item, tool_call::ToolOutput};
 
 /// What a run does next. An *instruction* kind: a reader that does not know it cannot go on with the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -92,7 +92,7 @@ pub struct TurnSetup {
     /// Whether `tool_choice` is dropped once the agent has used a tool.
     pub reset_tool_choice: bool,
     /// Whether outputs of tools may end the run.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tool_use: ToolUse,
     /// The hosted MCP servers (by label) whose approval requests a function of the author answers at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -101,10 +101,10 @@ pub struct TurnSetup {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variants: BTreeMap<String, usize>,
     /// Whether output guardrails look at the agent's final output.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub guards_output: bool,
     /// Whether a handler takes the place of a missing structured output, so that the model is not asked again.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub handles_empty_output: bool,
 }
 
@@ -142,13 +142,13 @@ pub struct ToolRound {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handoffs: Vec<PlannedHandoff>,
     /// Whether outputs may end the run.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tool_use: ToolUse,
     /// Whether output guardrails look at the agent's final output.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub guards_output: bool,
     /// Whether the run was taken up again since the response.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub resumed: bool,
 }
 
@@ -169,11 +169,6 @@ impl RoundCall {
     pub(super) fn waits_under(&self, id: &str) -> bool {
         self.progress == CallProgress::NeedsApproval && self.call.call_id == id
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(number: &usize) -> bool {
-    *number == 0
 }
 
 fn known() -> bool {
@@ -199,7 +194,7 @@ pub enum CallProgress {
         /// That run.
         run: Box<RunState>,
         /// Whether it has waited since before the outer run was last taken up again.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "is_default")]
         since_earlier: bool,
     },
     /// It has its output.
@@ -215,7 +210,7 @@ pub struct PlannedCall {
     /// The tool's name.
     pub tool: String,
     /// Which of the agent's tools of this name it is, counted from 0.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub variant: usize,
     /// The model's id of the call.
     pub call_id: String,
@@ -237,7 +232,7 @@ pub struct McpApproval {
     /// Who answers.
     pub by: McpAnswerer,
     /// Whether it has its answer.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub answered: bool,
 }
 
@@ -306,8 +301,8 @@ pub struct FinalOutput {
 }
 
 /// Where a final output came from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FinalSource {
     /// A message of the model.

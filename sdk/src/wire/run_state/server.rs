@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::wire::absent::is_default;
+
 /// How a run goes on with a conversation at the provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerConversation {
@@ -12,12 +14,12 @@ pub struct ServerConversation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous_response_id: Option<String>,
     /// Whether requests are chained to responses.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub chained: bool,
     /// Whether the provider has the run's input.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub has_input: bool,
     /// How many of the run's items the provider has.
-    #[serde(default)]
-    pub has_items: usize,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub seen_items: usize,
 }

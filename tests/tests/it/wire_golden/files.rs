@@ -30,6 +30,16 @@ where
     assert_eq!(pretty(&read), golden, "{name}: what is read is written as it was");
 }
 
+/// Compares the values of a message, each with its golden file.
+pub(super) fn check_all<T>(message: &str, values: &[(&str, T)])
+where
+    T: Serialize + DeserializeOwned + PartialEq + Debug,
+{
+    for (which, value) in values {
+        check(&format!("{message}-{which}"), value);
+    }
+}
+
 /// What is to be said where the JSON differs from the golden one: what to do, and the first line that differs.
 pub(super) fn difference(golden: &str, written: &str) -> Option<String> {
     if golden == written {

@@ -1,0 +1,163 @@
+//! What a paused run waits for, and how it is decided.
+
+use serde::{Deserialize, Serialize};
+
+use super::{CallProgress, Decision, McpApproval, Phase, PlannedCall, RunState, ToolRound};
+use crate::wire::item::{Item, ItemView};
+
+/// A call that waits for a decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interruption {
+    /// What to decide by: the call id; inside agents used as tools, the ids of the calls on the way, joined by `/`.
+    pub id: String,
+    /// The agent that calls.
+    pub agent: String,
+    /// The tool; for hosted MCP the server's tool.
+    pub tool: String,
+    /// The call, or the server's question, as it came.
+    pub raw: Item,
+}
+
+impl Interruption {
+    /// The arguments as the model wrote them: JSON text.
+    pub fn arguments(&self) -> String {
+        match self.raw.view() {
+            ItemView::FunctionCall(call) => call.arguments.into_owned(),
+            _ => self.raw.get("arguments").and_then(|text| text.as_str()).unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+/// The run does not wait for a decision under this id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the run does not wait for a decision on {id:?}; it waits for: {}", waiting(.pending))]
+pub struct UnknownInterruption {
+    /// The id.
+    pub id: String,
+    /// The ids it waits for.
+    pub pending: Vec<String>,
+}
+
+fn waiting(pending: &[String]) -> String {
+    if pending.is_empty() { "none".to_owned() } else { pending.join(", ") }
+}
+
+impl RunState {
+    /// The calls that wait for a decision, in the order of their calls; those inside agents used as tools stand where the
+    /// call of their agent stands.
+    pub fn interruptions(&self) -> Vec<Interruption> {
+        self.paused_calls().into_iter().filter(|call| self.decision_on(&call.id).is_none()).collect()
+    }
+
+    /// The calls this run has paused for, also those that are decided by now.
+    pub(crate) fn paused_calls(&self) -> Vec<Interruption> {
+        let mut found = Vec::new();
+        self.collect_paused_calls("", &mut found);
+        found
+    }
+
+    fn collect_paused_calls(&self, prefix: &str, found: &mut Vec<Interruption>) {
+        let Phase::Interrupted { round } = &self.phase else { return };
+        let pending = |id: &str, tool: &str, raw: Item| Interruption {
+            id: format!("{prefix}{id}"),
+            agent: self.agent.clone(),
+            tool: tool.to_owned(),
+            raw,
+        };
+        // The reference's order: after a partial decision, runs inside that still wait come first, those that paused anew last.
+        let mut paused_anew = Vec::new();
+        let mut rest = Vec::new();
+        for call in &round.calls {
+            let PlannedCall { tool, variant: _, call_id, arguments: _ } = &call.call;
+            match &call.progress {
+                CallProgress::NeedsApproval => rest.push(pending(call_id, tool, self.raw_call(call_id))),
+                CallProgress::Paused { run, since_earlier } => {
+                    let place = match (round.resumed, since_earlier) {
+                        (false, _) => &mut rest,
+                        (true, true) => &mut *found,
+                        (true, false) => &mut paused_anew,
+                    };
+                    run.collect_paused_calls(&format!("{prefix}{call_id}/"), place);
+                }
+                CallProgress::Due | CallProgress::Done { .. } => {}
+            }
+        }
+        for question in round.mcp_approvals.iter().filter(|question| question.waits_for_a_person()) {
+            rest.push(pending(&question.request_id, &question.tool, question.request.clone()));
+        }
+        found.append(&mut rest);
+        found.append(&mut paused_anew);
+    }
+
+    /// The call as the model made it.
+    pub(crate) fn raw_call(&self, call_id: &str) -> Item {
+        let made = |item: &&Item| matches!(item.view(), ItemView::FunctionCall(call) if call.call_id == call_id);
+        let latest = self.items.iter().rev().map(|item| &item.raw).find(made);
+        latest.cloned().unwrap_or_else(|| Item::from(serde_json::Map::new()))
+    }
+
+    /// The decision so far on a call this run has paused for: the one on it alone, else the one for good on its tool.
+    pub fn decision_on(&self, id: &str) -> Option<&Decision> {
+        let Phase::Interrupted { round } = &self.phase else { return None };
+        if let Some((outer, inner)) = nested(round, id) {
+            return outer.decision_on(inner);
+        }
+        if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
+            return self.approvals.on_call(&self.agent, &call.call.tool, id);
+        }
+        let asked = |question: &&McpApproval| question.waits_for_a_person() && question.request_id == id;
+        self.approvals.on_mcp(round.mcp_approvals.iter().find(asked)?)
+    }
+
+    /// Decides on a pending call; the latest decision counts. It takes effect when the run is resumed.
+    ///
+    /// # Errors
+    /// [`UnknownInterruption`] when the run does not wait for it.
+    pub fn decide(&mut self, id: &str, decision: Decision) -> Result<(), UnknownInterruption> {
+        self.decide_scoped(id, decision, false)
+    }
+
+    /// Decides on a pending call and on all later calls of this tool by this agent, in this run.
+    ///
+    /// # Errors
+    /// [`UnknownInterruption`] when the run does not wait for it.
+    pub fn decide_always(&mut self, id: &str, decision: Decision) -> Result<(), UnknownInterruption> {
+        self.decide_scoped(id, decision, true)
+    }
+
+    fn decide_scoped(&mut self, id: &str, decision: Decision, always: bool) -> Result<(), UnknownInterruption> {
+        let found = self.try_decide(id, decision, always);
+        found.ok_or_else(|| UnknownInterruption {
+            id: id.to_owned(),
+            pending: self.interruptions().into_iter().map(|interruption| interruption.id).collect(),
+        })
+    }
+
+    fn try_decide(&mut self, id: &str, decision: Decision, always: bool) -> Option<()> {
+        let Phase::Interrupted { round } = &mut self.phase else { return None };
+        let paused = round.calls.iter_mut().find_map(|call| match &mut call.progress {
+            CallProgress::Paused { run, .. } => {
+                id.strip_prefix(&*call.call.call_id)?.strip_prefix('/').map(|id| (run, id))
+            }
+            _ => None,
+        });
+        if let Some((run, inner)) = paused {
+            return run.try_decide(inner, decision, always);
+        }
+        if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
+            self.approvals.decide_call(&self.agent, &call.call.tool, id, decision, always);
+        } else {
+            let asked = |question: &&McpApproval| question.waits_for_a_person() && question.request_id == id;
+            self.approvals.decide_mcp(round.mcp_approvals.iter().find(asked)?, decision, always);
+        }
+        Some(())
+    }
+}
+
+/// The paused run that an id leads into, with the rest of the id.
+fn nested<'a, 'i>(round: &'a ToolRound, id: &'i str) -> Option<(&'a RunState, &'i str)> {
+    round.calls.iter().find_map(|call| match &call.progress {
+        CallProgress::Paused { run, .. } => Some((&**run, id.strip_prefix(&*call.call.call_id)?.strip_prefix('/')?)),
+        _ => None,
+    })
+}

@@ -1,0 +1,82 @@
+//! What people say to a run that waits for them, and what they are told.
+
+use serde_json::json;
+use temporal_agents::wire::{
+    AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
+    SuppliedOutput, Verdict, WIRE_VERSION,
+};
+
+pub(in crate::wire_golden) fn agent_decisions() -> Vec<(&'static str, AgentDecision)> {
+    let supplied = Verdict::SupplyOutput { output: "paid by hand".to_owned() };
+    vec![
+        ("approve", AgentDecision::approve("call_1")),
+        ("approve_always", AgentDecision::approve("call_1").always()),
+        ("reject", AgentDecision::reject("call_1/call_2")),
+        ("reject_with_a_message", AgentDecision::reject_with("call_1", "too much")),
+        ("supply_output", AgentDecision::new("call_1", supplied)),
+    ]
+}
+
+pub(in crate::wire_golden) fn supplied_outputs() -> Vec<(&'static str, SuppliedOutput)> {
+    vec![
+        ("text", SuppliedOutput::new("call_1", "paid by hand")),
+        ("json", SuppliedOutput::new("call_1", json!({"paid": true}))),
+    ]
+}
+
+pub(in crate::wire_golden) fn decision_replies() -> Vec<(&'static str, DecisionReply)> {
+    let waits_for = vec!["call_1".to_owned(), "call_2/call_3".to_owned()];
+    let rejected = || Verdict::Reject { message: Some("too much".to_owned()) };
+    let answers = [
+        ("accepted", DecisionAnswer::Accepted),
+        ("kept", DecisionAnswer::Kept { waits_for: waits_for.clone() }),
+        ("already_decided", DecisionAnswer::AlreadyDecided { decision: rejected(), always: false }),
+        ("already_decided_for_good", DecisionAnswer::AlreadyDecided { decision: Verdict::Approve, always: true }),
+        ("unknown", DecisionAnswer::Unknown { waits_for }),
+        (
+            "refused",
+            DecisionAnswer::Refused { reason: "an MCP server's tool runs there; approve or reject".to_owned() },
+        ),
+    ];
+    answers.into_iter().map(|(name, answer)| (name, DecisionReply::from(answer))).collect()
+}
+
+pub(in crate::wire_golden) fn agent_states() -> Vec<(&'static str, AgentState)> {
+    let state = |status, agent: Option<&str>, turn| AgentState {
+        version: WIRE_VERSION,
+        status,
+        agent: agent.map(str::to_owned),
+        turn,
+        interruptions: Vec::new(),
+        decided: Vec::new(),
+    };
+    let interruption = |id: &str, tool: &str, server: Option<&str>| AgentInterruption {
+        id: id.to_owned(),
+        agent: "refunds".to_owned(),
+        tool: tool.to_owned(),
+        arguments: "{\"amount\": 5}".to_owned(),
+        server: server.map(str::to_owned),
+    };
+    let decided =
+        |id: &str, decision, always, taken| DecidedInterruption { id: id.to_owned(), decision, always, taken };
+    let waiting = AgentState {
+        interruptions: vec![
+            interruption("call_1", "issue_refund", None),
+            interruption("call_2/call_3", "sign", None),
+            interruption("mcpr_1", "delete", Some("docs")),
+        ],
+        decided: vec![
+            decided("call_0", Verdict::Approve, true, true),
+            decided("call_9", Verdict::Reject { message: None }, false, false),
+        ],
+        ..state(AgentStatus::Waiting, Some("refunds"), 2)
+    };
+    vec![
+        ("idle", state(AgentStatus::Idle, None, 0)),
+        ("running", state(AgentStatus::Running, Some("triage"), 1)),
+        ("waiting", waiting),
+        ("finished", state(AgentStatus::Finished, Some("refunds"), 3)),
+        ("failed", state(AgentStatus::Failed, Some("refunds"), 3)),
+        ("cancelled", state(AgentStatus::Cancelled, Some("refunds"), 3)),
+    ]
+}

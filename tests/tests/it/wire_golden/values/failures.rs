@@ -1,0 +1,55 @@
+//! Failures as history has them.
+
+use serde_json::{Map, Value, json};
+use temporal_agents::wire::{
+    ModelFailureDetails, ModelFailureKind, WIRE_VERSION,
+    failure::{AGENTS_WORKFLOW_ERROR, TOOL_ERROR, WIRE_VERSION_MISMATCH},
+};
+
+pub(in crate::wire_golden) fn model_failure_details_full() -> ModelFailureDetails {
+    ModelFailureDetails {
+        status: Some(429),
+        code: Some("rate_limit_exceeded".to_owned()),
+        request_id: Some("req_1".to_owned()),
+        retry_after_ms: Some(1500),
+        ..model_failure_details_minimal()
+    }
+}
+
+pub(in crate::wire_golden) fn model_failure_details_minimal() -> ModelFailureDetails {
+    ModelFailureDetails {
+        version: WIRE_VERSION,
+        kind: ModelFailureKind::RateLimit.name().to_owned(),
+        agent: "triage".to_owned(),
+        model: "gpt-5".to_owned(),
+        status: None,
+        code: None,
+        request_id: None,
+        retry_after_ms: None,
+    }
+}
+
+/// The failure types seen in history; of those of a model call, whether Temporal retries them.
+pub(in crate::wire_golden) fn failure_types() -> Value {
+    use ModelFailureKind as Kind;
+    let kinds = [
+        Kind::RateLimit,
+        Kind::Authentication,
+        Kind::PermissionDenied,
+        Kind::BadRequest,
+        Kind::NotFound,
+        Kind::Timeout,
+        Kind::Conflict,
+        Kind::RequestTooLarge,
+        Kind::ServerError,
+        Kind::Connection,
+        Kind::InvalidResponse,
+        Kind::ResponseFailed,
+        Kind::UnknownModel,
+        Kind::Unsupported,
+        Kind::Internal,
+    ];
+    let model_calls: Map<String, Value> =
+        kinds.into_iter().map(|kind| (kind.failure_type(), kind.retryable().into())).collect();
+    json!({"model_calls": model_calls, "others": [WIRE_VERSION_MISMATCH, TOOL_ERROR, AGENTS_WORKFLOW_ERROR]})
+}

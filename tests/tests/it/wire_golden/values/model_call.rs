@@ -1,0 +1,68 @@
+//! Model calls: requests in full and by reference, replies.
+
+use serde_json::json;
+use temporal_agents::wire::{
+    CallPart, Conversation, Definitions, DefinitionsPart, InputSegment, InputTokensDetails, ModelCall, ModelReply,
+    ModelRequest, ModelResponse, OutputTokensDetails, Usage,
+};
+
+use super::{definitions, items};
+
+pub(in crate::wire_golden) fn model_call() -> ModelCall {
+    let mut call = ModelCall::new("weather desk", "gpt-5", definitions(), items());
+    call.turn = 2;
+    call.previous_response_id = Some("resp_1".to_owned());
+    call.conversation_id = Some("conv_1".to_owned());
+    call
+}
+
+pub(in crate::wire_golden) fn model_request_full() -> ModelRequest {
+    ModelRequest::in_full(model_call())
+}
+
+pub(in crate::wire_golden) fn model_request_minimal() -> ModelRequest {
+    ModelRequest::in_full(ModelCall::new("triage", "gpt-5", Definitions::default(), vec![]))
+}
+
+/// Release 0.1 neither writes nor follows references; their shape is fixed all the same.
+pub(in crate::wire_golden) fn model_request_by_reference() -> ModelRequest {
+    let mut request = model_request_full();
+    let Conversation { count, digest, .. } = request.input;
+    let call = |part, start, end| InputSegment::Call { activity_id: "r1.t1.model".to_owned(), part, start, end };
+    let segments = vec![
+        call(CallPart::Given, 0, 1),
+        call(CallPart::Answered, 0, 2),
+        InputSegment::ToolResult { activity_id: "r1.t1.0".to_owned() },
+        InputSegment::Items { items: items().split_off(4) },
+    ];
+    request.input = Conversation { segments, count, digest };
+    let digest = definitions().digest();
+    request.definitions = DefinitionsPart::Call { activity_id: "r1.t1.model".to_owned(), digest };
+    request
+}
+
+pub(super) fn usage() -> Usage {
+    Usage {
+        requests: 1,
+        input_tokens: 120,
+        input_tokens_details: InputTokensDetails { cached_tokens: 100, cache_write_tokens: 20 },
+        output_tokens: 30,
+        output_tokens_details: OutputTokensDetails { reasoning_tokens: 12 },
+        total_tokens: 150,
+    }
+}
+
+pub(in crate::wire_golden) fn model_reply_full() -> ModelReply {
+    ModelReply::from(ModelResponse {
+        output: items().split_off(1),
+        usage: usage(),
+        response_id: Some("resp_2".to_owned()),
+        request_id: Some("req_1".to_owned()),
+        incomplete: Some("max_output_tokens".to_owned()),
+        raw_usage: Some(json!({"input_tokens": 120, "output_tokens": 30, "energy": 1.5})),
+    })
+}
+
+pub(in crate::wire_golden) fn model_reply_minimal() -> ModelReply {
+    ModelReply::from(ModelResponse::default())
+}

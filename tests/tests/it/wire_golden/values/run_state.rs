@@ -1,0 +1,52 @@
+//! States of runs: in every phase, and with all that a state may hold.
+
+mod parts;
+mod phases;
+mod round;
+
+use std::collections::BTreeMap;
+
+use serde_json::Map;
+use temporal_agents::wire::{
+    Item, RunState, Usage, WIRE_VERSION,
+    run_state::{Admission, Approvals, GuardrailResults, Phase, TurnMark},
+};
+
+/// A state in every phase, and two with everything else there may be.
+pub(in crate::wire_golden) fn run_states() -> Vec<(&'static str, RunState)> {
+    let mut states: Vec<_> = phases::phases().into_iter().map(|(kind, phase)| (kind, state(phase))).collect();
+    states.extend([
+        ("everything", parts::everything()),
+        ("first_turn", parts::first_turn()),
+        ("decided", parts::decided()),
+    ]);
+    states
+}
+
+/// A state that holds as little as may be.
+fn state(phase: Phase) -> RunState {
+    RunState {
+        version: WIRE_VERSION,
+        agent: "triage".to_owned(),
+        input: vec![Item::user("hi")],
+        items: Vec::new(),
+        rewritten: None,
+        turn: 0,
+        max_turns: None,
+        usage: Usage::default(),
+        context: Map::new(),
+        tools_used: BTreeMap::new(),
+        last_response_id: None,
+        start_due: false,
+        admission: Admission::Admitted,
+        guardrails: GuardrailResults::default(),
+        approvals: Approvals::default(),
+        server: None,
+        session: None,
+        turn_began: TurnMark::default(),
+        holds_back_turn: false,
+        completed: Vec::new(),
+        patches: BTreeMap::new(),
+        phase,
+    }
+}

@@ -1,0 +1,131 @@
+//! All that a state may hold beside its phase.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use temporal_agents::wire::{
+    Item, NewItem, NewItemKind, RunState,
+    run_state::{
+        Admission, Decision, GuardrailResults, HandoffEnds, InputGuardrailResult, OutputGuardrailResult, Phase,
+        Rewritten, ServerConversation, SessionProgress, ToolGuardrailBehavior, ToolGuardrailResult, TurnMark,
+    },
+};
+
+use super::{round::round, state};
+use crate::wire_golden::values::{item, model_call::usage, object};
+
+/// Every member, and an item of every kind.
+pub(super) fn everything() -> RunState {
+    let kinds = [
+        NewItemKind::MessageOutput,
+        NewItemKind::ToolCall,
+        NewItemKind::ToolCallOutput,
+        NewItemKind::HandoffCall,
+        NewItemKind::HandoffOutput,
+        NewItemKind::Reasoning,
+        NewItemKind::McpListTools,
+        NewItemKind::McpApprovalRequest,
+        NewItemKind::McpApprovalResponse,
+        NewItemKind::Compaction,
+        NewItemKind::ToolApproval,
+        NewItemKind::Unknown,
+    ];
+    let rewritten = Rewritten { items: vec![new_item(NewItemKind::MessageOutput)], stands_for: 2, in_input: vec![0] };
+    let tools_used = BTreeSet::from(["transfer_to_refunds".to_owned(), "get_weather".to_owned()]);
+    RunState {
+        agent: "refunds".to_owned(),
+        items: kinds.into_iter().map(new_item).collect(),
+        rewritten: Some(rewritten),
+        turn: 3,
+        max_turns: Some(10),
+        usage: usage(),
+        context: object(json!({"zeta": 1, "alpha": {"b": 2}})),
+        tools_used: BTreeMap::from([("triage".to_owned(), tools_used)]),
+        last_response_id: Some("resp_2".to_owned()),
+        start_due: true,
+        guardrails: guardrails(),
+        server: Some(ServerConversation {
+            conversation_id: Some("conv_1".to_owned()),
+            previous_response_id: Some("resp_2".to_owned()),
+            chained: true,
+            has_input: true,
+            seen_items: 4,
+        }),
+        session: Some(SessionProgress { input: Vec::new(), saved: 4 }),
+        turn_began: TurnMark { items: 4, tool_input: 1, tool_output: 1 },
+        holds_back_turn: true,
+        completed: vec!["call_1".to_owned()],
+        patches: BTreeMap::from([("corrected-rule".to_owned(), false)]),
+        ..state(Phase::TurnDue)
+    }
+}
+
+/// Input guardrails still to be asked, the input not written, no conversation at the provider yet.
+pub(super) fn first_turn() -> RunState {
+    let server = ServerConversation {
+        conversation_id: None,
+        previous_response_id: None,
+        chained: true,
+        has_input: false,
+        seen_items: 0,
+    };
+    RunState {
+        start_due: true,
+        admission: Admission::BlockingDue,
+        server: Some(server),
+        session: Some(SessionProgress { input: vec![Item::user("hi")], saved: 0 }),
+        ..state(Phase::TurnDue)
+    }
+}
+
+/// Decisions of every kind, with input guardrails beside the turn that have not answered.
+pub(super) fn decided() -> RunState {
+    let mut state = RunState {
+        admission: Admission::ParallelDue,
+        turn: 1,
+        ..state(Phase::Interrupted { round: Box::new(round()) })
+    };
+    state.decide_always("call_4", Decision::reject_with("never")).expect("it waits");
+    state.decide("call_4", Decision::approve()).expect("it waits");
+    state.decide_always("mcpr_2", Decision::approve()).expect("it waits");
+    state.decide("call_3/call_31", Decision::reject()).expect("it waits");
+    state
+}
+
+fn new_item(kind: NewItemKind) -> NewItem {
+    NewItem {
+        kind,
+        agent: "triage".to_owned(),
+        raw: item(json!({"type": "hologram", "zeta": 1, "alpha": 2})),
+        handoff: (kind == NewItemKind::HandoffOutput)
+            .then(|| HandoffEnds { source: "triage".to_owned(), target: "refunds".to_owned() }),
+    }
+}
+
+fn guardrails() -> GuardrailResults {
+    let of_tool = |guardrail: &str, behavior, output_info| ToolGuardrailResult {
+        guardrail: guardrail.to_owned(),
+        behavior,
+        output_info,
+    };
+    let rejects = ToolGuardrailBehavior::RejectContent { message: "not that city".to_owned() };
+    GuardrailResults {
+        input: vec![InputGuardrailResult {
+            guardrail: "no_homework".to_owned(),
+            tripwire_triggered: false,
+            output_info: json!({"score": 0.1}),
+        }],
+        output: vec![OutputGuardrailResult {
+            guardrail: "no_prices".to_owned(),
+            agent: "refunds".to_owned(),
+            agent_output: json!("5 euros"),
+            tripwire_triggered: true,
+            output_info: Value::Null,
+        }],
+        tool_input: vec![
+            of_tool("known_cities", ToolGuardrailBehavior::Allow, Value::Null),
+            of_tool("known_cities", rejects, json!("Atlantis")),
+        ],
+        tool_output: vec![of_tool("no_secrets", ToolGuardrailBehavior::RaiseException, Value::Null)],
+    }
+}

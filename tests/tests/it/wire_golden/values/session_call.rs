@@ -1,0 +1,23 @@
+//! Reads and writes of sessions.
+
+use temporal_agents::wire::{SessionOperation, SessionReply, SessionRequest, WIRE_VERSION};
+
+use super::items;
+
+fn request(operation: SessionOperation) -> SessionRequest {
+    SessionRequest { version: WIRE_VERSION, session_id: "customer 7".to_owned(), operation }
+}
+
+pub(in crate::wire_golden) fn session_requests() -> Vec<(&'static str, SessionRequest)> {
+    let key = "r1-input".to_owned();
+    vec![
+        ("read", request(SessionOperation::Read { limit: None })),
+        ("read_latest", request(SessionOperation::Read { limit: Some(20) })),
+        ("add", request(SessionOperation::Add { items: items().into_iter().take(1).collect(), key })),
+    ]
+}
+
+pub(in crate::wire_golden) fn session_replies() -> Vec<(&'static str, SessionReply)> {
+    let reply = |items| SessionReply { version: WIRE_VERSION, items };
+    vec![("items", reply(items().into_iter().take(1).collect())), ("empty", reply(Vec::new()))]
+}

@@ -1,0 +1,37 @@
+//! Tool calls: requests and replies.
+
+use serde_json::{Map, json};
+use temporal_agents::wire::{ToolOutput, ToolReply, ToolRequest, WIRE_VERSION};
+
+use super::object;
+
+pub(in crate::wire_golden) fn tool_request_full() -> ToolRequest {
+    ToolRequest { context: object(json!({"customer": {"id": 7}})), ..tool_request_minimal() }
+}
+
+pub(in crate::wire_golden) fn tool_request_minimal() -> ToolRequest {
+    ToolRequest {
+        version: WIRE_VERSION,
+        tool: "get_weather".to_owned(),
+        agent: "weather desk".to_owned(),
+        turn: 1,
+        call_id: "call_1".to_owned(),
+        arguments: object(json!({"units": null, "city": "Oslo"})),
+        context: Map::new(),
+    }
+}
+
+pub(in crate::wire_golden) fn tool_reply_text() -> ToolReply {
+    ToolReply { version: WIRE_VERSION, output: ToolOutput::Text("12 degrees, dry".to_owned()), context_patch: None }
+}
+
+pub(in crate::wire_golden) fn tool_reply_content() -> ToolReply {
+    ToolReply {
+        version: WIRE_VERSION,
+        output: ToolOutput::Content(vec![
+            json!({"type": "input_text", "text": "The map:"}),
+            json!({"type": "input_image", "image_url": "https://example.com/map.png", "detail": "low"}),
+        ]),
+        context_patch: Some(json!({"city": "Oslo", "stale": null})),
+    }
+}
