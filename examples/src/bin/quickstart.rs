@@ -108,8 +108,7 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
         Ok(plan) => println!("Answer: go to {} for {} euros, because {}", plan.city, plan.euros, plan.reason),
         Err(_) => println!("The run failed: {}", failure_of(&history)),
     }
-    let usage = progress.usage();
-    println!("Used {} model calls, {} tokens in, {} out.", usage.requests, usage.input_tokens, usage.output_tokens);
+    println!("{}", progress.summary());
     println!("Workflow {workflow_id}: {}", link.unwrap_or_default());
     result?;
     Ok(())

@@ -102,8 +102,7 @@ impl Stage {
     pub async fn finish<W: HasWorkflowDefinition>(&self, mut started: Started<W>) -> anyhow::Result<W::Output> {
         let workflow_id = &started.handle.info().workflow_id;
         let history = watch::watch(self.env.client(), workflow_id, &mut started.progress).await?;
-        let usage = started.progress.usage();
-        println!("Used {} model calls, {} tokens in, {} out.", usage.requests, usage.input_tokens, usage.output_tokens);
+        println!("{}", started.progress.summary());
         match self.env.await_run(&started.handle).await?.output() {
             Ok(output) => Ok(output),
             Err(_) => anyhow::bail!("the workflow failed: {}", watch::failure_of(&history)),

@@ -28,6 +28,8 @@ pub struct Progress {
     scheduled: BTreeMap<i64, Scheduled>,
     /// The turn that was printed last: several may be under way.
     speaker: String,
+    /// The agent of the latest turn, by run: an agent that is called as a tool has a run of its own.
+    agents: BTreeMap<String, String>,
     /// What the models called, by call id.
     calls: BTreeMap<String, Called>,
     told_outputs: BTreeSet<String>,
@@ -85,9 +87,11 @@ impl Progress {
         }
     }
 
-    /// What the workflow has used so far.
-    pub fn usage(&self) -> &Usage {
-        &self.usage
+    /// What the workflow has used so far, in a line.
+    pub fn summary(&self) -> String {
+        let Usage { requests, input_tokens, output_tokens, .. } = self.usage;
+        let calls = if requests == 1 { "call" } else { "calls" };
+        format!("Used {requests} model {calls}, {input_tokens} tokens in, {output_tokens} out.")
     }
 
     fn tell(&mut self, event: &HistoryEvent) -> anyhow::Result<()> {
@@ -144,11 +148,15 @@ impl Progress {
         for call in self.calls.values_mut().filter(answers) {
             call.is_agent = true;
         }
+        let run = run_of(activity_id).to_owned();
+        if let Some(before) = self.agents.insert(run, request.agent.clone()).filter(|before| *before != request.agent) {
+            say(activity_id, &format!("  => {before} hands off to {}", request.agent));
+        }
         say(activity_id, &format!("{turn} · asks {}", request.model));
         turn.clone_into(&mut self.speaker);
     }
 
-    /// Outputs that no activity of their own gave: inline tools, agents called as tools, and handoffs.
+    /// Outputs that no activity of their own gave: inline tools, and agents called as tools.
     fn tell_output(&mut self, activity_id: &str, item: &Item) {
         let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return };
         if !self.told_outputs.insert(call_id.to_owned()) {
@@ -156,7 +164,7 @@ impl Progress {
         }
         let text = shortened(&output.as_str().map_or_else(|| output.to_string(), str::to_owned));
         let line = match self.calls.get(call_id) {
-            Some(Called { name, .. }) if name.starts_with("transfer_to_") => format!("  => handoff: {name}"),
+            Some(Called { name, .. }) if name.starts_with("transfer_to_") => return,
             Some(Called { name, is_agent: true, .. }) => format!("  <- {name} = {text} (an agent)"),
             Some(Called { name, .. }) => format!("  <- {name} = {text} (inline)"),
             None => format!("  <- {call_id} = {text}"),
@@ -201,9 +209,18 @@ impl Progress {
 
 /// Prints a line, farther to the right when the activity is of an agent that works for another one.
 fn say(activity_id: &str, line: &str) {
-    let path = activity_id.trim_end_matches("-model");
-    let depth = path.matches("-tool-").count().max(path.matches("-guardrail-").count());
-    println!("{:1$}{line}", "", 4 * depth);
+    println!("{:1$}{line}", "", 4 * depth(activity_id));
+}
+
+/// How many agents stand above the one whose activity this is. Calls of `r-2-tool-0` are made one below `r-2-tool-0` itself.
+fn depth(activity_id: &str) -> usize {
+    let parts: Vec<&str> = activity_id.split('-').collect();
+    parts.windows(3).filter(|part| matches!(part[0], "tool" | "guardrail")).count()
+}
+
+/// The run that a model call belongs to: its activity id without turn and kind.
+fn run_of(activity_id: &str) -> &str {
+    activity_id.rsplitn(3, '-').last().unwrap_or_default()
 }
 
 /// The first run of a workflow, which this may be.
