@@ -1,4 +1,8 @@
 //! What the runnable examples are made of; the tests use it, too.
+//!
+//! Each module but [`stage`] is one example. Its `mod.rs` holds what an author writes, agents and workflow; its `model.rs`
+//! is the script of the model that plays without a key.
 
 pub mod quickstart;
 pub mod stage;
+pub mod structured_output;
