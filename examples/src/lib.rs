@@ -5,6 +5,7 @@
 
 pub mod deterministic_chain;
 pub mod handoffs;
+pub mod parallel_agents;
 pub mod quickstart;
 pub mod stage;
 pub mod structured_output;
