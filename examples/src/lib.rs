@@ -3,6 +3,7 @@
 //! Each module but [`stage`] is one example. Its `mod.rs` holds what an author writes, agents and workflow; its `model.rs`
 //! is the script of the model that plays without a key.
 
+pub mod agents_as_tools;
 pub mod deterministic_chain;
 pub mod handoffs;
 pub mod parallel_agents;

@@ -35,7 +35,7 @@ pub struct Stage {
 /// A workflow that was started.
 #[expect(missing_debug_implementations, reason = "the client's handle has none")]
 pub struct Started<W> {
-    /// Its handle.
+    /// Its handle; it finds the latest run, also after continue-as-new.
     pub handle: WorkflowHandle<Client, W>,
     progress: Progress,
 }
@@ -82,7 +82,8 @@ impl Stage {
         W: HasWorkflowDefinition,
         W::Input: Send,
     {
-        let handle = self.env.start_workflow(workflow, input).await?;
+        let started = self.env.start_workflow(workflow, input).await?;
+        let handle = self.env.client().get_workflow_handle(&*started.info().workflow_id);
         Ok(Started { handle, progress: Progress::new() })
     }
 

@@ -30,9 +30,9 @@ pub struct Progress {
     speaker: String,
     /// The agent of the latest turn, by run: an agent that is called as a tool has a run of its own.
     agents: BTreeMap<String, String>,
-    /// What the models called, by call id.
-    calls: BTreeMap<String, Called>,
-    told_outputs: BTreeSet<String>,
+    /// What the models called, by run and call id.
+    calls: BTreeMap<(String, String), Called>,
+    told_outputs: BTreeSet<(String, String)>,
     usage: Usage,
     warned: BTreeSet<(String, i32)>,
 }
@@ -117,7 +117,7 @@ impl Progress {
                     Some(Scheduled::Tool { activity_id, request }) => {
                         let reply: ToolReply = read(completed.result.as_ref())?;
                         say(&activity_id, &format!("  <- {} = {}", request.tool, shortened(&reply.output.to_text())));
-                        self.told_outputs.insert(request.call_id.clone());
+                        self.told_outputs.insert((run_of(&activity_id).to_owned(), request.call_id.clone()));
                     }
                     None => {}
                 }
@@ -159,15 +159,16 @@ impl Progress {
     /// Outputs that no activity of their own gave: inline tools, and agents called as tools.
     fn tell_output(&mut self, activity_id: &str, item: &Item) {
         let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return };
-        if !self.told_outputs.insert(call_id.to_owned()) {
+        let call = (run_of(activity_id).to_owned(), call_id.to_owned());
+        if !self.told_outputs.insert(call.clone()) {
             return;
         }
         let text = shortened(&output.as_str().map_or_else(|| output.to_string(), str::to_owned));
-        let line = match self.calls.get(call_id) {
+        let line = match self.calls.get(&call) {
             Some(Called { name, .. }) if name.starts_with("transfer_to_") => return,
             Some(Called { name, is_agent: true, .. }) => format!("  <- {name} = {text} (an agent)"),
             Some(Called { name, .. }) => format!("  <- {name} = {text} (inline)"),
-            None => format!("  <- {call_id} = {text}"),
+            None => return, // told before, in an earlier run of a session
         };
         say(activity_id, &line);
     }
@@ -189,7 +190,7 @@ impl Progress {
                         activity_id: format!("{tools}tool-{calls}"),
                         is_agent: false,
                     };
-                    self.calls.insert(call.call_id.to_owned(), called);
+                    self.calls.insert((run_of(activity_id).to_owned(), call.call_id.to_owned()), called);
                     calls += 1;
                     format!("  -> {}({})", call.name, shortened(&call.arguments))
                 }
@@ -218,9 +219,10 @@ fn depth(activity_id: &str) -> usize {
     parts.windows(3).filter(|part| matches!(part[0], "tool" | "guardrail")).count()
 }
 
-/// The run that a model call belongs to: its activity id without turn and kind.
+/// The run that an activity belongs to: its id `<run>-<turn>-model` or `<run>-<turn>-tool-<n>` without the rest.
 fn run_of(activity_id: &str) -> &str {
-    activity_id.rsplitn(3, '-').last().unwrap_or_default()
+    let parts = if activity_id.ends_with("-model") { 3 } else { 4 };
+    activity_id.rsplitn(parts, '-').last().unwrap_or_default()
 }
 
 /// The first run of a workflow, which this may be.
