@@ -8,5 +8,6 @@ pub mod deterministic_chain;
 pub mod handoffs;
 pub mod parallel_agents;
 pub mod quickstart;
+pub mod sessions;
 pub mod stage;
 pub mod structured_output;
