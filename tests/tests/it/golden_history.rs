@@ -1,17 +1,82 @@
 //! Histories recorded by a release replay for ever: `tests/golden/histories/<version>/*.json`, in Temporal's own JSON.
 //!
-//! With `UPDATE_GOLDEN=1` a missing file is recorded from a real run; a file that is there is never touched.
+//! With `UPDATE_GOLDEN=1` missing files are recorded from real runs; a file that is there is never touched.
 
 use std::{path::PathBuf, time::Duration};
 
+use anyhow::Context;
 use temporal_agents::Runner;
-use temporal_agents_examples::quickstart::{
-    model,
-    trip::{Almanac, Plan, Request, Trip, travel_desk},
+use temporal_agents_examples::{
+    agents_as_tools::Museum,
+    deterministic_chain::Kitchen,
+    handoffs::Hotline,
+    parallel_agents::GuestRelations,
+    quickstart::trip::{Plan, Request, Trip, travel_desk},
+    sessions::Chat,
+    structured_output::Mail,
 };
-use temporal_agents_testing::{AgentEnvironment, history, replay};
+use temporal_agents_testing::{
+    history::{self, History},
+    replay, replay_without_cache,
+};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
+
+use crate::examples::{self, Cache};
+
+/// One test for each line: the histories of this name replay with this workflow. Missing ones are those of what is played.
+macro_rules! histories_replay {
+    ($version:literal { $($name:ident: $workflow:ty = $played:path;)* }) => {$(
+        #[tokio::test]
+        async fn $name() -> anyhow::Result<()> {
+            let mut paths = paths($version, stringify!($name));
+            if paths.is_empty() {
+                anyhow::ensure!(std::env::var_os("UPDATE_GOLDEN").is_some(), "{} is not recorded", stringify!($name));
+                paths = record($version, stringify!($name), &$played(Cache::On).await?.histories)?;
+            }
+            for path in paths {
+                let history = history::load(&path)?;
+                let what = || path.display().to_string();
+                replay::<$workflow>(&history).await.with_context(what)?;
+                replay_without_cache::<$workflow>(&history).await.with_context(what)?;
+            }
+            Ok(())
+        }
+    )*};
+}
+
+mod histories_of_v0_1_replay {
+    use super::*;
+
+    histories_replay! { "v0.1" {
+        trip: Trip = examples::quickstart::played;
+        structured_output: Mail = examples::structured_output::played;
+        handoffs: Hotline = examples::handoffs::played;
+        deterministic_chain: Kitchen = examples::deterministic_chain::played;
+        parallel_agents: GuestRelations = examples::parallel_agents::played;
+        agents_as_tools: Museum = examples::agents_as_tools::played;
+        sessions: Chat = examples::sessions::played;
+    } }
+}
+
+fn directory(version: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden/histories").join(version)
+}
+
+/// The files of an example: `<name>.json`, or `<name>-1.json` and so on where it has several histories.
+fn paths(version: &str, name: &str) -> Vec<PathBuf> {
+    let file = |stem: String| directory(version).join(stem + ".json");
+    let numbered = (1..).map(|number| file(format!("{name}-{number}"))).take_while(|path| path.exists());
+    Some(file(name.to_owned())).filter(|path| path.exists()).into_iter().chain(numbered).collect()
+}
+
+fn record(version: &str, name: &str, histories: &[History]) -> anyhow::Result<Vec<PathBuf>> {
+    for (number, history) in (1..).zip(histories) {
+        let stem = if histories.len() == 1 { name.to_owned() } else { format!("{name}-{number}") };
+        history::save(directory(version).join(stem + ".json"), history)?;
+    }
+    Ok(paths(version, name))
+}
 
 /// The workflow of the recorded histories, changed: it waits a second before it asks the desk.
 #[workflow]
@@ -27,40 +92,9 @@ impl ChangedTrip {
     }
 }
 
-fn golden(version: &str, name: &str) -> PathBuf {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    root.join("golden/histories").join(version).join(format!("{name}.json"))
-}
-
-async fn record(path: PathBuf) -> anyhow::Result<()> {
-    let env = AgentEnvironment::builder()
-        .workflow::<Trip>()?
-        .model_provider(model::scripted(Duration::ZERO))
-        .state(Almanac { delay: Duration::ZERO })
-        .agents((travel_desk,))
-        .start()
-        .await?;
-    let request = Request { prompt: "Two nights in Oslo, please.".to_owned(), heartbeat_seconds: 30 };
-    let run = env.run(Trip::run, request).await?;
-    history::save(path, &run.history)?;
-    env.finish().await?;
-    Ok(())
-}
-
-#[tokio::test]
-async fn the_history_of_the_quickstart_replays() -> anyhow::Result<()> {
-    let path = golden("v0.1", "trip");
-    if !path.exists() {
-        anyhow::ensure!(std::env::var_os("UPDATE_GOLDEN").is_some(), "{} is missing", path.display());
-        record(path.clone()).await?;
-    }
-    replay::<Trip>(&history::load(path)?).await?;
-    Ok(())
-}
-
 #[tokio::test]
 async fn a_workflow_that_does_something_else_first_does_not_replay() -> anyhow::Result<()> {
-    let history = history::load(golden("v0.1", "trip"))?;
+    let history = history::load(directory("v0.1").join("trip.json"))?;
     let failure = replay::<ChangedTrip>(&history).await.expect_err("another command comes first");
     let message = failure.to_string();
     assert!(message.contains("TMPRL1100") || message.to_lowercase().contains("nondeterminis"), "{message}");

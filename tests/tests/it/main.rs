@@ -2,6 +2,7 @@
 
 mod conformance;
 mod durable_run;
+mod examples;
 mod golden_history;
 mod inline_runner;
 mod limits;
