@@ -5,6 +5,7 @@
 
 pub mod agents_as_tools;
 pub mod deterministic_chain;
+pub mod guardrails;
 pub mod handoffs;
 pub mod parallel_agents;
 pub mod quickstart;

@@ -4,6 +4,7 @@
 
 pub(crate) mod agents_as_tools;
 pub(crate) mod deterministic_chain;
+pub(crate) mod guardrails;
 pub(crate) mod handoffs;
 pub(crate) mod parallel_agents;
 pub(crate) mod quickstart;

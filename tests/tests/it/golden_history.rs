@@ -9,6 +9,7 @@ use temporal_agents::Runner;
 use temporal_agents_examples::{
     agents_as_tools::Museum,
     deterministic_chain::Kitchen,
+    guardrails::BankChat,
     handoffs::Hotline,
     parallel_agents::GuestRelations,
     quickstart::trip::{Plan, Request, Trip, travel_desk},
@@ -56,6 +57,7 @@ mod histories_of_v0_1_replay {
         parallel_agents: GuestRelations = examples::parallel_agents::played;
         agents_as_tools: Museum = examples::agents_as_tools::played;
         sessions: Chat = examples::sessions::played;
+        guardrails: BankChat = examples::guardrails::played;
     } }
 }
 
