@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::absent::is_default;
+
 /// What a model call, or a whole run, has used. All members are counts; absent ones are 0.
 ///
 /// # Source
@@ -14,10 +16,12 @@ pub struct Usage {
     /// Tokens read.
     pub input_tokens: u64,
     /// How the tokens read divide.
+    #[serde(skip_serializing_if = "is_default")]
     pub input_tokens_details: InputTokensDetails,
     /// Tokens written.
     pub output_tokens: u64,
     /// How the tokens written divide.
+    #[serde(skip_serializing_if = "is_default")]
     pub output_tokens_details: OutputTokensDetails,
     /// The provider's own total; not always the sum.
     pub total_tokens: u64,

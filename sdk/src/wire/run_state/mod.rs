@@ -152,7 +152,7 @@ pub struct SessionProgress {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input: Vec<Item>,
     /// How many of the run's items are written.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(default)]
     pub saved: usize,
 }
 

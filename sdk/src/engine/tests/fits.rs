@@ -1,0 +1,139 @@
+//! A state that is taken up with other agents than it was stored with.
+
+use rstest::rstest;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::*;
+use crate::{
+    Agent, Handoff,
+    agent::Graph,
+    tool::ToolDef,
+    wire::{WireVersion, run_state::Phase},
+};
+
+#[derive(Deserialize, JsonSchema)]
+struct Nothing {}
+
+fn tool(name: &str) -> ToolDef {
+    ToolDef::inline(name, "", |_ctx, Nothing {}| Ok("".into()))
+}
+
+fn clerk() -> Agent {
+    Agent::new("clerk").tool(tool("sign"))
+}
+
+/// The agents that all states here were stored with.
+fn triage() -> Agent {
+    without_tools().tool(tool("pay")).tool(tool("time")).tool(clerk().as_tool())
+}
+
+fn without_tools() -> Agent {
+    Agent::new("triage").handoff(Agent::new("refunds").tool(tool("pay")))
+}
+
+/// A run that waits for `pay` and for a call inside `clerk`; `time` has its output, and a handoff is to be taken after it.
+fn paused() -> RunState {
+    let mut run = ByHand::start();
+    let output = vec![
+        call("c1", "pay", "{}"),
+        call("c2", "time", "{}"),
+        call("c3", "clerk", "{}"),
+        call("h1", "transfer_to_refunds", "{}"),
+    ];
+    run.turn(setup(), output).unwrap();
+    run.tools_come_to(vec![CallResult::NeedsApproval, CallResult::Output("noon".into()), paused_clerk(&["i1"])]);
+    run.engine.into_state()
+}
+
+fn at(phase: Phase) -> RunState {
+    RunState { phase, ..ByHand::start().engine.into_state() }
+}
+
+fn issues(state: &RunState, start: &Agent) -> Vec<String> {
+    let fits = check_fit(state, &Graph::new(start.def()));
+    fits.err().map_or_else(Vec::new, |mismatch| mismatch.issues.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn a_state_fits_the_agents_it_was_stored_with() {
+    assert_eq!(issues(&paused(), &triage()), [""; 0]);
+    assert_eq!(issues(&at(Phase::TurnDue), &triage()), [""; 0]);
+}
+
+#[test]
+fn all_that_is_missing_is_listed() {
+    let gone = Agent::new("triage").tool(Agent::new("clerk").as_tool());
+    let error = check_fit(&paused(), &Graph::new(gone.def())).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the state of the run does not fit its agents:\n\
+         - agent \"triage\" has no tool \"pay\", but call \"c1\" of it is pending\n\
+         - agent \"clerk\" has no tool \"sign\", but call \"i1\" of it is pending\n\
+         - agent \"triage\" has no handoff \"transfer_to_refunds\", but it is to be taken"
+    );
+}
+
+#[test]
+fn a_call_that_has_its_output_needs_its_tool_no_more() {
+    let without_time = without_tools().tool(tool("pay")).tool(clerk().as_tool());
+    assert_eq!(issues(&paused(), &without_time), [""; 0]);
+}
+
+#[test]
+fn a_tool_that_is_no_agent_any_more_cannot_take_up_a_run() {
+    let plain = without_tools().tool(tool("pay")).tool(tool("clerk"));
+    assert_eq!(
+        issues(&paused(), &plain),
+        [r#"tool "clerk" of agent "triage" is no agent, but call "c3" of it is a paused run"#]
+    );
+}
+
+#[test]
+fn the_agent_whose_turn_it_is_must_be_reachable() {
+    let mut state = paused();
+    state.agent = "archive".to_owned();
+    assert_eq!(
+        issues(&state, &triage()),
+        [r#"agent "archive" is not reachable from "triage" (there are: refunds, triage)"#]
+    );
+}
+
+#[test]
+fn a_run_inside_goes_on_with_an_agent_of_its_own_graph() {
+    let renamed =
+        without_tools().tool(tool("pay")).tool(Agent::new("notary").tool(tool("sign")).as_tool().name("clerk"));
+    assert_eq!(issues(&paused(), &renamed), [r#"agent "clerk" is not reachable from "notary" (there are: notary)"#]);
+}
+
+#[rstest]
+#[case::to_another_agent(Handoff::to_agent(Agent::new("sales")).tool_name("transfer_to_refunds"))]
+#[case::of_another_name(Handoff::to_agent(Agent::new("refunds")).tool_name("to_refunds"))]
+fn a_handoff_that_is_due_must_be_there_and_lead_where_it_led(#[case] handoff: Handoff) {
+    let due = PlannedHandoff {
+        tool_name: "transfer_to_refunds".to_owned(),
+        target: "refunds".to_owned(),
+        call_id: "h1".to_owned(),
+        arguments: "{}".to_owned(),
+    };
+    let state = at(Phase::HandoffDue { handoffs: vec![due] });
+    assert_eq!(issues(&state, &triage()), [""; 0]);
+    assert_eq!(
+        issues(&state, &Agent::new("triage").handoff(handoff)),
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but it is to be taken"#]
+    );
+}
+
+#[test]
+fn a_call_of_a_tool_that_never_was_needs_none() {
+    let mut run = ByHand::with_rules(telling_the_model());
+    run.turn(setup(), vec![call("c1", "nonsense", "{}"), call("c2", "pay", "{}")]).unwrap();
+    assert_eq!(issues(run.engine.state(), &triage()), [""; 0]);
+}
+
+#[test]
+fn a_state_of_another_major_version_is_told_so_and_not_looked_into() {
+    let mut state = paused();
+    state.version = WireVersion { major: 9, minor: 2 };
+    assert_eq!(issues(&state, &Agent::new("another")), ["the state is of version 9.2, this build reads 1.0"]);
+}
