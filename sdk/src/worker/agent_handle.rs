@@ -14,6 +14,9 @@ use crate::wire::{
     SuppliedOutput, WireDecodeError, decode,
 };
 
+/// The gRPC status of a query that the workflow itself has failed.
+const INVALID_ARGUMENT: i32 = 3;
+
 /// A workflow with `#[agent_handlers]`, as its callers see it. It needs no type of the workflow.
 ///
 /// ```no_run
@@ -76,6 +79,10 @@ impl AgentHandle {
         let asked = self.0.query(State, (), WorkflowQueryOptions::default()).await;
         let state = asked.map_err(|error| match error {
             WorkflowQueryError::NotFound(_) => self.not_found(),
+            WorkflowQueryError::Rpc(status) if i32::from(status.code()) == INVALID_ARGUMENT => {
+                let message = status.message().to_owned();
+                AgentHandleError::Refused { workflow_id: self.workflow_id(), message }
+            }
             other => AgentHandleError::Query(other),
         })?;
         Ok(decode("agent state", state)?)

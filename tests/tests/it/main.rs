@@ -1,9 +1,11 @@
 //! The integration tests: one binary, so that the Temporal crates are linked once.
 
+mod agent_handlers;
 mod conformance;
 mod durable_run;
 mod examples;
 mod golden_history;
+mod held_model;
 mod inline_runner;
 mod limits;
 mod model_failures;

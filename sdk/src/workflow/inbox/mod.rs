@@ -36,6 +36,52 @@ const MOST_TAKEN_TEXT: usize = 256 * 1024;
 /// assert_eq!(kept, DecisionAnswer::Kept { waits_for: vec![] });
 /// ```
 ///
+/// A workflow that continues as new takes it out of its input in `#[init]`, so that it is there before the first update:
+///
+/// ```
+/// # use temporal_agents::{Agent, Runner, agent_handlers, drive::{PausedRun, RunOutcome}, wire::RunState, workflow::AgentInbox};
+/// # use temporalio_macros::{workflow, workflow_methods};
+/// # use temporalio_workflow::{ContinueAsNewOptions, WorkflowContext, WorkflowContextView, WorkflowResult};
+/// # fn main() {}
+/// # fn refunds() -> Agent { Agent::new("refunds").model("gpt-5") }
+/// #[derive(Default, serde::Serialize, serde::Deserialize)]
+/// pub struct Carried {
+///     inbox: AgentInbox,
+///     paused: Option<RunState>,
+/// }
+///
+/// #[workflow]
+/// pub struct Refunds {
+///     inbox: AgentInbox,
+///     paused: Option<RunState>,
+/// }
+///
+/// #[agent_handlers]
+/// #[workflow_methods]
+/// impl Refunds {
+///     #[init]
+///     fn new(_ctx: &WorkflowContextView, carried: Carried) -> Self {
+///         Self { inbox: carried.inbox, paused: carried.paused }
+///     }
+///
+///     #[run(name = "refunds")]
+///     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<String> {
+///         let runner = Runner::with_inbox(ctx);
+///         let outcome = match ctx.state_mut(|refunds| refunds.paused.take()) {
+///             None => runner.run_until_paused(&refunds(), "Order 7, please.").await?,
+///             Some(state) => runner.resume(&refunds(), state).await?,
+///         };
+///         match outcome {
+///             RunOutcome::Finished(result) => Ok(result.final_output),
+///             RunOutcome::Paused(PausedRun { state, .. }) => {
+///                 let carried = Carried { inbox: ctx.state(|refunds| refunds.inbox.clone()), paused: Some(state) };
+///                 match ctx.continue_as_new(carried, ContinueAsNewOptions::default())? {}
+///             }
+///         }
+///     }
+/// }
+/// ```
+///
 /// # Determinism
 /// It changes only by what the workflow's own updates and runs do, so replay makes the same one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +170,13 @@ impl AgentInbox {
         &self.waits_for
     }
 
-    /// Whether a run that waits could go on: one of its calls is decided. For `ctx.wait_condition` beside a paused run.
+    /// Whether a run that paused could go on: one of its calls is decided. For `ctx.wait_condition` after
+    /// [`Runner::run_until_paused`](super::Runner::run_until_paused).
+    ///
+    /// # Determinism
+    /// Not for a workflow run that has continued as new and done nothing yet: let [`Runner::resume`](super::Runner::resume)
+    /// wait there. A worker that does not have such a run in its cache may be given its beginning and a decision at once, and
+    /// on replay one after the other; that is the same to a run that waits by itself, and not to code around it.
     pub fn has_decisions(&self) -> bool {
         self.waits_for.iter().any(|call| self.is_decided(&call.id))
     }
@@ -192,6 +244,11 @@ impl AgentInbox {
         self.waits_for.retain(|call| !taken.iter().any(|decided| decided.id == call.id));
         self.forget_oldest();
         taken
+    }
+
+    /// Remembers decisions that came with others, so that who decides on these calls is told.
+    fn note(&mut self, with_others: &[DecidedInterruption]) {
+        self.decided.extend_from_slice(with_others);
     }
 
     /// A run ends, or pauses where nothing is said of how it ended.

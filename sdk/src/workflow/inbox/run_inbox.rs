@@ -92,19 +92,31 @@ impl RunInbox {
         token: WorkflowCancellationToken,
     ) -> WaitOutcome {
         let calls = undecided(state);
-        let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
-        let no_more = self.published.replace(ids.clone());
-        self.ctx.change(&mut |inbox| inbox.wait_for(&calls, &no_more));
+        let ids = self.publish(&calls);
         if self.waits == Waits::UntilDecided && !ids.is_empty() && !self.ctx.one_is_decided(ids.clone(), token).await {
             return WaitOutcome::Cancelled;
         }
         let mut decided = Vec::new();
         self.ctx.change(&mut |inbox| decided = inbox.take(&ids));
         // The ids come from this very state, so that it knows them all.
-        match apply(state, &decided) {
-            Ok(()) if !decided.is_empty() => WaitOutcome::Decided,
-            Ok(()) | Err(UnknownInterruption { .. }) => WaitOutcome::Undecided,
+        let applied = apply(state, &decided);
+        if decided.is_empty() || applied.is_err() {
+            return WaitOutcome::Undecided;
         }
+        let open = undecided(state);
+        let with_others = decided_with_others(&calls, &open, &decided);
+        self.ctx.change(&mut |inbox| inbox.note(&with_others));
+        // What is open still can be decided while the rest runs.
+        self.publish(&open);
+        WaitOutcome::Decided
+    }
+
+    /// Says that the run waits for these calls, and for none it has said before; gives their ids.
+    fn publish(&self, calls: &[AgentInterruption]) -> Vec<String> {
+        let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
+        let no_more = self.published.replace(ids.clone());
+        self.ctx.change(&mut |inbox| inbox.wait_for(calls, &no_more));
+        ids
     }
 
     /// The run ends.
@@ -129,6 +141,27 @@ impl RunInbox {
 fn undecided(state: &RunState) -> Vec<AgentInterruption> {
     let is_open = |call: &crate::wire::run_state::Interruption| state.decision_on(&call.id).is_none();
     state.interruptions().into_iter().filter(is_open).map(AgentInterruption::from).collect()
+}
+
+/// The calls that wait no more because a decision for good on another call of the tool holds for them, too.
+fn decided_with_others(
+    calls: &[AgentInterruption],
+    open: &[AgentInterruption],
+    decided: &[DecidedInterruption],
+) -> Vec<DecidedInterruption> {
+    let call_of = |decided: &DecidedInterruption| calls.iter().find(|call| call.id == decided.id);
+    let is_of_same_tool = |one: &AgentInterruption, other: &AgentInterruption| {
+        one.tool == other.tool && one.server == other.server && (one.server.is_some() || one.agent == other.agent)
+    };
+    let waits_no_more = |call: &&AgentInterruption| {
+        !open.contains(*call) && !decided.iter().any(|decided| decided.id == call.id)
+    };
+    let decision_for = |call: &AgentInterruption| {
+        let for_good = decided.iter().rev().filter(|decided| decided.always);
+        let mut of_tool = for_good.filter(|decided| call_of(decided).is_some_and(|other| is_of_same_tool(other, call)));
+        of_tool.next().map(|decided| DecidedInterruption { id: call.id.clone(), ..decided.clone() })
+    };
+    calls.iter().filter(waits_no_more).filter_map(decision_for).collect()
 }
 
 /// Takes decisions into a state. Those for good come first: a decision on one call counts more for that call.

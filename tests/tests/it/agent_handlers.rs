@@ -1,0 +1,10 @@
+//! Runs that wait for decisions, decided through the handlers that `#[agent_handlers]` adds to a workflow.
+
+mod callers;
+mod cancelled;
+mod carried;
+mod decisions;
+mod early;
+mod nested;
+mod state;
+mod support;
