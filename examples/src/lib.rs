@@ -4,6 +4,7 @@
 //! is the script of the model that plays without a key.
 
 pub mod agents_as_tools;
+pub mod approval;
 pub mod deterministic_chain;
 pub mod guardrails;
 pub mod handoffs;

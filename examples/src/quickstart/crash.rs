@@ -14,8 +14,9 @@ use temporalio_client::Client;
 use temporalio_common::protos::temporal::api::{enums::v1::PendingActivityState, workflow::v1::PendingActivityInfo};
 use tokio::time::{Instant, sleep};
 
-use super::worker::{Pace, WorkerProcess};
+use super::worker::{self, Pace};
 use crate::stage::{
+    process::WorkerProcess,
     progress::Progress,
     watch::{has_ended, pending},
 };
@@ -50,7 +51,7 @@ pub async fn kill_twice(
     workflow_id: &str,
     progress: &mut Progress,
 ) -> anyhow::Result<(Vec<Kill>, WorkerProcess)> {
-    let spawn = |pace| WorkerProcess::spawn(&server.target_url(), server.namespace(), pace);
+    let spawn = |pace| worker::spawn(&server.target_url(), server.namespace(), pace);
     let deadline = Instant::now() + PATIENCE;
 
     let worker = spawn(HESITANT)?;

@@ -3,12 +3,15 @@
 //! None of it is needed to use temporal-agents. The README shows the worker of a program of your own.
 
 pub mod model;
+pub mod process;
 pub mod progress;
 pub mod watch;
 
-use clap::Parser;
+use clap::{Args, Parser};
 use temporal_agents::worker::{AgentSources, OpenAi};
-use temporal_agents_testing::{AgentEnvironment, DevServerOptions, FakeModel};
+use temporal_agents_testing::{
+    AgentEnvironment, DevServer, DevServerOptions, FakeModel, environment::AgentEnvironmentBuilder,
+};
 use temporalio_client::{Client, WorkflowHandle};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
 use temporalio_sdk::workflows::WorkflowImplementation;
@@ -20,6 +23,13 @@ use self::progress::Progress;
 /// It needs no key: without OPENAI_API_KEY a scripted model plays.
 #[derive(Debug, Parser)]
 struct Arguments {
+    #[command(flatten)]
+    options: Options,
+}
+
+/// What every example can be asked for.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct Options {
     /// Leaves the server and its web UI up until Ctrl-C.
     #[arg(long)]
     keep: bool,
@@ -50,10 +60,25 @@ impl Stage {
         W: WorkflowImplementation,
         <W::Run as WorkflowDefinition>::Input: Send,
     {
-        let Arguments { keep } = Arguments::parse();
+        let Arguments { options } = Arguments::parse();
+        Self::set_with::<W>(options, AgentEnvironment::builder().agents(agents), scripted).await
+    }
+
+    /// The same with these options, and with whatever else the worker needs.
+    ///
+    /// # Errors
+    /// When the server cannot be had, or the agents are wrong.
+    pub async fn set_with<W>(
+        Options { keep }: Options,
+        env: AgentEnvironmentBuilder,
+        scripted: FakeModel,
+    ) -> anyhow::Result<Self>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+    {
         println!("Starting a Temporal dev server ...");
-        let server = DevServerOptions::builder().ui(keep).build();
-        let env = AgentEnvironment::builder().workflow::<W>()?.agents(agents).server_options(server);
+        let env = env.workflow::<W>()?.server_options(DevServerOptions::builder().ui(keep).build());
         let env = if model::has_key() { env.model_provider(OpenAi::from_env()?) } else { env.model_provider(scripted) };
         let env = env.start().await?;
         model::announce();
@@ -87,13 +112,23 @@ impl Stage {
         Ok(Started { handle, progress: Progress::new() })
     }
 
-    /// Prints what has happened in the workflow since the last look.
+    /// Prints what has happened in the workflow since the last look. Gives how many histories it has.
     ///
     /// # Errors
-    /// When its history cannot be read.
-    pub async fn look<W: HasWorkflowDefinition>(&self, started: &mut Started<W>) -> anyhow::Result<()> {
+    /// When they cannot be read.
+    pub async fn look<W: HasWorkflowDefinition>(&self, started: &mut Started<W>) -> anyhow::Result<u32> {
         started.progress.look(self.env.client(), &started.handle.info().workflow_id).await?;
-        Ok(())
+        Ok(started.progress.histories())
+    }
+
+    /// A client of the server.
+    pub fn client(&self) -> &Client {
+        self.env.client()
+    }
+
+    /// The server.
+    pub fn server(&self) -> &DevServer {
+        self.env.server()
     }
 
     /// Prints what happens until the workflow has ended, and gives its result.

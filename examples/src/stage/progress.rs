@@ -23,6 +23,7 @@ pub const INTERVAL: Duration = Duration::from_millis(100);
 pub struct Progress {
     /// The run whose history is read; absent before the first look.
     run_id: Option<String>,
+    histories: u32,
     seen: usize,
     /// What each activity of the run is, by the id of the event that scheduled it.
     scheduled: BTreeMap<i64, Scheduled>,
@@ -66,6 +67,7 @@ impl Progress {
             let history = history::fetch(client, workflow_id, self.run_id.as_deref()).await?;
             if self.run_id.is_none() {
                 self.run_id = first_run_of(&history);
+                self.histories = 1;
                 continue;
             }
             for event in &history.events[self.seen.min(history.events.len())..] {
@@ -75,6 +77,7 @@ impl Progress {
             let Some(next) = next_run_of(&history) else { return Ok(history) };
             println!("~ continues as new: a fresh history, the same conversation");
             self.run_id = Some(next);
+            self.histories += 1;
             self.seen = 0;
             self.scheduled.clear();
         }
@@ -85,6 +88,11 @@ impl Progress {
         if self.warned.insert((activity_id.to_owned(), attempt)) {
             println!("  ! attempt {} failed, Temporal tries again: {failure}", attempt - 1);
         }
+    }
+
+    /// How many histories the workflow has had.
+    pub fn histories(&self) -> u32 {
+        self.histories
     }
 
     /// What the workflow has used so far, in a line.

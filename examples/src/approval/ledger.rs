@@ -1,0 +1,43 @@
+//! Where refunds are paid: a file with a line for each. It stands for a bank with idempotency keys.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+/// A file of payments, one per key.
+#[derive(Clone, Debug)]
+pub struct Ledger {
+    /// The file.
+    pub path: PathBuf,
+    /// How long a confirmation takes, after the payment is made.
+    pub confirmation: Duration,
+}
+
+impl Ledger {
+    /// Pays, unless a payment with this key was made before, and waits for the confirmation.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub async fn pay(&self, key: &str, order: &str, euros: u32) -> io::Result<()> {
+        let mut file = File::options().append(true).create(true).open(&self.path)?;
+        if !self.payments()?.iter().any(|payment| payment.split(' ').next() == Some(key)) {
+            file.write_all(format!("{key} {order} {euros}\n").as_bytes())?;
+        }
+        tokio::time::sleep(self.confirmation).await;
+        Ok(())
+    }
+
+    /// The payments, oldest first: `<key> <order> <euros>`.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn payments(&self) -> io::Result<Vec<String>> {
+        match fs::read_to_string(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            text => Ok(text?.lines().map(str::to_owned).collect()),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Settles a complaint with a refund that somebody has to approve.
+//!
+//! By default the program does so itself. With `--wait` it says how another process does it, which is this program with
+//! `--decide`.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::Parser;
+use temporal_agents::{
+    wire::{AgentStatus, Verdict},
+    worker::AgentHandle,
+};
+use temporal_agents_examples::{
+    approval::{Case, Refunds, clerk, decide::decide, ledger::Ledger, model},
+    stage::{Options, Stage, Started, progress::INTERVAL},
+};
+use temporal_agents_testing::AgentEnvironment;
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_common::HasWorkflowDefinition;
+
+const COMPLAINT: &str = "The samovar of order A-1042 came in pieces. I want my 240 euros back.";
+
+/// Settles a complaint with a refund that somebody has to approve.
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// Leaves the decision to another process, and says how.
+    #[arg(long)]
+    wait: bool,
+    /// Decides on what a workflow waits for, instead of running one.
+    #[arg(long, num_args = 2..=3, value_names = ["WORKFLOW_ID", "approve|reject", "MESSAGE"], requires = "target")]
+    decide: Option<Vec<String>>,
+    /// The server of that workflow.
+    #[arg(long, value_name = "URL")]
+    target: Option<Url>,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    match (&arguments.decide, &arguments.target) {
+        (Some(decision), Some(target)) => decide_elsewhere(decision, target).await,
+        _ => settle(&arguments).await,
+    }
+}
+
+async fn settle(arguments: &Arguments) -> anyhow::Result<()> {
+    let file = format!("temporal-agents-refunds-{}.txt", std::process::id());
+    let ledger = Ledger { path: std::env::temp_dir().join(file), confirmation: Duration::from_millis(200) };
+    let env = AgentEnvironment::builder().agents((clerk,)).state(ledger.clone());
+    let stage = Stage::set_with::<Refunds>(arguments.options, env, model::scripted()).await?;
+    println!("\n> {COMPLAINT}\n");
+    let patience = Duration::from_secs(if arguments.wait { 60 } else { 2 });
+    let mut case = stage.start(Refunds::run, Case::new(COMPLAINT, patience)).await?;
+    let workflow_id = case.handle.info().workflow_id.clone();
+    if is_asked(&stage, &mut case).await? {
+        if arguments.wait {
+            let command =
+                format!("cargo run --bin approval -- --target {} --decide {workflow_id}", stage.server().target_url());
+            println!("\nDecide with\n  {command} approve\n  {command} reject \"we only pay for tea cups\"\n");
+        } else {
+            println!("\nNobody decides for two seconds ...");
+            while stage.look(&mut case).await? == 1 {
+                tokio::time::sleep(INTERVAL).await;
+            }
+            tell_decisions(stage.client(), &workflow_id, &Verdict::Approve).await?;
+        }
+    }
+    let outcome = stage.finish(case).await;
+    println!("\n{}\nThe ledger says {:?}.", outcome?, ledger.payments()?);
+    std::fs::remove_file(&ledger.path).ok();
+    stage.clear().await
+}
+
+/// Waits until the workflow waits for a decision, and prints on what; false when it needs none.
+async fn is_asked<W: HasWorkflowDefinition>(stage: &Stage, case: &mut Started<W>) -> anyhow::Result<bool> {
+    let clerk = AgentHandle::new(stage.client(), &*case.handle.info().workflow_id);
+    loop {
+        stage.look(case).await?;
+        let asked = clerk.state().await?;
+        match asked.status {
+            AgentStatus::Waiting => {
+                for call in asked.interruptions {
+                    println!("? {} wants to call {}({}): {}", call.agent, call.tool, call.arguments, call.id);
+                }
+                return Ok(true);
+            }
+            AgentStatus::Idle | AgentStatus::Running => tokio::time::sleep(INTERVAL).await,
+            _ => return Ok(false),
+        }
+    }
+}
+
+async fn decide_elsewhere(decision: &[String], target: &Url) -> anyhow::Result<()> {
+    let verdict = match decision[1].as_str() {
+        "approve" => Verdict::Approve,
+        "reject" => Verdict::Reject { message: decision.get(2).cloned() },
+        other => anyhow::bail!("approve or reject, not {other:?}"),
+    };
+    let connection = Connection::connect(ConnectionOptions::new(target.clone()).build()).await;
+    let connection = connection.with_context(|| format!("no server at {target}"))?;
+    let client = Client::new(connection, ClientOptions::new("default").build())?;
+    tell_decisions(&client, &decision[0], &verdict).await
+}
+
+async fn tell_decisions(client: &Client, workflow_id: &str, verdict: &Verdict) -> anyhow::Result<()> {
+    for (call, answer) in decide(client, workflow_id, verdict).await? {
+        println!("! {verdict:?} for {}: {answer:?}", call.id);
+    }
+    Ok(())
+}
