@@ -3,6 +3,8 @@
 //! Each module plays one example, so that `golden_history` can record what it plays.
 
 pub(crate) mod agents_as_tools;
+pub(crate) mod approval;
+mod approval_crash;
 pub(crate) mod deterministic_chain;
 pub(crate) mod guardrails;
 pub(crate) mod handoffs;
@@ -18,6 +20,7 @@ use temporal_agents_testing::{
     history::{self, History},
     replay, replay_without_cache,
 };
+use temporalio_client::Client;
 use temporalio_common::{
     HasWorkflowDefinition, WorkflowDefinition,
     protos::temporal::api::{enums::v1::EventType, history::v1::history_event::Attributes},
@@ -91,16 +94,25 @@ where
     Ok(Played { output, histories, calls: model.calls() })
 }
 
-/// The histories of all runs of a workflow, the first one first, each replayed as workers with and without a cache do.
+/// The histories of all runs of a workflow of this environment; see [`histories_of`].
 pub(crate) async fn histories<W>(env: &AgentEnvironment, workflow_id: &str) -> anyhow::Result<Vec<History>>
 where
     W: WorkflowImplementation,
     <W::Run as WorkflowDefinition>::Input: Send,
 {
+    histories_of::<W>(env.client(), workflow_id).await
+}
+
+/// The histories of all runs of a workflow, the first one first, each replayed as workers with and without a cache do.
+pub(crate) async fn histories_of<W>(client: &Client, workflow_id: &str) -> anyhow::Result<Vec<History>>
+where
+    W: WorkflowImplementation,
+    <W::Run as WorkflowDefinition>::Input: Send,
+{
     let mut histories = Vec::new();
-    let mut run = history::fetch(env.client(), workflow_id, None).await?.events.first().and_then(first_run_of);
+    let mut run = history::fetch(client, workflow_id, None).await?.events.first().and_then(first_run_of);
     while let Some(run_id) = run {
-        let history = history::fetch(env.client(), workflow_id, Some(&*run_id)).await?;
+        let history = history::fetch(client, workflow_id, Some(&*run_id)).await?;
         replay::<W>(&history).await?;
         replay_without_cache::<W>(&history).await?;
         let failed = history.events.iter().filter(|event| event.event_type() == EventType::WorkflowTaskFailed);

@@ -8,6 +8,7 @@ use anyhow::Context;
 use temporal_agents::Runner;
 use temporal_agents_examples::{
     agents_as_tools::Museum,
+    approval::Refunds,
     deterministic_chain::Kitchen,
     guardrails::BankChat,
     handoffs::Hotline,
@@ -58,6 +59,7 @@ mod histories_of_v0_1_replay {
         agents_as_tools: Museum = examples::agents_as_tools::played;
         sessions: Chat = examples::sessions::played;
         guardrails: BankChat = examples::guardrails::played;
+        approval: Refunds = examples::approval::played;
     } }
 }
 

@@ -1,0 +1,181 @@
+//! A refund that waits for approval.
+
+use std::time::Duration;
+
+use rstest::rstest;
+use temporal_agents::{
+    wire::{AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, Verdict},
+    worker::AgentHandle,
+};
+use temporal_agents_examples::approval::{Case, Refunds, clerk, decide::decide, ledger::Ledger, model};
+use temporal_agents_testing::{
+    AgentEnvironment, FakeModel,
+    fake_model::{text, tool_call},
+    history::{self, History},
+};
+use temporalio_client::{Client, WorkflowHandle, WorkflowSignalOptions};
+use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+use tokio::time::{Instant, sleep};
+
+use super::{Cache, Played, histories};
+
+/// The id that the scripted model gives its call.
+pub(super) const CALL: &str = "call_1_0";
+/// Longer than any test takes: what does not happen by then does not happen.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(super) fn case() -> Case {
+    Case::new("The samovar came in pieces.", Duration::from_secs(3600))
+}
+
+/// Waits until the workflow's run waits for a decision.
+pub(super) async fn is_asked(agent: &AgentHandle) -> anyhow::Result<AgentState> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        // A query may fail while no worker is there.
+        let state = agent.state().await;
+        if let Ok(state) = &state
+            && state.status == AgentStatus::Waiting
+        {
+            return Ok(state.clone());
+        }
+        anyhow::ensure!(Instant::now() < deadline, "the run does not wait for a decision: {state:?}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Asks for a fresh history, and waits until the workflow has one.
+pub(super) async fn renew(client: &Client, workflow_id: &str) -> anyhow::Result<()> {
+    let refunds: WorkflowHandle<_, Refunds> = client.get_workflow_handle(workflow_id);
+    refunds.signal(Refunds::renew, (), WorkflowSignalOptions::default()).await?;
+    let deadline = Instant::now() + PATIENCE;
+    while !continues_another(&history::fetch(client, workflow_id, None).await?) {
+        anyhow::ensure!(Instant::now() < deadline, "the workflow does not continue as new");
+        sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+fn continues_another(history: &History) -> bool {
+    history.events.iter().any(|event| match &event.attributes {
+        Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => {
+            !started.continued_execution_run_id.is_empty()
+        }
+        _ => false,
+    })
+}
+
+/// An approved refund as the workflow remembers it at its end.
+pub(super) fn approved() -> Vec<DecidedInterruption> {
+    vec![DecidedInterruption { id: CALL.to_owned(), decision: Verdict::Approve, always: false, taken: true }]
+}
+
+/// What the workflow gave, what was paid, and the inbox at the end.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Outcome {
+    settled: String,
+    payments: Vec<String>,
+    decided: Vec<DecidedInterruption>,
+}
+
+async fn start(cache: Cache, model: &FakeModel, ledger: &Ledger) -> anyhow::Result<AgentEnvironment> {
+    Ok(cache.environment::<Refunds>()?.agents((clerk,)).state(ledger.clone()).model(model).start().await?)
+}
+
+fn ledger(directory: &tempfile::TempDir, confirmation: Duration) -> Ledger {
+    Ledger { path: directory.path().join("ledger.txt"), confirmation }
+}
+
+/// Settles the case with this verdict, which is given in its second history.
+async fn settle(cache: Cache, verdict: Verdict) -> anyhow::Result<Played<Outcome>> {
+    let directory = tempfile::tempdir()?;
+    let (model, ledger) = (model::scripted(), ledger(&directory, Duration::from_secs(1)));
+    let env = start(cache, &model, &ledger).await?;
+    let run = env.start_workflow(Refunds::run, case()).await?;
+    let workflow_id = run.info().workflow_id.clone();
+    let agent = AgentHandle::new(env.client(), &*workflow_id);
+    is_asked(&agent).await?;
+    renew(env.client(), &workflow_id).await?;
+    is_asked(&agent).await?;
+    let decided = decide(env.client(), &workflow_id, &verdict).await?;
+    let answers: Vec<_> = decided.into_iter().map(|(call, answer)| (call.id, answer)).collect();
+    assert_eq!(answers, [(CALL.to_owned(), DecisionAnswer::Accepted)]);
+    let finished = env.await_run(&run).await?;
+    let decided = agent.state().await?.decided;
+    let histories = histories::<Refunds>(&env, &workflow_id).await?;
+    let output = Outcome { settled: finished.output()?, payments: ledger.payments()?, decided };
+    env.finish().await?;
+    Ok(Played { output, histories, calls: model.calls() })
+}
+
+pub(crate) async fn played(cache: Cache) -> anyhow::Result<Played<Outcome>> {
+    settle(cache, Verdict::Approve).await
+}
+
+#[rstest]
+#[case::with_the_workflow_cache(Cache::On)]
+#[case::without_the_workflow_cache(Cache::Off)]
+#[tokio::test]
+async fn an_approved_refund_is_paid_in_the_history_after_the_one_that_asked(
+    #[case] cache: Cache,
+) -> anyhow::Result<()> {
+    let played = played(cache).await?;
+    let outcome = Outcome {
+        settled: "Settled: 240 euros for A-1042 are paid.".to_owned(),
+        payments: vec![format!("{CALL} A-1042 240")],
+        decided: approved(),
+    };
+    assert_eq!(played.output, outcome);
+    assert_eq!(played.histories.len(), 2);
+    assert_eq!(played.activities(), ["agents.call_model", "agents.tool.refund", "agents.call_model"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_rejected_refund_is_not_paid_and_the_model_is_told_why() -> anyhow::Result<()> {
+    let verdict = Verdict::Reject { message: Some("we only pay for tea cups".to_owned()) };
+    let played = settle(Cache::On, verdict.clone()).await?;
+    let outcome = Outcome {
+        settled: "I am sorry, there is no refund. we only pay for tea cups".to_owned(),
+        payments: vec![],
+        decided: vec![DecidedInterruption { id: CALL.to_owned(), decision: verdict, always: false, taken: true }],
+    };
+    assert_eq!(played.output, outcome);
+    assert_eq!(played.activities(), ["agents.call_model"; 2]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_small_refund_is_paid_without_asking() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let small = serde_json::json!({"order": "A-7", "euros": 50});
+    let model = FakeModel::script([tool_call("refund", small), text("Paid.")]);
+    let ledger = ledger(&directory, Duration::ZERO);
+    let env = start(Cache::On, &model, &ledger).await?;
+    let run = env.run(Refunds::run, case()).await?;
+    assert_eq!(run.output()?, "Paid.");
+    assert_eq!(ledger.payments()?, ["call_0_0 A-7 50"]);
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_history_continues_as_new_when_nobody_decides_in_time() -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let (model, ledger) = (model::scripted(), ledger(&directory, Duration::ZERO));
+    let env = start(Cache::On, &model, &ledger).await?;
+    let run = env.start_workflow(Refunds::run, Case { patience: Duration::from_secs(1), ..case() }).await?;
+    let workflow_id = run.info().workflow_id.clone();
+    let deadline = Instant::now() + PATIENCE;
+    while !continues_another(&history::fetch(env.client(), &workflow_id, None).await?) {
+        anyhow::ensure!(Instant::now() < deadline, "the workflow waits on in its first history");
+        sleep(Duration::from_millis(50)).await;
+    }
+    let agent = AgentHandle::new(env.client(), &*workflow_id);
+    is_asked(&agent).await?;
+    assert_eq!(agent.approve(CALL).await?, DecisionAnswer::Accepted);
+    assert_eq!(env.await_run(&run).await?.output()?, "Settled: 240 euros for A-1042 are paid.");
+    assert!(histories::<Refunds>(&env, &workflow_id).await?.len() > 1);
+    env.finish().await?;
+    Ok(())
+}
