@@ -12,7 +12,9 @@ use crate::{
 /// # Determinism
 /// It runs in the workflow, again on replay.
 #[derive(Clone)]
-pub struct AnswerApproval(Arc<dyn Fn(&RunContext, &McpApproval) -> Decision + Send + Sync>);
+pub struct AnswerApproval(Arc<Answer>);
+
+type Answer = dyn Fn(&RunContext, &McpApproval) -> Decision + Send + Sync;
 
 impl AnswerApproval {
     /// This function as an answer.

@@ -81,8 +81,8 @@ pub(super) fn handle_error<H: Host>(
     agent: &str,
     error: &Recoverable,
 ) -> Result<Resolution, RunError> {
-    let (name, handler) = handler(env, error);
-    let Some(handler) = handler else { return Ok(Resolution::Handled(None)) };
+    let (name, asked) = handler(env, error);
+    let Some(asked) = asked else { return Ok(Resolution::Handled(None)) };
     let message = message(error);
     let history = engine.history(error);
     let run = RunContext::new(engine.state().context.clone());
@@ -93,27 +93,26 @@ pub(super) fn handle_error<H: Host>(
         message: "Error details are redacted.".to_owned(),
         has_run_data: false,
     };
-    let handled = guard::call(function, agent, || handler.handle(&HandledError::new(&message, agent, &history, &run)))?;
-    let handled = match handled {
-        Ok(handled) => handled,
+    let answer = guard::call(function, agent, || asked.handle(&HandledError::new(&message, agent, &history, &run)))?;
+    let handled = match answer {
+        Ok(None) => return Ok(Resolution::Handled(None)),
+        Ok(Some(handled)) => handled,
         Err(_) if is_redacted => return Err(redacted()),
         Err(source) => {
             return Err(RunError::Function { function: function(), agent: agent.to_owned(), source });
         }
     };
-    let Some(handled) = handled else { return Ok(Resolution::Handled(None)) };
     let (value, text) = match &env.agent(agent).output {
         None => {
             let text = handled.final_output.as_str().map_or_else(|| handled.final_output.to_string(), str::to_owned);
             (handled.final_output, text)
         }
-        Some(output) => checked(output, handled.final_output).map_err(|()| match is_redacted {
-            true => redacted(),
-            false => RunError::User {
-                agent: agent.to_owned(),
-                message: "Invalid run error handler final_output for structured output.".to_owned(),
-                has_run_data: true,
-            },
+        Some(output) => checked(output, handled.final_output).map_err(|()| {
+            if is_redacted {
+                return redacted();
+            }
+            let message = "Invalid run error handler final_output for structured output.".to_owned();
+            RunError::User { agent: agent.to_owned(), message, has_run_data: true }
         })?,
     };
     let message = handled.include_in_history.then(|| Item::assistant(&text));

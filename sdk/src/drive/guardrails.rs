@@ -56,7 +56,7 @@ pub(super) async fn blocking_input<H: Host>(
     let input = &engine.state().input;
     let asked = ask_input(env, &scope, agent, &blocking, input, &run);
     let answers = answers(env, &scope, asked).await;
-    let results = named(&blocking, answers, |guardrail, found| input_result(guardrail, found))?;
+    let results = named(&blocking, answers, input_result)?;
     Ok(Resolution::InputChecked { results, more })
 }
 

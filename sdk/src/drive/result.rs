@@ -141,6 +141,7 @@ impl RunResult<Value> {
 
 /// How a run ended that may wait for decisions.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one in a run, and it is taken apart at once")]
 pub enum RunOutcome<O> {
     /// With a final output.
     Finished(RunResult<O>),

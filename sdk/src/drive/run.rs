@@ -170,13 +170,12 @@ async fn begin<H: Host>(env: &Env<'_, H>, input: RunInput) -> Result<Engine, Run
         let message = SESSION_WITH_SERVER.to_owned();
         return Err(RunError::User { agent, message, has_run_data: false });
     }
-    let (input, session_input) = match &config.session {
-        None => (input.into_items(), None),
-        Some(_) => {
-            let stored = session::load(env).await?;
-            let (input, new) = session::prepare(config, &agent, stored, input.into_items())?;
-            (input, Some(new))
-        }
+    let (input, session_input) = if config.session.is_some() {
+        let stored = session::load(env).await?;
+        let (input, new) = session::prepare(config, &agent, stored, input.into_items())?;
+        (input, Some(new))
+    } else {
+        (input.into_items(), None)
     };
     let beginning =
         Beginning { agent, input, max_turns: config.max_turns, context: config.context.clone(), session_input, server };

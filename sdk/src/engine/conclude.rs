@@ -9,7 +9,7 @@ use crate::wire::{
 };
 
 /// A message of the model is the output.
-pub(super) fn message(_state: &RunState, value: Value) -> Phase {
+pub(super) fn message(value: Value) -> Phase {
     Phase::FinalDue { output: FinalOutput { value, source: FinalSource::Message } }
 }
 
@@ -25,15 +25,12 @@ pub(super) fn take_input_results(
     let tripped = results.iter().position(|result| result.tripwire_triggered);
     let asked = tripped.map_or(results.len(), |place| place + 1);
     state.guardrails.input.extend(results.into_iter().take(asked));
-    match (tripped, state.guardrails.input.last()) {
-        (Some(_), Some(result)) => {
-            Err(RunError::InputGuardrailTripped { agent: state.agent.clone(), result: result.clone() })
-        }
-        _ => {
-            state.admission = if more { Admission::ParallelDue } else { Admission::Admitted };
-            Ok(())
-        }
+    if let (Some(_), Some(result)) = (tripped, state.guardrails.input.last()) {
+        let result = Box::new(result.clone());
+        return Err(RunError::InputGuardrailTripped { agent: state.agent.clone(), result });
     }
+    state.admission = if more { Admission::ParallelDue } else { Admission::Admitted };
+    Ok(())
 }
 
 /// Takes what output guardrails found.

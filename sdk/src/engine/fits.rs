@@ -2,7 +2,7 @@
 
 use crate::{
     agent::{AgentDef, Graph},
-    tool::ToolBinding,
+    tool::{ToolBinding, ToolDef},
     wire::{
         RunState, WIRE_VERSION,
         run_state::{CallProgress, Phase, PlannedHandoff, ToolRound},
@@ -121,7 +121,7 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
         }
         let names = || (agent.name.clone(), tool.clone(), call_id.clone());
         let definition = agent.tools.iter().rfind(|candidate| candidate.name() == tool);
-        match (&call.progress, definition.map(|definition| definition.binding())) {
+        match (&call.progress, definition.map(ToolDef::binding)) {
             (_, None) => {
                 let (agent, tool, call_id) = names();
                 issues.push(StateIssue::UnknownTool { agent, tool, call_id });

@@ -43,7 +43,7 @@ pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) ->
 pub(super) fn data(state: &RunState) -> HandoffInputData {
     let new = state.items.get(state.turn_began.items..).unwrap_or_default().to_vec();
     let earlier = state.model_items().count().saturating_sub(new.len());
-    let pre = state.model_items().take(earlier).filter(is_no_placeholder).cloned().collect();
+    let pre = state.model_items().take(earlier).filter(|item| is_no_placeholder(item)).cloned().collect();
     HandoffInputData::new(state.input.clone(), pre, new)
 }
 
@@ -75,9 +75,9 @@ fn places_of_model_items(state: &RunState) -> Vec<Option<usize>> {
     let place = |item: &NewItem| state.items.iter().position(|other| other == item);
     let since = (stands_for..).zip(state.items.get(stands_for..).unwrap_or_default());
     let since = since.filter(|(_, item)| is_no_placeholder(item)).map(|(place, _)| Some(place));
-    rewritten.iter().filter(is_no_placeholder).map(place).chain(since).collect()
+    rewritten.iter().filter(|item| is_no_placeholder(item)).map(place).chain(since).collect()
 }
 
-fn is_no_placeholder(item: &&NewItem) -> bool {
+fn is_no_placeholder(item: &NewItem) -> bool {
     item.kind != NewItemKind::ToolApproval
 }

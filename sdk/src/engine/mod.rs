@@ -207,7 +207,7 @@ impl Engine {
             }
             (Phase::HandoffDue { handoffs }, Resolution::HandedOff) => handoff::switch_agent(state, &handoffs),
             (Phase::RewriteDue { .. }, Resolution::Rewritten(rewritten)) => handoff::rewrite(state, rewritten),
-            (Phase::OutputDue { .. }, Resolution::Parsed(Ok(value))) => conclude::message(state, value),
+            (Phase::OutputDue { .. }, Resolution::Parsed(Ok(value))) => conclude::message(value),
             (Phase::OutputDue { incomplete, .. }, Resolution::Parsed(Err(reason))) => {
                 let reason = match incomplete {
                     Some(cut) => format!("{reason}; the model stopped early ({cut})"),

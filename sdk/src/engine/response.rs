@@ -109,7 +109,7 @@ fn sort(state: &RunState, setup: &TurnSetup, item: Item, sorted: &mut Sorted) ->
             NewItemKind::MessageOutput
         }
         ItemView::Reasoning => NewItemKind::Reasoning,
-        ItemView::FunctionCall(call) => plan(state, setup, &call, sorted),
+        ItemView::FunctionCall(call) => plan(setup, &call, sorted),
         ItemView::HostedCall { kind } => {
             sorted.needs_another_turn = true;
             sorted.tools_used.push(kind.to_owned());
@@ -163,10 +163,8 @@ fn question(state: &RunState, setup: &TurnSetup, request: &Item) -> Result<McpAp
     if !setup.definitions.tools.iter().any(is_offered) {
         return Err(misbehaved(state, format!("MCP server label {server_label} not found")));
     }
-    let by = match setup.answers_approvals.contains(&server_label) {
-        true => McpAnswerer::Function,
-        false => McpAnswerer::Person,
-    };
+    let has_function = setup.answers_approvals.contains(&server_label);
+    let by = if has_function { McpAnswerer::Function } else { McpAnswerer::Person };
     Ok(McpApproval {
         request_id: request.id().unwrap_or_default().to_owned(),
         tool: member("name"),
@@ -178,7 +176,7 @@ fn question(state: &RunState, setup: &TurnSetup, request: &Item) -> Result<McpAp
 }
 
 /// Plans a function call: as a handoff where one has its name, else as a tool.
-fn plan(state: &RunState, setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewItemKind {
+fn plan(setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewItemKind {
     let handoff = setup.definitions.handoffs.iter().rfind(|handoff| handoff.tool_name == call.name);
     sorted.tools_used.push(call.name.to_owned());
     if let (Some(handoff), None) = (handoff, call.namespace) {
@@ -205,7 +203,6 @@ fn plan(state: &RunState, setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &m
     let planned =
         PlannedCall { tool, variant, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
     sorted.calls.push(RoundCall { call: planned, is_known, progress: CallProgress::Due });
-    let _ = state;
     NewItemKind::ToolCall
 }
 

@@ -250,7 +250,7 @@ impl InlineRunner {
     fn host(self, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
         let Self { providers, states, sessions, checkpoint, config, patience } = self;
         let (run, session_writes) = (Uuid::new_v4(), AtomicU32::new(0));
-        (InlineHost { providers, states, sessions, checkpoint, run, session_writes, patience, cancelled }, config)
+        (InlineHost { providers, states, checkpoint, sessions, run, session_writes, patience, cancelled }, config)
     }
 }
 

@@ -94,11 +94,11 @@ impl RunConfig {
 
     /// The rules of the run that are data.
     pub fn rules(&self) -> Rules {
-        let mut rules = Rules::default();
-        rules.unknown_tools = self.unknown_tools;
-        rules.reasoning_item_ids = self.reasoning_item_ids;
-        rules.blocked_message.clone_from(&self.output_guardrail_blocked_message);
-        rules
+        Rules {
+            unknown_tools: self.unknown_tools,
+            reasoning_item_ids: self.reasoning_item_ids,
+            blocked_message: self.output_guardrail_blocked_message.clone(),
+        }
     }
 
     /// The conversation at the provider, where the run has one.

@@ -90,7 +90,7 @@ fn check_output(
             }
             ToolGuardrailBehavior::RaiseException => {
                 let (agent, tool) = (info.agent.clone(), info.tool.clone());
-                return Err(RunError::ToolOutputGuardrailTripped { agent, tool, result });
+                return Err(RunError::ToolOutputGuardrailTripped { agent, tool, result: Box::new(result) });
             }
         }
     }

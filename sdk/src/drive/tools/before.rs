@@ -90,7 +90,7 @@ fn check_input(tool: &ToolDef, call: &mut Call<'_>, run: &RunContext) -> Result<
             ToolGuardrailBehavior::RejectContent { message } => return Ok(Some(CallResult::Output(message.into()))),
             ToolGuardrailBehavior::RaiseException => {
                 let (agent, tool) = (call.info.agent.clone(), call.info.tool.clone());
-                return Err(RunError::ToolInputGuardrailTripped { agent, tool, result });
+                return Err(RunError::ToolInputGuardrailTripped { agent, tool, result: Box::new(result) });
             }
         }
     }

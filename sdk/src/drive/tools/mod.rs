@@ -71,8 +71,8 @@ pub(super) async fn run<'g, H: Host>(
     env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
     let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, turn, call)).collect();
     if let Err(error) = begin(env, engine, agent, &mut calls) {
-        let mut found = GuardrailResults::default();
-        found.tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
+        let tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
+        let found = GuardrailResults { tool_input, ..GuardrailResults::default() };
         engine.resolve(Resolution::ToolsFailed { outcomes: Vec::new(), found })?;
         return Err(error);
     }

@@ -69,7 +69,7 @@ pub enum RunError {
         /// The agent.
         agent: String,
         /// What it found.
-        result: InputGuardrailResult,
+        result: Box<InputGuardrailResult>,
     },
     /// An output guardrail has tripped.
     #[error("output guardrail {:?} of agent {agent:?} tripped{}", .result.guardrail, said(&.result.output_info))]
@@ -89,7 +89,7 @@ pub enum RunError {
         /// The tool.
         tool: String,
         /// What it found.
-        result: ToolGuardrailResult,
+        result: Box<ToolGuardrailResult>,
     },
     /// A guardrail after a tool has ended the run.
     #[error("output guardrail {:?} of tool {tool:?} (agent {agent:?}) ended the run{}", .result.guardrail, said(&.result.output_info))]
@@ -99,7 +99,7 @@ pub enum RunError {
         /// The tool.
         tool: String,
         /// What it found.
-        result: ToolGuardrailResult,
+        result: Box<ToolGuardrailResult>,
     },
     /// A tool failed whose failures end the run.
     #[error("Error running tool {tool}: {source} (agent {agent:?}, turn {turn})")]

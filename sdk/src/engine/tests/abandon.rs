@@ -28,7 +28,7 @@ fn guardrail_failed() -> RunError {
 fn tripped_input() -> RunError {
     let result =
         InputGuardrailResult { guardrail: "polite".to_owned(), tripwire_triggered: true, output_info: Value::Null };
-    RunError::InputGuardrailTripped { agent: "triage".to_owned(), result }
+    RunError::InputGuardrailTripped { agent: "triage".to_owned(), result: Box::new(result) }
 }
 
 /// Ends the run with this error; gives what the session gets, one line each.

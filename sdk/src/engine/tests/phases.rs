@@ -5,11 +5,11 @@ use rstest::rstest;
 use super::*;
 use crate::wire::run_state::{FinalOutput, FinalSource, Phase, ToolRound};
 
-fn round() -> Box<ToolRound> {
+fn round() -> ToolRound {
     let mut run = ByHand::start();
     run.turn(setup(), vec![call("c1", "pay", "{}"), call("h1", "transfer_to_sales", "{}")]).unwrap();
     let Phase::ToolsDue { round } = run.engine.into_state().phase else { panic!("tools are due") };
-    round
+    *round
 }
 
 fn planned() -> PlannedHandoff {
@@ -38,11 +38,11 @@ fn kind(phase: &Phase) -> &'static str {
 #[rstest]
 #[case(Phase::TurnDue)]
 #[case(Phase::ModelDue { setup: Box::new(structured()) })]
-#[case(Phase::ToolsDue { round: round() })]
-#[case(Phase::Interrupted { round: round() })]
-#[case(Phase::ResumeDue { round: round() })]
-#[case(Phase::McpDue { round: round() })]
-#[case(Phase::ToolUseDue { round: round() })]
+#[case(Phase::ToolsDue { round: Box::new(round()) })]
+#[case(Phase::Interrupted { round: Box::new(round()) })]
+#[case(Phase::ResumeDue { round: Box::new(round()) })]
+#[case(Phase::McpDue { round: Box::new(round()) })]
+#[case(Phase::ToolUseDue { round: Box::new(round()) })]
 #[case(Phase::HandoffDue { handoffs: vec![planned()] })]
 #[case(Phase::RewriteDue { handoff: planned(), source: "triage".to_owned() })]
 #[case(Phase::OutputDue { text: "{}".to_owned(), incomplete: Some("max_output_tokens".to_owned()) })]

@@ -59,9 +59,8 @@ fn object(schema: &Value, members: Map<String, Value>, deeper: &dyn Fn(&Value, V
     let Some(declared) = declared else { return members };
     let others = schema.get("additionalProperties").filter(|others| **others != Value::Bool(false));
     let conformed = members.into_iter().filter_map(|(name, value)| match (declared.get(&name), others) {
-        (Some(schema), _) => Some((name, deeper(schema, value))),
         (None, Some(Value::Bool(_))) => Some((name, value)),
-        (None, Some(schema)) => Some((name, deeper(schema, value))),
+        (Some(schema), _) | (None, Some(schema)) => Some((name, deeper(schema, value))),
         (None, None) => None,
     });
     conformed.collect()

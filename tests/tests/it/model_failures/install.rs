@@ -14,11 +14,23 @@ struct Votes {
     by_name: BTreeMap<String, u32>,
 }
 
-/// Hands off to the clerk, has another `add` than the clerk, and a tool whose schema cannot be strict.
+/// An activity, which a worker knows by its name alone.
+fn weigh(description: &str) -> ToolDef {
+    ToolDef::activity("weigh", description, |_, _: Votes| Box::pin(async { Ok("heavy".into()) })).lenient::<Votes>()
+}
+
+/// Hands off to the clerk, who has another `add`, which is fine, and to the smith, who has another `weigh`; has a tool whose
+/// schema cannot be strict.
 fn chair() -> Agent {
+    let smith = Agent::new("smith").model("gpt-5").tool(weigh("Weighs iron."));
     let add = ToolDef::inline("add", "Adds votes.", |_: &mut ToolContext, _: Votes| Ok("added".into()));
     let count = ToolDef::inline("count", "Counts votes.", |_: &mut ToolContext, _: Votes| Ok("counted".into()));
-    Agent::new("chair").tool(add.lenient::<Votes>()).tool(count).handoff(clerk())
+    Agent::new("chair")
+        .tool(add.lenient::<Votes>())
+        .tool(count)
+        .tool(weigh("Weighs votes."))
+        .handoff(clerk())
+        .handoff(smith)
 }
 
 #[test]
@@ -32,7 +44,7 @@ fn a_worker_that_cannot_run_its_agents_says_all_that_is_wrong() {
          - tool \"count\" of agent \"chair\": the argument schema cannot be strict at \"#/properties/by_name/additionalProperties\": \
          a map has free keys; use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`\n\
          - tool \"stock_of\" needs State<it::support::Stock>; add .state(..) with one to AgentsPlugin\n\
-         - two different tools are named \"add\"; rename one with #[tool(name = ..)] or .named(..)"
+         - two different tools are named \"weigh\"; rename one with #[tool(name = ..)] or .named(..)"
     );
 }
 
