@@ -1,6 +1,7 @@
 //! A curator calls two translators, who look terms up.
 
 use rstest::rstest;
+use temporal_agents::wire::Item;
 use temporal_agents_examples::agents_as_tools::{Label, Museum, curator, model};
 
 use super::{Cache, Played, play};
@@ -23,7 +24,7 @@ async fn both_translators_use_the_glossary_and_only_their_answers_reach_the_cura
         german: "Teller mit Hase, Delft, um 1680: Blau auf weißer Zinnglasur.".to_owned(),
     };
     assert_eq!(played.output, label);
-    let kinds: Vec<_> = played.calls[5].input.iter().map(|item| item.kind()).collect();
+    let kinds: Vec<_> = played.calls[5].input.iter().map(Item::kind).collect();
     let (call, output) = ("function_call", "function_call_output");
     assert_eq!(kinds, ["message", call, call, output, output]);
     let mut activities = played.activities();

@@ -25,7 +25,7 @@ pub(super) const CALL: &str = "call_1_0";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) fn case() -> Case {
-    Case::new("The samovar came in pieces.", Duration::from_secs(3600))
+    Case::new("The samovar came in pieces.", Duration::from_hours(1))
 }
 
 /// Waits until the workflow's run waits for a decision.

@@ -1,6 +1,7 @@
 //! A dish is checked before it is described.
 
 use rstest::rstest;
+use temporal_agents::wire::Item;
 use temporal_agents_examples::deterministic_chain::{Dish, Kitchen, Menu, Order, cook, menu_writer, model};
 use temporal_agents_testing::fake_model::{FakeModel, structured};
 
@@ -25,7 +26,7 @@ async fn a_dish_with_nuts_goes_back_to_the_cook_and_never_reaches_the_menu(#[cas
     let line = "Linguine al limone: ribbons of pasta in lemon butter, with a snow of parmesan.".to_owned();
     assert_eq!(played.output, Menu { dish, line });
     let asked: Vec<_> =
-        played.calls.iter().map(|call| (&*call.agent, call.input.last().and_then(|item| item.text()))).collect();
+        played.calls.iter().map(|call| (&*call.agent, call.input.last().and_then(Item::text))).collect();
     let text = |text: &str| Some(text.to_owned());
     assert_eq!(
         asked,

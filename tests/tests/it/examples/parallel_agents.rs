@@ -3,7 +3,7 @@
 use rstest::rstest;
 use temporal_agents_examples::parallel_agents::{Answer, GuestRelations, TONES, judge, model, writer};
 use temporal_agents_testing::history::History;
-use temporalio_common::protos::temporal::api::enums::v1::EventType;
+use temporalio_common::protos::temporal::api::{enums::v1::EventType, history::v1::HistoryEvent};
 
 use super::{Cache, Played, play};
 
@@ -35,7 +35,7 @@ async fn the_judge_gets_all_drafts_in_the_order_of_their_writers(#[case] cache: 
 }
 
 fn scheduled_before_any_completed(history: &History) -> usize {
-    let types = history.events.iter().map(|event| event.event_type());
+    let types = history.events.iter().map(HistoryEvent::event_type);
     let before = types.take_while(|kind| *kind != EventType::ActivityTaskCompleted);
     before.filter(|kind| *kind == EventType::ActivityTaskScheduled).count()
 }

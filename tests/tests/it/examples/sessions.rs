@@ -1,7 +1,7 @@
 //! Three exchanges in two histories.
 
 use rstest::rstest;
-use temporal_agents::drive::MemorySession;
+use temporal_agents::{drive::MemorySession, wire::Item};
 use temporal_agents_examples::sessions::{Chat, librarian, model};
 use temporalio_client::{WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowSignalOptions};
 
@@ -42,7 +42,7 @@ async fn the_conversation_goes_on_after_continue_as_new(#[case] cache: Cache) ->
     ];
     assert_eq!(played.output, (answers.map(str::to_owned).to_vec(), 10));
     assert_eq!(played.histories.len(), 2);
-    let heard: Vec<_> = played.calls[3].input.iter().filter_map(|item| item.text()).collect();
+    let heard: Vec<_> = played.calls[3].input.iter().filter_map(Item::text).collect();
     assert_eq!(heard, [model::QUESTIONS[0], answers[0], model::QUESTIONS[1], answers[1], model::QUESTIONS[2]]);
     let (model, tool) = ("agents.call_model", "agents.tool");
     let expected = [model, &format!("{tool}.find_books"), model, model, model, &format!("{tool}.reserve"), model];

@@ -6,7 +6,10 @@ use temporal_agents::{wire::DecisionAnswer, worker::AgentHandle, workflow::MODEL
 use temporal_agents_examples::{approval::ledger::Ledger, stage::watch::pending};
 use temporal_agents_testing::history::{self, History};
 use temporalio_client::Client;
-use temporalio_common::protos::temporal::api::enums::v1::{EventType, PendingActivityState};
+use temporalio_common::protos::temporal::api::{
+    enums::v1::{EventType, PendingActivityState},
+    history::v1::HistoryEvent,
+};
 use tokio::time::{Instant, sleep};
 
 use super::{
@@ -97,7 +100,7 @@ fn count(history: &History, kind: EventType) -> usize {
 
 /// Whether a worker has the news of the last activity, and has not answered.
 fn ends_in_a_workflow_task(history: &History) -> bool {
-    let types = history.events.iter().rev().map(|event| event.event_type());
+    let types = history.events.iter().rev().map(HistoryEvent::event_type);
     let since: Vec<EventType> = types.take_while(|kind| *kind != EventType::ActivityTaskCompleted).collect();
     since == [EventType::WorkflowTaskStarted, EventType::WorkflowTaskScheduled]
 }

@@ -21,7 +21,7 @@ use temporalio_workflow::{
 pub(super) const TASK_QUEUE: &str = "refunds";
 const TASK: &str = "TEMPORAL_AGENTS_TEST_WORKER";
 /// For ever, as far as a test is concerned.
-const FOR_EVER: Duration = Duration::from_secs(600);
+const FOR_EVER: Duration = Duration::from_mins(10);
 
 /// Where a worker holds still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

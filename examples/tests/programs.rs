@@ -1,0 +1,123 @@
+//! The README's examples as a user runs them: the programs themselves, without a key.
+//!
+//! A test binary of its own because only here cargo says where the programs lie; it links nothing but std.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
+
+fn program(path: &str) -> Command {
+    let mut program = Command::new(path);
+    program.env_remove("OPENAI_API_KEY").env_remove("OPENAI_BASE_URL");
+    program
+}
+
+/// Runs a program, which must end well and print these lines in this order, among others.
+#[track_caller]
+fn prints(path: &str, lines: &[&str]) {
+    let output = program(path).output().expect("the program can be started");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    let mut rest = &*text;
+    for line in lines {
+        let at = rest.find(line).unwrap_or_else(|| panic!("{line:?} is missing, or comes too early, in:\n{text}"));
+        rest = &rest[at + line.len()..];
+    }
+}
+
+#[test]
+fn structured_output_files_a_ticket() {
+    let lines = ["mail clerk · turn 1 · asks", "Used 1 model call,", "Filed at the warehouse", "concern: Delivery"];
+    prints(env!("CARGO_BIN_EXE_structured_output"), &lines);
+}
+
+#[test]
+fn handoffs_go_round() {
+    let lines = [
+        "  => desk hands off to billing",
+        "  <- open_invoices = [39,59]",
+        "  => billing hands off to desk",
+        "  => desk hands off to technician",
+        "The technician has the last word: The fault is in our street cabinet",
+    ];
+    prints(env!("CARGO_BIN_EXE_handoffs"), &lines);
+}
+
+#[test]
+fn deterministic_chain_asks_the_cook_again() {
+    let lines = ["pine nuts", "lemon", "menu writer · turn 1 · asks", "On the menu: Linguine al limone"];
+    prints(env!("CARGO_BIN_EXE_deterministic_chain"), &lines);
+}
+
+#[test]
+fn parallel_agents_are_asked_together() {
+    let lines = [
+        "warm writer · turn 1 · asks",
+        "brief writer · turn 1 · asks",
+        "formal writer · turn 1 · asks",
+        "answers",
+        "The warm draft is sent",
+    ];
+    prints(env!("CARGO_BIN_EXE_parallel_agents"), &lines);
+}
+
+#[test]
+fn agents_as_tools_stand_below_their_caller() {
+    let lines = [
+        "curator · turn 1 · asks",
+        "    French translator · turn 1 · asks",
+        "      <- glossary = ",
+        "  <- to_french = Plat au lièvre",
+        "The label:",
+    ];
+    prints(env!("CARGO_BIN_EXE_agents_as_tools"), &lines);
+}
+
+#[test]
+fn sessions_outlive_their_histories() {
+    let lines =
+        ["Which of the two", "~ continues as new", "That one, please.", "-> reserve(", "The session holds 10 items."];
+    prints(env!("CARGO_BIN_EXE_sessions"), &lines);
+}
+
+#[test]
+fn guardrails_stop_four_questions() {
+    let lines = [
+        "Answered: A passport, and ten minutes.",
+        "Used 0 model calls",
+        "Declined by no_card_numbers",
+        "Declined by about_banking: \"poetry\"",
+        "teller · turn 1 · is cancelled",
+        "Declined by no_abuse",
+        "withheld by no_promises",
+    ];
+    prints(env!("CARGO_BIN_EXE_guardrails"), &lines);
+}
+
+#[test]
+fn approval_decides_by_itself_after_a_second_history_has_begun() {
+    let lines = [
+        "? clerk wants to call refund",
+        "~ continues as new",
+        "! Approve for call_1_0: Accepted",
+        "  <- refund = 240 euros for A-1042 are paid",
+        "The ledger says [\"call_1_0 A-1042 240\"]",
+    ];
+    prints(env!("CARGO_BIN_EXE_approval"), &lines);
+}
+
+#[test]
+fn approval_waits_for_another_process() {
+    let path = env!("CARGO_BIN_EXE_approval");
+    let mut waits = program(path).arg("--wait").stdout(Stdio::piped()).spawn().expect("the program can be started");
+    let mut lines = BufReader::new(waits.stdout.take().expect("it is piped")).lines().map(|line| line.expect("UTF-8"));
+    let command = lines.find(|line| line.ends_with(" approve")).expect("it prints the command");
+    let (_, arguments) = command.split_once("--bin approval -- ").expect("the command runs this program");
+    let decision = program(path).args(arguments.split(' ')).output().expect("the program can be started");
+    let told = String::from_utf8_lossy(&decision.stdout).into_owned();
+    assert_eq!(told, "! Approve for call_1_0: Accepted\n", "{}", String::from_utf8_lossy(&decision.stderr));
+    let rest: Vec<String> = lines.collect();
+    assert!(waits.wait().expect("it ends").success(), "{rest:#?}");
+    assert!(rest.iter().any(|line| line == "Settled: 240 euros for A-1042 are paid."), "{rest:#?}");
+}
