@@ -2,7 +2,10 @@
 
 use std::{sync::atomic::AtomicU32, time::Duration};
 
-use temporal_agents::{AgentsPlugin, ModelProvider, worker::AgentSources};
+use temporal_agents::{
+    AgentsPlugin, ModelProvider,
+    worker::{AgentSources, Session},
+};
 use temporalio_common::WorkflowDefinition;
 use temporalio_sdk::{WorkerOptions, workflow_replayer::WorkflowReplayerOptions};
 use temporalio_workflow::__private::sdk::WorkflowImplementation;
@@ -71,6 +74,13 @@ impl AgentEnvironmentBuilder {
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.plugin = self.plugin.state(state);
+        self
+    }
+
+    /// A store that runs with a session in it reach by this name.
+    #[must_use]
+    pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
+        self.plugin = self.plugin.session_store(name, store);
         self
     }
 

@@ -1,6 +1,7 @@
 //! The integration tests: one binary, so that the Temporal crates are linked once.
 
 mod agent_handlers;
+mod cancellation;
 mod conformance;
 mod durable_run;
 mod examples;
@@ -11,7 +12,9 @@ mod limits;
 mod model_failures;
 mod odd_provider;
 mod openai_provider;
+mod paused_runs;
 mod random_graphs;
+mod stored_sessions;
 mod support;
 mod tidy;
 mod tool_macro;

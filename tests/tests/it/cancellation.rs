@@ -1,0 +1,129 @@
+//! A workflow that is cancelled while the tools of a turn run: all of them are told, and awaited.
+
+use std::{sync::Arc, time::Duration};
+
+use rstest::rstest;
+use serde_json::json;
+use temporal_agents::{Agent, Runner, State, ToolContext, ToolError, tool};
+use temporal_agents_testing::{FakeModel, environment::ActivityOutcome, fake_model::tool_calls, history::History};
+use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};
+use temporalio_common::protos::temporal::api::enums::v1::EventType;
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{WorkflowContext, WorkflowResult};
+use tokio::{sync::Semaphore, time::timeout};
+
+use crate::examples::{Cache, histories};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the tools tell the test.
+#[derive(Clone)]
+struct Told {
+    begun: Arc<Semaphore>,
+    cleaned_up: Arc<Semaphore>,
+}
+
+impl Told {
+    fn nothing() -> Self {
+        let none = || Arc::new(Semaphore::new(0));
+        Self { begun: none(), cleaned_up: none() }
+    }
+}
+
+/// Waits until so many tools have said so.
+async fn until(said: &Semaphore, tools: u32) -> anyhow::Result<()> {
+    let all = timeout(PATIENCE, said.acquire_many(tools)).await;
+    all.map_err(|_| anyhow::anyhow!("only {} of {tools} tools within {PATIENCE:?}", said.available_permits()))??
+        .forget();
+    Ok(())
+}
+
+/// Digs until it is told to stop, and then fills the hole.
+#[tool(heartbeat = "1s", start_to_close = "60s")]
+async fn dig(ctx: &ToolContext, State(told): State<Told>) -> Result<String, ToolError> {
+    told.begun.add_permits(1);
+    while !ctx.is_cancelled() {
+        tokio::task::yield_now().await;
+    }
+    told.cleaned_up.add_permits(1);
+    Ok("filled the hole".to_owned())
+}
+
+/// Listens, and hears nothing of being told to stop.
+#[tool(heartbeat = "1s", start_to_close = "60s")]
+async fn listen(State(told): State<Told>) -> Result<String, ToolError> {
+    let _says_when_it_is_dropped = Leaves(told.cleaned_up);
+    told.begun.add_permits(1);
+    std::future::pending().await
+}
+
+struct Leaves(Arc<Semaphore>);
+
+impl Drop for Leaves {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
+}
+
+/// Looks, which takes no time.
+#[tool]
+async fn look(State(told): State<Told>) -> Result<String, ToolError> {
+    told.begun.add_permits(1);
+    Ok("a field".to_owned())
+}
+
+fn digger() -> Agent {
+    Agent::new("digger").model("gpt-5").tool(dig).tool(listen).tool(look)
+}
+
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Digger;
+
+#[workflow_methods]
+impl Digger {
+    #[run(name = "digger")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
+        Ok(Runner::new(ctx).run(&digger(), request).await?.final_output)
+    }
+}
+
+fn count(history: &History, kind: EventType) -> usize {
+    history.events.iter().filter(|event| event.event_type() == kind).count()
+}
+
+#[rstest]
+#[tokio::test]
+async fn the_tools_of_a_cancelled_workflow_are_cancelled_and_awaited(
+    #[values(Cache::On, Cache::Off)] cache: Cache,
+) -> anyhow::Result<()> {
+    let told = Told::nothing();
+    let all = ["dig", "look", "listen"].map(|tool| (tool, json!({})));
+    let model = FakeModel::script([tool_calls(all)]);
+    let env = cache.environment::<Digger>()?.model(&model).state(told.clone()).agents((digger,)).start().await?;
+    let handle = env.start_workflow(Digger::run, "Dig.".to_owned()).await?;
+    until(&told.begun, 3).await?;
+    handle.cancel(WorkflowCancelOptions::default()).await?;
+    let run = env.await_run(&handle).await?;
+    until(&told.cleaned_up, 2).await?;
+    histories::<Digger>(&env, &run.workflow_id).await?;
+
+    let ended: Vec<_> = run.activities().into_iter().map(|a| (a.activity_type, a.attempts, a.outcome)).collect();
+    let ended_so = |kind: &str, outcome| (kind.to_owned(), 1, outcome);
+    assert_eq!(
+        ended,
+        [
+            ended_so("agents.call_model", ActivityOutcome::Completed),
+            ended_so("agents.tool.dig", ActivityOutcome::Completed),
+            ended_so("agents.tool.look", ActivityOutcome::Completed),
+            ended_so("agents.tool.listen", ActivityOutcome::Cancelled),
+        ],
+        "one that has stopped by itself says what it has done"
+    );
+    assert_eq!(count(&run.history, EventType::ActivityTaskCancelRequested), 2, "what was complete is let be");
+    assert_eq!(run.history.events.last().map(|event| event.event_type()), Some(EventType::WorkflowExecutionCanceled));
+    let ended = run.output().expect_err("it was cancelled");
+    assert!(matches!(ended, WorkflowGetResultError::Cancelled { .. }), "{ended:?}");
+    env.finish().await?;
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! Sessions in a store outside of the workflow: read and written by activities, each write once whatever happens.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use futures::future::BoxFuture;
+use rstest::rstest;
+use serde_json::json;
+use temporal_agents::{Runner, drive::SessionRef, tool::Failure, wire::Item, worker::Session};
+use temporal_agents_testing::{
+    FakeModel, FinishedRun,
+    fake_model::{text, tool_call},
+};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{WorkflowContext, WorkflowResult};
+
+use crate::{
+    examples::{Cache, histories},
+    support::{Stock, clerk},
+};
+
+/// A store that loses the answer to its second write after it has written, and cannot be read at first.
+#[derive(Clone, Default)]
+struct Flaky(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    items: BTreeMap<String, Vec<Item>>,
+    keys: BTreeSet<String>,
+    /// Every attempt: what was asked, and how many items came with it.
+    asked: Vec<String>,
+}
+
+impl Flaky {
+    fn keep<T>(&self, change: impl FnOnce(&mut Kept) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Session for Flaky {
+    fn items<'a>(&'a self, session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>> {
+        let items = self.keep(|kept| {
+            kept.asked.push(format!("read {session_id} {limit:?}"));
+            if kept.asked.len() == 1 {
+                return Err(Failure::from("the store is starting"));
+            }
+            let items = kept.items.get(session_id).cloned().unwrap_or_default();
+            let latest = limit.map_or(0, |limit| items.len().saturating_sub(limit as usize));
+            Ok(items[latest..].to_vec())
+        });
+        Box::pin(std::future::ready(items))
+    }
+
+    fn add<'a>(&'a self, session_id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+        let added = self.keep(|kept| {
+            kept.asked.push(format!("add {} to {session_id}", items.len()));
+            let is_new = kept.keys.insert(key.to_owned());
+            if is_new {
+                kept.items.entry(session_id.to_owned()).or_default().extend(items);
+            }
+            match is_new && kept.keys.len() == 2 {
+                true => Err(Failure::from("the connection is lost")),
+                false => Ok(()),
+            }
+        });
+        Box::pin(std::future::ready(added))
+    }
+}
+
+/// A question in a session of the store, of which so many items are read.
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Shop;
+
+#[workflow_methods]
+impl Shop {
+    #[run(name = "shop")]
+    pub(crate) async fn run(
+        ctx: &mut WorkflowContext<Self>,
+        (store, question, limit): (String, String, Option<u32>),
+    ) -> WorkflowResult<String> {
+        let session = SessionRef::Stored { store, session_id: "customer 7".to_owned(), limit };
+        Ok(Runner::new(ctx).session(session).run(&clerk(), question).await?.final_output)
+    }
+}
+
+fn asks(question: &str, limit: Option<u32>) -> (String, String, Option<u32>) {
+    ("shop".to_owned(), question.to_owned(), limit)
+}
+
+/// Type and attempts of each activity.
+fn attempts(run: &FinishedRun<String>) -> Vec<(String, i32)> {
+    run.activities().into_iter().map(|activity| (activity.activity_type, activity.attempts)).collect()
+}
+
+fn attempt(kind: &str, attempts: i32) -> (String, i32) {
+    (kind.to_owned(), attempts)
+}
+
+fn contents(items: &[Item]) -> Vec<String> {
+    let content = |item: &Item| match (item.text(), item.get("output")) {
+        (Some(text), _) => text,
+        (None, Some(output)) => output.as_str().unwrap_or_default().to_owned(),
+        (None, None) => item.kind().to_owned(),
+    };
+    items.iter().map(content).collect()
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_write_whose_answer_is_lost_is_made_once_and_the_next_run_reads_it(
+    #[values(Cache::On, Cache::Off)] cache: Cache,
+) -> anyhow::Result<()> {
+    let store = Flaky::default();
+    let model =
+        FakeModel::script([tool_call("stock_of", json!({"product": "bolt"})), text("There are 3."), text("I said 3.")]);
+    let builder = cache.environment::<Shop>()?.model(&model).state(Stock(3)).agents((clerk,));
+    let env = builder.session_store("shop", store.clone()).start().await?;
+
+    let first = env.run(Shop::run, asks("How many bolts?", None)).await?;
+    histories::<Shop>(&env, &first.workflow_id).await?;
+    let (session, model_call) = ("agents.session.shop", "agents.call_model");
+    assert_eq!(
+        attempts(&first),
+        [
+            attempt(session, 2),
+            attempt(session, 1),
+            attempt(model_call, 1),
+            attempt("agents.tool.stock_of", 1),
+            attempt(session, 2),
+            attempt(model_call, 1),
+            attempt(session, 1),
+        ]
+    );
+    assert_eq!(first.output()?, "There are 3.");
+    let said = ["How many bolts?", "function_call", "3", "There are 3."];
+    assert_eq!(contents(&store.keep(|kept| kept.items["customer 7"].clone())), said);
+
+    let second = env.run(Shop::run, asks("How many?", Some(2))).await?;
+    histories::<Shop>(&env, &second.workflow_id).await?;
+    assert_eq!(second.output()?, "I said 3.");
+    let heard = model.calls().pop().expect("it was asked").input;
+    assert_eq!(contents(&heard), ["There are 3.", "How many?"], "an output without its call is not sent");
+    assert_eq!(
+        store.keep(|kept| kept.asked.clone()),
+        [
+            "read customer 7 None",
+            "read customer 7 None",
+            "add 1 to customer 7",
+            "add 2 to customer 7",
+            "add 2 to customer 7",
+            "add 1 to customer 7",
+            "read customer 7 Some(2)",
+            "add 1 to customer 7",
+            "add 1 to customer 7",
+        ]
+    );
+    assert_eq!(store.keep(|kept| kept.keys.len()), 5, "each write has a key of its own");
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_store_that_no_worker_has_ends_the_run_and_says_so(
+    #[values(Cache::On, Cache::Off)] cache: Cache,
+) -> anyhow::Result<()> {
+    let builder = cache.environment::<Shop>()?.models_elsewhere().state(Stock(3)).agents((clerk,));
+    let env = builder.session_store("shop", Flaky::default()).start().await?;
+    let run = env.run(Shop::run, ("cellar".to_owned(), "How many?".to_owned(), None)).await?;
+    histories::<Shop>(&env, &run.workflow_id).await?;
+    let (kind, message) = run.failure_chain().swap_remove(0);
+    assert_eq!(kind, "AgentsWorkflowError");
+    assert!(message.starts_with("the session \"customer 7\" could not be read: "), "{message}");
+    assert!(message.contains("agents.session.cellar"), "{message}");
+    env.finish().await?;
+    Ok(())
+}
