@@ -12,11 +12,11 @@ use super::{
 };
 use crate::{
     agent::{
-        AgentDef, Check, GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail,
+        AgentDef, Check, GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, Judge, OutputGuardrail,
         guardrail_answer,
     },
     engine::{Engine, Resolution, RunError},
-    tool::{CallInfo, Failure, RunContext, ToolBinding, ToolDef},
+    tool::{CallInfo, Failure, RunContext, ToolBinding, ToolDef, named_keys},
     wire::{
         Item,
         run_state::{FinalOutput, InputGuardrailResult, OutputGuardrailResult},
@@ -77,12 +77,14 @@ pub(super) fn ask_input<'f, H: Host>(
         }
         Check::Activity(tool) => {
             let arguments = InputGuardrail::activity_arguments(&agent.name, input);
-            Asked::Asking(activity(env, scope, agent, tool, format!("input-guardrail-{place}"), arguments))
+            let call = Call { function: format!("input guardrail {:?}", guardrail.name()), arguments, run };
+            Asked::Asking(activity(env, scope, agent, tool, format!("input-guardrail-{place}"), call))
         }
         Check::Agent { agent: judge, judge: verdict } => {
             let name = format!("input-guardrail-{place}");
             let output = nested::judge(env, scope, judge, name, input.to_vec(), run.values().clone());
-            Asked::Asking(output.map(move |output| output.map(|output| verdict(&output))).boxed_local())
+            let function = format!("input guardrail {:?}", guardrail.name());
+            Asked::Asking(judged(function, agent, verdict, output))
         }
     })
 }
@@ -111,13 +113,15 @@ pub(super) async fn conclude<H: Host>(
         }
         Check::Activity(tool) => {
             let arguments = OutputGuardrail::activity_arguments(&agent.name, &output.value);
-            Asked::Asking(activity(env, &scope, agent, tool, format!("output-guardrail-{place}"), arguments))
+            let call = Call { function: format!("output guardrail {:?}", guardrail.name()), arguments, run: &run };
+            Asked::Asking(activity(env, &scope, agent, tool, format!("output-guardrail-{place}"), call))
         }
         Check::Agent { agent: judge, judge: verdict } => {
             let text = output.value.as_str().map_or_else(|| output.value.to_string(), str::to_owned);
             let (name, input) = (format!("output-guardrail-{place}"), vec![Item::user(text)]);
             let output = nested::judge(env, &scope, judge, name, input, run.values().clone());
-            Asked::Asking(output.map(move |output| output.map(|output| verdict(&output))).boxed_local())
+            let function = format!("output guardrail {:?}", guardrail.name());
+            Asked::Asking(judged(function, agent, verdict, output))
         }
     });
     let answers = answers(env, &scope, asked).await;
@@ -149,12 +153,12 @@ pub(super) fn ends_the_run(answer: &Result<GuardrailOutput, RunError>) -> bool {
     !matches!(answer, Ok(found) if !found.tripwire_triggered)
 }
 
-/// The answers in declaration order. When one that has answered already ends the run, the others are never begun.
+/// The answers in declaration order. When one that has answered already ends the run, the others are never begun, and have none.
 async fn answers<H: Host>(
     env: &Env<'_, H>,
     scope: &H::Scope,
     asked: Vec<Asked<'_>>,
-) -> Vec<Result<GuardrailOutput, RunError>> {
+) -> Vec<Option<Result<GuardrailOutput, RunError>>> {
     let is_decided = asked.iter().any(|asked| matches!(asked, Asked::Answered(answer) if ends_the_run(answer)));
     let mut waiting: Vec<LocalBoxFuture<'_, Option<Result<GuardrailOutput, RunError>>>> = Vec::new();
     for asked in asked {
@@ -171,31 +175,32 @@ async fn answers<H: Host>(
             .boxed_local(),
         });
     }
-    join_in_order(waiting).await.into_iter().flatten().collect()
+    join_in_order(waiting).await
 }
 
-/// The results up to the first that trips.
+/// The results up to the first that trips, of guardrails and their answers side by side.
 ///
 /// # Errors
 /// The first error before one that trips; those that were only cancelled because of another count last.
 pub(super) fn named<G: Copy, R>(
     guardrails: &[G],
-    answers: Vec<Result<GuardrailOutput, RunError>>,
+    answers: impl IntoIterator<Item = Option<Result<GuardrailOutput, RunError>>>,
     result: impl Fn(G, GuardrailOutput) -> R,
 ) -> Result<Vec<R>, RunError> {
     let mut results = Vec::new();
     let mut cancelled = None;
     for (guardrail, answer) in guardrails.iter().zip(answers) {
         match answer {
-            Ok(found) => {
+            None => {}
+            Some(Ok(found)) => {
                 let tripped = found.tripwire_triggered;
                 results.push(result(*guardrail, found));
                 if tripped {
                     return Ok(results);
                 }
             }
-            Err(error @ RunError::Cancelled { .. }) => cancelled = cancelled.or(Some(error)),
-            Err(error) => return Err(error),
+            Some(Err(error @ RunError::Cancelled { .. })) => cancelled = cancelled.or(Some(error)),
+            Some(Err(error)) => return Err(error),
         }
     }
     cancelled.map_or(Ok(results), Err)
@@ -221,25 +226,46 @@ fn pure(
     })
 }
 
+/// What an agent that judges has said, as a finding.
+fn judged<'f>(
+    function: String,
+    agent: &'f AgentDef,
+    verdict: &'f Judge,
+    output: LocalBoxFuture<'f, Result<Value, RunError>>,
+) -> Finding<'f> {
+    async move {
+        let output = output.await?;
+        guard::call(|| function, &agent.name, || verdict(&output))
+    }
+    .boxed_local()
+}
+
+/// What an activity is asked.
+struct Call<'c> {
+    /// What an error calls it.
+    function: String,
+    arguments: Map<String, Value>,
+    run: &'c RunContext,
+}
+
 fn activity<'f, H: Host>(
     env: &'f Env<'_, H>,
     scope: &'f H::Scope,
     agent: &'f AgentDef,
     tool: &'f ToolDef,
     name: String,
-    arguments: Map<String, Value>,
+    call: Call<'_>,
 ) -> Finding<'f> {
-    let failed = |source: Failure| RunError::Function {
-        function: format!("guardrail {:?}", tool.name()),
-        agent: agent.name.clone(),
-        source,
-    };
+    let Call { function, arguments, run } = call;
+    let failed =
+        move |source: Failure| RunError::Function { function: function.clone(), agent: agent.name.clone(), source };
     let ToolBinding::Activity { options, .. } = tool.binding() else {
         let error = failed("it is made of a tool that is no activity; make it of ToolDef::activity".into());
         return std::future::ready(Err(error)).boxed_local();
     };
     let info = CallInfo::new(tool.name(), &*name, &*agent.name, 1);
-    let effect = ToolEffect { tool, options, info, id: env.effect(&name), arguments, context: Map::new() };
+    let context = named_keys(run.values(), tool.context_keys());
+    let effect = ToolEffect { tool, options, info, id: env.effect(&name), arguments, context };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {

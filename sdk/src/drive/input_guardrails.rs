@@ -66,15 +66,11 @@ impl<'g> InputGuards<'g> {
         let Some(Asking { guardrails, asked, .. }) = self.0.take() else {
             return Ok(Resolution::InputChecked { results: Vec::new(), more: false });
         };
-        let mut answered_guardrails = Vec::new();
-        let mut answers = Vec::new();
-        for (guardrail, asked) in guardrails.into_iter().zip(asked) {
-            if let Asked::Answered(answer) = asked {
-                answered_guardrails.push(guardrail);
-                answers.push(answer);
-            }
-        }
-        let results = named(&answered_guardrails, answers, input_result)?;
+        let answers = asked.into_iter().map(|asked| match asked {
+            Asked::Answered(answer) => Some(answer),
+            Asked::Asking(_) => None,
+        });
+        let results = named(&guardrails, answers, input_result)?;
         Ok(Resolution::InputChecked { results, more: false })
     }
 

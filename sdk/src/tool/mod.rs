@@ -29,6 +29,7 @@ pub use guardrail::{ToolGuardrailContext, ToolGuardrailOutput, ToolInputGuardrai
 pub use on_error::{DescribeFailure, OnToolError, TOOL_FAILED, ToolFailure};
 pub use options::ToolActivityOptions;
 pub use output::{ResultKind, ValueKind, text_of};
+pub(crate) use run_context::named_keys;
 pub use run_context::{ContextError, RunContext, merge_patch_between};
 pub use state::{FromToolContext, State, StateMap, StateRequirement};
 

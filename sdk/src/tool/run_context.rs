@@ -88,6 +88,11 @@ impl RunContext {
     }
 }
 
+/// The values of these keys, where they are there.
+pub(crate) fn named_keys(context: &Map<String, Value>, keys: &[String]) -> Map<String, Value> {
+    keys.iter().filter_map(|key| Some((key.clone(), context.get(key)?.clone()))).collect()
+}
+
 /// The merge patch that makes one object of another; `None` when they are the same.
 pub fn merge_patch_between(before: &Map<String, Value>, after: &Map<String, Value>) -> Option<Value> {
     if before == after {

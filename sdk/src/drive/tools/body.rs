@@ -18,7 +18,7 @@ use crate::{
     },
     engine::{Engine, RunError},
     tool::{
-        RunContext, StateMap, ToolBinding, ToolContext, ToolDef,
+        RunContext, StateMap, ToolBinding, ToolContext, ToolDef, named_keys,
         schema::{self, InvalidArguments},
     },
     wire::{RunState, Usage},
@@ -141,10 +141,6 @@ async fn body<H: Host>(
             }
         }
     }
-}
-
-fn named_keys(context: &Map<String, Value>, keys: &[String]) -> Map<String, Value> {
-    keys.iter().filter_map(|key| Some((key.clone(), context.get(key)?.clone()))).collect()
 }
 
 /// What is wrong with arguments, field by field, without the arguments themselves.
