@@ -1,4 +1,4 @@
-//! The struct that a function becomes, and the function itself inside of its method `call`.
+//! The struct that a function becomes, and the function itself inside of its method `call`: for tools and guardrails.
 //!
 //! The function stays whole in there, so that in its body its name still means the function: it may call itself, and
 //! its parameters and variables may have its name, which that of a unit struct would forbid.
@@ -7,10 +7,10 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Attribute, FnArg, Ident, ItemFn, Pat, Safety, Type, Visibility};
 
-use crate::tool::parameter;
-
 /// The author's function, to be written as a struct with a method.
-pub(super) struct Declaration<'a> {
+pub(crate) struct Declaration<'a> {
+    /// What it becomes: a "tool", say.
+    noun: &'static str,
     function: &'a ItemFn,
     /// Stands in for a doc comment that is not there.
     description: Option<&'a str>,
@@ -18,17 +18,17 @@ pub(super) struct Declaration<'a> {
 
 impl<'a> Declaration<'a> {
     /// The declaration of this function.
-    pub(super) fn new(function: &'a ItemFn, description: Option<&'a str>) -> Self {
-        Self { function, description }
+    pub(crate) fn new(noun: &'static str, function: &'a ItemFn, description: Option<&'a str>) -> Self {
+        Self { noun, function, description }
     }
 
     /// The struct's name.
-    pub(super) fn ident(&self) -> &Ident {
+    pub(crate) fn ident(&self) -> &Ident {
         &self.function.sig.ident
     }
 
     /// What every item of the expansion needs to carry.
-    pub(super) fn cfgs(&self) -> Vec<&Attribute> {
+    pub(crate) fn cfgs(&self) -> Vec<&Attribute> {
         self.attributes(|path| path == "cfg")
     }
 
@@ -82,10 +82,12 @@ impl<'a> Declaration<'a> {
         let (generics, _, clause) = inner.sig.generics.split_for_impl();
         let dot_await = asyncness.map(|_| quote!(.await));
         let (names, types): (Vec<_>, Vec<_>) = self.parameters().unzip();
+        let doc = format!(" Runs the {}'s body.", self.noun);
+        let reason = format!("{}s are like that", self.noun);
         quote! {
-            /// Runs the tool's body.
+            #[doc = #doc]
             #vis #asyncness fn call #generics (self, #(#names: #types),*) #output #clause {
-                #[allow(clippy::needless_pass_by_value, clippy::unused_async, reason = "tools are like that")]
+                #[allow(clippy::needless_pass_by_value, clippy::unused_async, reason = #reason)]
                 #inner
                 #ident(#(#names),*)#dot_await
             }
@@ -94,15 +96,25 @@ impl<'a> Declaration<'a> {
 }
 
 /// The function without what only the macro understands at its parameters.
-pub(super) fn stripped(function: &ItemFn) -> ItemFn {
+pub(crate) fn stripped(function: &ItemFn) -> ItemFn {
     let mut function = function.clone();
     for input in &mut function.sig.inputs {
         match input {
-            FnArg::Typed(parameter) => parameter.attrs.retain(parameter::stays),
-            FnArg::Receiver(receiver) => receiver.attrs.retain(parameter::stays),
+            FnArg::Typed(parameter) => parameter.attrs.retain(stays),
+            FnArg::Receiver(receiver) => receiver.attrs.retain(stays),
         }
     }
     function
+}
+
+/// The name of a variable of the expansion. No tool or guardrail has it: a unit struct would be in the variable's way.
+pub(crate) fn local(name: &str) -> Ident {
+    Ident::new(&format!("__{name}"), Span::mixed_site())
+}
+
+/// Whether an attribute of a parameter stays on it: lints do.
+pub(crate) fn stays(attribute: &Attribute) -> bool {
+    ["allow", "expect", "warn", "deny", "forbid"].iter().any(|lint| attribute.path().is_ident(lint))
 }
 
 /// The one name that a pattern binds: `api` of `State(api)`.
@@ -119,10 +131,11 @@ impl ToTokens for Declaration<'_> {
         let (ident, vis) = (self.ident(), &self.function.vis);
         let (of_struct, cfgs, description) = (self.of_struct(), self.cfgs(), self.description());
         let method = self.method();
+        let reason = format!("a {} is named like the function it was written as", self.noun);
         tokens.extend(quote! {
             #(#of_struct)*
             #description
-            #[allow(non_camel_case_types, reason = "a tool is named like the function it was written as")]
+            #[allow(non_camel_case_types, reason = #reason)]
             #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
             #vis struct #ident;
 

@@ -3,10 +3,15 @@
 //! Only the entries; what each macro does is in its own directory, in four steps: parse the attribute, read the item,
 //! validate both together, expand. `temporal-agents` re-exports the macros and holds everything that they expand to.
 
+mod activity_options;
 mod agent_handlers;
 mod attribute;
+mod declaration;
+mod doc_comment;
+mod guardrail;
 mod mistakes;
 mod tool;
+mod types;
 
 use proc_macro::TokenStream;
 
@@ -80,6 +85,98 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     tool::expand(attribute.into(), &item.into()).into()
 }
 
+/// Turns a function into a guardrail: a check of what a run is given, or of what it answers.
+///
+/// `#[guardrail(input)]` looks at the input of the first agent, `#[guardrail(output)]` at the final output of the last one. A
+/// guardrail that trips ends the run, with `RunError::InputGuardrailTripped` or `OutputGuardrailTripped`.
+///
+/// Above a plain `fn` it is pure: the body runs in the workflow, at once, and again on replay. With `activity`, above an
+/// `async fn`, it is an activity: the body runs on a worker, with timeouts and retries, and may do what it likes. The
+/// activity comes with the agent: a worker with that agent has it.
+///
+/// The function becomes a unit struct of its name, so that `agent.input_guardrail(no_homework)` reads well. The body is its
+/// method `call`: a unit test writes `no_homework.call("..")`.
+///
+/// ```
+/// use temporal_agents::{
+///     Agent, State, ToolError,
+///     agent::{GuardrailInput, GuardrailOutput},
+///     guardrail,
+/// };
+/// # #[derive(Clone)]
+/// # struct AbuseFilter;
+/// # impl AbuseFilter {
+/// #     async fn score(&self, _text: &str) -> std::io::Result<f64> { Ok(0.1) }
+/// # }
+/// # #[derive(serde::Deserialize)]
+/// # struct Plan { euros: u32 }
+///
+/// /// Homework is not done here.
+/// #[guardrail(input)]
+/// fn no_homework(input: &str) -> GuardrailOutput {
+///     GuardrailOutput::trip_if(input.contains("homework"))
+/// }
+///
+/// /// Asks a service before any model is asked.
+/// #[guardrail(input, activity, blocking, start_to_close = "5s")]
+/// async fn no_abuse(State(filter): State<AbuseFilter>, input: &str) -> Result<GuardrailOutput, ToolError> {
+///     let score = filter.score(input).await?;
+///     Ok(GuardrailOutput::trip_if(score > 0.8).info(score))
+/// }
+///
+/// /// No plan costs more than a week's wages.
+/// #[guardrail(output)]
+/// fn affordable(plan: &Plan) -> GuardrailOutput {
+///     GuardrailOutput::trip_if(plan.euros > 900)
+/// }
+///
+/// # fn planner() -> Agent {
+/// Agent::new("planner").input_guardrail(no_homework).input_guardrail(no_abuse).output_guardrail(affordable)
+/// # }
+/// ```
+///
+/// # What it looks at
+/// An input guardrail takes the input as `&str` or `String`, all its text, or as `GuardrailInput`, its items. An output
+/// guardrail takes the output as `&str` or `String` (what is not text is its JSON), or as any type `T` or `&T` that implements
+/// `serde::Deserialize`, the agent's output type most often; an output that is no `T` fails the run.
+///
+/// Beside that it takes what it needs to know, in any order: `&RunContext`, the values of the run; `&GuardrailContext`, which
+/// knows the agent, too; and in an activity `State<T>`, which the worker supplies, and `&ToolContext`, the call.
+///
+/// # What it returns
+/// `GuardrailOutput`, or `Result<GuardrailOutput, E>`. An error ends the run with `RunError::Function`, which names guardrail
+/// and agent, and so does a panic of a pure guardrail with `RunError::Panicked`. In an activity it is like a tool's:
+/// `ToolError::transient` and panics are tried again first.
+///
+/// # When it runs
+/// Pure input guardrails run before the first model call: one that trips costs nothing. The others run beside the first turn;
+/// when one trips, the model call and the tools under way are cancelled. With `blocking` nothing else happens before
+/// the guardrail has answered.
+///
+/// # Keys
+///
+/// | key | what it does |
+/// |---|---|
+/// | `input`, `output` | what it looks at: one of the two |
+/// | `blocking` | an input guardrail that the run waits for, before anything else |
+/// | `activity` | runs in an activity, `agents.guardrail.<name>` |
+/// | `name = "homework"` | the name it is reported under, instead of the function's |
+/// | `start_to_close = "20s"` | longest time of one attempt |
+/// | `schedule_to_close = "1h30m"` | longest time of all attempts |
+/// | `heartbeat = "30s"` | longest time without a heartbeat |
+/// | `attempts = 5` | attempts in all |
+/// | `idempotent = false` | running twice does harm: one attempt |
+/// | `task_queue = ".."` | the task queue whose worker runs it |
+/// | `summary = ".."` | the line that the Temporal UI shows |
+/// | `context("key", ..)` | the keys of the run context that an activity gets |
+/// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
+///
+/// Durations are numbers with a unit, `ms`, `s`, `m` or `h`.
+#[proc_macro_attribute]
+pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    guardrail::expand(attribute.into(), &item.into()).into()
+}
+
 /// Adds to a workflow what a run that waits for decisions needs: two updates, a query, and its inbox.
 ///
 /// It stands above `#[workflow_methods]`. The workflow has a field `inbox: AgentInbox`, and its run uses
@@ -129,7 +226,7 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | key | what it does |
 /// |---|---|
-/// | `inbox = "decisions"` | the name of the field, instead of `inbox` |
+/// | `inbox = decisions` | the name of the field, instead of `inbox` |
 /// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
 #[proc_macro_attribute]
 pub fn agent_handlers(attribute: TokenStream, item: TokenStream) -> TokenStream {

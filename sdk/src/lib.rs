@@ -45,7 +45,7 @@
 //! | [`drive`] | the one loop, and the `Host` trait it asks for effects |
 //!
 //! # Features
-//! * `macros` (default): [`macro@tool`], [`agent_handlers`].
+//! * `macros` (default): [`macro@tool`], [`guardrail`], [`agent_handlers`].
 //! * `worker` (default): the worker half. Without it the crate builds without any I/O crate.
 //! * `openai` (default): the OpenAI provider, `worker::OpenAi`.
 //! * `plugin`: `AgentsPlugin` as a Temporal worker plugin (experimental upstream).
@@ -60,7 +60,7 @@ pub mod worker;
 pub mod workflow;
 
 #[cfg(feature = "macros")]
-pub use temporal_agents_macros::{agent_handlers, tool};
+pub use temporal_agents_macros::{agent_handlers, guardrail, tool};
 
 pub use agent::{Agent, Handoff, Instructions};
 pub use drive::{RunConfig, RunFailure, RunResult};
@@ -82,6 +82,13 @@ pub mod __private {
 
     use crate::wire::ToolOutput;
     pub use crate::{
+        agent::{
+            Check, GuardrailInput, InputGuardrail, OutputGuardrail,
+            guardrail_fn::{
+                ActivityReturn, GuardrailReturn, guardrail_context, input_activity, output_activity, output_text,
+                parse_output, pure_input, pure_output,
+            },
+        },
         tool::{
             FromToolContext, ResultKind, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
             ValueKind,

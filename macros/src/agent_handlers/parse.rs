@@ -1,7 +1,7 @@
 //! What stands in the parentheses of `#[agent_handlers(..)]`.
 
 use proc_macro2::{Span, TokenStream};
-use syn::{Ident, LitStr, Path};
+use syn::{Ident, Path};
 
 use crate::{
     attribute::{self, Entry, Foreign},
@@ -13,14 +13,14 @@ const KEYS: [&str; 2] = ["inbox", "crate"];
 
 /// Words that an author may try, and what to write here.
 const FOREIGN: [Foreign; 2] = [
-    ("field", "write `inbox = \"..\"`"),
+    ("field", "write `inbox = decisions`"),
     ("name", "the handlers have fixed names, which callers in any language know"),
 ];
 
 /// What the attribute says.
 #[derive(Default)]
 pub(super) struct Keys {
-    inbox: Option<LitStr>,
+    inbox: Option<Ident>,
     pub(super) krate: Option<Path>,
 }
 
@@ -34,13 +34,7 @@ impl Keys {
 
     fn set(&mut self, entry: &Entry) -> syn::Result<()> {
         match entry.key.to_string().as_str() {
-            "inbox" => {
-                let text = entry.text()?;
-                if syn::parse_str::<Ident>(&text.value()).is_err() {
-                    return Err(syn::Error::new(text.span(), "the name of the field with the `AgentInbox`"));
-                }
-                self.inbox = Some(text);
-            }
+            "inbox" => self.inbox = Some(entry.ident("decisions")?),
             "crate" => self.krate = Some(entry.path()?),
             _ => return Err(attribute::unknown_key(&entry.key, &KEYS, &FOREIGN)),
         }
@@ -49,9 +43,6 @@ impl Keys {
 
     /// The field, where an error about it is to be shown.
     pub(super) fn field(&self) -> Ident {
-        match &self.inbox {
-            Some(text) => Ident::new(&text.value(), text.span()),
-            None => Ident::new("inbox", Span::call_site()),
-        }
+        self.inbox.clone().unwrap_or_else(|| Ident::new("inbox", Span::call_site()))
     }
 }

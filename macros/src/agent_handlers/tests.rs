@@ -12,7 +12,7 @@ fn pretty(attribute: TokenStream, item: &TokenStream) -> String {
 fn a_workflow_gets_its_handlers() {
     insta::with_settings!({ omit_expression => true }, {
         insta::assert_snapshot!(pretty(
-            quote!(inbox = "decisions", crate = agents::temporal),
+            quote!(inbox = decisions, crate = agents::temporal),
             &quote! {
                 #[workflow_methods]
                 impl Refunds {
@@ -46,7 +46,7 @@ fn no_input_panics() {
         quote!(impl A {}),
         block,
     ] {
-        for attribute in [quote!(), quote!(,), quote!(= 3), quote!(inbox), quote!(inbox = "a b"), quote!("x")] {
+        for attribute in [quote!(), quote!(,), quote!(= 3), quote!(inbox), quote!(inbox = "a"), quote!("x")] {
             assert!(expand(attribute, &item).to_string().contains("compile_error"));
         }
     }

@@ -99,6 +99,11 @@ impl Entry {
         Ok(self.assigned::<LitBool>("`true` or `false`", "false")?.value)
     }
 
+    /// A name without quotes, such as this one.
+    pub(crate) fn ident(&self, example: &str) -> syn::Result<Ident> {
+        self.assigned("a name without quotes", example)
+    }
+
     /// The path of a module.
     pub(crate) fn path(&self) -> syn::Result<Path> {
         let expected = format!("a path without quotes: `{} = my_crate::agents`", self.key);

@@ -4,10 +4,9 @@
 //! bullet describes one argument. Other sections (`# Errors`, `# Examples`) are for people. Headings in code fences are
 //! none.
 
-use proc_macro2::Span;
-use syn::{Attribute, Expr, ExprLit, Lit, Meta};
+use syn::Attribute;
 
-use crate::mistakes::Mistakes;
+use crate::{doc_comment::lines, mistakes::Mistakes};
 
 mod bullet;
 
@@ -21,12 +20,6 @@ pub(super) struct Docs {
     pub(super) description: String,
     /// The bullets under `# Arguments`.
     pub(super) bullets: Vec<Bullet>,
-}
-
-/// A line of a doc comment, without the marks of the comment.
-struct Line {
-    text: String,
-    span: Span,
 }
 
 enum Section {
@@ -57,45 +50,6 @@ impl Docs {
         }
         Self { description: description.join("\n").trim().to_owned(), bullets: bullets.done() }
     }
-}
-
-/// The whole doc comment among these attributes; `None` when there is none.
-pub(super) fn text(attributes: &[Attribute]) -> Option<String> {
-    let lines: Vec<String> = lines(attributes).into_iter().map(|line| line.text).collect();
-    let text = lines.join("\n").trim().to_owned();
-    (!text.is_empty()).then_some(text)
-}
-
-fn lines(attributes: &[Attribute]) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for attribute in attributes {
-        let Some((text, span)) = doc(attribute) else { continue };
-        let starred = text.contains('\n') && text.lines().skip(1).all(is_blank_or_starred);
-        lines.extend(text.split('\n').map(|line| Line { text: unmarked(line, starred), span }));
-    }
-    lines
-}
-
-/// The text of `#[doc = ".."]`, which is what a doc comment is.
-fn doc(attribute: &Attribute) -> Option<(String, Span)> {
-    match &attribute.meta {
-        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
-            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some((text.value(), text.span())),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn is_blank_or_starred(line: &str) -> bool {
-    let line = line.trim_start();
-    line.is_empty() || line.starts_with('*')
-}
-
-/// The line without the leading space of `/// text`, or the leading star of a block comment in which each line has one.
-fn unmarked(line: &str, starred: bool) -> String {
-    let line = if starred { line.trim_start().strip_prefix('*').unwrap_or(line) } else { line };
-    line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
 }
 
 fn is_fence(line: &str) -> bool {

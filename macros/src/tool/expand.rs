@@ -2,21 +2,20 @@
 //!
 //! The code names only what is in `__private`, keeps the author's tokens with their spans, and holds calls, not logic.
 
-mod declaration;
 mod definition;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ItemFn;
 
-use self::declaration::Declaration;
 use super::{parse::Keys, validate::ToolFn};
+use crate::declaration::{self, Declaration};
 
 /// The code of a tool.
 pub(super) fn tool(tool: &ToolFn<'_>) -> TokenStream {
     let private = private(tool.keys);
     let definition = definition::body(tool, &private);
-    with_definition(&Declaration::new(tool.function, Some(&tool.description)), &private, &definition)
+    with_definition(&Declaration::new("tool", tool.function, Some(&tool.description)), &private, &definition)
 }
 
 /// The code of a function that is no tool yet: all names are there, so that only its own mistakes are reported.
@@ -26,7 +25,7 @@ pub(super) fn stub(keys: &Keys, function: &ItemFn) -> TokenStream {
         return declaration::stripped(function).into_token_stream();
     }
     let unreachable = quote!(::core::unreachable!("the tool does not compile"));
-    with_definition(&Declaration::new(function, None), &private(keys), &unreachable)
+    with_definition(&Declaration::new("tool", function, None), &private(keys), &unreachable)
 }
 
 fn with_definition(declaration: &Declaration<'_>, private: &TokenStream, definition: &TokenStream) -> TokenStream {

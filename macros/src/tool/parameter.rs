@@ -1,11 +1,14 @@
 //! What a parameter is: an argument of the model, the context of the call, or a state of the worker.
 
-use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::{Attribute, Ident, Pat, PatType, Type, TypePath, TypeReference, ext::IdentExt};
+use syn::{Attribute, Ident, Pat, PatType, Type, TypeReference, ext::IdentExt};
 
-use super::docs;
-use crate::mistakes::Mistakes;
+use crate::{
+    declaration::stays,
+    doc_comment,
+    mistakes::Mistakes,
+    types::{bare, has_impl, is_named},
+};
 
 /// A parameter of a tool.
 pub(super) enum Parameter {
@@ -58,7 +61,7 @@ impl Parameter {
             ty => {
                 let named = argument_name(&parameter.pat, mistakes);
                 let owned = is_owned(ty, mistakes);
-                let description = docs::text(&parameter.attrs);
+                let description = doc_comment::text(&parameter.attrs);
                 named.filter(|_| owned).map(|ident| Self::Argument(Argument { ident, ty: ty.clone(), description }))
             }
         };
@@ -69,11 +72,6 @@ impl Parameter {
         }
         read
     }
-}
-
-/// Whether an attribute of a parameter stays on it: lints do, doc comments are read and taken off.
-pub(super) fn stays(attribute: &Attribute) -> bool {
-    ["allow", "expect", "warn", "deny", "forbid"].iter().any(|lint| attribute.path().is_ident(lint))
 }
 
 fn refuse_attributes(attributes: &[Attribute], mistakes: &mut Mistakes) {
@@ -130,30 +128,6 @@ fn owned(reference: &TypeReference) -> String {
 
 fn spelled(ty: &Type) -> String {
     ty.to_token_stream().to_string().replace(" < ", "<").replace(" >", ">").replace(" :: ", "::").replace(" ,", ",")
-}
-
-fn has_impl(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|tree| match tree {
-        TokenTree::Ident(ident) => ident == "impl",
-        TokenTree::Group(group) => has_impl(group.stream()),
-        _ => false,
-    })
-}
-
-/// The type without parentheses and the invisible groups of `macro_rules`.
-fn bare(ty: &Type) -> &Type {
-    match ty {
-        Type::Group(group) => bare(&group.elem),
-        Type::Paren(paren) => bare(&paren.elem),
-        ty => ty,
-    }
-}
-
-fn is_named(ty: &Type, name: &str) -> bool {
-    match bare(ty) {
-        Type::Path(TypePath { qself: None, path, .. }) => path.segments.last().is_some_and(|last| last.ident == name),
-        _ => false,
-    }
 }
 
 /// The names that a pattern binds, as far as they matter for messages.

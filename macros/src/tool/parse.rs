@@ -1,11 +1,10 @@
 //! What stands in the parentheses of `#[tool(..)]`.
 
-use std::time::Duration;
-
 use proc_macro2::TokenStream;
 use syn::{Ident, LitStr, Path};
 
 use crate::{
+    activity_options::{ActivityOptions, is_activity_option},
     attribute::{self, Entry, Foreign},
     mistakes::Mistakes,
 };
@@ -47,21 +46,9 @@ pub(super) struct Keys {
     pub(super) description: Option<LitStr>,
     pub(super) inline: bool,
     pub(super) lenient: bool,
-    pub(super) options: Options,
+    pub(super) options: ActivityOptions,
     pub(super) context: Vec<LitStr>,
     pub(super) krate: Option<Path>,
-}
-
-/// The keys that set a field of `ToolActivityOptions`.
-#[derive(Default)]
-pub(super) struct Options {
-    pub(super) start_to_close: Option<Duration>,
-    pub(super) schedule_to_close: Option<Duration>,
-    pub(super) heartbeat: Option<Duration>,
-    pub(super) attempts: Option<u32>,
-    pub(super) idempotent: Option<bool>,
-    pub(super) task_queue: Option<LitStr>,
-    pub(super) summary: Option<LitStr>,
 }
 
 impl Keys {
@@ -79,13 +66,7 @@ impl Keys {
             "description" => self.description = Some(entry.text()?),
             "inline" => self.inline = entry.flag()?,
             "lenient" => self.lenient = entry.flag()?,
-            "start_to_close" => self.options.start_to_close = Some(entry.duration()?),
-            "schedule_to_close" => self.options.schedule_to_close = Some(entry.duration()?),
-            "heartbeat" => self.options.heartbeat = Some(entry.duration()?),
-            "attempts" => self.options.attempts = Some(entry.count()?),
-            "idempotent" => self.options.idempotent = Some(entry.boolean()?),
-            "task_queue" => self.options.task_queue = Some(entry.text()?),
-            "summary" => self.options.summary = Some(entry.text()?),
+            key if is_activity_option(key) => self.options.set(entry)?,
             "context" => self.context = entry.texts()?,
             "crate" => self.krate = Some(entry.path()?),
             _ => return Err(attribute::unknown_key(&entry.key, &KEYS, &FOREIGN)),
@@ -96,10 +77,7 @@ impl Keys {
     fn refuse_contradictions(&self, seen: &[Ident], mistakes: &mut Mistakes) {
         for key in seen {
             match key.to_string().as_str() {
-                "start_to_close" | "schedule_to_close" | "heartbeat" | "attempts" | "idempotent" | "task_queue"
-                | "summary"
-                    if self.inline =>
-                {
+                word if self.inline && is_activity_option(word) => {
                     let message = format!(
                         "`{key}` is an option of activity tools; an inline tool runs in the workflow, without an \
                          activity. Drop `{key}`, or drop `inline` and write `async fn`"
@@ -109,7 +87,7 @@ impl Keys {
                 "context" if self.inline => {
                     mistakes.on(key, "an inline tool has the whole run context already: drop `context`");
                 }
-                "attempts" if self.options.idempotent == Some(false) => {
+                "attempts" if !self.options.may_repeat() => {
                     mistakes.on(key, "a tool with `idempotent = false` has one attempt: drop one of the two keys");
                 }
                 _ => {}

@@ -10,6 +10,7 @@ use super::{
     handoff::{Handoff, HandoffTarget},
     hooks::RunHooks,
     instructions::Instructions,
+    into_guardrail::{IntoInputGuardrail, IntoOutputGuardrail},
     mcp_approval::AnswerApproval,
     output::{OutputDef, OutputType},
     tool_use::ToolUseBehavior,
@@ -175,17 +176,18 @@ impl<O> Agent<O> {
         self
     }
 
-    /// A check of the input of runs that start with this agent.
+    /// A check of the input of runs that start with this agent: a function with `#[guardrail(input)]`, or an
+    /// [`InputGuardrail`] by hand.
     #[must_use]
-    pub fn input_guardrail(mut self, guardrail: impl Into<InputGuardrail>) -> Self {
-        self.def.input_guardrails.push(guardrail.into());
+    pub fn input_guardrail(mut self, guardrail: impl IntoInputGuardrail) -> Self {
+        self.def.input_guardrails.push(guardrail.into_input_guardrail());
         self
     }
 
-    /// A check of final outputs of this agent.
+    /// A check of final outputs of this agent: a function with `#[guardrail(output)]`, or an [`OutputGuardrail`] by hand.
     #[must_use]
-    pub fn output_guardrail(mut self, guardrail: impl Into<OutputGuardrail>) -> Self {
-        self.def.output_guardrails.push(guardrail.into());
+    pub fn output_guardrail(mut self, guardrail: impl IntoOutputGuardrail) -> Self {
+        self.def.output_guardrails.push(guardrail.into_output_guardrail());
         self
     }
 

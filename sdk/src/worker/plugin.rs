@@ -1,5 +1,7 @@
 //! What a worker needs to run agents: providers, states, and the tools of its agents, checked before it starts.
 
+mod guardrails;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use futures::FutureExt;
@@ -146,13 +148,6 @@ impl AgentsPlugin {
         self
     }
 
-    /// An input or output guardrail of a `RunConfig` that is an activity; those of agents are found by themselves.
-    #[must_use]
-    pub fn guardrail_activity(mut self, activity: &ToolDef) -> Self {
-        self.tools.push(activity.clone());
-        self
-    }
-
     /// A tool without its agent, for a worker that only runs tools.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
@@ -224,7 +219,7 @@ impl AgentsPlugin {
         }
         let nested: Vec<Graph> = graphs.iter().flat_map(Graph::nested).collect();
         let agents: Vec<_> = graphs.iter().chain(&nested).flat_map(Graph::agents).collect();
-        let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(guardrail_activities(agent)));
+        let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(guardrails::activities_of(agent)));
         let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
         for tool in of_agents.chain(&self.tools).filter(is_activity) {
             match tools.get(&tool.activity_type()) {
@@ -255,12 +250,6 @@ impl AgentsPlugin {
             })
             .collect()
     }
-}
-
-/// The activities of an agent's guardrails.
-fn guardrail_activities(agent: &AgentDef) -> impl Iterator<Item = &ToolDef> {
-    let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
-    inputs.chain(agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
 }
 
 /// Whether a worker on this task queue runs the tool.

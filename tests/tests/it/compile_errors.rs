@@ -1,4 +1,4 @@
-//! The likeliest mistakes, and what the compiler says about each.
+//! The likeliest mistakes with the macros, and what the compiler says about each.
 //!
 //! The words are partly the compiler's own, and differ from release to release: they are compared with the release that
 //! `rust-toolchain.toml` names, and with no other.
@@ -17,6 +17,6 @@ fn mistakes_are_explained() -> anyhow::Result<()> {
         println!("not compared: the words are those of rustc {wanted}, this is {version}");
         return Ok(());
     }
-    trybuild::TestCases::new().compile_fail("tests/ui/tool_*.rs");
+    trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
     Ok(())
 }

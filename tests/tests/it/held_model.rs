@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub(crate) struct HeldModel {
     model: FakeModel,
+    /// Holds back the calls of this agent alone.
+    agent: Option<&'static str>,
     asked: Arc<Semaphore>,
     answers: Arc<Semaphore>,
 }
@@ -25,7 +27,12 @@ impl HeldModel {
     /// Holds back the answers of this model.
     pub(crate) fn new(model: &FakeModel) -> Self {
         let none = || Arc::new(Semaphore::new(0));
-        Self { model: model.clone(), asked: none(), answers: none() }
+        Self { model: model.clone(), agent: None, asked: none(), answers: none() }
+    }
+
+    /// Holds back the answers of this model to one agent; the others get theirs at once.
+    pub(crate) fn of_agent(model: &FakeModel, agent: &'static str) -> Self {
+        Self { agent: Some(agent), ..Self::new(model) }
     }
 
     /// Waits for the next call.
@@ -44,6 +51,9 @@ impl HeldModel {
 impl Model for HeldModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
+            if self.agent.is_some_and(|held| held != call.agent) {
+                return self.model.call(call).await;
+            }
             self.asked.add_permits(1);
             self.answers.acquire().await.expect("never closed").forget();
             self.model.call(call).await

@@ -2,10 +2,13 @@
 
 mod agent_handlers;
 mod cancellation;
+mod compile_errors;
 mod conformance;
 mod durable_run;
 mod examples;
 mod golden_history;
+mod guardrail_macro;
+mod guardrails;
 mod held_model;
 mod inline_runner;
 mod limits;

@@ -1,6 +1,5 @@
 //! `#[tool]`: what the model sees of a function, what happens when it is called, and what an author is told.
 
-mod compile_errors;
 mod definitions;
 mod hygiene;
 mod running;

@@ -2,8 +2,7 @@
 
 use proc_macro2::Span;
 
-use super::Line;
-use crate::mistakes::Mistakes;
+use crate::{doc_comment::Line, mistakes::Mistakes};
 
 /// A bullet that describes an argument.
 pub(in crate::tool) struct Bullet {

@@ -1,7 +1,7 @@
 use syn::{Attribute, ItemFn, parse_quote};
 
-use super::{Docs, text};
-use crate::mistakes::Mistakes;
+use super::Docs;
+use crate::{doc_comment::text, mistakes::Mistakes};
 
 fn read(attributes: &[Attribute]) -> (String, Vec<(String, String)>) {
     let mut mistakes = Mistakes::default();

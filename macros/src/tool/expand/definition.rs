@@ -4,16 +4,16 @@
 //! way an argument's type is checked in one place only, the turbofish that calls this function: an author who forgot a
 //! derive gets one error, on the type in the signature.
 
-use std::time::Duration;
-
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Ident, ReturnType, spanned::Spanned};
 
-use crate::tool::{
-    parameter::{Argument, Parameter},
-    parse::Options,
-    validate::ToolFn,
+use crate::{
+    declaration::local,
+    tool::{
+        parameter::{Argument, Parameter},
+        validate::ToolFn,
+    },
 };
 
 /// Writes the body.
@@ -42,9 +42,9 @@ pub(super) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
         #declaration
 
         fn __define<#(#generics: #private::ToolArgument),*>(
-            body: #private::#body_type<__Arguments<#(#generics),*>>,
+            __body: #private::#body_type<__Arguments<#(#generics),*>>,
         ) -> #private::ToolDef {
-            #private::ToolDef::#constructor(#name, #description, body)#lenient
+            #private::ToolDef::#constructor(#name, #description, __body)#lenient
         }
 
         __define::<#(#types),*>(#closure)#settings
@@ -71,7 +71,7 @@ fn arguments_struct(arguments: &[&Argument], generics: &[Ident], private: &Token
 
 /// The closure that calls the author's body.
 fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
-    let [ctx, arguments, returned] = ["ctx", "arguments", "returned"].map(|name| Ident::new(name, Span::mixed_site()));
+    let [ctx, arguments, returned] = ["ctx", "arguments", "returned"].map(local);
     let mut states = Vec::new();
     let mut values = Vec::new();
     let (mut uses_ctx, mut uses_arguments) = (false, false);
@@ -83,7 +83,7 @@ fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
             }
             Parameter::State { ty, .. } => {
                 uses_ctx = true;
-                let state = Ident::new(&format!("state_{}", states.len()), Span::mixed_site());
+                let state = local(&format!("state_{}", states.len()));
                 values.push(quote!(#state));
                 states.push(quote!(let #state = <#ty as #private::FromToolContext>::from_context(#ctx)?;));
             }
@@ -141,36 +141,6 @@ fn settings(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
     if !context.is_empty() {
         settings.extend(quote!(.with_context([#(#context),*])));
     }
-    let options = options(&tool.keys.options, private);
-    if !options.is_empty() {
-        settings.extend(quote!(.options(#private::ToolActivityOptions::builder()#options.build())));
-    }
+    settings.extend(tool.keys.options.expand(private).map(|options| quote!(.options(#options))));
     settings
-}
-
-fn options(options: &Options, private: &TokenStream) -> TokenStream {
-    let Options { start_to_close, schedule_to_close, heartbeat, attempts, idempotent, task_queue, summary } = options;
-    let mut setters = TokenStream::new();
-    let mut set = |name: &str, value: Option<TokenStream>| {
-        let name = Ident::new(name, Span::mixed_site());
-        setters.extend(value.map(|value| quote!(.#name(#value))));
-    };
-    set("start_to_close", start_to_close.map(|length| duration(length, private)));
-    set("schedule_to_close", schedule_to_close.map(|length| duration(length, private)));
-    set("heartbeat", heartbeat.map(|length| duration(length, private)));
-    set("attempts", attempts.map(|count| quote!(#count)));
-    set("idempotent", idempotent.map(|fact| quote!(#fact)));
-    set("task_queue", task_queue.as_ref().map(|text| quote!(#text)));
-    set("summary", summary.as_ref().map(|text| quote!(#text)));
-    setters
-}
-
-fn duration(length: Duration, private: &TokenStream) -> TokenStream {
-    if length.subsec_nanos() == 0 {
-        let seconds = length.as_secs();
-        quote!(#private::Duration::from_secs(#seconds))
-    } else {
-        let (seconds, nanos) = (length.as_secs(), length.subsec_nanos());
-        quote!(#private::Duration::new(#seconds, #nanos))
-    }
 }

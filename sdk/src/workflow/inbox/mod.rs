@@ -137,7 +137,8 @@ impl AgentInbox {
                 DecisionAnswer::Kept { waits_for: self.ids() }
             };
         }
-        if let (Some(AgentInterruption { server: Some(server), .. }), Verdict::SupplyOutput { .. }) = (asked, &decision) {
+        if let (Some(AgentInterruption { server: Some(server), .. }), Verdict::SupplyOutput { .. }) = (asked, &decision)
+        {
             let reason = format!("MCP server {server:?} makes this call itself, if it may: approve or reject it");
             return DecisionAnswer::Refused { reason };
         }

@@ -153,9 +153,8 @@ fn decided_with_others(
     let is_of_same_tool = |one: &AgentInterruption, other: &AgentInterruption| {
         one.tool == other.tool && one.server == other.server && (one.server.is_some() || one.agent == other.agent)
     };
-    let waits_no_more = |call: &&AgentInterruption| {
-        !open.contains(*call) && !decided.iter().any(|decided| decided.id == call.id)
-    };
+    let waits_no_more =
+        |call: &&AgentInterruption| !open.contains(*call) && !decided.iter().any(|decided| decided.id == call.id);
     let decision_for = |call: &AgentInterruption| {
         let for_good = decided.iter().rev().filter(|decided| decided.always);
         let mut of_tool = for_good.filter(|decided| call_of(decided).is_some_and(|other| is_of_same_tool(other, call)));

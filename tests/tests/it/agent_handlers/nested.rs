@@ -29,7 +29,7 @@ pub(crate) struct Office {
     decisions: AgentInbox,
 }
 
-#[agent_handlers(inbox = "decisions")]
+#[agent_handlers(inbox = decisions)]
 #[workflow_methods]
 impl Office {
     #[run(name = "office")]

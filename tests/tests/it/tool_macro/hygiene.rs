@@ -72,6 +72,33 @@ async fn shadowed_names_do_no_harm() {
     assert_eq!(output.expect("the tool succeeds"), "31".to_owned().into());
 }
 
+/// Tools named like what other tools' expansions and parameters may be called.
+mod named_like_locals {
+    /// Says so.
+    #[::temporal_agents::tool(inline)]
+    pub(super) fn arguments(place: String) -> String {
+        place
+    }
+
+    /// Says so.
+    #[::temporal_agents::tool(inline)]
+    pub(super) fn returned(ctx: &::temporal_agents::ToolContext) -> String {
+        ctx.info().tool.clone()
+    }
+
+    /// Says so.
+    #[::temporal_agents::tool]
+    pub(super) async fn body() {}
+}
+
+#[test]
+fn a_tool_may_have_any_name() {
+    use named_like_locals::{arguments, body, returned};
+
+    let tools = [arguments.definition(), returned.definition(), body.definition()];
+    assert_eq!(tools.map(|tool| tool.name().to_owned()), ["arguments", "returned", "body"]);
+}
+
 macro_rules! doubling_tool {
     ($name:ident, $number:ty) => {
         /// Doubles a number.

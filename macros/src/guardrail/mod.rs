@@ -1,0 +1,40 @@
+//! `#[guardrail]`: from a function to a check of what a run is given, or of what it answers.
+//!
+//! The steps: [`parse`] reads the attribute's keys, [`parameter`] one parameter each; [`validate`] joins them to a
+//! [`GuardrailFn`](validate::GuardrailFn), and [`expand`](mod@expand) writes that as code.
+//!
+//! Every step adds what it does not like to [`Mistakes`] and goes on, so that an author sees all at once. When there are
+//! any, the expansion keeps the name and the body, so that nothing else in the crate breaks.
+
+mod expand;
+mod parameter;
+mod parse;
+mod validate;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::ItemFn;
+
+use self::parse::Keys;
+use crate::mistakes::{Mistakes, wrong_item};
+
+/// Expands `#[guardrail(attribute)] item`; mistakes become `compile_error!`s.
+pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
+    let mut mistakes = Mistakes::default();
+    let keys = Keys::parse(attribute, &mut mistakes);
+    let function: ItemFn = match syn::parse2(item.clone()) {
+        Ok(function) => function,
+        Err(error) => return wrong_item(error, item, "`#[guardrail]` goes above a function"),
+    };
+    match validate::validate(&keys, &function, &mut mistakes) {
+        Some(guardrail) if mistakes.is_empty() => expand::guardrail(&guardrail),
+        _ => {
+            let stub = expand::stub(&keys, &function);
+            let errors = mistakes.into_compile_errors();
+            quote!(#stub #errors)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! What stands in the parentheses of `#[guardrail(..)]`.
+
+use proc_macro2::{Span, TokenStream};
+use syn::{Ident, LitStr, Path};
+
+use crate::{
+    activity_options::{ActivityOptions, is_activity_option},
+    attribute::{self, Entry, Foreign},
+    mistakes::Mistakes,
+};
+
+/// Every key, in the order in which the documentation lists them.
+const KEYS: [&str; 14] = [
+    "input",
+    "output",
+    "blocking",
+    "activity",
+    "name",
+    "start_to_close",
+    "schedule_to_close",
+    "heartbeat",
+    "attempts",
+    "idempotent",
+    "task_queue",
+    "summary",
+    "context",
+    "crate",
+];
+
+/// Words of other libraries, and what to write here.
+const FOREIGN: [Foreign; 12] = [
+    ("input_guardrail", "write `#[guardrail(input)]`"),
+    ("output_guardrail", "write `#[guardrail(output)]`"),
+    ("run_in_parallel", "input guardrails run beside the first turn, unless you write `blocking`"),
+    ("parallel", "input guardrails run beside the first turn, unless you write `blocking`"),
+    ("pure", "a guardrail is pure, unless you write `activity`"),
+    ("inline", "a guardrail is pure and runs in the workflow, unless you write `activity`"),
+    ("timeout", "write `start_to_close = \"20s\"` (one attempt) or `schedule_to_close` (all attempts)"),
+    ("retries", "write `attempts = 3`, which counts the first one, too"),
+    ("retry", "write `attempts = 3`, which counts the first one, too"),
+    ("max_attempts", "write `attempts = 3`"),
+    ("maximum_attempts", "write `attempts = 3`"),
+    ("queue", "write `task_queue = \"..\"`"),
+];
+
+/// What the attribute says.
+#[derive(Default)]
+pub(super) struct Keys {
+    input: bool,
+    output: bool,
+    pub(super) blocking: bool,
+    pub(super) activity: bool,
+    pub(super) name: Option<LitStr>,
+    pub(super) options: ActivityOptions,
+    pub(super) context: Vec<LitStr>,
+    pub(super) krate: Option<Path>,
+}
+
+/// What a guardrail looks at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// What a run is given.
+    Input,
+    /// What it answers.
+    Output,
+}
+
+impl Side {
+    /// The word for it, in the attribute and in messages.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Input => "input",
+            Self::Output => "output",
+        }
+    }
+}
+
+impl Keys {
+    /// Reads what stands in the parentheses of `#[guardrail(..)]`.
+    pub(super) fn parse(attribute: TokenStream, mistakes: &mut Mistakes) -> Self {
+        let mut keys = Self::default();
+        let seen = attribute::read(attribute, mistakes, |entry| keys.set(entry));
+        keys.refuse_contradictions(&seen, mistakes);
+        keys
+    }
+
+    /// What the guardrail looks at, where the attribute says so.
+    pub(super) fn side(&self) -> Option<Side> {
+        match (self.input, self.output) {
+            (true, false) => Some(Side::Input),
+            (false, true) => Some(Side::Output),
+            _ => None,
+        }
+    }
+
+    fn set(&mut self, entry: &Entry) -> syn::Result<()> {
+        match entry.key.to_string().as_str() {
+            "input" => self.input = entry.flag()?,
+            "output" => self.output = entry.flag()?,
+            "blocking" => self.blocking = entry.flag()?,
+            "activity" => self.activity = entry.flag()?,
+            "name" => self.name = Some(entry.text()?),
+            key if is_activity_option(key) => self.options.set(entry)?,
+            "context" => self.context = entry.texts()?,
+            "crate" => self.krate = Some(entry.path()?),
+            _ => return Err(attribute::unknown_key(&entry.key, &KEYS, &FOREIGN)),
+        }
+        Ok(())
+    }
+
+    fn refuse_contradictions(&self, seen: &[Ident], mistakes: &mut Mistakes) {
+        if !seen.iter().any(|key| key == "input" || key == "output") {
+            let message =
+                "say what it checks: `#[guardrail(input)]` what a run is given, `#[guardrail(output)]` what it answers";
+            mistakes.at(Span::call_site(), message);
+        }
+        for key in seen {
+            match key.to_string().as_str() {
+                "output" if self.input => {
+                    mistakes.on(key, "a guardrail checks the input or the output: write two functions");
+                }
+                "blocking" if self.output && !self.input => {
+                    let message = "an output guardrail is always awaited before the run ends: drop `blocking`";
+                    mistakes.on(key, message);
+                }
+                word if is_activity_option(word) && !self.activity => {
+                    let message = format!(
+                        "`{key}` is an option of guardrails that run in an activity; a pure one runs in the workflow. \
+                         Drop `{key}`, or add `activity` and write `async fn`"
+                    );
+                    mistakes.on(key, message);
+                }
+                "context" if !self.activity => {
+                    mistakes.on(key, "a pure guardrail has the whole run context already: drop `context`");
+                }
+                "attempts" if !self.options.may_repeat() => {
+                    mistakes.on(key, "a guardrail with `idempotent = false` has one attempt: drop one of the two keys");
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! Joins attribute and signature to a guardrail, or says what is wrong with them.
+
+use proc_macro2::Span;
+use syn::{FnArg, ItemFn, LitStr, ReturnType, Safety, Signature, ext::IdentExt, spanned::Spanned};
+
+use super::{
+    parameter::Parameter,
+    parse::{Keys, Side},
+};
+use crate::{mistakes::Mistakes, types::is_named};
+
+/// A function that is a guardrail.
+pub(super) struct GuardrailFn<'a> {
+    /// What the attribute says.
+    pub(super) keys: &'a Keys,
+    /// The function.
+    pub(super) function: &'a ItemFn,
+    /// What it looks at.
+    pub(super) side: Side,
+    /// The name it is reported under.
+    pub(super) name: String,
+    /// The parameters, in order.
+    pub(super) parameters: Vec<Parameter>,
+}
+
+/// Checks everything. `None` when the function cannot be read as a guardrail; `mistakes` may have grown in either case.
+pub(super) fn validate<'a>(keys: &'a Keys, function: &'a ItemFn, mistakes: &mut Mistakes) -> Option<GuardrailFn<'a>> {
+    refuse_kind(keys, &function.sig, mistakes);
+    refuse_signature(&function.sig, mistakes);
+    refuse_return_type(&function.sig, mistakes);
+    let name = read_name(keys.name.as_ref(), &function.sig, mistakes);
+    let side = keys.side()?;
+    let parameters = read_parameters(keys, side, &function.sig, mistakes);
+    Some(GuardrailFn { keys, function, side, name: name?, parameters })
+}
+
+/// A guardrail in an activity is `async`, a pure one is not.
+fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
+    match (keys.activity, &signature.asyncness) {
+        (false, Some(asyncness)) => mistakes.on(
+            asyncness,
+            "a pure guardrail runs in the workflow and cannot wait: drop `async`,\n\
+             or add `activity` to `#[guardrail(..)]`, so that it runs on a worker and may do I/O",
+        ),
+        (true, None) => mistakes.on(
+            signature.fn_token,
+            "a guardrail with `activity` runs on a worker: write `async fn`, or drop `activity` for a pure one",
+        ),
+        _ => {}
+    }
+}
+
+fn refuse_signature(signature: &Signature, mistakes: &mut Mistakes) {
+    if let Some(token) = &signature.constness {
+        mistakes.on(token, "a guardrail is no `const fn`");
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        mistakes.on(token, "a run cannot keep the promises that an `unsafe fn` asks for");
+    }
+    if let Some(abi) = &signature.abi {
+        mistakes.on(abi, "a guardrail is a plain function, without `extern`");
+    }
+    if !signature.generics.params.is_empty() {
+        mistakes.on(&signature.generics.params, "a guardrail is one function: name the types, and leave lifetimes out");
+    }
+    if let Some(clause) = &signature.generics.where_clause {
+        mistakes.on(clause, "a guardrail has no generics, so it needs no `where`");
+    }
+    if let Some(variadic) = &signature.variadic {
+        mistakes.on(variadic, "a guardrail has a fixed list of parameters");
+    }
+}
+
+/// The likeliest wrong types; the compiler refuses the others.
+fn refuse_return_type(signature: &Signature, mistakes: &mut Mistakes) {
+    match &signature.output {
+        ReturnType::Default => mistakes.on(
+            &signature.ident,
+            "a guardrail says what it finds: write `-> GuardrailOutput`, or `-> Result<GuardrailOutput, YourError>`",
+        ),
+        ReturnType::Type(_, ty) if is_named(ty, "bool") => mistakes.on(
+            ty,
+            "`true` could mean both: return `GuardrailOutput`, such as `GuardrailOutput::trip_if(is_homework)`",
+        ),
+        ReturnType::Type(..) => {}
+    }
+}
+
+fn read_parameters(keys: &Keys, side: Side, signature: &Signature, mistakes: &mut Mistakes) -> Vec<Parameter> {
+    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut is_whole = true;
+    for input in &signature.inputs {
+        let parameter = match input {
+            FnArg::Receiver(receiver) => {
+                let message = "a guardrail is a free function: move it out of the `impl`";
+                mistakes.on(receiver, message);
+                is_whole = false;
+                continue;
+            }
+            FnArg::Typed(parameter) => parameter,
+        };
+        let Some(read) = Parameter::read(side, parameter, mistakes) else {
+            is_whole = false;
+            continue;
+        };
+        if let Some(message) = refused(keys, side, &read, &parameters) {
+            mistakes.on(&parameter.ty, message);
+        }
+        parameters.push(read);
+    }
+    if is_whole && !parameters.iter().any(|parameter| matches!(parameter, Parameter::Subject(_))) {
+        let message = match side {
+            Side::Input => "an input guardrail looks at the input: take `input: &str`, or `input: GuardrailInput`",
+            Side::Output => "an output guardrail looks at the output: take `output: &str`, or the agent's output type",
+        };
+        mistakes.at(signature.paren_token.span.span(), message);
+    }
+    parameters
+}
+
+/// What is wrong with a parameter beside those before it.
+fn refused(keys: &Keys, side: Side, parameter: &Parameter, before: &[Parameter]) -> Option<String> {
+    let is_there = |wanted: fn(&Parameter) -> bool| before.iter().any(wanted);
+    match parameter {
+        Parameter::Subject(_) if is_there(|other| matches!(other, Parameter::Subject(_))) => {
+            let word = side.word();
+            let message = format!("an {word} guardrail looks at the {word} alone: drop one of the two parameters");
+            Some(if keys.activity { message + ", or take it as `State`" } else { message })
+        }
+        Parameter::State(_) if !keys.activity => Some(
+            "a pure guardrail runs in the workflow, where there is no state of a worker: drop `State`, \
+             or add `activity` and write `async fn`"
+                .to_owned(),
+        ),
+        Parameter::Call if !keys.activity => {
+            Some("a pure guardrail is no activity: take `&GuardrailContext` or `&RunContext`".to_owned())
+        }
+        Parameter::Run if keys.activity && keys.context.is_empty() => Some(
+            "a guardrail in an activity gets the keys of the run context that it names, and no others: \
+             add `context(\"user\")`"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// The name it is reported under; `None` when no activity could have it.
+fn read_name(key: Option<&LitStr>, signature: &Signature, mistakes: &mut Mistakes) -> Option<String> {
+    let (name, span): (String, Span) = match key {
+        Some(key) => (key.value(), key.span()),
+        None => (signature.ident.unraw().to_string(), signature.ident.span()),
+    };
+    let is_fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    if (1..=64).contains(&name.len()) && name.bytes().all(is_fine) {
+        return Some(name);
+    }
+    let hint = if key.is_some() { "" } else { "\nset another with `name = \"..\"`" };
+    mistakes.at(span, format_args!("a guardrail's name has 1 to 64 letters, digits, `_` or `-`{hint}"));
+    None
+}

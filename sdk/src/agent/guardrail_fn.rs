@@ -1,0 +1,190 @@
+//! From functions to guardrails: what `#[guardrail]` expands to.
+//!
+//! A pure function is shown the input or the output in the loop; one in an activity is shown what its request holds, and
+//! what it finds goes back as JSON.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::guardrail::{Check, CheckInput, CheckOutput, GuardrailContext, GuardrailInput, GuardrailOutput};
+use crate::{
+    tool::{ActivityBody, Failure, ToolActivityOptions, ToolBinding, ToolContext, ToolDef, ToolError},
+    wire::{Item, ToolOutput},
+};
+
+/// A pure function of an input.
+pub(crate) type PureInput = fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, Failure>;
+
+/// A pure function of an output.
+pub(crate) type PureOutput = fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, Failure>;
+
+/// A function in an activity, of the items of an input or of an output.
+pub(crate) type InActivity<S> = for<'a> fn(&'a mut ToolContext, S) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+
+/// A check by a pure function.
+pub fn pure_input(check: PureInput) -> Check<CheckInput> {
+    Check::Pure(Arc::new(check))
+}
+
+/// A check by a pure function.
+pub fn pure_output(check: PureOutput) -> Check<CheckOutput> {
+    Check::Pure(Arc::new(check))
+}
+
+/// The activity of an input guardrail.
+pub fn input_activity(name: &str, description: &str, body: InActivity<Vec<Item>>) -> ToolDef {
+    in_activity(name, description, "input", body)
+}
+
+/// The activity of an output guardrail.
+pub fn output_activity(name: &str, description: &str, body: InActivity<Value>) -> ToolDef {
+    in_activity(name, description, "output", body)
+}
+
+fn in_activity<S: DeserializeOwned + 'static>(
+    name: &str,
+    description: &str,
+    shown: &'static str,
+    body: InActivity<S>,
+) -> ToolDef {
+    let body: ActivityBody =
+        Arc::new(move |ctx, mut arguments| match serde_json::from_value(arguments.remove(shown).unwrap_or_default()) {
+            Ok(seen) => body(ctx, seen),
+            Err(error) => Box::pin(std::future::ready(Err(error.into()))),
+        });
+    let parameters = json!({"type": "object", "properties": {"agent": {"type": "string"}, shown: {}}});
+    let binding = ToolBinding::Activity { body, options: ToolActivityOptions::default() };
+    ToolDef::new(name, description, parameters, binding).not_strict().for_guardrail()
+}
+
+/// What a guardrail in an activity knows: the agent, and the keys of the run context that it named.
+pub fn guardrail_context(ctx: &ToolContext) -> GuardrailContext<'_> {
+    GuardrailContext::new(&ctx.info().agent, ctx.run())
+}
+
+/// The text of an output: a string as it is, anything else as its JSON.
+pub fn output_text(output: &Value) -> String {
+    output.as_str().map_or_else(|| output.to_string(), str::to_owned)
+}
+
+/// The final output is not of the type that a guardrail looks at.
+#[derive(Debug, thiserror::Error)]
+#[error("the final output is no {expected}: {source}")]
+pub struct OutputMismatch {
+    expected: &'static str,
+    source: serde_json::Error,
+}
+
+/// The output as the type that a guardrail looks at.
+///
+/// # Errors
+/// [`OutputMismatch`].
+pub fn parse_output<T: GuardedOutput>(output: &Value) -> Result<T, OutputMismatch> {
+    let expected = std::any::type_name::<T>();
+    T::deserialize(output).map_err(|source| OutputMismatch { expected, source })
+}
+
+/// The type of the output that a guardrail looks at.
+///
+/// Nobody implements it by hand; the derive of `serde::Deserialize` does.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the output that a guardrail looks at",
+    label = "not made from JSON",
+    note = "derive `serde::Deserialize` for it, or take the output as `&str` or `&serde_json::Value`"
+)]
+pub trait GuardedOutput: DeserializeOwned {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned> GuardedOutput for T {}
+
+/// What a pure guardrail may return.
+#[diagnostic::on_unimplemented(
+    message = "a guardrail cannot return `{Self}`",
+    label = "does not say whether the run ends",
+    note = "return `GuardrailOutput`, or `Result<GuardrailOutput, E>`; `GuardrailOutput::trip_if(..)` takes a `bool`"
+)]
+pub trait GuardrailReturn {
+    /// What it found.
+    ///
+    /// # Errors
+    /// The function's own error.
+    fn into_found(self) -> Result<GuardrailOutput, Failure>;
+}
+
+impl GuardrailReturn for GuardrailOutput {
+    fn into_found(self) -> Result<GuardrailOutput, Failure> {
+        Ok(self)
+    }
+}
+
+impl<E: GuardrailFailure> GuardrailReturn for Result<GuardrailOutput, E> {
+    fn into_found(self) -> Result<GuardrailOutput, Failure> {
+        self.map_err(GuardrailFailure::into_failure)
+    }
+}
+
+/// What a pure guardrail may fail with.
+#[diagnostic::on_unimplemented(
+    message = "a pure guardrail cannot fail with `{Self}`",
+    label = "`{Self}` is no error",
+    note = "return `Result<GuardrailOutput, E>` with any `E: std::error::Error`, or with a `String`"
+)]
+pub trait GuardrailFailure {
+    /// The failure.
+    fn into_failure(self) -> Failure;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<Failure>> GuardrailFailure for E {
+    fn into_failure(self) -> Failure {
+        self.into()
+    }
+}
+
+/// What a guardrail in an activity may return.
+#[diagnostic::on_unimplemented(
+    message = "a guardrail cannot return `{Self}`",
+    label = "does not say whether the run ends",
+    note = "return `GuardrailOutput`, or `Result<GuardrailOutput, ToolError>`; `GuardrailOutput::trip_if(..)` takes a `bool`"
+)]
+pub trait ActivityReturn {
+    /// What it found, as JSON.
+    ///
+    /// # Errors
+    /// The function's own error.
+    fn into_output(self) -> Result<ToolOutput, ToolError>;
+}
+
+impl ActivityReturn for GuardrailOutput {
+    fn into_output(self) -> Result<ToolOutput, ToolError> {
+        Ok(serde_json::to_string(&self)?.into())
+    }
+}
+
+impl<E: ActivityFailure> ActivityReturn for Result<GuardrailOutput, E> {
+    fn into_output(self) -> Result<ToolOutput, ToolError> {
+        self.map_err(ActivityFailure::into_failure)?.into_output()
+    }
+}
+
+/// What a guardrail in an activity may fail with.
+#[diagnostic::on_unimplemented(
+    message = "a guardrail in an activity cannot fail with `{Self}`",
+    label = "`{Self}` is no error",
+    note = "return `Result<GuardrailOutput, ToolError>`: any `std::error::Error` becomes one by `?`, \
+            a text by `ToolError::failed(text)`, one to try again by `ToolError::transient(text)`"
+)]
+pub trait ActivityFailure {
+    /// The failure of the activity.
+    fn into_failure(self) -> ToolError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<ToolError>> ActivityFailure for E {
+    fn into_failure(self) -> ToolError {
+        self.into()
+    }
+}

@@ -1,0 +1,33 @@
+//! The guardrails of a worker's runs: their activities, and the agents that judge.
+
+use super::AgentsPlugin;
+use crate::{
+    agent::{AgentDef, IntoInputGuardrail, IntoOutputGuardrail},
+    tool::ToolDef,
+};
+
+impl AgentsPlugin {
+    /// An input guardrail of a `RunConfig`: what it needs of the worker is registered. Those of agents are found by themselves.
+    #[must_use]
+    pub fn input_guardrail(mut self, guardrail: impl IntoInputGuardrail) -> Self {
+        let guardrail = guardrail.into_input_guardrail();
+        self.tools.extend(guardrail.check().activity().cloned());
+        self.agents.extend(guardrail.check().agent().cloned());
+        self
+    }
+
+    /// An output guardrail of a `RunConfig`: what it needs of the worker is registered. Those of agents are found by themselves.
+    #[must_use]
+    pub fn output_guardrail(mut self, guardrail: impl IntoOutputGuardrail) -> Self {
+        let guardrail = guardrail.into_output_guardrail();
+        self.tools.extend(guardrail.check().activity().cloned());
+        self.agents.extend(guardrail.check().agent().cloned());
+        self
+    }
+}
+
+/// The activities of an agent's guardrails.
+pub(super) fn activities_of(agent: &AgentDef) -> impl Iterator<Item = &ToolDef> {
+    let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+    inputs.chain(agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
+}

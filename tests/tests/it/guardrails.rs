@@ -1,0 +1,10 @@
+//! Guardrails of runs on a real server: what is scheduled, what is cancelled, and what the run ends with.
+
+mod beside;
+mod blocking;
+mod by_agent;
+mod failures;
+mod known;
+mod output;
+mod pure;
+mod support;
