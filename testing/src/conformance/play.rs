@@ -6,7 +6,7 @@ use futures::future::LocalBoxFuture;
 use serde_json::{Value, json};
 use temporal_agents::{
     RunConfig, RunFailure,
-    drive::{PausedRun, RunOutcome},
+    drive::{MemorySession, PausedRun, RunOutcome},
     wire::{
         Item, RunState,
         run_state::{Decision, UnknownInterruption},
@@ -195,6 +195,6 @@ fn ended(scenario: &Scenario, progress: &Progress, outcome: Value) -> Value {
         "earlier": progress.earlier,
         "hooks": scenario.record_hooks.unwrap_or(false).then_some(hooks),
         "outcome": outcome,
-        "session_items": progress.session.as_ref().map(|session| session.items()),
+        "session_items": progress.session.as_ref().map(MemorySession::items),
     })
 }

@@ -60,10 +60,7 @@ impl Session for Flaky {
             if is_new {
                 kept.items.entry(session_id.to_owned()).or_default().extend(items);
             }
-            match is_new && kept.keys.len() == 2 {
-                true => Err(Failure::from("the connection is lost")),
-                false => Ok(()),
-            }
+            if is_new && kept.keys.len() == 2 { Err(Failure::from("the connection is lost")) } else { Ok(()) }
         });
         Box::pin(std::future::ready(added))
     }

@@ -139,16 +139,14 @@ impl DurableHost {
         let started = self.client.start_workflow(ConformanceWorkflow::run, stage, options).await;
         let handle = started.map_err(EnvironmentError::from)?;
         let first_run = handle.info().first_execution_run_id.clone();
-        match timeout(PATIENCE, handle.get_result(WorkflowGetResultOptions::default())).await {
-            Ok(result) => Ok((result?, chain::fetch(&self.client, id, first_run).await?)),
-            Err(_) => {
-                let histories = chain::fetch(&self.client, id, None).await?;
-                // The worker would wait for the workflow's next task; that this fails, too, changes nothing.
-                drop(handle.terminate(WorkflowTerminateOptions::default()).await);
-                let reason = histories.last().and_then(chain::failed_task).unwrap_or_else(|| "none".to_owned());
-                Err(DurableError::Hangs { reason })
-            }
+        if let Ok(result) = timeout(PATIENCE, handle.get_result(WorkflowGetResultOptions::default())).await {
+            return Ok((result?, chain::fetch(&self.client, id, first_run).await?));
         }
+        let histories = chain::fetch(&self.client, id, None).await?;
+        // The worker would wait for the workflow's next task; that this fails, too, changes nothing.
+        drop(handle.terminate(WorkflowTerminateOptions::default()).await);
+        let reason = histories.last().and_then(chain::failed_task).unwrap_or_else(|| "none".to_owned());
+        Err(DurableError::Hangs { reason })
     }
 
     /// Ends the server.

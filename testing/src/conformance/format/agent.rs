@@ -9,6 +9,7 @@ use super::{Enabled, FailureFunction, FunctionTool, Handoff, InputGuardrail, Out
 /// An agent.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the members of the scenario format")]
 pub(crate) struct Agent {
     pub(crate) name: String,
     pub(crate) handoff_description: Option<String>,

@@ -9,6 +9,7 @@ use super::{HandoffFilter, InputGuardrail, OutputGuardrail};
 /// Options of server-side state.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the members of the scenario format")]
 pub(crate) struct RunOptions {
     pub(crate) previous_response_id: Option<String>,
     pub(crate) auto_previous_response_id: Option<bool>,

@@ -71,6 +71,7 @@ pub(crate) struct Session {
 /// What is decided about one pending call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the members of the scenario format")]
 pub(crate) struct Decision {
     pub(crate) decision: DecisionKind,
     pub(crate) always: Option<bool>,

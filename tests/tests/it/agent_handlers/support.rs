@@ -61,7 +61,7 @@ impl Desk {
     }
 
     #[signal]
-    pub(crate) fn close(&mut self, _ctx: &mut SyncWorkflowContext<Self>, _: ()) {
+    pub(crate) fn close(&mut self, _ctx: &mut SyncWorkflowContext<Self>, (): ()) {
         self.closed = true;
     }
 }
