@@ -115,7 +115,7 @@ async fn messages_are_plain_json_and_those_nobody_understands_are_refused(
     assert_eq!(reply, json!({"version": version, "answer": {"kind": "accepted"}}));
     let supplied = json!({"interruption_id": "call_0_0", "output": "paid by hand"});
     let reply = stranger.update("agent_supply_output", supplied).await?;
-    let answer = json!({"kind": "already_decided", "decision": {"kind": "approve"}, "always": false});
+    let answer = json!({"kind": "already_decided", "decision": {"kind": "approve"}});
     assert_eq!(reply, json!({"version": version, "answer": answer}));
     handle.signal(Desk::close, (), temporalio_client::WorkflowSignalOptions::default()).await?;
     let run = env.await_run(&handle).await?;
