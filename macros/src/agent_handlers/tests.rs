@@ -22,7 +22,7 @@ fn a_workflow_gets_its_handlers() {
                     }
                 }
             }
-        ))
+        ));
     });
 }
 

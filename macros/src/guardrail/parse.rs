@@ -46,8 +46,8 @@ const FOREIGN: [Foreign; 12] = [
 /// What the attribute says.
 #[derive(Default)]
 pub(super) struct Keys {
-    input: bool,
-    output: bool,
+    /// What it looks at: one of the two, unless there is a mistake.
+    sides: Vec<Side>,
     pub(super) blocking: bool,
     pub(super) activity: bool,
     pub(super) name: Option<LitStr>,
@@ -86,17 +86,16 @@ impl Keys {
 
     /// What the guardrail looks at, where the attribute says so.
     pub(super) fn side(&self) -> Option<Side> {
-        match (self.input, self.output) {
-            (true, false) => Some(Side::Input),
-            (false, true) => Some(Side::Output),
+        match self.sides[..] {
+            [side] => Some(side),
             _ => None,
         }
     }
 
     fn set(&mut self, entry: &Entry) -> syn::Result<()> {
         match entry.key.to_string().as_str() {
-            "input" => self.input = entry.flag()?,
-            "output" => self.output = entry.flag()?,
+            "input" => self.add(Side::Input, entry)?,
+            "output" => self.add(Side::Output, entry)?,
             "blocking" => self.blocking = entry.flag()?,
             "activity" => self.activity = entry.flag()?,
             "name" => self.name = Some(entry.text()?),
@@ -108,6 +107,12 @@ impl Keys {
         Ok(())
     }
 
+    fn add(&mut self, side: Side, entry: &Entry) -> syn::Result<()> {
+        entry.flag()?;
+        self.sides.push(side);
+        Ok(())
+    }
+
     fn refuse_contradictions(&self, seen: &[Ident], mistakes: &mut Mistakes) {
         if !seen.iter().any(|key| key == "input" || key == "output") {
             let message =
@@ -116,10 +121,10 @@ impl Keys {
         }
         for key in seen {
             match key.to_string().as_str() {
-                "output" if self.input => {
+                "output" if self.sides.len() > 1 => {
                     mistakes.on(key, "a guardrail checks the input or the output: write two functions");
                 }
-                "blocking" if self.output && !self.input => {
+                "blocking" if self.side() == Some(Side::Output) => {
                     let message = "an output guardrail is always awaited before the run ends: drop `blocking`";
                     mistakes.on(key, message);
                 }

@@ -164,15 +164,16 @@ fn fails_in_words(_input: &str) -> Result<GuardrailOutput, String> {
 }
 
 #[guardrail(output)]
-fn succeeds(_output: &str) -> Result<GuardrailOutput, Failure> {
-    Ok(GuardrailOutput::pass())
+fn counts(output: &str) -> Result<GuardrailOutput, Failure> {
+    Ok(GuardrailOutput::trip_if(output.parse::<u32>()? > 3))
 }
 
 #[test]
 fn a_guardrail_may_fail_with_any_error() {
     assert_eq!(ask_input(fails).unwrap_err().to_string(), "nobody answers");
     assert_eq!(ask_input(fails_in_words).unwrap_err().to_string(), "no words");
-    assert_eq!(ask_output(succeeds, &json!("")).unwrap(), GuardrailOutput::pass());
+    assert_eq!(ask_output(counts, &json!("4")).unwrap(), GuardrailOutput::trip());
+    assert_eq!(ask_output(counts, &json!("four")).unwrap_err().to_string(), "invalid digit found in string");
 }
 
 #[derive(Clone, Copy)]

@@ -21,8 +21,8 @@ fn polite(output: &str) -> GuardrailOutput {
 
 /// Looks at another type than the agent's.
 #[guardrail(output)]
-fn countable(output: &u32) -> GuardrailOutput {
-    GuardrailOutput::trip_if(*output > 3)
+fn countable(output: u32) -> GuardrailOutput {
+    GuardrailOutput::trip_if(output > 3)
 }
 
 pub(super) fn agent(case: &str) -> Agent {
