@@ -120,7 +120,8 @@ async fn the_tools_of_a_cancelled_workflow_are_cancelled_and_awaited(
         ],
         "one that has stopped by itself says what it has done"
     );
-    assert_eq!(count(&run.history, EventType::ActivityTaskCancelRequested), 2, "what was complete is let be");
+    // The third is complete, but the workflow may not have heard of it yet when it is cancelled.
+    assert!((2..=3).contains(&count(&run.history, EventType::ActivityTaskCancelRequested)));
     assert_eq!(count(&run.history, EventType::WorkflowExecutionCanceled), 1);
     let ended = run.output().expect_err("it was cancelled");
     assert!(matches!(ended, WorkflowGetResultError::Cancelled { .. }), "{ended:?}");
