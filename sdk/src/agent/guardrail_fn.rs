@@ -81,7 +81,7 @@ pub struct OutputMismatch {
 /// The output as the type that a guardrail looks at.
 ///
 /// # Errors
-/// [`OutputMismatch`].
+/// When it is not of that type.
 pub fn parse_output<T: GuardedOutput>(output: &Value) -> Result<T, OutputMismatch> {
     let expected = std::any::type_name::<T>();
     T::deserialize(output).map_err(|source| OutputMismatch { expected, source })

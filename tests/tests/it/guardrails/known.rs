@@ -3,12 +3,13 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, RunConfig, RunContext, State,
+    Agent, AgentsPlugin, RunConfig, RunContext, State,
     agent::{GuardrailContext, GuardrailOutput},
     guardrail,
-    worker::InlineRunner,
+    worker::{InlineRunner, InstallIssue},
 };
 use temporal_agents_testing::{FakeModel, fake_model::text};
+use temporalio_sdk::WorkerOptions;
 
 use super::support::{Gate, run};
 
@@ -57,6 +58,14 @@ async fn an_activity_gets_the_keys_that_it_names(#[values(true, false)] cached: 
     let run = run("known", "Hello.", FakeModel::script([text("hello")]), cached).await?;
     assert_eq!(run.output()?, ("hello".to_owned(), expected()));
     Ok(())
+}
+
+#[test]
+fn a_worker_without_the_state_of_a_guardrail_does_not_start() {
+    let plugin = AgentsPlugin::new().models_elsewhere().agents((agent,));
+    let refused = plugin.install(&mut WorkerOptions::new("agents").build()).unwrap_err();
+    let state = std::any::type_name::<Gate>();
+    assert_eq!(refused.issues, [InstallIssue::MissingState { tool: "by_key".to_owned(), state }]);
 }
 
 #[tokio::test]
