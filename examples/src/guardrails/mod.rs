@@ -8,25 +8,22 @@
 
 pub mod model;
 
-use futures::FutureExt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use temporal_agents::{
-    Agent, RunError, RunFailure, Runner, ToolDef,
-    agent::{Check, GuardrailOutput, InputGuardrail, OutputGuardrail},
+    Agent, RunError, RunFailure, Runner,
+    agent::{GuardrailOutput, InputGuardrail},
+    guardrail,
 };
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 /// Card numbers go to no model.
-fn no_card_numbers() -> InputGuardrail {
-    InputGuardrail::new("no_card_numbers", |_ctx, input| {
-        let text = input.text();
-        let mut groups = text.split(|c: char| !c.is_ascii_digit() && c != ' ' && c != '-');
-        Ok(groups.any(|group| group.matches(|c: char| c.is_ascii_digit()).count() == 16).into())
-    })
-    .blocking()
+#[guardrail(input, blocking)]
+fn no_card_numbers(input: &str) -> GuardrailOutput {
+    let mut groups = input.split(|c: char| !c.is_ascii_digit() && c != ' ' && c != '-');
+    GuardrailOutput::trip_if(groups.any(|group| group.matches(|c: char| c.is_ascii_digit()).count() == 16))
 }
 
 /// What the topic judge says.
@@ -45,34 +42,26 @@ fn about_banking() -> InputGuardrail {
     .blocking()
 }
 
-/// A service knows what is abuse; it is asked in an activity, beside the first turn.
-fn no_abuse() -> InputGuardrail {
-    #[derive(Deserialize, JsonSchema)]
-    struct Input {
-        input: Vec<Value>,
-    }
-    let ask = ToolDef::activity("no_abuse", "", |_ctx, Input { input }| {
-        let is_abuse = input.iter().any(|item| item["content"].to_string().contains("thieves"));
-        async move { Ok(serde_json::to_string(&GuardrailOutput::trip_if(is_abuse))?.into()) }.boxed()
-    });
-    InputGuardrail::with_check("no_abuse", Check::Activity(Box::new(ask.for_guardrail())))
+/// A service knows what is abuse.
+#[guardrail(input, activity)]
+async fn no_abuse(input: &str) -> GuardrailOutput {
+    GuardrailOutput::trip_if(input.contains("thieves")) // an activity: ask the service here
 }
 
 /// No answer promises what a bank must not promise.
-fn no_promises() -> OutputGuardrail {
-    OutputGuardrail::new("no_promises", |_ctx, answer| {
-        Ok(answer.as_str().is_some_and(|text| text.contains("guarantee")).into())
-    })
+#[guardrail(output)]
+fn no_promises(output: &str) -> GuardrailOutput {
+    GuardrailOutput::trip_if(output.contains("guarantee"))
 }
 
 pub fn teller() -> Agent {
     Agent::new("teller")
         .model("gpt-5")
         .instructions("You answer questions to a bank.")
-        .input_guardrail(no_card_numbers())
+        .input_guardrail(no_card_numbers)
         .input_guardrail(about_banking())
-        .input_guardrail(no_abuse())
-        .output_guardrail(no_promises())
+        .input_guardrail(no_abuse)
+        .output_guardrail(no_promises)
 }
 
 /// What the customer gets.
