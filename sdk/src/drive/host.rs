@@ -40,12 +40,13 @@ pub trait Host {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>>;
 
-    /// Reads or writes a session in a store.
+    /// Reads or writes a session in a store. A write is not cancelled with its scope: what was said and done is told to the
+    /// session also when the run is cancelled. A host may limit the time that it still takes then.
     fn call_session<'a>(
         &'a self,
         call: SessionEffect,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<Vec<Item>, EffectError>>;
+    ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>>;
 
     /// Waits until somebody has decided on a call the run waits for, and takes what was decided into its state. A host that
     /// cannot wait says so at once, and the run ends paused.
@@ -171,6 +172,22 @@ pub enum ModelEffectError {
         /// The host's error.
         source: EffectError,
     },
+}
+
+/// Why a session was not read or written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SessionEffectError {
+    /// The run was cancelled; a write may have been made.
+    Cancelled,
+    /// It failed, after all its attempts.
+    Failed(EffectError),
+}
+
+impl From<EffectError> for SessionEffectError {
+    fn from(source: EffectError) -> Self {
+        Self::Failed(source)
+    }
 }
 
 /// Why a tool call gave nothing.

@@ -33,7 +33,7 @@ pub use config::{
     ToolErrorMessageKind,
 };
 pub use host::{
-    EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, ToolAnswer, ToolEffect, ToolEffectError,
+    EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
     WaitOutcome,
 };
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
@@ -66,7 +66,7 @@ fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFu
         let left = engine.abandon(&error);
         if !left.is_empty() {
             // Why the run failed counts for more than that its session could not be told.
-            let _ = session::save(env, left).await;
+            let _ = session::save(env, engine, left).await;
         }
         Err(error)
     }
@@ -82,7 +82,7 @@ async fn steps<'g, H: Host>(
         env.host.checkpoint(engine.state());
         let resolution = match engine.next() {
             Step::Save { items } => {
-                session::save(env, items).await?;
+                session::save(env, engine, items).await?;
                 Resolution::Saved
             }
             Step::CheckInput { agent } => guardrails::blocking_input(env, engine, &agent).await?,

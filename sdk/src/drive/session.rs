@@ -8,10 +8,10 @@ use super::{
     config::RunConfig,
     env::Env,
     guard,
-    host::{Host, SessionAction, SessionEffect},
+    host::{Host, SessionAction, SessionEffect, SessionEffectError},
 };
 use crate::{
-    engine::{ReasoningItemIds, RunError, once, without_orphan_calls},
+    engine::{Engine, ReasoningItemIds, RunError, once, without_orphan_calls},
     wire::Item,
 };
 
@@ -103,13 +103,14 @@ impl<'de> Deserialize<'de> for MemorySession {
 /// What the session holds.
 ///
 /// # Errors
-/// [`RunError::Session`].
+/// [`RunError::Session`], or [`RunError::Cancelled`].
 pub(super) async fn load<H: Host>(env: &Env<'_, H>) -> Result<Vec<Item>, RunError> {
     match &env.config.session {
         None => Ok(Vec::new()),
         Some(SessionRef::Memory(session)) => Ok(session.items()),
         Some(SessionRef::Stored { store, session_id, limit }) => {
-            call(env, store, session_id, SessionAction::Read { limit: *limit }, "read").await
+            let at = At { agent: env.graph.start(), turn: 0, verb: "read" };
+            call(env, store, session_id, SessionAction::Read { limit: *limit }, at).await
         }
     }
 }
@@ -117,8 +118,8 @@ pub(super) async fn load<H: Host>(env: &Env<'_, H>) -> Result<Vec<Item>, RunErro
 /// Adds items to the session.
 ///
 /// # Errors
-/// [`RunError::Session`].
-pub(super) async fn save<H: Host>(env: &Env<'_, H>, items: Vec<Item>) -> Result<(), RunError> {
+/// [`RunError::Session`], or [`RunError::Cancelled`].
+pub(super) async fn save<H: Host>(env: &Env<'_, H>, engine: &Engine, items: Vec<Item>) -> Result<(), RunError> {
     match &env.config.session {
         None => Ok(()),
         Some(SessionRef::Memory(session)) => {
@@ -126,9 +127,17 @@ pub(super) async fn save<H: Host>(env: &Env<'_, H>, items: Vec<Item>) -> Result<
             Ok(())
         }
         Some(SessionRef::Stored { store, session_id, limit: _ }) => {
-            call(env, store, session_id, SessionAction::Add { items }, "written").await.map(|_| ())
+            let at = At { agent: &engine.state().agent, turn: engine.state().turn, verb: "written" };
+            call(env, store, session_id, SessionAction::Add { items }, at).await.map(|_| ())
         }
     }
+}
+
+/// Where a run stands when it reads or writes, for an error.
+struct At<'a> {
+    agent: &'a str,
+    turn: u32,
+    verb: &'static str,
 }
 
 async fn call<H: Host>(
@@ -136,14 +145,15 @@ async fn call<H: Host>(
     store: &str,
     session_id: &str,
     action: SessionAction,
-    verb: &'static str,
+    at: At<'_>,
 ) -> Result<Vec<Item>, RunError> {
     let effect = SessionEffect { store: store.to_owned(), session_id: session_id.to_owned(), action };
     let scope = env.host.child(&env.scope);
-    env.host.call_session(effect, &scope).await.map_err(|source| RunError::Session {
-        session: session_id.to_owned(),
-        verb,
-        source,
+    env.host.call_session(effect, &scope).await.map_err(|error| match error {
+        SessionEffectError::Cancelled => RunError::Cancelled { agent: at.agent.to_owned(), turn: at.turn },
+        SessionEffectError::Failed(source) => {
+            RunError::Session { session: session_id.to_owned(), verb: at.verb, source }
+        }
     })
 }
 

@@ -18,7 +18,7 @@ use uuid::Uuid;
 use super::{model::ModelError, providers::Providers, session::Sessions};
 use crate::{
     drive::{
-        EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, ToolAnswer, ToolEffect,
+        EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer, ToolEffect,
         ToolEffectError,
     },
     engine::EffectError,
@@ -105,10 +105,12 @@ impl Host for InlineHost {
         &'a self,
         call: SessionEffect,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<Vec<Item>, EffectError>> {
+    ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>> {
         async move {
-            let cancelled = || Err("the run was cancelled".into());
-            scope.run_until_cancelled(self.session(call)).await.unwrap_or_else(cancelled)
+            let is_write = matches!(call.action, SessionAction::Add { .. });
+            let calling = self.session(call);
+            let settled = if is_write { Some(calling.await) } else { scope.run_until_cancelled(calling).await };
+            settled.ok_or(SessionEffectError::Cancelled)?.map_err(SessionEffectError::from)
         }
         .boxed_local()
     }

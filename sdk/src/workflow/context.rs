@@ -1,15 +1,17 @@
 //! An object-safe view of the workflow context, so that nothing else here is generic over the author's workflow type.
 
+use std::time::Duration;
+
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
 use temporalio_workflow::{
-    ActivityExecutionError, ActivityOptions, LocalActivityOptions, WorkflowCancellationToken, WorkflowContext,
+    ActivityExecutionError, ActivityOptions, LocalActivityOptions, TimerOptions, WorkflowCancellationToken, WorkflowContext,
     common::ActivityDefinition,
 };
 
 use crate::wire::{MODEL_ACTIVITY, ModelRequest, SessionRequest, ToolRequest};
 
-type ActivityResult = Result<Value, ActivityExecutionError>;
+pub(super) type ActivityResult = Result<Value, ActivityExecutionError>;
 
 /// What the durable host needs of a workflow context. Calls are lazy: a command is pushed at the first poll.
 pub(super) trait DurableContext {
@@ -35,6 +37,8 @@ pub(super) trait DurableContext {
         request: SessionRequest,
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
+    /// Waits so long, whether or not the workflow is cancelled.
+    fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()>;
     fn patched(&self, slug: &str) -> bool;
     fn is_replaying(&self) -> bool;
     /// The next number of the stream this library draws its ids from; the author's own draws are not shifted by it.
@@ -81,6 +85,15 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
         async move { ctx.execute_activity(SessionActivity(activity_type), request, options).await }.boxed_local()
+    }
+
+    fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()> {
+        let ctx = self.clone();
+        let options = TimerOptions::builder(duration).cancellation_token(token).build();
+        async move {
+            let _ = ctx.timer(options).await;
+        }
+        .boxed_local()
     }
 
     fn patched(&self, slug: &str) -> bool {

@@ -10,10 +10,9 @@ use super::{
 };
 use crate::{
     drive::{
-        EffectId, Host, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionEffect, ToolAnswer, ToolEffect,
+        EffectId, Host, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionEffect, SessionEffectError, ToolAnswer, ToolEffect,
         ToolEffectError, WaitOutcome,
     },
-    engine::EffectError,
     wire::{Item, ModelCall, ModelResponse, RunState},
 };
 
@@ -80,11 +79,11 @@ impl Host for WorkflowHost {
         &'a self,
         call: SessionEffect,
         scope: &'a Self::Scope,
-    ) -> LocalBoxFuture<'a, Result<Vec<Item>, EffectError>> {
+    ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>> {
         let number = self.session_calls.get();
         self.session_calls.set(number + 1);
         let activity_id = format!("{}-session-{number}", self.run);
-        session_call::call(&self.ctx, call, activity_id.clone(), activity_id, scope.clone()).boxed_local()
+        session_call::call(&self.ctx, call, activity_id, scope).boxed_local()
     }
 
     /// Waits for the workflow's inbox, if it has one; without, nobody can decide here.

@@ -1,5 +1,7 @@
 //! Sessions in a store outside of the workflow: read and written by activities, each write once whatever happens.
 
+mod cancelled;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
