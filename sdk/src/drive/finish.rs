@@ -74,7 +74,8 @@ pub(super) fn parse_output<H: Host>(env: &Env<'_, H>, agent: &str, text: &str) -
 /// Asks the run's handler of an error.
 ///
 /// # Errors
-/// What the handler fails with, or [`RunError::User`] when its output is not of the agent's output type.
+/// What the handler fails with, or [`RunError::User`] when its output is not of the agent's output type;
+/// [`RunError::Panicked`] of either.
 pub(super) fn handle_error<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
@@ -107,13 +108,16 @@ pub(super) fn handle_error<H: Host>(
             let text = handled.final_output.as_str().map_or_else(|| handled.final_output.to_string(), str::to_owned);
             (handled.final_output, text)
         }
-        Some(output) => checked(output, handled.final_output).map_err(|()| {
-            if is_redacted {
-                return redacted();
-            }
-            let message = "Invalid run error handler final_output for structured output.".to_owned();
-            RunError::User { agent: agent.to_owned(), message, has_run_data: true }
-        })?,
+        Some(output) => {
+            let function = || format!("the output type {}", output.type_name());
+            guard::call(function, agent, || checked(output, handled.final_output))?.map_err(|()| {
+                if is_redacted {
+                    return redacted();
+                }
+                let message = "Invalid run error handler final_output for structured output.".to_owned();
+                RunError::User { agent: agent.to_owned(), message, has_run_data: true }
+            })?
+        }
     };
     let message = handled.include_in_history.then(|| Item::assistant(&text));
     Ok(Resolution::Handled(Some(HandlerOutput { value, message })))

@@ -3,6 +3,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::guard;
 use crate::{
     engine::{ReasoningItemIds, RunError, input_items},
     wire::{
@@ -129,12 +130,13 @@ impl RunResult<Value> {
     /// The final output as a `T`.
     ///
     /// # Errors
-    /// [`RunError::OutputType`] when it is no `T`, so that `?` ends a workflow with it.
+    /// [`RunError::OutputType`] when it is no `T`, [`RunError::Panicked`] when reading it panics, so that `?` ends a workflow
+    /// with it.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RunError> {
-        T::deserialize(&self.final_output).map_err(|source| RunError::OutputType {
-            agent: self.last_agent.clone(),
-            expected: std::any::type_name::<T>(),
-            source,
+        let expected = std::any::type_name::<T>();
+        let function = || format!("the output type {expected}");
+        guard::call(function, &self.last_agent, || T::deserialize(&self.final_output))?.map_err(|source| {
+            RunError::OutputType { agent: self.last_agent.clone(), expected, source }
         })
     }
 }

@@ -15,6 +15,7 @@ mod limits;
 mod model_failures;
 mod odd_provider;
 mod openai_provider;
+mod panics;
 mod paused_runs;
 mod random_graphs;
 mod stored_sessions;

@@ -14,7 +14,7 @@ pub use functions::{
 };
 pub use handlers::{ErrorHandler, ErrorHandlers, Handled, HandledError};
 
-use super::session::SessionRef;
+use super::{guard::guarded, session::SessionRef};
 use crate::{
     agent::{HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
     engine::{ReasoningItemIds, Rules, RunError, UnknownTools},
@@ -84,11 +84,12 @@ impl RunConfig {
     /// fails the run.
     pub fn set_context(&mut self, key: impl Into<String>, value: impl Serialize) {
         let key = key.into();
-        match serde_json::to_value(value) {
+        let written = guarded(|| serde_json::to_value(value)).map_err(|panic| panic.to_string());
+        match written.and_then(|written| written.map_err(|error| error.to_string())) {
             Ok(value) => {
                 self.context.insert(key, value);
             }
-            Err(error) => self.invalid_context = Some((key, error.to_string())),
+            Err(reason) => self.invalid_context = Some((key, reason)),
         }
     }
 
