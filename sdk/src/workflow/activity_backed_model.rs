@@ -11,6 +11,7 @@ use super::{
     context::DurableContext,
     failure::{EffectFailure, NoModelActivity, is_not_registered, message_of},
     model_activity_options::{ModelActivityOptions, Scheduling},
+    size::encoded_len,
 };
 use crate::{
     agent::AgentInfo,
@@ -106,26 +107,6 @@ fn checked(call: ModelCall, options: &ModelActivityOptions) -> Result<ModelReque
     let bytes = encoded_len(&(&call.definitions, &call.input))?;
     let limit = options.max_request_bytes;
     if bytes > limit { Err(RequestTooLarge { bytes, limit }.into()) } else { Ok(ModelRequest::in_full(call)) }
-}
-
-/// How long the JSON of a value is, without keeping it.
-fn encoded_len(value: &impl serde::Serialize) -> Result<usize, serde_json::Error> {
-    struct Count(usize);
-
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut count = Count(0);
-    serde_json::to_writer(&mut count, value)?;
-    Ok(count.0)
 }
 
 fn summary_panicked(panic: &Panic) -> EffectError {

@@ -11,6 +11,7 @@ mod inbox;
 mod model_activity_options;
 mod runner;
 mod session_call;
+mod size;
 mod tool_call;
 
 pub use activity_backed_model::ActivityBackedModel;

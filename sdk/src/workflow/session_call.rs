@@ -1,8 +1,9 @@
-//! A session read or written through an activity.
+//! A session read or written through activities.
 
 use std::{rc::Rc, time::Duration};
 
 use futures::future::{Either, LocalBoxFuture, select};
+use serde_json::Value;
 use temporalio_workflow::{
     ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
 };
@@ -10,6 +11,7 @@ use temporalio_workflow::{
 use super::{
     context::{ActivityResult, DurableContext},
     failure::{EffectFailure, NEVER_RETRIED},
+    size,
 };
 use crate::{
     drive::{SessionAction, SessionEffect, SessionEffectError},
@@ -26,67 +28,111 @@ const ALL_ATTEMPTS: Duration = Duration::from_hours(6);
 const LAST_WORDS: Duration = Duration::from_mins(1);
 
 /// Reads or writes a session. Attempts go on for hours: a run does not end because its store is down for a while. A write is
-/// not cancelled with the run, but has a minute then.
+/// not cancelled with the run, but has a minute then. What is too large for one activity is written by several, one after
+/// another.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     effect: SessionEffect,
-    activity_id: String,
+    id: String,
     scope: &WorkflowCancellationToken,
 ) -> Result<Vec<Item>, SessionEffectError> {
     let SessionEffect { store, session_id, action } = effect;
-    let schedule = |verb: &str, operation, token| {
+    let session = Session { ctx, activity_type: format!("{SESSION_ACTIVITY}.{store}"), session_id };
+    match action {
+        SessionAction::Read { limit } => {
+            let reply = session.schedule("read", id, SessionOperation::Read { limit }, scope.clone()).await;
+            let SessionReply { version: _, items } =
+                decode("session reply", settled(reply)?).map_err(EffectError::from)?;
+            Ok(items)
+        }
+        SessionAction::Add { items } => {
+            for (number, items) in parts(items)?.into_iter().enumerate() {
+                let id = if number == 0 { id.clone() } else { format!("{id}-{number}") };
+                let reply = session.write(id, items, scope).await;
+                decode::<SessionReply>("session reply", settled(reply)?).map_err(EffectError::from)?;
+            }
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// The items in lists that fit into one request each.
+///
+/// # Errors
+/// There is an item that fits into none.
+fn parts(items: Vec<Item>) -> Result<Vec<Vec<Item>>, EffectError> {
+    let (mut full, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for item in items {
+        // One more for the comma.
+        let more = size::check("an item of it", &item)? + 1;
+        if bytes + more > size::MOST_BYTES && !part.is_empty() {
+            full.push(std::mem::take(&mut part));
+            bytes = 0;
+        }
+        bytes += more;
+        part.push(item);
+    }
+    full.push(part);
+    Ok(full)
+}
+
+fn settled(reply: ActivityResult) -> Result<Value, SessionEffectError> {
+    reply.map_err(|failure| {
+        if matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some() {
+            return SessionEffectError::Cancelled;
+        }
+        SessionEffectError::Failed(Box::new(EffectFailure::new(failure)))
+    })
+}
+
+/// A session and where it is.
+struct Session<'c> {
+    ctx: &'c Rc<dyn DurableContext>,
+    activity_type: String,
+    session_id: String,
+}
+
+impl Session<'_> {
+    fn schedule(
+        &self,
+        verb: &str,
+        activity_id: String,
+        operation: SessionOperation,
+        token: WorkflowCancellationToken,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
         let times = ActivityCloseTimeouts::ScheduleAndStartToClose {
             start_to_close: ONE_ATTEMPT,
             schedule_to_close: ALL_ATTEMPTS,
         };
         let options = ActivityOptions::with_close_timeouts(times)
-            .activity_id(activity_id.clone())
+            .activity_id(activity_id)
             .cancellation_token(token)
             .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
-            .summary(format!("{verb} session {session_id}"))
+            .summary(format!("{verb} session {}", self.session_id))
             .build();
-        let request = SessionRequest { version: WIRE_VERSION, session_id: session_id.clone(), operation };
-        ctx.session_activity(format!("{SESSION_ACTIVITY}.{store}"), request, options)
-    };
-    let settled = match action {
-        SessionAction::Read { limit } => schedule("read", SessionOperation::Read { limit }, scope.clone()).await,
-        SessionAction::Add { items } => {
-            let detached = WorkflowCancellationToken::new();
-            let operation = SessionOperation::Add { items, key: activity_id.clone() };
-            let writing = schedule("add to", operation, detached.clone());
-            match select(writing, scope.cancelled()).await {
-                Either::Left((settled, _)) => settled,
-                Either::Right(((), writing)) => last_words(ctx, writing, &detached).await,
-            }
-        }
-    };
-    match settled {
-        Ok(reply) => {
-            let SessionReply { version: _, items } =
-                decode("session reply", reply).map_err(EffectError::from)?;
-            Ok(items)
-        }
-        Err(ActivityExecutionError::Cancelled(_)) => Err(SessionEffectError::Cancelled),
-        Err(failure) if failure.as_cancelled().is_some() => Err(SessionEffectError::Cancelled),
-        Err(failure) => Err(SessionEffectError::Failed(Box::new(EffectFailure::new(failure)))),
+        let request = SessionRequest { version: WIRE_VERSION, session_id: self.session_id.clone(), operation };
+        self.ctx.session_activity(self.activity_type.clone(), request, options)
     }
-}
 
-/// Awaits a write of a run that is cancelled, for a minute; then gives it up.
-async fn last_words(
-    ctx: &Rc<dyn DurableContext>,
-    writing: LocalBoxFuture<'static, ActivityResult>,
-    token: &WorkflowCancellationToken,
-) -> ActivityResult {
-    let timer = WorkflowCancellationToken::new();
-    match select(writing, ctx.pause(LAST_WORDS, timer.clone())).await {
-        Either::Left((settled, _)) => {
-            timer.cancel();
-            settled
-        }
-        Either::Right(((), writing)) => {
-            token.cancel();
-            writing.await
+    /// Writes, and goes on for a minute when the run is cancelled.
+    async fn write(&self, id: String, items: Vec<Item>, scope: &WorkflowCancellationToken) -> ActivityResult {
+        let detached = WorkflowCancellationToken::new();
+        let operation = SessionOperation::Add { items, key: id.clone() };
+        let writing = self.schedule("add to", id, operation, detached.clone());
+        let writing = match select(writing, scope.cancelled()).await {
+            Either::Left((written, _)) => return written,
+            Either::Right(((), writing)) => writing,
+        };
+        let timer = WorkflowCancellationToken::new();
+        match select(writing, self.ctx.pause(LAST_WORDS, timer.clone())).await {
+            Either::Left((written, _)) => {
+                timer.cancel();
+                written
+            }
+            Either::Right(((), writing)) => {
+                detached.cancel();
+                writing.await
+            }
         }
     }
 }

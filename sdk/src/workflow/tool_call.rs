@@ -13,6 +13,7 @@ use super::{
     failure::{
         EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, application, is_not_registered, message_of,
     },
+    size,
 };
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
@@ -35,6 +36,8 @@ pub(super) async fn call(
     token: WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
     let ToolEffect { tool, options, info, id: _, arguments, context } = effect;
+    size::check("what the call is given (arguments and run context)", &(&arguments, &context))
+        .map_err(ToolEffectError::Host)?;
     let scheduled = activity_options(options, &info, activity_id, token);
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
     let CallInfo { tool: name, call_id, agent, turn, attempt: _ } = info;

@@ -1,5 +1,7 @@
 //! What would hang a workflow task or double a side effect, and does not.
 
+mod sizes;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};

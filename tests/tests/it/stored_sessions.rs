@@ -25,7 +25,7 @@ use crate::{
 
 /// A store that loses the answer to its second write after it has written, and cannot be read at first.
 #[derive(Clone, Default)]
-struct Flaky(Arc<Mutex<Kept>>);
+pub(crate) struct Flaky(Arc<Mutex<Kept>>);
 
 #[derive(Default)]
 struct Kept {
@@ -36,6 +36,11 @@ struct Kept {
 }
 
 impl Flaky {
+    /// Every attempt so far.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.keep(|kept| kept.asked.clone())
+    }
+
     fn keep<T>(&self, change: impl FnOnce(&mut Kept) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -143,7 +148,7 @@ async fn a_write_whose_answer_is_lost_is_made_once_and_the_next_run_reads_it(
     let heard = model.calls().pop().expect("it was asked").input;
     assert_eq!(contents(&heard), ["There are 3.", "How many?"], "an output without its call is not sent");
     assert_eq!(
-        store.keep(|kept| kept.asked.clone()),
+        store.asked(),
         [
             "read customer 7 None",
             "read customer 7 None",
