@@ -33,9 +33,15 @@ pub(super) enum Asked<'f> {
     Asking(Finding<'f>),
 }
 
+/// A guardrail and its place among all of its kind, which tells its effects from those of others.
+pub(super) type Placed<'g, G> = (usize, &'g G);
+
 /// The input guardrails of a run that starts with this agent: its own, then the run's.
-pub(super) fn of_input<'r, H: Host>(env: &Env<'r, H>, agent: &'r AgentDef) -> impl Iterator<Item = &'r InputGuardrail> {
-    agent.input_guardrails.iter().chain(&env.config.input_guardrails)
+pub(super) fn of_input<'r, H: Host>(
+    env: &Env<'r, H>,
+    agent: &'r AgentDef,
+) -> impl Iterator<Item = Placed<'r, InputGuardrail>> {
+    agent.input_guardrails.iter().chain(&env.config.input_guardrails).enumerate()
 }
 
 /// Asks the input guardrails that the run waits for. When a pure one trips, no other effect is scheduled.
@@ -48,9 +54,9 @@ pub(super) async fn blocking_input<H: Host>(
     agent: &str,
 ) -> Result<Resolution, RunError> {
     let agent = env.agent(agent);
-    let blocking: Vec<&InputGuardrail> =
-        of_input(env, agent).filter(|guardrail| !guardrail.runs_in_parallel()).collect();
-    let more = of_input(env, agent).any(InputGuardrail::runs_in_parallel);
+    let (beside, blocking): (Vec<_>, Vec<_>) =
+        of_input(env, agent).partition(|(_, guardrail)| guardrail.runs_in_parallel());
+    let more = !beside.is_empty();
     let run = RunContext::new(engine.state().context.clone());
     let scope = env.host.child(&env.scope);
     let input = &engine.state().input;
@@ -65,12 +71,12 @@ pub(super) fn ask_input<'f, H: Host>(
     env: &'f Env<'_, H>,
     scope: &'f H::Scope,
     agent: &'f AgentDef,
-    guardrails: &[&'f InputGuardrail],
+    guardrails: &[Placed<'f, InputGuardrail>],
     input: &[Item],
     run: &RunContext,
 ) -> Vec<Asked<'f>> {
     let ctx = GuardrailContext::new(&agent.name, run);
-    ask(guardrails, |place, guardrail| match guardrail.check() {
+    ask(guardrails, |(place, guardrail)| match guardrail.check() {
         Check::Pure(check) => {
             let function = format!("input guardrail {:?}", guardrail.name());
             Asked::Answered(pure(&function, &agent.name, || check(&ctx, &GuardrailInput(input))))
@@ -101,12 +107,12 @@ pub(super) async fn conclude<H: Host>(
 ) -> Result<Resolution, RunError> {
     env.tell(engine, agent, "on_agent_end", |hooks, ctx| hooks.on_agent_end(ctx, agent, &output.value))?;
     let agent = env.agent(agent);
-    let guardrails: Vec<&OutputGuardrail> =
-        agent.output_guardrails.iter().chain(&env.config.output_guardrails).collect();
+    let guardrails: Vec<Placed<'_, OutputGuardrail>> =
+        agent.output_guardrails.iter().chain(&env.config.output_guardrails).enumerate().collect();
     let run = RunContext::new(engine.state().context.clone());
     let scope = env.host.child(&env.scope);
     let ctx = GuardrailContext::new(&agent.name, &run);
-    let asked = ask(&guardrails, |place, guardrail| match guardrail.check() {
+    let asked = ask(&guardrails, |(place, guardrail)| match guardrail.check() {
         Check::Pure(check) => {
             let function = format!("output guardrail {:?}", guardrail.name());
             Asked::Answered(pure(&function, &agent.name, || check(&ctx, &output.value)))
@@ -125,7 +131,7 @@ pub(super) async fn conclude<H: Host>(
         }
     });
     let answers = answers(env, &scope, asked).await;
-    let results = named(&guardrails, answers, |guardrail, found| OutputGuardrailResult {
+    let results = named(&guardrails, answers, |(_, guardrail), found| OutputGuardrailResult {
         guardrail: guardrail.name().to_owned(),
         agent: agent.name.clone(),
         agent_output: output.value.clone(),
@@ -136,10 +142,10 @@ pub(super) async fn conclude<H: Host>(
 }
 
 /// Asks one after another until one has answered that ends the run; those after it are not asked.
-fn ask<'f, G: Copy>(guardrails: &[G], mut ask: impl FnMut(usize, G) -> Asked<'f>) -> Vec<Asked<'f>> {
+fn ask<'f, G: Copy>(guardrails: &[G], mut ask: impl FnMut(G) -> Asked<'f>) -> Vec<Asked<'f>> {
     let mut all = Vec::with_capacity(guardrails.len());
-    for (place, guardrail) in guardrails.iter().enumerate() {
-        let asked = ask(place, *guardrail);
+    for guardrail in guardrails {
+        let asked = ask(*guardrail);
         let ends_the_run = matches!(&asked, Asked::Answered(answer) if ends_the_run(answer));
         all.push(asked);
         if ends_the_run {
@@ -206,7 +212,7 @@ pub(super) fn named<G: Copy, R>(
     cancelled.map_or(Ok(results), Err)
 }
 
-pub(super) fn input_result(guardrail: &InputGuardrail, found: GuardrailOutput) -> InputGuardrailResult {
+pub(super) fn input_result((_, guardrail): Placed<'_, InputGuardrail>, found: GuardrailOutput) -> InputGuardrailResult {
     InputGuardrailResult {
         guardrail: guardrail.name().to_owned(),
         tripwire_triggered: found.tripwire_triggered,

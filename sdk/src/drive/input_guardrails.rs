@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     env::Env,
-    guardrails::{Asked, ask_input, ends_the_run, input_result, named, of_input},
+    guardrails::{Asked, Placed, ask_input, ends_the_run, input_result, named, of_input},
     host::Host,
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct InputGuards<'g>(Option<Asking<'g>>);
 
 struct Asking<'g> {
-    guardrails: Vec<&'g InputGuardrail>,
+    guardrails: Vec<Placed<'g, InputGuardrail>>,
     asked: Vec<Asked<'g>>,
     cancel: Box<dyn Fn() + 'g>,
 }
@@ -43,8 +43,8 @@ impl<'g> InputGuards<'g> {
             return Ok(None);
         }
         let agent = env.agent(env.graph.start());
-        let guardrails: Vec<&InputGuardrail> =
-            of_input(env, agent).filter(|guardrail| guardrail.runs_in_parallel()).collect();
+        let guardrails: Vec<_> =
+            of_input(env, agent).filter(|(_, guardrail)| guardrail.runs_in_parallel()).collect();
         let run = RunContext::new(engine.state().context.clone());
         let scope = &env.guard_scope;
         let asked = ask_input(env, scope, agent, &guardrails, &engine.state().input, &run);
