@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     env::Env,
     guard,
-    host::{Host, ToolEffect, ToolEffectError},
+    host::{Host, ToolAnswer, ToolEffect, ToolEffectError},
     join::join_in_order,
     nested,
 };
@@ -83,7 +83,8 @@ pub(super) fn ask_input<'f, H: Host>(
         }
         Check::Activity(tool) => {
             let arguments = InputGuardrail::activity_arguments(&agent.name, input);
-            let call = Call { function: format!("input guardrail {:?}", guardrail.name()), arguments, run };
+            // They are about the first turn, also before it has begun.
+            let call = Call { function: format!("input guardrail {:?}", guardrail.name()), arguments, run, turn: 1 };
             Asked::Asking(activity(env, scope, agent, tool, format!("input-guardrail-{place}"), call))
         }
         Check::Agent { agent: judge, judge: verdict } => {
@@ -119,7 +120,8 @@ pub(super) async fn conclude<H: Host>(
         }
         Check::Activity(tool) => {
             let arguments = OutputGuardrail::activity_arguments(&agent.name, &output.value);
-            let call = Call { function: format!("output guardrail {:?}", guardrail.name()), arguments, run: &run };
+            let (function, turn) = (format!("output guardrail {:?}", guardrail.name()), engine.state().turn);
+            let call = Call { function, arguments, run: &run, turn };
             Asked::Asking(activity(env, &scope, agent, tool, format!("output-guardrail-{place}"), call))
         }
         Check::Agent { agent: judge, judge: verdict } => {
@@ -252,6 +254,7 @@ struct Call<'c> {
     function: String,
     arguments: Map<String, Value>,
     run: &'c RunContext,
+    turn: u32,
 }
 
 fn activity<'f, H: Host>(
@@ -262,21 +265,26 @@ fn activity<'f, H: Host>(
     name: String,
     call: Call<'_>,
 ) -> Finding<'f> {
-    let Call { function, arguments, run } = call;
+    let Call { function, arguments, run, turn } = call;
     let failed =
         move |source: Failure| RunError::Function { function: function.clone(), agent: agent.name.clone(), source };
     let ToolBinding::Activity { options, .. } = tool.binding() else {
         let error = failed("it is made of a tool that is no activity; make it of ToolDef::activity".into());
         return std::future::ready(Err(error)).boxed_local();
     };
-    let info = CallInfo::new(tool.name(), &*name, &*agent.name, 1);
+    let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn);
     let context = named_keys(run.values(), tool.context_keys());
     let effect = ToolEffect { tool, options, info, id: env.effect(&name), arguments, context };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {
-            Ok(answer) => guardrail_answer(&answer.output).map_err(|error| failed(error.into())),
-            Err(ToolEffectError::Cancelled) => Err(RunError::Cancelled { agent: agent.name.clone(), turn: 1 }),
+            Ok(ToolAnswer { context_patch: Some(_), .. }) => {
+                Err(failed("it changes the run context, and a guardrail may only read it".into()))
+            }
+            Ok(ToolAnswer { output, context_patch: None }) => {
+                guardrail_answer(&output).map_err(|error| failed(error.into()))
+            }
+            Err(ToolEffectError::Cancelled) => Err(RunError::Cancelled { agent: agent.name.clone(), turn }),
             Err(ToolEffectError::NotRegistered { task_queue, source }) => Err(RunError::ToolNotRegistered {
                 tool: tool.name().to_owned(),
                 agent: agent.name.clone(),

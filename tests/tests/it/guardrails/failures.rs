@@ -1,12 +1,16 @@
 //! Guardrails that fail: the run fails with their name, and no workflow task does.
 
 use rstest::rstest;
+use serde_json::json;
 use temporal_agents::{
     Agent, ToolContext, ToolError,
     agent::{GuardrailOutput, InputGuardrail},
-    guardrail,
+    guardrail, tool,
 };
-use temporal_agents_testing::{FakeModel, fake_model::text};
+use temporal_agents_testing::{
+    FakeModel,
+    fake_model::{text, tool_call},
+};
 
 use super::support::{Guarded, MODEL, failed_tasks, failure, run, worker, workflow_error};
 
@@ -40,6 +44,23 @@ async fn recovers(_output: &str, call: &ToolContext) -> Result<GuardrailOutput, 
     if call.info().attempt < 3 { Err(ToolError::transient("busy")) } else { Ok(GuardrailOutput::pass()) }
 }
 
+#[guardrail(output, activity)]
+async fn meddles(_output: &str, call: &mut ToolContext) -> Result<GuardrailOutput, ToolError> {
+    call.run_mut().set("mood", "merry")?;
+    Ok(GuardrailOutput::pass())
+}
+
+#[guardrail(output, activity)]
+async fn tells_the_turn(_output: &str, call: &ToolContext) -> GuardrailOutput {
+    GuardrailOutput::pass().info(call.info().turn)
+}
+
+/// Waits for no time.
+#[tool(inline)]
+fn wait() -> String {
+    "waited".to_owned()
+}
+
 pub(super) fn agent(case: &str) -> Agent {
     let agent = Agent::new("desk").model("gpt-5");
     match case {
@@ -48,6 +69,8 @@ pub(super) fn agent(case: &str) -> Agent {
         "failures panic late" => agent.output_guardrail(panics_late),
         "failures elsewhere" => agent.input_guardrail(fails_elsewhere),
         "failures panic elsewhere" => agent.input_guardrail(panics_elsewhere),
+        "failures meddles" => agent.output_guardrail(meddles),
+        "failures turn" => agent.tool(wait).output_guardrail(tells_the_turn),
         "failures recovers" => agent.output_guardrail(recovers),
         "failures unregistered" => agent.input_guardrail(InputGuardrail::from(fails_elsewhere)),
         other => panic!("no such case: {other}"),
@@ -83,6 +106,25 @@ async fn an_output_guardrail_that_panics_fails_the_run(#[values(true, false)] ca
     let run = run("failures panic late", "Hello.", FakeModel::script([text("hello")]), cached).await?;
     let words = "output guardrail \"panics_late\" of agent \"desk\" panicked: out of nerve";
     assert_eq!(failure(&run), workflow_error(words));
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn one_that_changes_the_run_context_fails_the_run(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
+    let run = run("failures meddles", "Hello.", FakeModel::script([text("hello")]), cached).await?;
+    let words = "output guardrail \"meddles\" of agent \"desk\" failed: it changes the run context, and a guardrail may \
+                 only read it";
+    assert_eq!(failure(&run), workflow_error(words));
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn one_in_an_activity_knows_the_turn(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_call("wait", json!({})), text("hello")]);
+    let run = run("failures turn", "Hello.", model, cached).await?;
+    assert_eq!(run.output()?.1["output"][0]["output_info"], 2);
     Ok(())
 }
 
