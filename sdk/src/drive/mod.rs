@@ -82,7 +82,12 @@ async fn steps<'g, H: Host>(
         env.host.checkpoint(engine.state());
         let resolution = match engine.next() {
             Step::Save { items } => {
-                session::save(env, engine, items).await?;
+                let saved = session::save(env, engine, items).await;
+                if let Err(RunError::Cancelled { .. }) = saved {
+                    // It may have been made, so it is not made again.
+                    engine.resolve(Resolution::Saved)?;
+                }
+                saved?;
                 Resolution::Saved
             }
             Step::CheckInput { agent } => guardrails::blocking_input(env, engine, &agent).await?,

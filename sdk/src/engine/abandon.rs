@@ -14,6 +14,8 @@ use crate::wire::{
 /// Trims the turn; gives what of the run is still to be written to the session.
 pub(super) fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
     match error {
+        // Nothing is wrong with what was to be written, and whether the store has it by now is not known.
+        RunError::Session { .. } => return Vec::new(),
         RunError::InputGuardrailTripped { .. } if state.admission != Admission::Admitted => {
             // All of it was the first turn, and the first item is the first agent's.
             if let Some(first) = state.items.first() {
@@ -37,7 +39,12 @@ pub(super) fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec
         state.agent.clone_from(source);
     }
     // A guardrail that fails has found nothing against the output, so the turn counts as complete.
-    if !matches!(state.phase, Phase::FinalDue { .. }) || matches!(error, RunError::Panicked { .. }) {
+    let is_complete = match state.phase {
+        Phase::Finished { .. } => true,
+        Phase::FinalDue { .. } => !matches!(error, RunError::Panicked { .. }),
+        _ => false,
+    };
+    if !is_complete {
         keep_what_ran(state);
     }
     let unsaved = |session: &crate::wire::run_state::SessionProgress| state.items.get(session.saved..);

@@ -162,6 +162,29 @@ fn a_handoff_that_has_not_come_about_leaves_the_run_with_its_agent() {
     assert_eq!((&*run.engine.state().agent, run.transcript()), ("triage", vec![]));
 }
 
+#[test]
+fn a_run_whose_session_cannot_be_written_keeps_everything_and_writes_nothing_again() {
+    let mut run = ByHand::begin(with_session(), Rules::default());
+    run.turn(setup(), vec![message("noon")]).unwrap();
+    run.resolve(Resolution::OutputChecked(vec![])).unwrap();
+    assert!(matches!(run.next(), Step::Save { .. }));
+    let (session, source) = ("customer 7".to_owned(), "it is down".into());
+    assert_eq!(abandon(&mut run, &RunError::Session { session, verb: "written", source }), [""; 0]);
+    assert_eq!(run.transcript(), ["triage: message_output_item noon"]);
+    assert!(matches!(run.engine.state().phase, Phase::Finished { .. }));
+}
+
+#[test]
+fn a_finished_run_whose_last_write_was_cancelled_keeps_its_answer() {
+    let mut run = ByHand::begin(with_session(), Rules::default());
+    run.turn(setup(), vec![message("noon")]).unwrap();
+    run.resolve(Resolution::OutputChecked(vec![])).unwrap();
+    assert_eq!(run.saved(), ["noon"]);
+    let cancelled = RunError::Cancelled { agent: "triage".to_owned(), turn: 1 };
+    assert_eq!(abandon(&mut run, &cancelled), [""; 0]);
+    assert_eq!(run.transcript(), ["triage: message_output_item noon"]);
+}
+
 #[rstest]
 #[case::fails(guardrail_failed(), &["triage: message_output_item noon"])]
 #[case::panics(panicked(), &[])]

@@ -1,11 +1,15 @@
 //! Guardrails that fail: the run fails with their name, and no workflow task does.
 
+use std::sync::Arc;
+
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, ToolContext, ToolError,
-    agent::{GuardrailOutput, InputGuardrail},
+    Agent, ToolContext, ToolDef, ToolError,
+    agent::{Check, GuardrailOutput, InputGuardrail, OutputGuardrail},
     guardrail, tool,
+    tool::{ActivityBody, ToolActivityOptions, ToolBinding},
+    wire::ToolOutput,
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -44,10 +48,16 @@ async fn recovers(_output: &str, call: &ToolContext) -> Result<GuardrailOutput, 
     if call.info().attempt < 3 { Err(ToolError::transient("busy")) } else { Ok(GuardrailOutput::pass()) }
 }
 
-#[guardrail(output, activity)]
-async fn meddles(_output: &str, call: &mut ToolContext) -> Result<GuardrailOutput, ToolError> {
-    call.run_mut().set("mood", "merry")?;
-    Ok(GuardrailOutput::pass())
+/// One made by hand, that writes where it may only read.
+fn meddles() -> OutputGuardrail {
+    let body: ActivityBody = Arc::new(|call, _| {
+        let set = call.run_mut().set("mood", "merry").map_err(ToolError::from);
+        let passed = serde_json::to_string(&GuardrailOutput::pass()).map_err(ToolError::from);
+        Box::pin(std::future::ready(set.and(passed).map(ToolOutput::Text)))
+    });
+    let binding = ToolBinding::Activity { body, options: ToolActivityOptions::default() };
+    let tool = ToolDef::new("meddles", "", json!({"type": "object"}), binding).not_strict().for_guardrail();
+    OutputGuardrail::with_check("meddles", Check::Activity(Box::new(tool)))
 }
 
 #[guardrail(output, activity)]
@@ -69,7 +79,7 @@ pub(super) fn agent(case: &str) -> Agent {
         "failures panic late" => agent.output_guardrail(panics_late),
         "failures elsewhere" => agent.input_guardrail(fails_elsewhere),
         "failures panic elsewhere" => agent.input_guardrail(panics_elsewhere),
-        "failures meddles" => agent.output_guardrail(meddles),
+        "failures meddles" => agent.output_guardrail(meddles()),
         "failures turn" => agent.tool(wait).output_guardrail(tells_the_turn),
         "failures recovers" => agent.output_guardrail(recovers),
         "failures unregistered" => agent.input_guardrail(InputGuardrail::from(fails_elsewhere)),
