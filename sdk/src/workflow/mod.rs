@@ -12,6 +12,7 @@ mod model_activity_options;
 mod runner;
 mod session_call;
 mod size;
+mod time;
 mod tool_call;
 
 pub use activity_backed_model::ActivityBackedModel;

@@ -7,7 +7,10 @@ use temporalio_workflow::{
     WorkflowCancellationToken, common::Priority,
 };
 
-use super::failure::NEVER_RETRIED;
+use super::{
+    failure::NEVER_RETRIED,
+    time::{LONGEST, accepted},
+};
 use crate::{
     agent::AgentInfo,
     drive::guard::{Panic, guarded},
@@ -142,9 +145,6 @@ impl Default for ModelRetryPolicy {
     }
 }
 
-/// The server takes no shorter time.
-const SHORTEST: Duration = Duration::from_millis(1);
-
 /// One scheduling: which call, under which id, in which scope.
 pub(super) struct Scheduling<'a> {
     pub(super) agent: AgentInfo,
@@ -162,13 +162,13 @@ impl ModelActivityOptions {
         let summary = self.summary.of(&at.agent)?;
         let close = ActivityCloseTimeouts::ScheduleAndStartToClose {
             start_to_close: self.attempt_limit(at.settings),
-            schedule_to_close: self.schedule_to_close.max(SHORTEST),
+            schedule_to_close: accepted(self.schedule_to_close),
         };
         let options = ActivityOptions::with_close_timeouts(close)
             .activity_id(at.activity_id)
             .maybe_task_queue(self.task_queue.clone())
-            .maybe_schedule_to_start_timeout(self.schedule_to_start)
-            .heartbeat_timeout(self.heartbeat)
+            .maybe_schedule_to_start_timeout(self.schedule_to_start.map(accepted))
+            .heartbeat_timeout(self.heartbeat.min(LONGEST))
             .cancellation_type(self.cancellation_type)
             .cancellation_token(at.token)
             .retry_policy(self.retry_policy(at.settings))
@@ -190,15 +190,15 @@ impl ModelActivityOptions {
             .cancel_type(self.cancellation_type)
             .cancellation_token(at.token)
             .start_to_close_timeout(self.attempt_limit(at.settings))
-            .schedule_to_close_timeout(self.schedule_to_close)
-            .maybe_schedule_to_start_timeout(self.schedule_to_start)
+            .schedule_to_close_timeout(accepted(self.schedule_to_close))
+            .maybe_schedule_to_start_timeout(self.schedule_to_start.map(accepted))
             .summary(summary)
             .build();
         Ok(options)
     }
 
     fn attempt_limit(&self, settings: &ModelSettings) -> Duration {
-        settings.timeout.and_then(seconds).unwrap_or(self.start_to_close).max(SHORTEST)
+        accepted(settings.timeout.and_then(seconds).unwrap_or(self.start_to_close))
     }
 
     /// The policy in a form the server takes: it refuses pauses that shrink, and a refused command fails the workflow task
@@ -206,8 +206,8 @@ impl ModelActivityOptions {
     fn retry_policy(&self, settings: &ModelSettings) -> RetryPolicy {
         let retry = settings.retry.clone().unwrap_or_default();
         let backoff = retry.backoff.unwrap_or_default();
-        let initial = backoff.initial_delay.and_then(seconds).unwrap_or(self.retry.initial_interval).max(SHORTEST);
-        let longest = backoff.max_delay.and_then(seconds).unwrap_or(self.retry.maximum_interval);
+        let initial = accepted(backoff.initial_delay.and_then(seconds).unwrap_or(self.retry.initial_interval));
+        let longest = accepted(backoff.max_delay.and_then(seconds).unwrap_or(self.retry.maximum_interval));
         let factor = backoff.multiplier.unwrap_or(self.retry.backoff_coefficient);
         RetryPolicy::builder()
             .initial_interval(initial)

@@ -14,6 +14,7 @@ use super::{
         EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, application, is_not_registered, message_of,
     },
     size,
+    time::{LONGEST, accepted},
 };
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
@@ -25,8 +26,6 @@ use crate::{
 };
 
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The server takes no shorter time.
-const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 pub(super) async fn call(
@@ -94,11 +93,11 @@ fn activity_options(
     activity_id: String,
     token: WorkflowCancellationToken,
 ) -> ActivityOptions {
-    let start_to_close = options.start_to_close.max(SHORTEST);
+    let start_to_close = accepted(options.start_to_close);
     let close = match options.schedule_to_close {
         Some(schedule_to_close) => ActivityCloseTimeouts::ScheduleAndStartToClose {
             start_to_close,
-            schedule_to_close: schedule_to_close.max(SHORTEST),
+            schedule_to_close: accepted(schedule_to_close),
         },
         None => ActivityCloseTimeouts::StartToClose(start_to_close),
     };
@@ -112,7 +111,7 @@ fn activity_options(
     ActivityOptions::with_close_timeouts(close)
         .activity_id(activity_id)
         .maybe_task_queue(options.task_queue.clone())
-        .heartbeat_timeout(options.heartbeat)
+        .heartbeat_timeout(options.heartbeat.min(LONGEST))
         .cancellation_token(token)
         // A tool touches the world: a cancelled one is waited for, so that the run knows what has happened.
         .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)

@@ -1,6 +1,7 @@
 //! What would hang a workflow task or double a side effect, and does not.
 
 mod sizes;
+mod times;
 
 use std::time::Duration;
 

@@ -133,8 +133,8 @@ fn config(case: &str) -> RunConfig {
         "error formatter" => config.tool_error_formatter = Some(ToolErrorFormatter::new(|_| panic!("oh"))),
         "handled output" => {
             config.max_turns = Some(0);
-            let handled = |_: &_| Ok(Some(Handled::output(json!({"word": "oh"}))));
-            config.error_handlers.max_turns = Some(ErrorHandler::new(handled));
+            config.error_handlers.max_turns =
+                Some(ErrorHandler::new(|_| Ok(Some(Handled::output(json!({"word": "oh"}))))));
         }
         "error handler" => {
             config.max_turns = Some(0);
