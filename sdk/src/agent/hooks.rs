@@ -1,7 +1,7 @@
 //! Functions that hear what a run does, as it does it.
 
 use crate::{
-    tool::{Failure, RunContext},
+    tool::{CallInfo, Failure, RunContext},
     wire::{Item, ModelResponse, ToolOutput, Usage},
 };
 use serde_json::Value;
@@ -22,6 +22,23 @@ impl<'a> HookContext<'a> {
     /// What a hook knows at this turn.
     pub fn new(run: &'a RunContext, usage: &'a Usage, turn: u32) -> Self {
         Self { run, usage, turn }
+    }
+}
+
+/// The call that a tool hook hears of.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct HookedCall<'a> {
+    /// The call: its tool, its id, its turn.
+    pub info: &'a CallInfo,
+    /// The arguments as the model wrote them: JSON text, not yet checked.
+    pub arguments: &'a str,
+}
+
+impl<'a> HookedCall<'a> {
+    /// A call with these arguments; unit tests of hooks make one, too.
+    pub fn new(info: &'a CallInfo, arguments: &'a str) -> Self {
+        Self { info, arguments }
     }
 }
 
@@ -68,7 +85,7 @@ pub trait RunHooks: Send + Sync {
     ///
     /// # Errors
     /// Any error ends the run.
-    fn on_tool_start(&self, ctx: &HookContext<'_>, agent: &str, tool: &str) -> HookResult {
+    fn on_tool_start(&self, ctx: &HookContext<'_>, agent: &str, call: &HookedCall<'_>) -> HookResult {
         Ok(())
     }
 
@@ -76,7 +93,13 @@ pub trait RunHooks: Send + Sync {
     ///
     /// # Errors
     /// Any error ends the run.
-    fn on_tool_end(&self, ctx: &HookContext<'_>, agent: &str, tool: &str, output: &ToolOutput) -> HookResult {
+    fn on_tool_end(
+        &self,
+        ctx: &HookContext<'_>,
+        agent: &str,
+        call: &HookedCall<'_>,
+        output: &ToolOutput,
+    ) -> HookResult {
         Ok(())
     }
 

@@ -30,7 +30,7 @@ pub use guardrail::{
 pub use handoff::{Handoff, HandoffIssue, HandoffTarget, OnHandoff, tool_name_of};
 pub use handoff_filter::{HandoffInputData, HandoffInputFilter};
 pub use handoff_history::{nest_history, nest_history_with};
-pub use hooks::{HookContext, HookResult, RunHooks};
+pub use hooks::{HookContext, HookResult, HookedCall, RunHooks};
 pub use instructions::{AgentInfo, ComputeInstructions, Instructions};
 pub use into_guardrail::{IntoInputGuardrail, IntoOutputGuardrail};
 pub use mcp_approval::AnswerApproval;

@@ -10,6 +10,7 @@ mod golden_history;
 mod guardrail_macro;
 mod guardrails;
 mod held_model;
+mod hooks;
 mod inline_runner;
 mod limits;
 mod model_failures;

@@ -2,7 +2,7 @@
 
 use super::{Body, Call, in_tool};
 use crate::{
-    agent::AgentDef,
+    agent::{AgentDef, HookedCall},
     drive::{env::Env, guard, host::Host},
     engine::{CallResult, Engine, RunError, ToolOutcome},
     tool::{CallInfo, RunContext, ToolDef, ToolGuardrailContext},
@@ -42,7 +42,7 @@ pub(super) fn conclude<H: Host>(
         };
         if let (true, Some(tool), CallResult::Output(_)) = (outcome.ran, tool, &outcome.result) {
             let checked = check_output(tool, &info, &arguments, &run, &mut outcome)
-                .and_then(|()| tool_ended(env, engine, agent, &info, &outcome).map_err(|error| in_tool(&info, error)));
+                .and_then(|()| tool_ended(env, engine, agent, &HookedCall::new(&info, &arguments), &outcome).map_err(|error| in_tool(&info, error)));
             if let Err(error) = checked {
                 failure = failure.or(Some(error));
                 found.tool_input.append(&mut outcome.input_guardrails);
@@ -101,9 +101,9 @@ fn tool_ended<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
     agent: &AgentDef,
-    info: &CallInfo,
+    call: &HookedCall<'_>,
     outcome: &ToolOutcome,
 ) -> Result<(), RunError> {
     let CallResult::Output(output) = &outcome.result else { return Ok(()) };
-    env.tell(engine, &agent.name, "on_tool_end", |hooks, ctx| hooks.on_tool_end(ctx, &agent.name, &info.tool, output))
+    env.tell(engine, &agent.name, "on_tool_end", |hooks, ctx| hooks.on_tool_end(ctx, &agent.name, call, output))
 }

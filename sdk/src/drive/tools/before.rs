@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Call, in_tool};
 use crate::{
-    agent::AgentDef,
+    agent::{AgentDef, HookedCall},
     drive::{env::Env, guard, host::Host, tool_failure},
     engine::{CallResult, Engine, RunError},
     tool::{NeedsApproval, RunContext, ToolDef, ToolGuardrailContext},
@@ -23,7 +23,7 @@ pub(super) fn begin<H: Host>(
     }
     for call in calls.iter().filter(|call| call.settled.is_none() && call.paused.is_none()) {
         env.tell(engine, &agent.name, "on_tool_start", |hooks, ctx| {
-            hooks.on_tool_start(ctx, &agent.name, &call.info.tool)
+            hooks.on_tool_start(ctx, &agent.name, &HookedCall::new(&call.info, &call.arguments))
         })
         .map_err(|error| in_tool(&call.info, error))?;
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
-    agent::{HookContext, HookResult, RunHooks},
+    agent::{HookContext, HookResult, HookedCall, RunHooks},
     wire::{Item, ModelResponse, ToolOutput},
 };
 
@@ -63,12 +63,18 @@ impl RunHooks for Witness {
         self.hook(json!(["handoff", from, to]))
     }
 
-    fn on_tool_start(&self, _ctx: &HookContext<'_>, agent: &str, tool: &str) -> HookResult {
-        self.hook(json!(["tool_start", agent, tool]))
+    fn on_tool_start(&self, _ctx: &HookContext<'_>, agent: &str, call: &HookedCall<'_>) -> HookResult {
+        self.hook(json!(["tool_start", agent, call.info.tool]))
     }
 
-    fn on_tool_end(&self, _ctx: &HookContext<'_>, agent: &str, tool: &str, output: &ToolOutput) -> HookResult {
-        self.hook(json!(["tool_end", agent, tool, result_of(output)]))
+    fn on_tool_end(
+        &self,
+        _ctx: &HookContext<'_>,
+        agent: &str,
+        call: &HookedCall<'_>,
+        output: &ToolOutput,
+    ) -> HookResult {
+        self.hook(json!(["tool_end", agent, call.info.tool, result_of(output)]))
     }
 
     fn on_llm_start(
