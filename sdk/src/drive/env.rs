@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     agent::{AgentDef, Graph, HookContext, HookResult, RunHooks},
-    engine::{Engine, RunError},
+    engine::{Engine, RunError, StateMismatch, unknown_agent},
     tool::RunContext,
 };
 
@@ -32,9 +32,13 @@ impl<'r, H: Host> Env<'r, H> {
         Self { host, graph, config, scope, guard_scope, path }
     }
 
-    /// The agent of this name.
-    pub(super) fn agent(&self, name: &str) -> &'r AgentDef {
-        self.graph.agent(name).expect("the graph was checked before the run, so it has every agent the engine names")
+    /// The agent of this name. Graph and state are checked before the run, so it is there.
+    ///
+    /// # Errors
+    /// [`RunError::State`], because a panic would fail the workflow task for ever.
+    pub(super) fn agent(&self, name: &str) -> Result<&'r AgentDef, RunError> {
+        let missing = || StateMismatch { issues: vec![unknown_agent(name, self.graph)] };
+        self.graph.agent(name).map(|agent| &**agent).ok_or_else(|| missing().into())
     }
 
     /// The id of an effect of this run.
@@ -53,7 +57,7 @@ impl<'r, H: Host> Env<'r, H> {
         name: &str,
         tell: impl Fn(&dyn RunHooks, &HookContext<'_>) -> HookResult,
     ) -> Result<(), RunError> {
-        let of_agent = self.agent(agent).hooks.as_deref();
+        let of_agent = self.agent(agent)?.hooks.as_deref();
         let mut hooks = self.config.hooks.as_deref().into_iter().chain(of_agent).peekable();
         if hooks.peek().is_none() {
             return Ok(());

@@ -28,7 +28,7 @@ pub(super) fn answer_mcp<H: Host>(
     agent: &str,
     questions: &[McpApproval],
 ) -> Result<Resolution, RunError> {
-    let agent = env.agent(agent);
+    let agent = env.agent(agent)?;
     let run = RunContext::new(engine.state().context.clone());
     let answer = |question: &McpApproval| {
         let Some(function) = agent.answers_approvals.get(&question.server_label) else {
@@ -51,7 +51,7 @@ pub(super) fn decide_tool_use<H: Host>(
     results: &[ToolResult],
 ) -> Result<Resolution, RunError> {
     // An agent may have another rule when its run is resumed by a later release.
-    let ToolUseBehavior::Custom(decide) = &env.agent(agent).tool_use else {
+    let ToolUseBehavior::Custom(decide) = &env.agent(agent)?.tool_use else {
         return Ok(Resolution::ToolUseDecided(None));
     };
     let run = RunContext::new(engine.state().context.clone());
@@ -64,7 +64,7 @@ pub(super) fn decide_tool_use<H: Host>(
 /// # Errors
 /// [`RunError::Panicked`].
 pub(super) fn parse_output<H: Host>(env: &Env<'_, H>, agent: &str, text: &str) -> Result<Resolution, RunError> {
-    let Some(output) = &env.agent(agent).output else {
+    let Some(output) = &env.agent(agent)?.output else {
         return Ok(Resolution::Parsed(Ok(Value::String(text.to_owned()))));
     };
     let function = || format!("the output type {}", output.type_name());
@@ -103,7 +103,7 @@ pub(super) fn handle_error<H: Host>(
             return Err(RunError::Function { function: function(), agent: agent.to_owned(), source });
         }
     };
-    let (value, text) = match &env.agent(agent).output {
+    let (value, text) = match &env.agent(agent)?.output {
         None => {
             let text = handled.final_output.as_str().map_or_else(|| handled.final_output.to_string(), str::to_owned);
             (handled.final_output, text)

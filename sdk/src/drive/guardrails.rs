@@ -53,7 +53,7 @@ pub(super) async fn blocking_input<H: Host>(
     engine: &Engine,
     agent: &str,
 ) -> Result<Resolution, RunError> {
-    let agent = env.agent(agent);
+    let agent = env.agent(agent)?;
     let (beside, blocking): (Vec<_>, Vec<_>) =
         of_input(env, agent).partition(|(_, guardrail)| guardrail.runs_in_parallel());
     let more = !beside.is_empty();
@@ -107,7 +107,7 @@ pub(super) async fn conclude<H: Host>(
     output: &FinalOutput,
 ) -> Result<Resolution, RunError> {
     env.tell(engine, agent, "on_agent_end", |hooks, ctx| hooks.on_agent_end(ctx, agent, &output.value))?;
-    let agent = env.agent(agent);
+    let agent = env.agent(agent)?;
     let guardrails: Vec<Placed<'_, OutputGuardrail>> =
         agent.output_guardrails.iter().chain(&env.config.output_guardrails).enumerate().collect();
     let run = RunContext::new(engine.state().context.clone());

@@ -27,7 +27,7 @@ pub(super) fn take<H: Host>(
     planned: &PlannedHandoff,
 ) -> Result<Resolution, RunError> {
     env.host.observe(&RunEvent::HandedOff { from: agent, to: &planned.target });
-    let Some(callback) = definition(env.agent(agent), planned).and_then(Handoff::callback) else {
+    let Some(callback) = definition(env.agent(agent)?, planned).and_then(Handoff::callback) else {
         return Ok(Resolution::HandedOff);
     };
     let mut context = RunContext::new(std::mem::take(engine.context_mut()));
@@ -55,7 +55,7 @@ pub(super) fn rewrite<H: Host>(
     data: HandoffInputData,
 ) -> Result<Resolution, RunError> {
     env.tell(engine, source, "on_handoff", |hooks, ctx| hooks.on_handoff(ctx, source, &planned.target))?;
-    let definition = definition(env.agent(source), planned);
+    let definition = definition(env.agent(source)?, planned);
     let filter = definition.and_then(Handoff::filter).or(env.config.handoff_input_filter.as_ref());
     let is_server_managed = engine.state().server.is_some();
     if let Some(filter) = filter {

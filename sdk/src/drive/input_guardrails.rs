@@ -42,7 +42,7 @@ impl<'g> InputGuards<'g> {
         if self.0.is_some() || engine.state().admission != Admission::ParallelDue {
             return Ok(None);
         }
-        let agent = env.agent(env.graph.start());
+        let agent = env.agent(env.graph.start())?;
         let guardrails: Vec<_> =
             of_input(env, agent).filter(|(_, guardrail)| guardrail.runs_in_parallel()).collect();
         let run = RunContext::new(engine.state().context.clone());

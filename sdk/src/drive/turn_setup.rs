@@ -30,7 +30,7 @@ pub(super) fn prepare<H: Host>(
     starts: bool,
 ) -> Result<Resolution, RunError> {
     env.host.observe(&RunEvent::TurnStarted { agent, turn });
-    let definition = env.agent(agent);
+    let definition = env.agent(agent)?;
     let guards_output = !definition.output_guardrails.is_empty() || !env.config.output_guardrails.is_empty();
     if guards_output && engine.state().server.is_some() {
         return Err(RunError::User {
@@ -80,7 +80,7 @@ pub(super) fn prepare<H: Host>(
 pub(super) fn offered<H: Host>(env: &Env<'_, H>, engine: &Engine, agent: &str) -> Result<Resolution, RunError> {
     let state = engine.state();
     let run = RunContext::new(state.context.clone());
-    let offer = offer(env, env.agent(agent), state.turn, &run)?;
+    let offer = offer(env, env.agent(agent)?, state.turn, &run)?;
     let names: BTreeSet<String> = offer.tools.iter().map(|tool| tool.name().to_owned()).collect();
     Ok(Resolution::Offered(names))
 }

@@ -4,7 +4,7 @@ use crate::{
     agent::{AgentDef, Graph},
     tool::{ToolBinding, ToolDef},
     wire::{
-        RunState, WIRE_VERSION,
+        HandoffSpec, RunState, WIRE_VERSION,
         run_state::{CallProgress, Phase, PlannedHandoff, ToolRound},
     },
 };
@@ -62,6 +62,20 @@ pub enum StateIssue {
         /// The handoff's function name.
         handoff: String,
     },
+    /// A handoff that the model is about to be offered is not there.
+    #[error("agent {agent:?} has no handoff {handoff:?}, but its model is about to be offered it")]
+    UnknownOffer {
+        /// The agent.
+        agent: String,
+        /// The handoff's function name.
+        handoff: String,
+    },
+    /// A handoff is to be taken, and there is none.
+    #[error("agent {agent:?} is to hand off, but the state names no handoff")]
+    NoHandoff {
+        /// The agent.
+        agent: String,
+    },
     /// The state was written by another major version.
     #[error("the state is of version {found}, this build reads {expected}")]
     Version {
@@ -92,24 +106,44 @@ fn collect(state: &RunState, graph: &Graph, issues: &mut Vec<StateIssue>) {
         return;
     }
     let Some(agent) = graph.agent(&state.agent) else {
-        issues.push(StateIssue::UnknownAgent {
-            agent: state.agent.clone(),
-            start: graph.start().to_owned(),
-            known: graph.agents().map(|agent| agent.name.clone()).collect(),
-        });
+        issues.push(unknown_agent(&state.agent, graph));
         return;
     };
+    // Every phase by name: what a new one names has to be looked for here.
     match &state.phase {
         Phase::Interrupted { round }
         | Phase::ResumeDue { round }
         | Phase::ToolsDue { round }
         | Phase::McpDue { round }
-        | Phase::ToolUseDue { round } => check_round(agent, round, issues),
-        Phase::HandoffDue { handoffs } => check_handoffs(graph, agent, handoffs, issues),
-        _ => {}
+        | Phase::ToolUseDue { round } => {
+            check_round(agent, round, issues);
+            check_handoffs(graph, agent, &round.handoffs, issues);
+        }
+        Phase::ModelDue { setup } => check_offer(graph, agent, &setup.definitions.handoffs, issues),
+        Phase::HandoffDue { handoffs } => {
+            if handoffs.is_empty() {
+                issues.push(StateIssue::NoHandoff { agent: agent.name.clone() });
+            }
+            check_handoffs(graph, agent, handoffs, issues);
+        }
+        Phase::RewriteDue { handoff, source } => match graph.agent(source) {
+            Some(source) => check_handoffs(graph, source, std::slice::from_ref(handoff), issues),
+            None => issues.push(unknown_agent(source, graph)),
+        },
+        Phase::TurnDue
+        | Phase::OutputDue { .. }
+        | Phase::ErrorDue { .. }
+        | Phase::FinalDue { .. }
+        | Phase::Finished { .. } => {}
     }
-    if let Phase::Interrupted { round } | Phase::ResumeDue { round } | Phase::ToolsDue { round } = &state.phase {
-        check_handoffs(graph, agent, &round.handoffs, issues);
+}
+
+/// The issue of an agent that is named and not there.
+pub(crate) fn unknown_agent(agent: &str, graph: &Graph) -> StateIssue {
+    StateIssue::UnknownAgent {
+        agent: agent.to_owned(),
+        start: graph.start().to_owned(),
+        known: graph.agents().map(|agent| agent.name.clone()).collect(),
     }
 }
 
@@ -140,11 +174,22 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
 
 fn check_handoffs(graph: &Graph, agent: &AgentDef, handoffs: &[PlannedHandoff], issues: &mut Vec<StateIssue>) {
     for planned in handoffs {
-        let is_there = graph
-            .handoffs_of(agent)
-            .any(|(handoff, target)| handoff.name() == planned.tool_name && target.name == planned.target);
-        if !is_there {
+        if !leads(graph, agent, &planned.tool_name, &planned.target) {
             issues.push(StateIssue::UnknownHandoff { agent: agent.name.clone(), handoff: planned.tool_name.clone() });
         }
     }
+}
+
+/// Checks what the model is about to be offered: it may take any of it.
+fn check_offer(graph: &Graph, agent: &AgentDef, handoffs: &[HandoffSpec], issues: &mut Vec<StateIssue>) {
+    for offered in handoffs {
+        if !leads(graph, agent, &offered.tool_name, &offered.agent_name) {
+            issues.push(StateIssue::UnknownOffer { agent: agent.name.clone(), handoff: offered.tool_name.clone() });
+        }
+    }
+}
+
+/// Whether the agent has a handoff of this name to this target.
+fn leads(graph: &Graph, agent: &AgentDef, name: &str, to: &str) -> bool {
+    graph.handoffs_of(agent).any(|(handoff, target)| handoff.name() == name && target.name == to)
 }

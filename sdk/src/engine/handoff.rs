@@ -17,7 +17,7 @@ const IGNORED_HANDOFF: &str = "Multiple handoffs detected, ignoring this one.";
 
 /// The first handoff is taken, the model is told that the others are not.
 pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) -> Phase {
-    let (taken, ignored) = handoffs.split_first().expect("a handoff is due, so there is one");
+    let (taken, ignored) = handoffs.split_first().expect("a handoff is due, and a state that names none does not fit");
     let source = std::mem::replace(&mut state.agent, taken.target.clone());
     for handoff in ignored {
         state.items.push(NewItem {
@@ -70,7 +70,7 @@ pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputDa
 
 /// Where the items that the model is given stand among the run's own, as far as they stand there; without placeholders.
 fn places_of_model_items(state: &RunState) -> Vec<Option<usize>> {
-    let stands_for = state.rewritten.as_ref().map_or(0, |rewritten| rewritten.stands_for);
+    let stands_for = state.rewritten.as_ref().map_or(0, |rewritten| rewritten.stands_for.min(state.items.len()));
     let rewritten = state.rewritten.as_ref().map_or(&[][..], |rewritten| &*rewritten.items);
     let place = |item: &NewItem| state.items.iter().position(|other| other == item);
     let since = (stands_for..).zip(state.items.get(stands_for..).unwrap_or_default());

@@ -27,6 +27,7 @@ use serde_json::{Map, Value};
 
 pub use dedupe::once;
 pub use error::{EffectError, ReferenceError, RunError};
+pub(crate) use fits::unknown_agent;
 pub use fits::{StateIssue, StateMismatch, check_fit};
 pub use orphans::without_orphan_calls;
 pub use rules::{ReasoningItemIds, Rules, UnknownTools};
@@ -140,7 +141,7 @@ impl Engine {
                 Some(max_turns) if state.turn >= max_turns => {
                     Step::HandleError { agent: agent(), error: Recoverable::MaxTurns { max_turns } }
                 }
-                _ => Step::PrepareTurn { agent: agent(), turn: state.turn + 1, starts: state.start_due },
+                _ => Step::PrepareTurn { agent: agent(), turn: state.turn.saturating_add(1), starts: state.start_due },
             },
             Phase::ModelDue { setup } => Step::CallModel(Box::new(request::model_call(state, setup, &self.rules))),
             Phase::ResumeDue { .. } => Step::PrepareResume { agent: agent() },
@@ -183,7 +184,7 @@ impl Engine {
         let phase = std::mem::replace(&mut state.phase, Phase::TurnDue);
         state.phase = match (phase, resolution) {
             (Phase::TurnDue, Resolution::Prepared(setup)) => {
-                state.turn += 1;
+                state.turn = state.turn.saturating_add(1);
                 state.start_due = false;
                 Phase::ModelDue { setup }
             }

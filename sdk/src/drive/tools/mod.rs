@@ -66,7 +66,7 @@ pub(super) async fn run<'g, H: Host>(
     turn: u32,
     due: Vec<DueCall>,
 ) -> Result<Resolution, RunError> {
-    let agent = env.agent(agent);
+    let agent = env.agent(agent)?;
     let names: Vec<&str> = due.iter().map(|call| &*call.call.tool).collect();
     env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
     let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, turn, call)).collect();

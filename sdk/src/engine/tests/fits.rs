@@ -9,7 +9,10 @@ use crate::{
     Agent, Handoff,
     agent::Graph,
     tool::ToolDef,
-    wire::{WireVersion, run_state::Phase},
+    wire::{
+        WireVersion,
+        run_state::{Phase, Rewritten, ToolRound},
+    },
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -122,6 +125,90 @@ fn a_handoff_that_is_due_must_be_there_and_lead_where_it_led(#[case] handoff: Ha
         issues(&state, &Agent::new("triage").handoff(handoff)),
         [r#"agent "triage" has no handoff "transfer_to_refunds", but it is to be taken"#]
     );
+}
+
+/// The round of a state of [`paused`], whose calls `c1` and `c3` are pending and whose handoff is planned.
+fn round() -> Box<ToolRound> {
+    let Phase::Interrupted { round } = paused().phase else { panic!("it is paused") };
+    round
+}
+
+fn to_refunds() -> PlannedHandoff {
+    round().handoffs.swap_remove(0)
+}
+
+#[rstest]
+#[case::paused(Phase::Interrupted { round: round() })]
+#[case::resumed(Phase::ResumeDue { round: round() })]
+#[case::tools(Phase::ToolsDue { round: round() })]
+#[case::questions(Phase::McpDue { round: round() })]
+#[case::results(Phase::ToolUseDue { round: round() })]
+fn what_a_round_names_must_be_there(#[case] phase: Phase) {
+    assert_eq!(issues(&at(phase.clone()), &triage()), [""; 0]);
+    assert_eq!(
+        issues(&at(phase), &Agent::new("triage").tool(tool("pay")).tool(clerk().as_tool())),
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but it is to be taken"#]
+    );
+}
+
+#[test]
+fn a_handoff_that_the_model_is_about_to_be_offered_must_be_there() {
+    let mut setup = setup();
+    setup.definitions.handoffs.truncate(1);
+    let state = at(Phase::ModelDue { setup: Box::new(setup) });
+    assert_eq!(issues(&state, &triage()), [""; 0]);
+    assert_eq!(
+        issues(&state, &Agent::new("triage")),
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but its model is about to be offered it"#]
+    );
+}
+
+#[test]
+fn a_handoff_that_was_taken_needs_the_agent_it_came_from() {
+    let rewrite_due = |source: &str| RunState {
+        agent: "refunds".to_owned(),
+        ..at(Phase::RewriteDue { handoff: to_refunds(), source: source.to_owned() })
+    };
+    assert_eq!(issues(&rewrite_due("triage"), &triage()), [""; 0]);
+    assert_eq!(
+        issues(&rewrite_due("nobody"), &triage()),
+        [r#"agent "nobody" is not reachable from "triage" (there are: refunds, triage)"#]
+    );
+    let by_another_name = Handoff::to_agent(Agent::new("refunds")).tool_name("to_refunds");
+    assert_eq!(
+        issues(&rewrite_due("triage"), &Agent::new("triage").handoff(by_another_name)),
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but it is to be taken"#]
+    );
+}
+
+#[test]
+fn a_handoff_that_is_due_is_named() {
+    assert_eq!(
+        issues(&at(Phase::HandoffDue { handoffs: Vec::new() }), &triage()),
+        [r#"agent "triage" is to hand off, but the state names no handoff"#]
+    );
+}
+
+#[rstest]
+#[case::turns(|state: &mut RunState| state.turn = u32::MAX)]
+#[case::places(|state: &mut RunState| {
+    let TurnMark { items, .. } = &mut state.turn_began;
+    *items = usize::MAX;
+    state.rewritten = Some(Rewritten { items: Vec::new(), stands_for: usize::MAX, in_input: vec![usize::MAX] });
+})]
+fn absurd_numbers_in_a_state_are_no_panic(#[case] change: fn(&mut RunState)) {
+    let mut run = ByHand::with_max_turns(None);
+    let mut state = run.engine.state().clone();
+    change(&mut state);
+    run.take_up(state);
+    run.turn(setup(), vec![call("h1", "transfer_to_refunds", "{}")]).unwrap();
+    change(&mut run.engine.state);
+    let Step::TakeHandoff { .. } = run.next() else { panic!("a handoff is due, but {:?}", run.next()) };
+    run.resolve(Resolution::HandedOff).unwrap();
+    let Step::Rewrite { data, .. } = run.next() else { panic!("a rewrite is due, but {:?}", run.next()) };
+    run.resolve(Resolution::Rewritten(Some(data))).unwrap();
+    run.turn(setup(), vec![message("noon")]).unwrap();
+    assert_eq!(run.output(), "noon");
 }
 
 #[test]
