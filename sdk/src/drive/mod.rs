@@ -42,7 +42,7 @@ pub use run::{Run, run_paused_or_typed, run_typed, run_untyped};
 pub use session::{MemorySession, SessionRef};
 
 use self::{env::Env, input_guardrails::InputGuards};
-use crate::engine::{Engine, Resolution, RunError, Step};
+use crate::engine::{Engine, Resolution, RunError, StateIssue, StateMismatch, Step};
 
 /// How a loop ends.
 enum Ended {
@@ -111,6 +111,9 @@ async fn steps<'g, H: Host>(
             Step::HandleError { agent, error } => finish::handle_error(env, engine, &agent, &error)?,
             Step::Conclude { agent, output } => guardrails::conclude(env, engine, &agent, &output).await?,
             Step::Interrupted => return Ok(Ended::Interrupted),
+            Step::Failed { reason } => {
+                return Err(StateMismatch { issues: vec![StateIssue::Failed { reason }] }.into());
+            }
             Step::Done { output } => return Ok(Ended::Finished(output)),
         };
         engine.resolve(resolution)?;

@@ -193,6 +193,10 @@ pub struct RunFailure {
     /// Why.
     pub error: RunError,
     /// The run at its end, with its items, usage and context; absent when it never began.
+    ///
+    /// `resume` takes it when the run has failed between two turns or at a model call, whose outage may be over: the run goes
+    /// on with that call. Of a turn that failed half-way only the calls that ran are kept; such a state is a record, and `resume`
+    /// refuses it.
     pub state: Option<Box<RunState>>,
 }
 

@@ -11,8 +11,30 @@ use crate::wire::{
     run_state::{Admission, FinalSource, Phase, TurnMark},
 };
 
+/// Ends the run where it stands; gives what of it is still to be written to the session.
+pub(super) fn run(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
+    let can_go_on = can_go_on(state, error);
+    let left = turn(state, rules, error);
+    if !can_go_on {
+        state.phase = Phase::Failed { reason: error.to_string() };
+    }
+    left
+}
+
+/// Whether a run that failed like this has no half of a turn behind it, so that it can be taken up where it stands.
+fn can_go_on(state: &RunState, error: &RunError) -> bool {
+    match (&state.phase, error) {
+        // Of the turn there is nothing yet.
+        (Phase::ModelDue { .. }, error) => !matches!(error, RunError::InputGuardrailTripped { .. }),
+        (Phase::TurnDue, RunError::MaxTurnsExceeded { .. }) | (Phase::Finished { .. } | Phase::Failed { .. }, _) => {
+            true
+        }
+        _ => false,
+    }
+}
+
 /// Trims the turn; gives what of the run is still to be written to the session.
-pub(super) fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
+fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
     match error {
         // Nothing is wrong with what was to be written, and whether the store has it by now is not known.
         RunError::Session { .. } => return Vec::new(),

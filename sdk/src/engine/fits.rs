@@ -76,6 +76,12 @@ pub enum StateIssue {
         /// The agent.
         agent: String,
     },
+    /// The run has failed in the middle of a turn.
+    #[error("the run has failed and cannot go on, only a new one can: {reason}")]
+    Failed {
+        /// Why it has failed.
+        reason: String,
+    },
     /// The state was written by another major version.
     #[error("the state is of version {found}, this build reads {expected}")]
     Version {
@@ -130,6 +136,7 @@ fn collect(state: &RunState, graph: &Graph, issues: &mut Vec<StateIssue>) {
             Some(source) => check_handoffs(graph, source, std::slice::from_ref(handoff), issues),
             None => issues.push(unknown_agent(source, graph)),
         },
+        Phase::Failed { reason } => issues.push(StateIssue::Failed { reason: reason.clone() }),
         Phase::TurnDue
         | Phase::OutputDue { .. }
         | Phase::ErrorDue { .. }

@@ -159,6 +159,7 @@ impl Engine {
             Phase::ErrorDue { error } => Step::HandleError { agent: agent(), error: error.clone() },
             Phase::FinalDue { output } => Step::Conclude { agent: agent(), output: output.clone() },
             Phase::Finished { output } => Step::Done { output: output.clone() },
+            Phase::Failed { reason } => Step::Failed { reason: reason.clone() },
         }
     }
 
@@ -231,9 +232,9 @@ impl Engine {
     }
 
     /// Leaves the turn that an error has ended, and says what of it belongs in the session. Of the turn's items those stay
-    /// that stand for effects: calls that ran, with their outputs.
+    /// that stand for effects: calls that ran, with their outputs. A run that failed in the middle of a turn cannot go on.
     pub fn abandon(&mut self, error: &RunError) -> Vec<Item> {
-        abandon::turn(&mut self.state, &self.rules, error)
+        abandon::run(&mut self.state, &self.rules, error)
     }
 
     /// The conversation as the handler of an error sees it: the input, then what has happened in the run, or, for an error of

@@ -109,6 +109,11 @@ pub enum Step {
     },
     /// The run waits for decisions; see [`RunState::interruptions`].
     Interrupted,
+    /// The run has failed before.
+    Failed {
+        /// Why.
+        reason: String,
+    },
     /// The run is over.
     Done {
         /// The output: a string for plain text, else the parsed value.

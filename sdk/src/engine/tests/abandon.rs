@@ -3,7 +3,7 @@
 use rstest::rstest;
 
 use super::*;
-use crate::wire::run_state::{InputGuardrailResult, ServerConversation};
+use crate::wire::run_state::{InputGuardrailResult, OutputGuardrailResult, ServerConversation};
 
 fn with_session() -> Beginning {
     Beginning { session_input: Some(vec![Item::user("hi")]), ..beginning() }
@@ -194,6 +194,66 @@ fn a_final_output_stays_when_its_guardrail(#[case] error: RunError, #[case] stay
     let left = abandon(&mut run, &error);
     assert_eq!((run.transcript().len(), left.len()), (stays.len(), stays.len()));
     assert_eq!(run.transcript(), stays);
+}
+
+fn cancelled() -> RunError {
+    RunError::Cancelled { agent: "triage".to_owned(), turn: 1 }
+}
+
+#[test]
+fn what_ran_in_a_broken_turn_does_not_run_again() {
+    for error in [no_model(), cancelled()] {
+        let mut run = half_done(beginning(), setup());
+        abandon(&mut run, &error);
+        assert_eq!(run.next(), Step::Failed { reason: error.to_string() });
+        assert_eq!(abandon(&mut run, &panicked()), [""; 0]);
+        assert_eq!(run.next(), Step::Failed { reason: error.to_string() }, "the first error counts");
+    }
+}
+
+#[test]
+fn an_output_that_was_held_back_is_not_looked_at_again() {
+    let mut run = ByHand::start();
+    run.turn(setup(), vec![message("noon")]).unwrap();
+    let result = OutputGuardrailResult {
+        guardrail: "polite".to_owned(),
+        agent: "triage".to_owned(),
+        agent_output: "noon".into(),
+        tripwire_triggered: true,
+        output_info: Value::Null,
+    };
+    let error = run.resolve(Resolution::OutputChecked(vec![result])).unwrap_err();
+    abandon(&mut run, &error);
+    assert_eq!(run.next(), Step::Failed { reason: error.to_string() });
+}
+
+#[rstest]
+#[case::failed(no_model())]
+#[case::was_cancelled(cancelled())]
+fn a_run_whose_model_call_goes_on_with_it(#[case] error: RunError) {
+    let mut run = ByHand::begin(with_session(), Rules::default());
+    run.turn(setup(), vec![call("c1", "weather", "{}")]).unwrap();
+    run.tools_return(&["sunny"]);
+    run.saved();
+    let asked = run.prepare(setup());
+    abandon(&mut run, &error);
+    run.take_up(run.engine.state().clone());
+    assert_eq!(run.next(), Step::CallModel(Box::new(asked)));
+    run.resolve(Resolution::Answered(response(vec![message("sunny")]))).unwrap();
+    assert_eq!(run.output(), "sunny");
+}
+
+#[test]
+fn a_run_out_of_turns_goes_on_when_it_gets_more() {
+    let mut run = ByHand::with_max_turns(Some(1));
+    run.turn(setup(), vec![call("c1", "weather", "{}")]).unwrap();
+    run.tools_return(&["sunny"]);
+    let error = run.resolve(Resolution::Handled(None)).unwrap_err();
+    abandon(&mut run, &error);
+    let state = RunState { max_turns: Some(2), ..run.engine.state().clone() };
+    run.take_up(state);
+    run.turn(setup(), vec![message("sunny")]).unwrap();
+    assert_eq!(run.output(), "sunny");
 }
 
 #[test]

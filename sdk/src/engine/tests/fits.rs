@@ -182,6 +182,14 @@ fn a_handoff_that_was_taken_needs_the_agent_it_came_from() {
 }
 
 #[test]
+fn a_run_that_failed_half_way_through_a_turn_cannot_go_on() {
+    assert_eq!(
+        issues(&at(Phase::Failed { reason: "no funds".to_owned() }), &triage()),
+        ["the run has failed and cannot go on, only a new one can: no funds"]
+    );
+}
+
+#[test]
 fn a_handoff_that_is_due_is_named() {
     assert_eq!(
         issues(&at(Phase::HandoffDue { handoffs: Vec::new() }), &triage()),

@@ -32,6 +32,7 @@ fn kind(phase: &Phase) -> &'static str {
         Phase::ErrorDue { .. } => "error_due",
         Phase::FinalDue { .. } => "final_due",
         Phase::Finished { .. } => "finished",
+        Phase::Failed { .. } => "failed",
     }
 }
 
@@ -49,6 +50,7 @@ fn kind(phase: &Phase) -> &'static str {
 #[case(Phase::ErrorDue { error: Recoverable::EmptyFinalOutput })]
 #[case(Phase::FinalDue { output: FinalOutput { value: json!({"hour": 12}), source: FinalSource::Message } })]
 #[case(Phase::Finished { output: Value::Null })]
+#[case(Phase::Failed { reason: "it is down".to_owned() })]
 fn a_state_in_this_phase_is_stored_under_its_kind_and_read_again(#[case] phase: Phase) {
     let mut run = ByHand::start();
     run.engine.state.phase = phase;

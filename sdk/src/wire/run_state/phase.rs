@@ -80,6 +80,11 @@ pub enum Phase {
         /// The output: a string for plain text, else the parsed value.
         output: Value,
     },
+    /// The run has failed in the middle of a turn, of which only what ran is left: it cannot go on.
+    Failed {
+        /// Why.
+        reason: String,
+    },
 }
 
 /// What an agent is at one turn.

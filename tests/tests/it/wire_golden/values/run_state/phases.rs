@@ -36,6 +36,7 @@ pub(super) fn phases() -> Vec<(&'static str, Phase)> {
         ("final_due_tool", final_due(FinalSource::Tool)),
         ("final_due_handler", final_due(FinalSource::Handler)),
         ("final_due_turn_limit", final_due(FinalSource::TurnLimit)),
+        ("failed", Phase::Failed { reason: "Error running tool pay: no funds (agent \"triage\", turn 2)".to_owned() }),
         ("finished", Phase::Finished { output: json!({"rains": false}) }),
     ]
 }
