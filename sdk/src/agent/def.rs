@@ -250,6 +250,18 @@ impl<O> fmt::Debug for Agent<O> {
     }
 }
 
+impl AgentDef {
+    /// Of the tools of this name, which may be offered at different turns, one by its place, counted from 0.
+    pub fn tool_named(&self, name: &str, variant: usize) -> Option<&ToolDef> {
+        self.tools.iter().filter(|tool| tool.name() == name).nth(variant)
+    }
+
+    /// Of the handoffs of this name, which may be offered at different turns, one by its place, counted from 0.
+    pub fn handoff_named(&self, name: &str, variant: usize) -> Option<&Handoff> {
+        self.handoffs.iter().filter(|handoff| handoff.name() == name).nth(variant)
+    }
+}
+
 impl fmt::Debug for AgentDef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

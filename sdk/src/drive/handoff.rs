@@ -85,5 +85,5 @@ pub(super) fn rewrite<H: Host>(
 }
 
 fn definition<'a>(agent: &'a AgentDef, planned: &PlannedHandoff) -> Option<&'a Handoff> {
-    agent.handoffs.iter().rfind(|candidate| candidate.name() == planned.tool_name)
+    agent.handoff_named(&planned.tool_name, planned.variant)
 }

@@ -81,8 +81,10 @@ pub(super) fn offered<H: Host>(env: &Env<'_, H>, engine: &Engine, agent: &str) -
     let state = engine.state();
     let run = RunContext::new(state.context.clone());
     let offer = offer(env, env.agent(agent)?, state.turn, &run)?;
-    let names: BTreeSet<String> = offer.tools.iter().map(|tool| tool.name().to_owned()).collect();
-    Ok(Resolution::Offered(names))
+    let names = offer.tools.iter().map(|tool| tool.name().to_owned());
+    let variants = offer.variants(env.agent(agent)?);
+    let offered = names.map(|name| (variants.get(&name).copied().unwrap_or_default(), name));
+    Ok(Resolution::Offered(offered.map(|(variant, name)| (name, variant)).collect()))
 }
 
 /// What an agent offers its model at a turn.
@@ -92,13 +94,20 @@ struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// Which of the agent's tools of one name are offered, where it is not the first.
+    /// Which of the agent's tools, or handoffs, of one name are offered, where it is not the first.
     fn variants(&self, agent: &AgentDef) -> BTreeMap<String, usize> {
         let mut variants = BTreeMap::new();
         for tool in &self.tools {
             let mut named = agent.tools.iter().filter(|candidate| candidate.name() == tool.name());
             if let Some(variant @ 1..) = named.position(|candidate| std::ptr::eq(candidate, *tool)) {
                 variants.insert(tool.name().to_owned(), variant);
+            }
+        }
+        for handoff in &self.handoffs {
+            let name = handoff.name();
+            let mut named = agent.handoffs.iter().filter(|candidate| candidate.name() == name);
+            if let Some(variant @ 1..) = named.position(|candidate| std::ptr::eq(candidate, *handoff)) {
+                variants.insert(name, variant);
             }
         }
         variants

@@ -4,8 +4,8 @@ use crate::{
     agent::{AgentDef, Graph},
     tool::{ToolBinding, ToolDef},
     wire::{
-        HandoffSpec, RunState, WIRE_VERSION,
-        run_state::{CallProgress, Phase, PlannedHandoff, ToolRound},
+        RunState, WIRE_VERSION,
+        run_state::{CallProgress, Phase, PlannedHandoff, ToolRound, TurnSetup},
     },
 };
 
@@ -125,7 +125,7 @@ fn collect(state: &RunState, graph: &Graph, issues: &mut Vec<StateIssue>) {
             check_round(agent, round, issues);
             check_handoffs(graph, agent, &round.handoffs, issues);
         }
-        Phase::ModelDue { setup } => check_offer(graph, agent, &setup.definitions.handoffs, issues),
+        Phase::ModelDue { setup } => check_offer(graph, agent, setup, issues),
         Phase::HandoffDue { handoffs } => {
             if handoffs.is_empty() {
                 issues.push(StateIssue::NoHandoff { agent: agent.name.clone() });
@@ -161,7 +161,7 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
             continue;
         }
         let names = || (agent.name.clone(), tool.clone(), call_id.clone());
-        let definition = agent.tools.iter().rfind(|candidate| candidate.name() == tool);
+        let definition = agent.tool_named(tool, call.call.variant);
         match (&call.progress, definition.map(ToolDef::binding)) {
             (_, None) => {
                 let (agent, tool, call_id) = names();
@@ -181,22 +181,24 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
 
 fn check_handoffs(graph: &Graph, agent: &AgentDef, handoffs: &[PlannedHandoff], issues: &mut Vec<StateIssue>) {
     for planned in handoffs {
-        if !leads(graph, agent, &planned.tool_name, &planned.target) {
+        if !leads(graph, agent, (&planned.tool_name, planned.variant), &planned.target) {
             issues.push(StateIssue::UnknownHandoff { agent: agent.name.clone(), handoff: planned.tool_name.clone() });
         }
     }
 }
 
 /// Checks what the model is about to be offered: it may take any of it.
-fn check_offer(graph: &Graph, agent: &AgentDef, handoffs: &[HandoffSpec], issues: &mut Vec<StateIssue>) {
-    for offered in handoffs {
-        if !leads(graph, agent, &offered.tool_name, &offered.agent_name) {
+fn check_offer(graph: &Graph, agent: &AgentDef, setup: &TurnSetup, issues: &mut Vec<StateIssue>) {
+    for offered in &setup.definitions.handoffs {
+        let variant = setup.variant(&offered.tool_name);
+        if !leads(graph, agent, (&offered.tool_name, variant), &offered.agent_name) {
             issues.push(StateIssue::UnknownOffer { agent: agent.name.clone(), handoff: offered.tool_name.clone() });
         }
     }
 }
 
-/// Whether the agent has a handoff of this name to this target.
-fn leads(graph: &Graph, agent: &AgentDef, name: &str, to: &str) -> bool {
-    graph.handoffs_of(agent).any(|(handoff, target)| handoff.name() == name && target.name == to)
+/// Whether the agent has this handoff, and it leads to this target.
+fn leads(graph: &Graph, agent: &AgentDef, (name, variant): (&str, usize), to: &str) -> bool {
+    let target = agent.handoff_named(name, variant).map(|handoff| handoff.target().name());
+    target == Some(to) && graph.agent(to).is_some()
 }

@@ -182,6 +182,7 @@ fn plan(setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewI
     if let (Some(handoff), None) = (handoff, call.namespace) {
         sorted.handoffs.push(PlannedHandoff {
             tool_name: call.name.to_owned(),
+            variant: setup.variant(call.name),
             target: handoff.agent_name.clone(),
             call_id: call.call_id.to_owned(),
             arguments: call.arguments.to_string(),
@@ -199,7 +200,7 @@ fn plan(setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewI
     if !is_known && sorted.unknown_tool.is_none() {
         sorted.unknown_tool = Some(tool.clone());
     }
-    let variant = setup.variants.get(&tool).copied().unwrap_or_default();
+    let variant = setup.variant(&tool);
     let planned =
         PlannedCall { tool, variant, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
     sorted.calls.push(RoundCall { call: planned, is_known, progress: CallProgress::Due });

@@ -1,6 +1,6 @@
 //! A run goes on after a pause: what was decided takes effect.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::{
     error::RunError,
@@ -65,11 +65,11 @@ fn can_go_on(run: &RunState) -> bool {
 pub(super) fn decide(
     state: &mut RunState,
     mut round: ToolRound,
-    offered: &BTreeSet<String>,
+    offered: &BTreeMap<String, usize>,
     rules: &Rules,
 ) -> Result<Phase, RunError> {
     for call in round.calls.iter_mut().filter(|call| is_due(call)) {
-        if offered.contains(&call.call.tool) {
+        if offered.get(&call.call.tool) == Some(&call.call.variant) {
             continue;
         }
         let decision = state.approvals.on_call(&state.agent, &call.call.tool, &call.call.call_id);

@@ -1,6 +1,6 @@
 //! What the engine asks for, and what it is answered.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
@@ -153,8 +153,8 @@ pub enum Resolution {
     Prepared(Box<TurnSetup>),
     /// What the model answered.
     Answered(ModelResponse),
-    /// The function tools the agent has now.
-    Offered(BTreeSet<String>),
+    /// The function tools the agent has now: which of those of one name, counted from 0.
+    Offered(BTreeMap<String, usize>),
     /// What came of the calls, in their order.
     ToolsRan(Vec<ToolOutcome>),
     /// A call ended the run.

@@ -92,8 +92,7 @@ impl<'c> Call<'c> {
         let DueCall { index, call, is_known, decision, paused } = due;
         let PlannedCall { tool: name, variant, call_id, arguments } = call;
         let info = CallInfo::new(name, call_id, &*agent.name, turn);
-        let mut named = agent.tools.iter().filter(|tool| tool.name() == info.tool);
-        let tool = if is_known { named.clone().nth(variant).or_else(|| named.next_back()) } else { None };
+        let tool = if is_known { agent.tool_named(&info.tool, variant) } else { None };
         Self { info, index, tool, arguments, decision, paused, input_guardrails: Vec::new(), settled: None }
     }
 }

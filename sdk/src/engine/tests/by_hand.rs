@@ -141,8 +141,15 @@ impl ByHand {
 
     /// The tools that the agent has after a pause.
     pub(super) fn offer(&mut self, tools: &[&str]) -> Result<(), RunError> {
+        self.offer_variants(tools.iter().map(|tool| (*tool, 0)))
+    }
+
+    pub(super) fn offer_variants<'t>(
+        &mut self,
+        tools: impl IntoIterator<Item = (&'t str, usize)>,
+    ) -> Result<(), RunError> {
         let Step::PrepareResume { .. } = self.next() else { panic!("no resume is due, but {:?}", self.next()) };
-        self.resolve(Resolution::Offered(tools.iter().map(|tool| (*tool).to_owned()).collect()))
+        self.resolve(Resolution::Offered(tools.into_iter().map(|(tool, variant)| (tool.to_owned(), variant)).collect()))
     }
 
     /// The items of the run, one line each: agent, type, call id or text.

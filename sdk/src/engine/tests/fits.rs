@@ -115,6 +115,7 @@ fn a_run_inside_goes_on_with_an_agent_of_its_own_graph() {
 fn a_handoff_that_is_due_must_be_there_and_lead_where_it_led(#[case] handoff: Handoff) {
     let due = PlannedHandoff {
         tool_name: "transfer_to_refunds".to_owned(),
+        variant: 0,
         target: "refunds".to_owned(),
         call_id: "h1".to_owned(),
         arguments: "{}".to_owned(),
@@ -187,6 +188,29 @@ fn a_run_that_failed_half_way_through_a_turn_cannot_go_on() {
         issues(&at(Phase::Failed { reason: "no funds".to_owned() }), &triage()),
         ["the run has failed and cannot go on, only a new one can: no funds"]
     );
+}
+
+#[test]
+fn of_functions_of_one_name_the_one_that_was_offered_must_be_there() {
+    let refunds = |name: &str| Handoff::to_agent(Agent::new(name)).tool_name("transfer_to_refunds");
+    let both = Agent::new("triage").handoff(refunds("basic")).handoff(refunds("refunds"));
+    let due = |variant| at(Phase::HandoffDue { handoffs: vec![PlannedHandoff { variant, ..to_refunds() }] });
+    assert_eq!(issues(&due(1), &both), [""; 0]);
+    assert_eq!(
+        issues(&due(0), &both),
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but it is to be taken"#],
+        "the first one leads elsewhere"
+    );
+    let setup = TurnSetup { variants: [("transfer_to_refunds".to_owned(), 1)].into(), ..setup() };
+    let mut setup = Box::new(setup);
+    setup.definitions.handoffs.truncate(1);
+    assert_eq!(issues(&at(Phase::ModelDue { setup }), &both), [""; 0]);
+
+    let mut second = round();
+    second.calls[0].call.variant = 1;
+    let pending = at(Phase::Interrupted { round: second });
+    assert_eq!(issues(&pending, &triage().tool(tool("pay"))), [""; 0]);
+    assert_eq!(issues(&pending, &triage()), [r#"agent "triage" has no tool "pay", but call "c1" of it is pending"#]);
 }
 
 #[test]

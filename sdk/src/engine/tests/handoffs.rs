@@ -8,6 +8,15 @@ fn to_refunds() -> Item {
 }
 
 #[test]
+fn of_handoffs_of_one_name_the_one_that_was_offered_is_taken() {
+    let mut run = ByHand::start();
+    let setup = TurnSetup { variants: [("transfer_to_refunds".to_owned(), 2)].into(), ..setup() };
+    run.turn(setup, vec![to_refunds()]).unwrap();
+    let Step::TakeHandoff { handoff, .. } = run.next() else { panic!("a handoff is due, but {:?}", run.next()) };
+    assert_eq!((&*handoff.tool_name, handoff.variant), ("transfer_to_refunds", 2));
+}
+
+#[test]
 fn a_handoff_switches_the_agent_and_answers_the_call_in_the_words_of_the_reference() {
     let mut run = ByHand::start();
     run.turn(setup(), vec![message("one moment"), call("h1", "transfer_to_refunds", r#"{"reason":"broken"}"#)])
@@ -18,6 +27,7 @@ fn a_handoff_switches_the_agent_and_answers_the_call_in_the_words_of_the_referen
             agent: "triage".to_owned(),
             handoff: PlannedHandoff {
                 tool_name: "transfer_to_refunds".to_owned(),
+                variant: 0,
                 target: "refunds".to_owned(),
                 call_id: "h1".to_owned(),
                 arguments: r#"{"reason":"broken"}"#.to_owned(),

@@ -136,6 +136,14 @@ fn a_model_that_is_told_of_unknown_tools_is_told_of_one_that_is_gone_in_its_plac
     assert_eq!(run.transcript().last().unwrap(), "triage: tool_call_output_item c2 = not found");
 }
 
+#[test]
+fn another_tool_of_the_name_is_not_the_one_that_was_approved() {
+    let mut run = waiting_for(setup(), telling_the_model(), &["c1"]);
+    run.decide(&[approved("c1")]);
+    run.offer_variants([("weather", 1)]).unwrap();
+    assert_eq!(run.due().iter().map(|due| due.is_known).collect::<Vec<_>>(), [false]);
+}
+
 #[rstest]
 #[case::rejected(&[("c1", Decision::reject()), ("c2", Decision::reject())])]
 #[case::undecided(&[("c1", Decision::reject())])]

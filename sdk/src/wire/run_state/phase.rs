@@ -102,7 +102,7 @@ pub struct TurnSetup {
     /// The hosted MCP servers (by label) whose approval requests a function of the author answers at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers_approvals: Vec<String>,
-    /// Which of the agent's tools of one name is offered, counted from 0, where it is not the first.
+    /// Which of the agent's tools, or handoffs, of one name is offered, counted from 0, where it is not the first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variants: BTreeMap<String, usize>,
     /// Whether output guardrails look at the agent's final output.
@@ -111,6 +111,13 @@ pub struct TurnSetup {
     /// Whether a handler takes the place of a missing structured output, so that the model is not asked again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub handles_empty_output: bool,
+}
+
+impl TurnSetup {
+    /// Which of the agent's tools, or handoffs, of this name is offered, counted from 0.
+    pub fn variant(&self, name: &str) -> usize {
+        self.variants.get(name).copied().unwrap_or_default()
+    }
 }
 
 /// Whether outputs of tools may end the run.
@@ -264,6 +271,9 @@ pub enum McpAnswerer {
 pub struct PlannedHandoff {
     /// The handoff's function name.
     pub tool_name: String,
+    /// Which of the agent's handoffs of this name it is, counted from 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub variant: usize,
     /// The agent it leads to.
     pub target: String,
     /// The model's id of the call.

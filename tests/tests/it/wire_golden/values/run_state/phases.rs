@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use temporal_agents::wire::run_state::{FinalOutput, FinalSource, Phase, Recoverable, ToolUse, TurnSetup};
+use temporal_agents::wire::run_state::{FinalOutput, FinalSource, Phase, PlannedHandoff, Recoverable, ToolUse, TurnSetup};
 
 use super::round::{handoff, round, small_round};
 use crate::wire_golden::values::definitions;
@@ -21,7 +21,7 @@ pub(super) fn phases() -> Vec<(&'static str, Phase)> {
         ("resume_due", Phase::ResumeDue { round: tools_due.clone() }),
         ("mcp_due", Phase::McpDue { round: tools_due.clone() }),
         ("tool_use_due", Phase::ToolUseDue { round: tools_due }),
-        ("handoff_due", Phase::HandoffDue { handoffs: vec![handoff("call_2")] }),
+        ("handoff_due", Phase::HandoffDue { handoffs: vec![PlannedHandoff { variant: 1, ..handoff("call_2") }] }),
         ("rewrite_due", Phase::RewriteDue { handoff: handoff("call_2"), source: "triage".to_owned() }),
         ("output_due", Phase::OutputDue { text: "{\"rains\":false}".to_owned(), incomplete: None }),
         (

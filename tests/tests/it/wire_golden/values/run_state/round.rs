@@ -54,6 +54,7 @@ pub(super) fn round() -> ToolRound {
 pub(super) fn handoff(call_id: &str) -> PlannedHandoff {
     PlannedHandoff {
         tool_name: "transfer_to_refunds".to_owned(),
+        variant: 0,
         target: "refunds".to_owned(),
         call_id: call_id.to_owned(),
         arguments: "{}".to_owned(),
