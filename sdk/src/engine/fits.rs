@@ -4,7 +4,7 @@ use crate::{
     agent::{AgentDef, Graph},
     tool::{ToolBinding, ToolDef},
     wire::{
-        RunState, WIRE_VERSION,
+        RunState, WireVersionMismatch,
         run_state::{CallProgress, Phase, PlannedHandoff, ToolRound, TurnSetup},
     },
 };
@@ -82,14 +82,9 @@ pub enum StateIssue {
         /// Why it has failed.
         reason: String,
     },
-    /// The state was written by another major version.
-    #[error("the state is of version {found}, this build reads {expected}")]
-    Version {
-        /// The version of the state.
-        found: String,
-        /// The version of this build.
-        expected: String,
-    },
+    /// The state is of a version that is not read here.
+    #[error(transparent)]
+    Version(#[from] WireVersionMismatch),
 }
 
 fn list(issues: &[StateIssue]) -> String {
@@ -107,8 +102,8 @@ pub fn check_fit(state: &RunState, graph: &Graph) -> Result<(), StateMismatch> {
 }
 
 fn collect(state: &RunState, graph: &Graph, issues: &mut Vec<StateIssue>) {
-    if state.version.major != WIRE_VERSION.major {
-        issues.push(StateIssue::Version { found: state.version.to_string(), expected: WIRE_VERSION.to_string() });
+    if let Err(mismatch) = state.version.check("run state") {
+        issues.push(mismatch.into());
         return;
     }
     let Some(agent) = graph.agent(&state.agent) else {

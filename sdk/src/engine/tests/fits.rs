@@ -254,5 +254,28 @@ fn a_call_of_a_tool_that_never_was_needs_none() {
 fn a_state_of_another_major_version_is_told_so_and_not_looked_into() {
     let mut state = paused();
     state.version = WireVersion { major: 9, minor: 2 };
-    assert_eq!(issues(&state, &Agent::new("another")), ["the state is of version 9.2, this build reads 1.0"]);
+    assert_eq!(
+        issues(&state, &Agent::new("another")),
+        ["run state has wire version 9.2, this build reads 0.x and 1.0; deploy a newer worker"]
+    );
+}
+
+#[rstest]
+#[case::the_major_before(WireVersion { major: WIRE_VERSION.major - 1, minor: 3 })]
+#[case::a_later_minor(WireVersion { minor: WIRE_VERSION.minor + 1, ..WIRE_VERSION })]
+fn a_state_of_a_version_that_is_read_here_is_taken_up(#[case] version: WireVersion) {
+    let state = RunState { version, ..paused() };
+    assert_eq!(issues(&state, &triage()), [""; 0]);
+    let json = serde_json::to_string(&state).unwrap();
+    assert_eq!(serde_json::from_str::<RunState>(&json).unwrap(), state);
+}
+
+#[rstest]
+#[case::a_later_major(
+    r#"{"kind": "of another shape", "version": {"major": 2, "minor": 0}}"#,
+    "run state has wire version 2.0, this build reads 0.x and 1.0; deploy a newer worker"
+)]
+#[case::none(r#"{"kind": "of another shape"}"#, "missing field `version`")]
+fn the_version_of_a_state_is_read_before_anything_else(#[case] json: &str, #[case] expected: &str) {
+    assert_eq!(serde_json::from_str::<RunState>(json).unwrap_err().to_string(), expected);
 }

@@ -13,7 +13,7 @@ mod server;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serde_json::{Map, Value};
 
 pub use approvals::{Approvals, Decision};
@@ -30,8 +30,9 @@ pub use server::ServerConversation;
 
 use super::{absent::is_default, item::Item, usage::Usage, version::WireVersion};
 
-/// A run between two steps.
+/// A run between two steps. Reading it fails on a version that is not [read here](WireVersion::check), whatever its shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct RunState {
     /// The version of this value.
     pub version: WireVersion,
@@ -154,6 +155,23 @@ pub struct SessionProgress {
     /// How many of the run's items are written.
     #[serde(default)]
     pub saved: usize,
+}
+
+impl Serialize for RunState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RunState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        // The version first, wherever it stands: a state of another version may have another shape.
+        let json = Value::deserialize(deserializer)?;
+        let version = json.get("version").ok_or_else(|| D::Error::missing_field("version"))?;
+        let version = WireVersion::deserialize(version).map_err(D::Error::custom)?;
+        version.check("run state").map_err(D::Error::custom)?;
+        Self::deserialize(json).map_err(D::Error::custom)
+    }
 }
 
 impl RunState {
