@@ -52,6 +52,30 @@ fn calls_two_levels_down_are_named_by_the_whole_way() {
     assert_eq!(going_on(&outer), [one_going_on("s1", &["s1/i1", "s1/i2"])]);
 }
 
+/// The ids of calls are a provider's free text.
+#[test]
+fn ids_of_calls_with_slashes_lead_to_one_call_each() {
+    let mut run = ByHand::start();
+    let output = ["a", "a/b", "a~1b"].map(|id| call(id, "clerk", "{}")).into_iter();
+    run.turn(setup(), output.chain([call("a/x", "pay", "{}")]).collect()).unwrap();
+    let inside = [paused_clerk(&["x", "b/c"]), paused_clerk(&["c"]), paused_clerk(&["c"])];
+    run.tools_come_to(inside.into_iter().chain([CallResult::NeedsApproval]).collect());
+    let ids = ["a/x", "a/b~1c", "a~1b/c", "a~01b/c", "a~1x"];
+    assert_eq!(run.waits_for(), ids);
+
+    let mut state = run.engine.state().clone();
+    for (decided, id) in ids.iter().enumerate() {
+        state.decide(id, Decision::reject_with(*id)).unwrap();
+        let waiting: Vec<String> = state.interruptions().into_iter().map(|interruption| interruption.id).collect();
+        assert_eq!(waiting, ids[decided + 1..]);
+        assert_eq!(state.decision_on(id), Some(&Decision::reject_with(*id)));
+    }
+    run.take_up(state);
+    run.offer(&["pay", "clerk"]).unwrap();
+    assert_eq!(run.due().len(), 4);
+    assert_eq!(run.due()[3].decision, Some(Decision::reject_with("a~1x")));
+}
+
 #[test]
 fn a_run_inside_goes_on_when_all_its_calls_are_decided() {
     let mut run = waiting_clerks(1);

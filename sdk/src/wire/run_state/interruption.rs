@@ -1,5 +1,7 @@
 //! What a paused run waits for, and how it is decided.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{CallProgress, Decision, McpApproval, Phase, PlannedCall, RunState, ToolRound};
@@ -8,7 +10,9 @@ use crate::wire::item::{Item, ItemView};
 /// A call that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interruption {
-    /// What to decide by: the call id; inside agents used as tools, the ids of the calls on the way, joined by `/`.
+    /// What to decide by: the call id; inside agents used as tools, the ids of the calls on the way, joined by `/`. A `/` in a
+    /// call id is written `~1`, a `~` is written `~0`, as in a JSON pointer (RFC 6901): the ids of calls are a provider's free
+    /// text.
     pub id: String,
     /// The agent that calls.
     pub agent: String,
@@ -59,7 +63,7 @@ impl RunState {
     fn collect_paused_calls(&self, prefix: &str, found: &mut Vec<Interruption>) {
         let Phase::Interrupted { round } = &self.phase else { return };
         let pending = |id: &str, tool: &str, raw: Item| Interruption {
-            id: format!("{prefix}{id}"),
+            id: format!("{prefix}{}", escaped(id)),
             agent: self.agent.clone(),
             tool: tool.to_owned(),
             raw,
@@ -77,7 +81,7 @@ impl RunState {
                         (true, true) => &mut *found,
                         (true, false) => &mut paused_anew,
                     };
-                    run.collect_paused_calls(&format!("{prefix}{call_id}/"), place);
+                    run.collect_paused_calls(&format!("{prefix}{}/", escaped(call_id)), place);
                 }
                 CallProgress::Due | CallProgress::Done { .. } => {}
             }
@@ -103,9 +107,9 @@ impl RunState {
             return outer.decision_on(inner);
         }
         if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
-            return self.approvals.on_call(&self.agent, &call.call.tool, id);
+            return self.approvals.on_call(&self.agent, &call.call.tool, &call.call.call_id);
         }
-        let asked = |question: &&McpApproval| question.waits_for_a_person() && question.request_id == id;
+        let asked = |question: &&McpApproval| question.waits_for_a_person() && escaped(&question.request_id) == id;
         self.approvals.on_mcp(round.mcp_approvals.iter().find(asked)?)
     }
 
@@ -136,18 +140,17 @@ impl RunState {
     fn try_decide(&mut self, id: &str, decision: Decision, always: bool) -> Option<()> {
         let Phase::Interrupted { round } = &mut self.phase else { return None };
         let paused = round.calls.iter_mut().find_map(|call| match &mut call.progress {
-            CallProgress::Paused { run, .. } => {
-                id.strip_prefix(&*call.call.call_id)?.strip_prefix('/').map(|id| (run, id))
-            }
+            CallProgress::Paused { run, .. } => inside(id, &call.call.call_id).map(|id| (run, id)),
             _ => None,
         });
         if let Some((run, inner)) = paused {
             return run.try_decide(inner, decision, always);
         }
         if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
-            self.approvals.decide_call(&self.agent, &call.call.tool, id, decision, always);
+            let PlannedCall { tool, call_id, .. } = &call.call;
+            self.approvals.decide_call(&self.agent, tool, call_id, decision, always);
         } else {
-            let asked = |question: &&McpApproval| question.waits_for_a_person() && question.request_id == id;
+            let asked = |question: &&McpApproval| question.waits_for_a_person() && escaped(&question.request_id) == id;
             self.approvals.decide_mcp(round.mcp_approvals.iter().find(asked)?, decision, always);
         }
         Some(())
@@ -157,7 +160,21 @@ impl RunState {
 /// The paused run that an id leads into, with the rest of the id.
 fn nested<'a, 'i>(round: &'a ToolRound, id: &'i str) -> Option<(&'a RunState, &'i str)> {
     round.calls.iter().find_map(|call| match &call.progress {
-        CallProgress::Paused { run, .. } => Some((&**run, id.strip_prefix(&*call.call.call_id)?.strip_prefix('/')?)),
+        CallProgress::Paused { run, .. } => Some((&**run, inside(id, &call.call.call_id)?)),
         _ => None,
     })
+}
+
+/// The rest of an id that leads into the run of this call.
+fn inside<'i>(id: &'i str, call_id: &str) -> Option<&'i str> {
+    let (first, rest) = id.split_once('/')?;
+    (first == escaped(call_id)).then_some(rest)
+}
+
+/// A call id as one part of the id of an interruption.
+pub(super) fn escaped(call_id: &str) -> Cow<'_, str> {
+    if call_id.contains(['~', '/']) {
+        return call_id.replace('~', "~0").replace('/', "~1").into();
+    }
+    call_id.into()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::RunState;
+use super::{RunState, interruption::escaped};
 use crate::wire::{absent::is_default, definitions::Definitions, item::Item, tool_call::ToolOutput};
 
 /// What a run does next. An *instruction* kind: a reader that does not know it cannot go on with the run.
@@ -179,7 +179,7 @@ pub struct RoundCall {
 impl RoundCall {
     /// Whether it waits for a decision under this id.
     pub(super) fn waits_under(&self, id: &str) -> bool {
-        self.progress == CallProgress::NeedsApproval && self.call.call_id == id
+        self.progress == CallProgress::NeedsApproval && escaped(&self.call.call_id) == id
     }
 }
 
