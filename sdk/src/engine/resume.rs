@@ -37,7 +37,8 @@ pub(super) fn take_up(state: &mut RunState) {
         |question: &McpApproval| question.waits_for_a_person() && state.approvals.on_mcp(question).is_some();
     let answered = round.mcp_approvals.iter().any(is_answered);
     round.resumed = true;
-    if answered || round.calls.iter().any(is_due) {
+    // A state from elsewhere may wait for nothing, and would do so for ever.
+    if answered || round.calls.iter().any(is_due) || !round::waits(&round) {
         state.phase = Phase::ResumeDue { round };
     } else {
         round::ask_again(state, &round);

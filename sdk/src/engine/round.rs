@@ -140,10 +140,7 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
 
 /// The calls of a round are made, as far as they can be: it waits for decisions, or goes on.
 pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
-    let waits = |call: &crate::wire::run_state::RoundCall| {
-        matches!(call.progress, CallProgress::NeedsApproval | CallProgress::Paused { .. })
-    };
-    if round.calls.iter().any(waits) || round.mcp_approvals.iter().any(McpApproval::waits_for_a_person) {
+    if waits(&round) {
         if round.resumed {
             show_nested(state, &round);
         }
@@ -167,6 +164,14 @@ pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
         Some(result) => tool_output(final_value(&result.output)),
         None => run_again(state, round.resumed),
     }
+}
+
+/// Whether anything of a round waits for a person.
+pub(super) fn waits(round: &ToolRound) -> bool {
+    let call_waits = |call: &crate::wire::run_state::RoundCall| {
+        matches!(call.progress, CallProgress::NeedsApproval | CallProgress::Paused { .. })
+    };
+    round.calls.iter().any(call_waits) || round.mcp_approvals.iter().any(McpApproval::waits_for_a_person)
 }
 
 /// Takes the answers of the author's functions to questions of hosted MCP servers.

@@ -3,6 +3,7 @@
 use rstest::rstest;
 
 use super::*;
+use crate::wire::run_state::CallProgress;
 
 /// A run whose first response has made these calls, each of which waits, beside call `c0` of `time`, which has its output.
 fn waiting_for(setup: TurnSetup, rules: Rules, call_ids: &[&str]) -> ByHand {
@@ -134,6 +135,27 @@ fn a_model_that_is_told_of_unknown_tools_is_told_of_one_that_is_gone_in_its_plac
     run.tools_return(&["not found", "not found"]);
     assert_eq!(run.next(), starts("triage", 2));
     assert_eq!(run.transcript().last().unwrap(), "triage: tool_call_output_item c2 = not found");
+}
+
+#[rstest]
+#[case::calls_that_are_done(CallProgress::Done { output: "noon".into() })]
+#[case::a_run_inside_that_waits_for_nothing(CallProgress::Paused {
+    run: Box::new(ByHand::start().engine.into_state()),
+    since_earlier: false,
+})]
+fn a_state_that_waits_for_nothing_goes_on(#[case] progress: CallProgress) {
+    let mut run = two_waiting();
+    let mut state = run.engine.state().clone();
+    let Phase::Interrupted { round } = &mut state.phase else { panic!("it is paused") };
+    for call in &mut round.calls {
+        call.progress = progress.clone();
+    }
+    run.take_up(state);
+    run.offer(&["weather", "time", "pay"]).unwrap();
+    if let Step::CallTools { calls, .. } = run.next() {
+        run.tools_return(&vec!["noon"; calls.len()]);
+    }
+    assert_eq!(run.next(), starts("triage", 2));
 }
 
 #[test]
