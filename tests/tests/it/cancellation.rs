@@ -5,7 +5,12 @@ use std::{sync::Arc, time::Duration};
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{Agent, Runner, State, ToolContext, ToolError, tool};
-use temporal_agents_testing::{FakeModel, environment::ActivityOutcome, fake_model::tool_calls, history::History};
+use temporal_agents_testing::{
+    AgentEnvironment, FakeModel,
+    environment::{ActivityOutcome, ActivityRecord, activities},
+    fake_model::tool_calls,
+    history::{self, History},
+};
 use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};
 use temporalio_common::protos::temporal::api::enums::v1::EventType;
 use temporalio_macros::{workflow, workflow_methods};
@@ -67,8 +72,7 @@ impl Drop for Leaves {
 
 /// Looks, which takes no time.
 #[tool]
-async fn look(State(told): State<Told>) -> Result<String, ToolError> {
-    told.begun.add_permits(1);
+async fn look() -> Result<String, ToolError> {
     Ok("a field".to_owned())
 }
 
@@ -88,6 +92,18 @@ impl Digger {
     }
 }
 
+/// Waits until history has the outcome of the look: cancellation comes too late for it.
+async fn until_it_has_looked(env: &AgentEnvironment, workflow_id: &str) -> anyhow::Result<()> {
+    let has_looked = |record: &ActivityRecord| {
+        record.activity_type == "agents.tool.look" && record.outcome == ActivityOutcome::Completed
+    };
+    let looking = async {
+        while !activities(&history::fetch(env.client(), workflow_id, None).await?).iter().any(has_looked) {}
+        anyhow::Ok(())
+    };
+    timeout(PATIENCE, looking).await.unwrap_or_else(|_| Err(anyhow::anyhow!("no look within {PATIENCE:?}")))
+}
+
 fn count(history: &History, kind: EventType) -> usize {
     history.events.iter().filter(|event| event.event_type() == kind).count()
 }
@@ -102,7 +118,8 @@ async fn the_tools_of_a_cancelled_workflow_are_cancelled_and_awaited(
     let model = FakeModel::script([tool_calls(all)]);
     let env = cache.environment::<Digger>()?.model(&model).state(told.clone()).agents((digger,)).start().await?;
     let handle = env.start_workflow(Digger::run, "Dig.".to_owned()).await?;
-    until(&told.begun, 3).await?;
+    until(&told.begun, 2).await?;
+    until_it_has_looked(&env, &handle.info().workflow_id).await?;
     handle.cancel(WorkflowCancelOptions::default()).await?;
     let run = env.await_run(&handle).await?;
     until(&told.cleaned_up, 2).await?;
