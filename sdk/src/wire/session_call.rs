@@ -33,7 +33,8 @@ pub enum SessionOperation {
     Add {
         /// The items.
         items: Vec<Item>,
-        /// The same for every attempt of one write, and for no other: a store that has seen it leaves the items out.
+        /// The same for every attempt of one write, and for no other of its workflow run. The worker puts the id of that run in
+        /// front; a store that has seen the whole leaves the items out.
         key: String,
     },
 }

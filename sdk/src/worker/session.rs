@@ -17,7 +17,8 @@ pub trait Session: Send + Sync {
     /// The items of a session, oldest first; only the latest where there is a limit. An unknown session is empty.
     fn items<'a>(&'a self, session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>>;
 
-    /// Adds items at the end of a session, unless a write with this key was made before.
+    /// Adds items at the end of a session, unless a write with this key was made before. All attempts of a write have one key; a
+    /// workflow that is reset has others.
     fn add<'a>(&'a self, session_id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
 }
 

@@ -31,7 +31,11 @@ pub(super) async fn run(
     let SessionRequest { version: _, session_id, operation } = request;
     let done = match operation {
         SessionOperation::Read { limit } => store.items(&session_id, limit).await,
-        SessionOperation::Add { items, key } => store.add(&session_id, items, &key).await.map(|()| Vec::new()),
+        SessionOperation::Add { items, key } => {
+            // A workflow that is reset writes anew, maybe other items, under the keys of its first run.
+            let run = ctx.info().workflow_run_id.clone().unwrap_or_default();
+            store.add(&session_id, items, &format!("{run}/{key}")).await.map(|()| Vec::new())
+        }
     };
     match done {
         Ok(items) => Ok(SessionReply { version: WIRE_VERSION, items }),

@@ -15,6 +15,7 @@ use temporal_agents_testing::{
     FakeModel, FinishedRun,
     fake_model::{text, tool_call},
 };
+use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
@@ -99,6 +100,13 @@ fn attempts(run: &FinishedRun<String>) -> Vec<(String, i32)> {
     run.activities().into_iter().map(|activity| (activity.activity_type, activity.attempts)).collect()
 }
 
+fn run_id(run: &FinishedRun<String>) -> String {
+    match run.history.events.first().and_then(|event| event.attributes.as_ref()) {
+        Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => started.first_execution_run_id.clone(),
+        other => panic!("a history begins with its start, not with {other:?}"),
+    }
+}
+
 fn attempt(kind: &str, attempts: i32) -> (String, i32) {
     (kind.to_owned(), attempts)
 }
@@ -138,12 +146,14 @@ async fn a_write_whose_answer_is_lost_is_made_once_and_the_next_run_reads_it(
             attempt(session, 1),
         ]
     );
+    let first_run = run_id(&first);
     assert_eq!(first.output()?, "There are 3.");
     let said = ["How many bolts?", "function_call", "3", "There are 3."];
     assert_eq!(contents(&store.keep(|kept| kept.items["customer 7"].clone())), said);
 
     let second = env.run(Shop::run, asks("How many?", Some(2))).await?;
     histories::<Shop>(&env, &second.workflow_id).await?;
+    let second_run = run_id(&second);
     assert_eq!(second.output()?, "I said 3.");
     let heard = model.calls().pop().expect("it was asked").input;
     assert_eq!(contents(&heard), ["There are 3.", "How many?"], "an output without its call is not sent");
@@ -161,7 +171,12 @@ async fn a_write_whose_answer_is_lost_is_made_once_and_the_next_run_reads_it(
             "add 1 to customer 7",
         ]
     );
-    assert_eq!(store.keep(|kept| kept.keys.len()), 5, "each write has a key of its own");
+    let mut runs = [first_run, second_run].map(|run| (run, 0));
+    for key in store.keep(|kept| kept.keys.clone()) {
+        let of_run = runs.iter_mut().find(|(run, _)| key.starts_with(&format!("{run}/")));
+        of_run.ok_or_else(|| anyhow::anyhow!("{key} is of no run"))?.1 += 1;
+    }
+    assert_eq!(runs.map(|(_, keys)| keys), [3, 2], "each write has a key of its own, which names the run");
     env.finish().await?;
     Ok(())
 }

@@ -66,9 +66,9 @@ async fn times_of_any_length_and_long_names_are_taken(
     let env = cache.environment::<Patient>()?.model(&model).agents((patient,)).start().await?;
     let run = env.run(Patient::run, "Wait.".to_owned()).await?;
     histories::<Patient>(&env, &run.workflow_id).await?;
-    assert_eq!(run.output()?, "I have waited.");
     let limits: Vec<_> = run.history.events.iter().filter_map(limits).collect();
     assert_eq!(limits, [[TEN_YEARS; 3]; 3]);
+    assert_eq!(run.output()?, "I have waited.");
     env.finish().await?;
     Ok(())
 }
