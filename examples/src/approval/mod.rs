@@ -105,11 +105,11 @@ impl Refunds {
             };
             let mut patience = ctx.timer(case.patience);
             select! {
-                woken = ctx.wait_condition(|refunds| refunds.inbox.has_decisions() || refunds.is_to_renew) => woken?,
+                woken = ctx.wait_condition(|refunds| refunds.inbox.has_decisions_on(&paused) || refunds.is_to_renew) => woken?,
                 _ = patience => {}
             }
             patience.cancel();
-            if !ctx.state(|refunds| refunds.inbox.has_decisions()) {
+            if !ctx.state(|refunds| refunds.inbox.has_decisions_on(&paused)) {
                 let inbox = ctx.state(|refunds| refunds.inbox.clone());
                 let renewed = Case { paused: Some(paused), inbox, ..case };
                 match ctx.continue_as_new(renewed, ContinueAsNewOptions::default())? {}

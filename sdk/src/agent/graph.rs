@@ -1,6 +1,9 @@
 //! All agents a run can reach, and everything that is wrong with them.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{
     def::AgentDef,
@@ -106,16 +109,19 @@ impl Graph {
         into_result(all.filter(missing).map(no_model).collect())
     }
 
-    /// Checks that every agent that is spoken of elsewhere is in the graph.
+    /// Checks that every agent that is spoken of elsewhere is in the graph, or runs inside one that is.
     ///
     /// # Errors
     /// [`GraphError`] that names each one that is not.
     pub fn check_known<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<(), GraphError> {
+        let nested = self.nested();
+        let all = self.agents.values().chain(nested.iter().flat_map(Self::agents));
+        let known: BTreeSet<&str> = all.map(|agent| &*agent.name).collect();
         let unknown = |name: &'a str| GraphIssue::UnknownAgent {
             agent: name.to_owned(),
-            known: self.agents.keys().cloned().collect(),
+            known: known.iter().map(|name| (*name).to_owned()).collect(),
         };
-        into_result(names.filter(|name| !self.agents.contains_key(*name)).map(unknown).collect())
+        into_result(names.filter(|name| !known.contains(name)).map(unknown).collect())
     }
 
     /// Checks that all agents answer with the type of the start agent.

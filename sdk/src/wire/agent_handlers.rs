@@ -152,7 +152,8 @@ pub enum DecisionAnswer {
         #[serde(default, skip_serializing_if = "is_default")]
         always: bool,
     },
-    /// No run will ask for it, so it is not kept: all have ended, or too much is kept already that no run has asked for.
+    /// No run will ask for it, so it is not kept: all have ended, or the one that did, or too much is kept already that no run
+    /// has asked for.
     Unknown {
         /// What runs wait for.
         waits_for: Vec<String>,
@@ -214,7 +215,7 @@ pub enum AgentStatus {
 /// A call that waits for a decision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInterruption {
-    /// What to decide by.
+    /// What to decide by: the id of the call, with `#2` and so on at its end where another question had that id.
     pub id: String,
     /// The agent that calls.
     pub agent: String,

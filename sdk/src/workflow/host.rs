@@ -1,6 +1,9 @@
 //! The host of a durable run: maps the loop's effects to activities of this workflow.
 
-use std::{cell::Cell, rc::Rc};
+use std::{
+    cell::{Cell, OnceCell},
+    rc::Rc,
+};
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use temporalio_workflow::WorkflowCancellationToken;
@@ -20,15 +23,27 @@ use crate::{
 pub(super) struct WorkflowHost {
     ctx: Rc<dyn DurableContext>,
     model: ActivityBackedModel,
-    run: String,
+    /// Drawn with the first effect. A run that pauses before it has done anything has drawn nothing, so that it leaves no trace
+    /// in history: see `tests/it/agent_handlers/taken_up.rs`.
+    run: OnceCell<String>,
     session_calls: Cell<u32>,
     inbox: Option<RunInbox>,
+    /// What cancels the run; held here, because a child token does not keep its parent.
+    token: WorkflowCancellationToken,
 }
 
 impl WorkflowHost {
-    pub(super) fn new(ctx: Rc<dyn DurableContext>, model: ActivityBackedModel, inbox: Option<RunInbox>) -> Self {
-        let run = short_id(ctx.next_run_number());
-        Self { ctx, model, run, session_calls: Cell::new(0), inbox }
+    pub(super) fn new(
+        ctx: Rc<dyn DurableContext>,
+        model: ActivityBackedModel,
+        inbox: Option<RunInbox>,
+        token: WorkflowCancellationToken,
+    ) -> Self {
+        Self { ctx, model, run: OnceCell::new(), session_calls: Cell::new(0), inbox, token }
+    }
+
+    fn run(&self) -> &str {
+        self.run.get_or_init(|| short_id(self.ctx.next_run_number()))
     }
 
     /// Tells the inbox how the run ended.
@@ -45,7 +60,7 @@ impl Host for WorkflowHost {
     /// The loop holds the scope for as long as its effects run, and it must: an operation does not keep its token alive, and
     /// a token that is dropped hears nothing of its parent any more.
     fn scope(&self) -> Self::Scope {
-        self.ctx.cancellation_token().child_token()
+        self.token.child_token()
     }
 
     fn child(&self, scope: &Self::Scope) -> Self::Scope {
@@ -62,7 +77,7 @@ impl Host for WorkflowHost {
         call: ModelCall,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
-        let activity_id = format!("{}-{id}", self.run);
+        let activity_id = format!("{}-{id}", self.run());
         self.model.call(&self.ctx, call, activity_id, scope.clone()).boxed_local()
     }
 
@@ -71,7 +86,7 @@ impl Host for WorkflowHost {
         call: ToolEffect<'a>,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
-        let activity_id = format!("{}-{}", self.run, call.id);
+        let activity_id = format!("{}-{}", self.run(), call.id);
         tool_call::call(&self.ctx, call, activity_id, scope.clone()).boxed_local()
     }
 
@@ -82,7 +97,7 @@ impl Host for WorkflowHost {
     ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>> {
         let number = self.session_calls.get();
         self.session_calls.set(number + 1);
-        let activity_id = format!("{}-session-{number}", self.run);
+        let activity_id = format!("{}-session-{number}", self.run());
         session_call::call(&self.ctx, call, activity_id, scope).boxed_local()
     }
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
-use temporalio_workflow::WorkflowContext;
+use temporalio_workflow::{WorkflowCancellationToken, WorkflowContext};
 
 use super::{
     activity_backed_model::ActivityBackedModel,
@@ -49,12 +49,17 @@ use crate::{
 /// # Determinism
 /// Safe: everything goes through the workflow context. Several runs of one workflow, one after another or at the same
 /// time, keep apart by themselves.
+///
+/// # Cancellation
+/// A run ends with its workflow, or with a [token](Self::cancellation_token) of its own. Dropping its future, as `select!` does with
+/// the one that loses, cancels nothing: its activities run on, and nobody hears of what they give.
 #[derive(Clone)]
 pub struct Runner {
     ctx: Rc<dyn DurableContext>,
     inbox: Option<Rc<dyn InboxContext>>,
     config: RunConfig,
     model: ActivityBackedModel,
+    token: Option<WorkflowCancellationToken>,
 }
 
 impl Runner {
@@ -65,6 +70,7 @@ impl Runner {
             inbox: None,
             config: RunConfig::default(),
             model: ActivityBackedModel::default(),
+            token: None,
         }
     }
 
@@ -150,6 +156,44 @@ impl Runner {
         self
     }
 
+    /// What cancels the runs of this runner. Default: the workflow's own token. Make it a child of that, so that the run ends
+    /// with its workflow, too. A cancelled run tells its activities, awaits its tools and fails with [`RunError::Cancelled`].
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use temporal_agents::{Agent, Runner, drive::RunFailure, engine::RunError};
+    /// # use temporalio_macros::{workflow, workflow_methods};
+    /// # use temporalio_workflow::{WorkflowContext, WorkflowResult, workflows::join};
+    /// # fn main() {}
+    /// # fn triage() -> Agent { Agent::new("triage").model("gpt-5") }
+    /// # #[workflow]
+    /// # #[derive(Default)]
+    /// # pub struct Hurried;
+    /// # #[workflow_methods]
+    /// # impl Hurried {
+    /// #     #[run(name = "hurried")]
+    /// #     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+    /// let token = ctx.cancellation_token().child_token();
+    /// let runner = Runner::new(ctx).cancellation_token(token.clone());
+    /// let agent = triage();
+    /// let hurry = async {
+    ///     ctx.timer(Duration::from_mins(5)).await;
+    ///     token.cancel();
+    /// };
+    /// let (answer, ()) = join!(runner.run(&agent, question), hurry);
+    /// match answer {
+    ///     Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Ok("That takes too long.".to_owned()),
+    ///     answer => Ok(answer?.final_output),
+    /// }
+    /// #     }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cancellation_token(mut self, token: WorkflowCancellationToken) -> Self {
+        self.token = Some(token);
+        self
+    }
+
     /// Everything that holds for all agents of the run, at once.
     #[must_use]
     pub fn config(mut self, config: RunConfig) -> Self {
@@ -206,6 +250,13 @@ impl Runner {
     /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision. It takes the decisions that
     /// are in its inbox already, and waits for none.
     ///
+    /// # Determinism
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
+    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
+    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    ///
+    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    ///
     /// # Errors
     /// [`RunFailure`].
     pub async fn run_until_paused<O>(
@@ -220,6 +271,13 @@ impl Runner {
     }
 
     /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
+    ///
+    /// # Determinism
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
+    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
+    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    ///
+    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
     ///
     /// # Errors
     /// [`RunFailure`].
@@ -254,6 +312,13 @@ impl Runner {
 
     /// Like [`resume`](Self::resume), but it waits for nothing: it takes the decisions that are in its inbox already.
     ///
+    /// # Determinism
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
+    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
+    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    ///
+    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    ///
     /// # Errors
     /// [`RunFailure`].
     pub async fn resume_until_paused<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
@@ -264,6 +329,13 @@ impl Runner {
     }
 
     /// Like [`resume_until_paused`](Self::resume_until_paused) for agents with different output types.
+    ///
+    /// # Determinism
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
+    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
+    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    ///
+    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
     ///
     /// # Errors
     /// [`RunFailure`].
@@ -305,7 +377,8 @@ impl Runner {
             Run::Start(_) => None,
         };
         let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, waits, paused));
-        WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone(), inbox)
+        let token = self.token.clone().unwrap_or_else(|| self.ctx.cancellation_token());
+        WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone(), inbox, token)
     }
 }
 

@@ -6,5 +6,7 @@ mod carried;
 mod decisions;
 mod early;
 mod nested;
+mod side_by_side;
 mod state;
 mod support;
+mod taken_up;

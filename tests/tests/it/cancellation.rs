@@ -1,20 +1,20 @@
-//! A workflow that is cancelled while the tools of a turn run: all of them are told, and awaited.
+//! A workflow, or one run of it, that is cancelled while the tools of a turn run: all of them are told, and awaited.
 
 use std::{sync::Arc, time::Duration};
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Agent, Runner, State, ToolContext, ToolError, tool};
+use temporal_agents::{Agent, Runner, State, ToolContext, ToolError, drive::RunFailure, engine::RunError, tool};
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     environment::{ActivityOutcome, ActivityRecord, activities},
-    fake_model::tool_calls,
+    fake_model::{text, tool_calls},
     history::{self, History},
 };
-use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};
+use temporalio_client::{WorkflowCancelOptions, WorkflowSignalOptions, errors::WorkflowGetResultError};
 use temporalio_common::protos::temporal::api::enums::v1::EventType;
 use temporalio_macros::{workflow, workflow_methods};
-use temporalio_sdk::{WorkflowContext, WorkflowResult};
+use temporalio_sdk::{SyncWorkflowContext, WorkflowContext, WorkflowResult, workflows::join};
 use tokio::{sync::Semaphore, time::timeout};
 
 use crate::examples::{Cache, histories};
@@ -142,6 +142,73 @@ async fn the_tools_of_a_cancelled_workflow_are_cancelled_and_awaited(
     assert_eq!(count(&run.history, EventType::WorkflowExecutionCanceled), 1);
     let ended = run.output().expect_err("it was cancelled");
     assert!(matches!(ended, WorkflowGetResultError::Cancelled { .. }), "{ended:?}");
+    env.finish().await?;
+    Ok(())
+}
+
+/// Stops one run when it is told to, and says with another one what came of it.
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Foreman {
+    has_enough: bool,
+}
+
+#[workflow_methods]
+impl Foreman {
+    #[run(name = "foreman")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
+        let token = ctx.cancellation_token().child_token();
+        let runner = Runner::new(ctx).cancellation_token(token.clone());
+        let agent = digger();
+        let stop = async {
+            let told = ctx.wait_condition(|foreman| foreman.has_enough).await;
+            token.cancel();
+            told
+        };
+        let (dug, told) = join!(runner.run(&agent, request), stop);
+        told?;
+        match dug {
+            Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => {
+                Ok(Runner::new(ctx).run(&agent, "What now?").await?.final_output)
+            }
+            dug => Ok(dug?.final_output),
+        }
+    }
+
+    #[signal]
+    pub(crate) fn enough(&mut self, _ctx: &mut SyncWorkflowContext<Self>, (): ()) {
+        self.has_enough = true;
+    }
+}
+
+#[rstest]
+#[tokio::test]
+async fn one_run_can_be_cancelled_and_its_workflow_goes_on(
+    #[values(Cache::On, Cache::Off)] cache: Cache,
+) -> anyhow::Result<()> {
+    let told = Told::nothing();
+    let model = FakeModel::script([tool_calls([("dig", json!({})), ("listen", json!({}))]), text("We have lunch.")]);
+    let env = cache.environment::<Foreman>()?.model(&model).state(told.clone()).agents((digger,)).start().await?;
+    let handle = env.start_workflow(Foreman::run, "Dig.".to_owned()).await?;
+    until(&told.begun, 2).await?;
+    handle.signal(Foreman::enough, (), WorkflowSignalOptions::default()).await?;
+    let run = env.await_run(&handle).await?;
+    until(&told.cleaned_up, 2).await?;
+    histories::<Foreman>(&env, &run.workflow_id).await?;
+
+    let ended: Vec<_> = run.activities().into_iter().map(|a| (a.activity_type, a.attempts, a.outcome)).collect();
+    let ended_so = |kind: &str, outcome| (kind.to_owned(), 1, outcome);
+    assert_eq!(
+        ended,
+        [
+            ended_so("agents.call_model", ActivityOutcome::Completed),
+            ended_so("agents.tool.dig", ActivityOutcome::Completed),
+            ended_so("agents.tool.listen", ActivityOutcome::Cancelled),
+            ended_so("agents.call_model", ActivityOutcome::Completed),
+        ]
+    );
+    assert_eq!(count(&run.history, EventType::ActivityTaskCancelRequested), 2);
+    assert_eq!(run.output()?, "We have lunch.");
     env.finish().await?;
     Ok(())
 }

@@ -216,3 +216,12 @@ fn all_issues_are_reported_in_the_order_of_the_agents_names() {
 fn binding() -> ToolBinding {
     ToolBinding::Inline(Arc::new(|_ctx, _arguments| Ok("".into())))
 }
+
+#[test]
+fn an_agent_used_as_a_tool_is_known_by_its_name() {
+    let desk = graph(&agent("desk").tool(agent("translator").as_tool().description("Translates.")));
+    assert!(desk.check_known(["desk", "translator"].into_iter()).is_ok());
+    let unknown = desk.check_known(["translater"].into_iter()).unwrap_err();
+    let known = vec!["desk".to_owned(), "translator".to_owned()];
+    assert_eq!(unknown.issues, [GraphIssue::UnknownAgent { agent: "translater".to_owned(), known }]);
+}

@@ -1,13 +1,15 @@
 //! The inbox of a workflow's runs: decisions by interruption id, kept until a run asks for them.
 //!
 //! A plain serde value without clock, context or wakers: the updates of `#[agent_handlers]` put decisions in, the run
-//! ([`RunInbox`]) says what it waits for and takes them out. The first decision on an id counts; it counts also after
+//! ([`RunInbox`]) says what it waits for ([`questions`]) and takes them out. The first decision on an id counts; it counts also after
 //! continue-as-new, because the inbox is carried over.
 
+mod questions;
 mod run_inbox;
 
 use serde::{Deserialize, Serialize};
 
+use self::questions::Asked;
 pub use self::run_inbox::HasAgentInbox;
 pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
 use crate::wire::{
@@ -95,6 +97,12 @@ pub struct AgentInbox {
     /// What runs wait for now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     waits_for: Vec<AgentInterruption>,
+    /// Those of them that have another id than their call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    renamed: Vec<Asked>,
+    /// Ids that a run has asked for and that nobody had decided on when it ended, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    given_up: Vec<String>,
     /// The agent of the latest turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
@@ -106,6 +114,9 @@ pub struct AgentInbox {
     /// Runs at work in this execution of the workflow.
     #[serde(skip)]
     at_work: u32,
+    /// The ids that runs at work ask for; the others are those of paused runs.
+    #[serde(skip)]
+    held: Vec<String>,
 }
 
 impl Default for AgentInbox {
@@ -114,10 +125,13 @@ impl Default for AgentInbox {
             version: WIRE_VERSION,
             decided: Vec::new(),
             waits_for: Vec::new(),
+            renamed: Vec::new(),
+            given_up: Vec::new(),
             agent: None,
             turn: 0,
             ended: None,
             at_work: 0,
+            held: Vec::new(),
         }
     }
 }
@@ -142,7 +156,7 @@ impl AgentInbox {
             let reason = format!("MCP server {server:?} makes this call itself, if it may: approve or reject it");
             return DecisionAnswer::Refused { reason };
         }
-        if !is_asked && (self.is_over() || self.kept() >= MOST_KEPT) {
+        if !is_asked && (self.is_over() || self.given_up.contains(&id) || self.kept() >= MOST_KEPT) {
             return DecisionAnswer::Unknown { waits_for: self.ids() };
         }
         self.decided.push(DecidedInterruption { id, decision, always, taken: false });
@@ -169,23 +183,6 @@ impl AgentInbox {
     /// The calls that wait for a decision.
     pub fn interruptions(&self) -> &[AgentInterruption] {
         &self.waits_for
-    }
-
-    /// Whether a run that paused could go on: one of its calls is decided. For `ctx.wait_condition` after
-    /// [`Runner::run_until_paused`](super::Runner::run_until_paused).
-    ///
-    /// # Determinism
-    /// Not for a workflow run that has continued as new and done nothing yet: let [`Runner::resume`](super::Runner::resume)
-    /// wait there. A worker that does not have such a run in its cache may be given its beginning and a decision at once, and
-    /// on replay one after the other; that is the same to a run that waits by itself, and not to code around it.
-    pub fn has_decisions(&self) -> bool {
-        self.waits_for.iter().any(|call| self.is_decided(&call.id))
-    }
-
-    /// Forgets the runs, not the decisions: for a run whose future was dropped before its end, which cannot say so itself.
-    pub fn forget_runs(&mut self) {
-        self.waits_for.clear();
-        self.at_work = 0;
     }
 
     fn status(&self) -> AgentStatus {
@@ -227,14 +224,6 @@ impl AgentInbox {
         self.turn = turn;
     }
 
-    /// A run waits for these calls, and not for those any more.
-    fn wait_for(&mut self, calls: &[AgentInterruption], no_more: &[String]) {
-        // An id that was taken and is asked for anew is another question: providers choose the ids of calls.
-        self.decided.retain(|decided| !(decided.taken && calls.iter().any(|call| call.id == decided.id)));
-        self.waits_for.retain(|call| !no_more.contains(&call.id) && !calls.iter().any(|new| new.id == call.id));
-        self.waits_for.extend_from_slice(calls);
-    }
-
     /// Takes what is decided about these calls, in the order of arrival.
     fn take(&mut self, ids: &[String]) -> Vec<DecidedInterruption> {
         let mut taken = Vec::new();
@@ -242,7 +231,7 @@ impl AgentInbox {
             decided.taken = true;
             taken.push(decided.clone());
         }
-        self.waits_for.retain(|call| !taken.iter().any(|decided| decided.id == call.id));
+        self.withdraw(|id| taken.iter().any(|decided| decided.id == id));
         self.forget_oldest();
         taken
     }
@@ -250,14 +239,6 @@ impl AgentInbox {
     /// Remembers decisions that came with others, so that who decides on these calls is told.
     fn note(&mut self, with_others: &[DecidedInterruption]) {
         self.decided.extend_from_slice(with_others);
-    }
-
-    /// A run ends, or pauses where nothing is said of how it ended.
-    fn end(&mut self, ended: Option<AgentStatus>) {
-        self.at_work = self.at_work.saturating_sub(1);
-        if self.at_work == 0 {
-            self.ended = ended;
-        }
     }
 
     /// Keeps the inbox small enough to be carried over, whatever a workflow has seen.

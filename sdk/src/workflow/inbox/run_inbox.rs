@@ -5,7 +5,10 @@ use std::{cell::RefCell, rc::Rc};
 use futures::{FutureExt, future::LocalBoxFuture};
 use temporalio_workflow::{WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
 
-use super::AgentInbox;
+use super::{
+    AgentInbox,
+    questions::{Asked, questions},
+};
 use crate::{
     drive::{RunFailure, RunOutcome, WaitOutcome},
     engine::RunError,
@@ -68,16 +71,19 @@ pub(in crate::workflow) struct RunInbox {
     ctx: Rc<dyn InboxContext>,
     waits: Waits,
     /// What this run has said that it waits for.
-    published: RefCell<Vec<String>>,
+    asked: RefCell<Vec<Asked>>,
 }
 
 impl RunInbox {
     /// A run begins; `paused` is its state, where it begins with one.
     pub(in crate::workflow) fn begin(ctx: Rc<dyn InboxContext>, waits: Waits, paused: Option<&RunState>) -> Self {
-        // Published by the run that paused with it, here or before continue-as-new.
-        let published = paused.map(|state| state.interruptions().into_iter().map(|call| call.id).collect());
-        ctx.change(&mut AgentInbox::begin);
-        Self { ctx, waits, published: RefCell::new(published.unwrap_or_default()) }
+        let calls = paused.map(questions).unwrap_or_default();
+        let mut asked = Vec::new();
+        ctx.change(&mut |inbox| {
+            inbox.begin();
+            asked = inbox.take_up(&calls);
+        });
+        Self { ctx, waits, asked: RefCell::new(asked) }
     }
 
     /// A turn begins.
@@ -91,56 +97,64 @@ impl RunInbox {
         state: &mut RunState,
         token: WorkflowCancellationToken,
     ) -> WaitOutcome {
-        let calls = undecided(state);
-        let ids = self.publish(&calls);
+        let calls = questions(state);
+        let asked = self.ask(&calls);
+        let ids: Vec<String> = asked.iter().map(|asked| asked.id.clone()).collect();
         if self.waits == Waits::UntilDecided && !ids.is_empty() && !self.ctx.one_is_decided(ids.clone(), token).await {
             return WaitOutcome::Cancelled;
         }
         let mut decided = Vec::new();
         self.ctx.change(&mut |inbox| decided = inbox.take(&ids));
+        for decided in &mut decided {
+            rename(decided, &asked, |asked| (&asked.id, &asked.own));
+        }
         // The ids come from this very state, so that it knows them all.
         let applied = apply(state, &decided);
         if decided.is_empty() || applied.is_err() {
             return WaitOutcome::Undecided;
         }
-        let open = undecided(state);
-        let with_others = decided_with_others(&calls, &open, &decided);
+        let open = questions(state);
+        let mut with_others = decided_with_others(&calls, &open, &decided);
+        for decided in &mut with_others {
+            rename(decided, &asked, |asked| (&asked.own, &asked.id));
+        }
         self.ctx.change(&mut |inbox| inbox.note(&with_others));
         // What is open still can be decided while the rest runs.
-        self.publish(&open);
+        self.ask(&open);
         WaitOutcome::Decided
     }
 
-    /// Says that the run waits for these calls, and for none it has said before; gives their ids.
-    fn publish(&self, calls: &[AgentInterruption]) -> Vec<String> {
-        let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
-        let no_more = self.published.replace(ids.clone());
-        self.ctx.change(&mut |inbox| inbox.wait_for(calls, &no_more));
-        ids
+    /// Says that the run waits for these calls, and for none it has said before; gives the questions.
+    fn ask(&self, calls: &[AgentInterruption]) -> Vec<Asked> {
+        let before = self.asked.take();
+        let mut asked = Vec::new();
+        self.ctx.change(&mut |inbox| asked = inbox.wait_for(calls, &before));
+        self.asked.replace(asked.clone());
+        asked
     }
 
     /// The run ends.
     pub(in crate::workflow) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         let status = match outcome {
-            // What it waits for stays published: it can be decided until somebody resumes the run.
             Ok(RunOutcome::Paused(_)) => None,
             Ok(RunOutcome::Finished(_)) => Some(AgentStatus::Finished),
             Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Some(AgentStatus::Cancelled),
             Err(_) => Some(AgentStatus::Failed),
         };
-        let no_more = if status.is_some() { self.published.take() } else { Vec::new() };
-        self.ctx.change(&mut |inbox| {
-            inbox.wait_for(&[], &no_more);
-            inbox.end(status);
+        let asked = self.asked.take();
+        self.ctx.change(&mut |inbox| match status {
+            None => inbox.pause(&asked),
+            Some(status) => inbox.end(status, &asked),
         });
     }
 }
 
-/// What a state waits for and nobody has decided; calls inside an agent used as a tool are decided one by one, and wait for
-/// each other.
-fn undecided(state: &RunState) -> Vec<AgentInterruption> {
-    let is_open = |call: &crate::wire::run_state::Interruption| state.decision_on(&call.id).is_none();
-    state.interruptions().into_iter().filter(is_open).map(AgentInterruption::from).collect()
+/// From the inbox's id of a question to the run's own, or back.
+fn rename(decided: &mut DecidedInterruption, asked: &[Asked], ids: impl Fn(&Asked) -> (&String, &String)) {
+    let renamed = asked.iter().map(ids).find(|(from, _)| **from == decided.id);
+    if let Some((_, to)) = renamed {
+        decided.id.clone_from(to);
+    }
 }
 
 /// The calls that wait no more because a decision for good on another call of the tool holds for them, too.

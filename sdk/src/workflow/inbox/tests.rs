@@ -23,6 +23,15 @@ fn ids(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
 }
 
+/// Questions with the ids of their calls.
+fn asked(own: &[&str]) -> Vec<Asked> {
+    own.iter().map(|id| question(id, id)).collect()
+}
+
+fn question(id: &str, own: &str) -> Asked {
+    Asked { id: id.to_owned(), own: own.to_owned() }
+}
+
 fn taken(inbox: &mut AgentInbox, wanted: &[&str]) -> Vec<String> {
     inbox.take(&ids(wanted)).into_iter().map(|decided| decided.id).collect()
 }
@@ -32,9 +41,7 @@ fn what_runs_take_is_remembered_and_what_they_do_not_take_is_kept() {
     let mut inbox = waiting_for(&["a", "b"]);
     assert_eq!(inbox.decide(AgentDecision::approve("c")), DecisionAnswer::Kept { waits_for: ids(&["a", "b"]) });
     assert_eq!(inbox.decide(AgentDecision::approve("b")), DecisionAnswer::Accepted);
-    assert!(inbox.has_decisions());
     assert_eq!(taken(&mut inbox, &["a", "b"]), ["b"]);
-    assert!(!inbox.has_decisions());
     assert_eq!(taken(&mut inbox, &["a", "b"]), [""; 0], "each is taken once");
     let facts: Vec<_> = inbox.state().decided.iter().map(|decided| (decided.id.clone(), decided.taken)).collect();
     assert_eq!(facts, [("c".to_owned(), false), ("b".to_owned(), true)]);
@@ -42,13 +49,50 @@ fn what_runs_take_is_remembered_and_what_they_do_not_take_is_kept() {
 }
 
 #[test]
-fn an_id_that_is_asked_for_anew_is_another_question() {
-    let mut inbox = waiting_for(&["a"]);
+fn an_id_that_has_a_meaning_already_is_not_given_to_another_question() {
+    let mut inbox = waiting_for(&["a", "b"]);
     inbox.decide(AgentDecision::approve("a"));
     assert_eq!(taken(&mut inbox, &["a"]), ["a"]);
-    inbox.wait_for(&[call("a")], &[]);
-    assert_eq!(inbox.decide(AgentDecision::reject("a")), DecisionAnswer::Accepted);
-    assert_eq!(inbox.take(&ids(&["a"]))[0].decision, Verdict::Reject { message: None });
+    let second = inbox.wait_for(&[call("b"), call("a")], &asked(&["b"]));
+    assert_eq!(second, [question("b", "b"), question("a#2", "a")]);
+    let first = DecisionAnswer::AlreadyDecided { decision: Verdict::Approve, always: false };
+    assert_eq!(inbox.decide(AgentDecision::reject("a")), first, "it is the first question's id");
+    assert_eq!(inbox.decide(AgentDecision::reject("a#2")), DecisionAnswer::Accepted);
+    assert_eq!(taken(&mut inbox, &["b", "a#2"]), ["a#2"]);
+}
+
+#[test]
+fn runs_that_ask_for_the_same_id_keep_apart() {
+    let mut inbox = waiting_for(&["a"]);
+    inbox.begin();
+    let other = AgentInterruption { tool: "delete".to_owned(), ..call("a") };
+    let second = inbox.wait_for(std::slice::from_ref(&other), &[]);
+    assert_eq!(second, [question("a#2", "a")]);
+    assert_eq!(inbox.interruptions(), [call("a"), AgentInterruption { id: "a#2".to_owned(), ..other.clone() }]);
+    assert_eq!(inbox.wait_for(&[call("a")], &asked(&["a"])), asked(&["a"]), "asked again, it is the same question");
+
+    inbox.pause(&second);
+    inbox.pause(&asked(&["a"]));
+    let mut carried: AgentInbox = serde_json::from_value(serde_json::to_value(&inbox).unwrap()).unwrap();
+    assert_eq!(carried, inbox);
+    assert_eq!(carried.take_up(&[other]), second);
+    assert_eq!(carried.take_up(&[call("a")]), asked(&["a"]));
+    assert_eq!(carried.take_up(&[call("a")]), [], "another run has taken it up");
+}
+
+#[test]
+fn a_decision_that_comes_after_its_run_is_unknown_and_counts_for_no_other() {
+    let mut inbox = waiting_for(&["a", "b"]);
+    assert_eq!(inbox.decide(AgentDecision::approve("b")), DecisionAnswer::Accepted);
+    inbox.end(AgentStatus::Failed, &asked(&["a", "b"]));
+    inbox.begin();
+    for id in ["a", "b"] {
+        assert_eq!(inbox.decide(AgentDecision::approve(id)), DecisionAnswer::Unknown { waits_for: Vec::new() });
+    }
+    let next = inbox.wait_for(&[call("a"), call("b")], &[]);
+    assert_eq!(next, [question("a#2", "a"), question("b#2", "b")]);
+    assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Unknown { waits_for: ids(&["a#2", "b#2"]) });
+    assert_eq!(taken(&mut inbox, &["a#2", "b#2"]), [""; 0]);
 }
 
 #[test]
@@ -58,12 +102,11 @@ fn the_status_is_that_of_all_runs() {
     inbox.begin();
     inbox.begin();
     assert_eq!(inbox.state().status, AgentStatus::Running);
-    inbox.end(Some(AgentStatus::Failed));
+    inbox.end(AgentStatus::Failed, &[]);
     assert_eq!(inbox.state().status, AgentStatus::Running, "one is at work still");
     inbox.wait_for(&[call("a")], &[]);
     assert_eq!(inbox.state().status, AgentStatus::Waiting);
-    inbox.wait_for(&[], &ids(&["a"]));
-    inbox.end(Some(AgentStatus::Finished));
+    inbox.end(AgentStatus::Finished, &asked(&["a"]));
     assert_eq!(inbox.state().status, AgentStatus::Finished);
     inbox.begin();
     assert_eq!(inbox.state().status, AgentStatus::Running);
@@ -72,12 +115,12 @@ fn the_status_is_that_of_all_runs() {
 #[test]
 fn a_paused_run_can_be_decided_and_a_dropped_one_can_be_forgotten() {
     let mut inbox = waiting_for(&["a"]);
-    inbox.end(None);
+    inbox.pause(&asked(&["a"]));
     assert_eq!(inbox.state().status, AgentStatus::Waiting);
     assert_eq!(inbox.decide(AgentDecision::approve("b")), DecisionAnswer::Kept { waits_for: ids(&["a"]) });
     inbox.forget_runs();
     assert_eq!(inbox.state().status, AgentStatus::Idle);
-    assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Kept { waits_for: Vec::new() });
+    assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Unknown { waits_for: Vec::new() });
 }
 
 #[test]
@@ -86,7 +129,7 @@ fn what_is_carried_over_says_the_same() {
     inbox.decide(AgentDecision::approve("b").always());
     inbox.decide(AgentDecision::reject_with("later", "no"));
     inbox.take(&ids(&["b"]));
-    inbox.end(None);
+    inbox.pause(&asked(&["a"]));
     let json = serde_json::to_value(&inbox).unwrap();
     let carried: AgentInbox = serde_json::from_value(json.clone()).unwrap();
     assert_eq!(carried, inbox);

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use rstest::rstest;
 use temporal_agents::{
-    wire::{AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, Verdict},
-    worker::AgentHandle,
+    drive::RunOutcome,
+    wire::{AgentDecision, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, Verdict},
+    worker::{AgentHandle, InlineRunner},
 };
 use temporal_agents_examples::approval::{Case, Refunds, clerk, decide::decide, ledger::Ledger, model};
 use temporal_agents_testing::{
@@ -13,9 +14,9 @@ use temporal_agents_testing::{
     fake_model::{text, tool_call},
     history::{self, History},
 };
-use temporalio_client::{Client, WorkflowHandle, WorkflowSignalOptions};
+use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowSignalOptions};
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{Cache, Played, histories};
 
@@ -176,6 +177,36 @@ async fn a_history_continues_as_new_when_nobody_decides_in_time() -> anyhow::Res
     assert_eq!(agent.approve(CALL).await?, DecisionAnswer::Accepted);
     assert_eq!(env.await_run(&run).await?.output()?, "Settled: 240 euros for A-1042 are paid.");
     assert!(histories::<Refunds>(&env, &workflow_id).await?.len() > 1);
+    env.finish().await?;
+    Ok(())
+}
+
+/// A case that another history has begun, with the decision on its call sent together with the start of this one.
+#[rstest]
+#[case::with_the_workflow_cache(Cache::On)]
+#[case::without_the_workflow_cache(Cache::Off)]
+#[tokio::test]
+async fn a_decision_that_comes_with_the_start_of_a_history_counts(#[case] cache: Cache) -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let (model, ledger) = (model::scripted(), ledger(&directory, Duration::ZERO));
+    let inline = InlineRunner::new().model_provider(model.clone()).state(ledger.clone());
+    let RunOutcome::Paused(paused) = inline.run_until_paused(&clerk(), case().complaint).await? else {
+        anyhow::bail!("it did not pause")
+    };
+    let env = start(cache, &model, &ledger).await?;
+    let options = WorkflowUpdateWithStartOptions::new(env.task_queue(), "approval-0", WorkflowIdConflictPolicy::Fail);
+    let started = env.client().execute_update_with_start_workflow(
+        Refunds::run,
+        Case { paused: Some(paused.state), ..case() },
+        Refunds::agent_decide,
+        AgentDecision::approve(CALL),
+        options.build(),
+    );
+    started.await?;
+    let refunds: WorkflowHandle<_, Refunds> = env.client().get_workflow_handle("approval-0");
+    let settled = timeout(PATIENCE, refunds.get_result(WorkflowGetResultOptions::default())).await;
+    assert_eq!(settled??, "Settled: 240 euros for A-1042 are paid.");
+    histories::<Refunds>(&env, "approval-0").await?;
     env.finish().await?;
     Ok(())
 }
