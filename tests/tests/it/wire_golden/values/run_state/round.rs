@@ -18,6 +18,7 @@ pub(super) fn small_round() -> ToolRound {
         mcp_approvals: Vec::new(),
         handoffs: Vec::new(),
         tool_use: ToolUse::RunLlmAgain,
+        reads_json: false,
         guards_output: false,
         resumed: false,
     }
@@ -46,6 +47,7 @@ pub(super) fn round() -> ToolRound {
         ],
         handoffs: vec![handoff("call_6")],
         tool_use: ToolUse::StopAtTools { tools: vec!["issue_refund".to_owned()] },
+        reads_json: true,
         guards_output: true,
         resumed: true,
     }
