@@ -14,7 +14,10 @@ use temporal_agents_testing::{
     fake_model::{text, tool_call},
     history::{self, History},
 };
-use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowSignalOptions};
+use temporalio_client::{
+    Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy, WorkflowSignalOptions,
+    WorkflowUpdateWithStartOptions,
+};
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use tokio::time::{Instant, sleep, timeout};
 
