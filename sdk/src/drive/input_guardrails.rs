@@ -43,8 +43,7 @@ impl<'g> InputGuards<'g> {
             return Ok(None);
         }
         let agent = env.agent(env.graph.start())?;
-        let guardrails: Vec<_> =
-            of_input(env, agent).filter(|(_, guardrail)| guardrail.runs_in_parallel()).collect();
+        let guardrails: Vec<_> = of_input(env, agent).filter(|(_, guardrail)| guardrail.runs_in_parallel()).collect();
         let run = RunContext::new(engine.state().context.clone());
         let scope = &env.guard_scope;
         let asked = ask_input(env, scope, agent, &guardrails, &engine.state().input, &run);

@@ -33,8 +33,8 @@ pub use config::{
     ToolErrorMessageKind,
 };
 pub use host::{
-    EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
-    WaitOutcome,
+    EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer,
+    ToolEffect, ToolEffectError, WaitOutcome,
 };
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
 pub(crate) use run::finished;

@@ -135,9 +135,8 @@ impl RunResult<Value> {
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RunError> {
         let expected = std::any::type_name::<T>();
         let function = || format!("the output type {expected}");
-        guard::call(function, &self.last_agent, || T::deserialize(&self.final_output))?.map_err(|source| {
-            RunError::OutputType { agent: self.last_agent.clone(), expected, source }
-        })
+        guard::call(function, &self.last_agent, || T::deserialize(&self.final_output))?
+            .map_err(|source| RunError::OutputType { agent: self.last_agent.clone(), expected, source })
     }
 }
 

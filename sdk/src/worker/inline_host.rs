@@ -18,8 +18,8 @@ use uuid::Uuid;
 use super::{model::ModelError, providers::Providers, session::Sessions};
 use crate::{
     drive::{
-        EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer, ToolEffect,
-        ToolEffectError,
+        EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer,
+        ToolEffect, ToolEffectError,
     },
     engine::EffectError,
     tool::{ActivityBody, Heartbeat, RunContext, StateMap, ToolBinding, ToolContext, ToolError, ToolErrorKind},

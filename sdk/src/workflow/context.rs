@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
 use temporalio_workflow::{
-    ActivityExecutionError, ActivityOptions, LocalActivityOptions, TimerOptions, WorkflowCancellationToken, WorkflowContext,
-    common::ActivityDefinition,
+    ActivityExecutionError, ActivityOptions, LocalActivityOptions, TimerOptions, WorkflowCancellationToken,
+    WorkflowContext, common::ActivityDefinition,
 };
 
 use crate::wire::{MODEL_ACTIVITY, ModelRequest, SessionRequest, ToolRequest};

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     drive::{
-        EffectId, Host, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionEffect, SessionEffectError, ToolAnswer, ToolEffect,
-        ToolEffectError, WaitOutcome,
+        EffectId, Host, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionEffect, SessionEffectError,
+        ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     wire::{Item, ModelCall, ModelResponse, RunState},
 };

@@ -40,13 +40,7 @@ impl RunHooks for Ear {
         self.hears(format!("{agent} begins {} {} {}", call.info.tool, call.info.call_id, call.arguments))
     }
 
-    fn on_tool_end(
-        &self,
-        _: &HookContext<'_>,
-        agent: &str,
-        call: &HookedCall<'_>,
-        output: &ToolOutput,
-    ) -> HookResult {
+    fn on_tool_end(&self, _: &HookContext<'_>, agent: &str, call: &HookedCall<'_>, output: &ToolOutput) -> HookResult {
         let (call, output) = (call.info, output.to_text());
         self.hears(format!("{agent} has {} {} = {output}", call.tool, call.call_id))
     }
@@ -60,7 +54,8 @@ async fn hooks_hear_id_and_arguments_of_each_call() -> anyhow::Result<()> {
     let agent = Agent::new("clerk").model("gpt-5").tool(add).hooks(ear.clone());
     InlineRunner::new().model_provider(model.clone()).run(&agent, "Add.").await?;
     let asked = model.calls().pop().expect("it was asked").input;
-    let ids: Vec<_> = asked.iter().filter(|item| item.kind() == "function_call").filter_map(|item| item.call_id()).collect();
+    let ids: Vec<_> =
+        asked.iter().filter(|item| item.kind() == "function_call").filter_map(|item| item.call_id()).collect();
     let [first, second] = ids[..] else { panic!("two calls: {ids:?}") };
     assert_ne!(first, second);
     let heard = take(&mut *ear.0.lock().unwrap_or_else(PoisonError::into_inner));

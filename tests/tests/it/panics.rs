@@ -104,12 +104,8 @@ fn agent(case: &str) -> Agent {
         "error formatter" => asker.tool(fails()),
         "approval rule" => asker.tool(rest().needs_approval_when(|_, _, _| panic!("oh"))),
         "before a tool" => asker.tool(rest().input_guardrail(ToolInputGuardrail::new("before", |_| panic!("oh")))),
-        "inline tool" => {
-            asker.tool(ToolDef::inline("rest", "Panics.", |_: &mut ToolContext, Nothing {}| panic!("oh")))
-        }
-        "after a tool" => {
-            asker.tool(rest().output_guardrail(ToolOutputGuardrail::new("after", |_, _| panic!("oh"))))
-        }
+        "inline tool" => asker.tool(ToolDef::inline("rest", "Panics.", |_: &mut ToolContext, Nothing {}| panic!("oh"))),
+        "after a tool" => asker.tool(rest().output_guardrail(ToolOutputGuardrail::new("after", |_, _| panic!("oh")))),
         "tool error" => asker.tool(fails().on_error(OnToolError::tell(|_| panic!("oh")))),
         "extractor" => asker.tool(refunds().as_tool().name("ask").extract_output(|_| panic!("oh"))),
         "tool use" => asker.tool(rest()).tool_use_behavior(ToolUseBehavior::decided_by(|_, _| panic!("oh"))),

@@ -41,8 +41,10 @@ pub(super) fn conclude<H: Host>(
             (None, None) => unreachable!("every call is settled before its body, or has one"),
         };
         if let (true, Some(tool), CallResult::Output(_)) = (outcome.ran, tool, &outcome.result) {
-            let checked = check_output(tool, &info, &arguments, &run, &mut outcome)
-                .and_then(|()| tool_ended(env, engine, agent, &HookedCall::new(&info, &arguments), &outcome).map_err(|error| in_tool(&info, error)));
+            let checked = check_output(tool, &info, &arguments, &run, &mut outcome).and_then(|()| {
+                tool_ended(env, engine, agent, &HookedCall::new(&info, &arguments), &outcome)
+                    .map_err(|error| in_tool(&info, error))
+            });
             if let Err(error) = checked {
                 failure = failure.or(Some(error));
                 found.tool_input.append(&mut outcome.input_guardrails);

@@ -96,8 +96,11 @@ async fn those_beside_the_first_turn_are_asked_after_it(#[values(true, false)] c
     let types: Vec<_> = run.activities().into_iter().map(|activity| activity.activity_type).collect();
     assert_eq!(types, [NO_ABUSE, MODEL, SLOW]);
     // By their place among all, not among those that are asked at the same time. Each id begins with the run's.
-    let ids: Vec<_> =
-        run.activities().into_iter().filter_map(|activity| Some(activity.activity_id.split_once('-')?.1.to_owned())).collect();
+    let ids: Vec<_> = run
+        .activities()
+        .into_iter()
+        .filter_map(|activity| Some(activity.activity_id.split_once('-')?.1.to_owned()))
+        .collect();
     assert_eq!(ids, ["input-guardrail-1", "1-model", "input-guardrail-0"]);
     assert_eq!(failure(&run), workflow_error("input guardrail \"slow\" of agent \"desk\" tripped"));
     Ok(())

@@ -129,6 +129,9 @@ async fn a_turn_that_is_too_large_for_one_write_is_written_in_parts(
     assert_eq!(written, [add(1), add(3), add(3), add(1)], "the answer to the second write is lost");
     let (kind, message) = run.failure_chain().swap_remove(0);
     assert_eq!(kind, "AgentsWorkflowError");
-    assert!(message.starts_with("the model call of agent \"reader\" at turn 2 (model \"gpt-5\") failed: "), "{message}");
+    assert!(
+        message.starts_with("the model call of agent \"reader\" at turn 2 (model \"gpt-5\") failed: "),
+        "{message}"
+    );
     Ok(())
 }

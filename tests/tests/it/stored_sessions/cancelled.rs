@@ -74,7 +74,10 @@ async fn a_cancelled_workflow_ends_as_cancelled_and_its_session_hears_what_was_d
             completed("agents.session.shop", 2),
         ]
     );
-    assert_eq!(contents(&store.keep(|kept| kept.items["customer 7"].clone())), ["Dig.", "function_call", "one foot deep"]);
+    assert_eq!(
+        contents(&store.keep(|kept| kept.items["customer 7"].clone())),
+        ["Dig.", "function_call", "one foot deep"]
+    );
     let ended = run.output().expect_err("it was cancelled");
     assert!(matches!(ended, WorkflowGetResultError::Cancelled { .. }), "{ended:?}");
     env.finish().await?;

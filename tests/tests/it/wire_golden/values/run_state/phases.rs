@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use temporal_agents::wire::run_state::{FinalOutput, FinalSource, Phase, PlannedHandoff, Recoverable, ToolUse, TurnSetup};
+use temporal_agents::wire::run_state::{
+    FinalOutput, FinalSource, Phase, PlannedHandoff, Recoverable, ToolUse, TurnSetup,
+};
 
 use super::round::{handoff, round, small_round};
 use crate::wire_golden::values::definitions;
