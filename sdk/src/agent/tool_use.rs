@@ -11,9 +11,6 @@ use crate::{
 
 /// What happens with the outputs of an agent's tools.
 ///
-/// An output that ends the run of an agent with an output type of its own is read as JSON, which is what a tool makes of a value
-/// that is no text; it has to be of that type.
-///
 /// # Source
 /// `tool_use_behavior` of the OpenAI Agents SDK.
 #[derive(Clone, Default)]

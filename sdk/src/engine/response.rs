@@ -8,14 +8,11 @@ use super::{
     request, round,
     rules::{Rules, UnknownTools},
 };
-use crate::{
-    tool::schema::RESPONSE_KEY,
-    wire::{
-        FunctionCall, Item, ItemView, ModelResponse, NewItem, NewItemKind, OutputSpec, RunState, ToolSpec,
-        run_state::{
-            CallProgress, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff,
-            Recoverable, RoundCall, ToolRound, ToolUse, TurnMark, TurnSetup,
-        },
+use crate::wire::{
+    FunctionCall, Item, ItemView, ModelResponse, NewItem, NewItemKind, RunState, ToolSpec,
+    run_state::{
+        CallProgress, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff,
+        Recoverable, RoundCall, ToolRound, ToolUse, TurnMark, TurnSetup,
     },
 };
 
@@ -71,7 +68,6 @@ pub(super) fn accept(
         mcp_approvals: sorted.mcp_approvals,
         handoffs: sorted.handoffs,
         tool_use,
-        reads_json: setup.definitions.output.as_ref().is_some_and(|output| !is_text(output)),
         guards_output: setup.guards_output,
         resumed: false,
     };
@@ -80,12 +76,6 @@ pub(super) fn accept(
     } else {
         Phase::ToolsDue { round: Box::new(round) }
     })
-}
-
-/// Whether an output type is a string, which models see wrapped in an object.
-fn is_text(output: &OutputSpec) -> bool {
-    let Some(Value::Object(members)) = output.schema.get("properties") else { return false };
-    members.len() == 1 && members.get(RESPONSE_KEY).is_some_and(|response| response["type"] == "string")
 }
 
 /// Nothing is left to run here: the response is the final answer, or the model is asked again.

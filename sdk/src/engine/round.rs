@@ -161,7 +161,7 @@ pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
         ToolUse::Custom => return Phase::ToolUseDue { round: Box::new(round) },
     };
     match stopping {
-        Some(result) => tool_output(final_value(&result.output, round.reads_json)),
+        Some(result) => tool_output(final_value(&result.output)),
         None => run_again(state, round.resumed),
     }
 }
@@ -194,13 +194,8 @@ fn tool_output(value: Value) -> Phase {
     Phase::FinalDue { output: FinalOutput { value, source: FinalSource::Tool } }
 }
 
-/// A tool's output as that of the run. In the reference what the tool returned passes as it is; here it is text by now, and for an
-/// agent with an output type of its own the value is read back from it.
-fn final_value(output: &ToolOutput, reads_json: bool) -> Value {
+fn final_value(output: &ToolOutput) -> Value {
     match output {
-        ToolOutput::Text(text) if reads_json => {
-            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
-        }
         ToolOutput::Text(text) => Value::String(text.clone()),
         ToolOutput::Content(parts) => Value::String(Value::Array(parts.clone()).to_string()),
     }

@@ -5,10 +5,7 @@ use rstest::rstest;
 use super::*;
 use crate::{
     agent::ToolResult,
-    wire::{
-        OutputSpec,
-        run_state::{FinalOutput, FinalSource},
-    },
+    wire::run_state::{FinalOutput, FinalSource},
 };
 
 fn with_rule(tool_use: ToolUse) -> TurnSetup {
@@ -144,30 +141,4 @@ fn after_a_pause_an_agents_own_rule_sees_all_results_of_the_turn() {
     let results =
         vec![ToolResult::new("weather", "c1", "not approved".into()), ToolResult::new("time", "c2", "noon".into())];
     assert_eq!(run.next(), Step::DecideToolUse { agent: "triage".to_owned(), results });
-}
-
-#[rstest]
-#[case::json(r#"{"hour":12}"#, json!({"hour": 12}))]
-#[case::a_number("12", json!(12))]
-#[case::text("noon", json!("noon"))]
-fn an_output_that_ends_the_run_of_a_typed_agent_is_read_as_json(#[case] output: &str, #[case] expected: Value) {
-    let mut run = ByHand::start();
-    let setup = TurnSetup { tool_use: ToolUse::StopOnFirstTool, ..structured() };
-    run.turn(setup, vec![call("c1", "time", "{}")]).unwrap();
-    run.tools_return(&[output]);
-    assert_eq!(run.output(), expected);
-}
-
-#[test]
-fn an_output_that_ends_the_run_stays_text_where_the_output_is_text() {
-    let mut as_string = structured();
-    let response = json!({"type": "object", "properties": {"response": {"type": "string"}}});
-    as_string.definitions.output = Some(OutputSpec { name: "final_output".to_owned(), schema: response, strict: true });
-    for setup in [setup(), as_string] {
-        let mut run = ByHand::start();
-        let setup = TurnSetup { tool_use: ToolUse::StopOnFirstTool, ..setup };
-        run.turn(setup, vec![call("c1", "time", "{}")]).unwrap();
-        run.tools_return(&["12"]);
-        assert_eq!(run.output(), "12");
-    }
 }

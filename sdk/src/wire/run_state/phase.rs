@@ -156,9 +156,6 @@ pub struct ToolRound {
     /// Whether outputs may end the run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tool_use: ToolUse,
-    /// Whether an output that ends the run is read as JSON: the agent's output type is not text.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub reads_json: bool,
     /// Whether output guardrails look at the agent's final output.
     #[serde(default, skip_serializing_if = "is_default")]
     pub guards_output: bool,

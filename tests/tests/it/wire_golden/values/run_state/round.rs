@@ -18,7 +18,6 @@ pub(super) fn small_round() -> ToolRound {
         mcp_approvals: Vec::new(),
         handoffs: Vec::new(),
         tool_use: ToolUse::RunLlmAgain,
-        reads_json: false,
         guards_output: false,
         resumed: false,
     }
@@ -47,7 +46,6 @@ pub(super) fn round() -> ToolRound {
         ],
         handoffs: vec![handoff("call_6")],
         tool_use: ToolUse::StopAtTools { tools: vec!["issue_refund".to_owned()] },
-        reads_json: true,
         guards_output: true,
         resumed: true,
     }
