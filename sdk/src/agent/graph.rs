@@ -86,14 +86,20 @@ impl Graph {
     /// # Errors
     /// [`GraphError`] with all that is wrong.
     pub fn check(&self) -> Result<(), GraphError> {
-        let mut issues = self.conflicts.clone();
-        for agent in self.agents.values() {
-            self.check_agent(agent, &mut issues);
+        let mut found = Vec::new();
+        for graph in std::iter::once(self).chain(&self.nested()) {
+            found.extend_from_slice(&graph.conflicts);
+            for agent in graph.agents.values() {
+                graph.check_agent(agent, &mut found);
+            }
         }
-        for nested in self.nested() {
-            issues.extend(nested.check().err().into_iter().flat_map(|error| error.issues));
+        // An agent that runs inside several others is wrong once.
+        let mut issues = Vec::with_capacity(found.len());
+        for issue in found {
+            if !issues.contains(&issue) {
+                issues.push(issue);
+            }
         }
-        issues.dedup();
         into_result(issues)
     }
 

@@ -200,6 +200,16 @@ fn agents_of_a_typed_run_answer_with_its_type() {
 }
 
 #[test]
+fn what_is_wrong_with_an_agent_deep_inside_is_reported_once() {
+    let mut nested = agent("deepest").tool(tool("look up"));
+    for depth in 0..24 {
+        nested = agent(&format!("depth_{depth}")).tool(nested.as_tool());
+    }
+    let start = agent("start").tool(nested.as_tool()).tool(nested.as_tool().name("again"));
+    assert_eq!(issues(&start), [format!(r#"tool "look up" of agent "deepest": {BAD_NAME}"#)]);
+}
+
+#[test]
 fn all_issues_are_reported_in_the_order_of_the_agents_names() {
     let nameless = ToolDef::new("", "", serde_json::json!({"type": "object", "properties": {}}), binding());
     let start = agent("zeta").handoff(Handoff::to("nobody")).handoff(agent("alpha").tool(nameless));
