@@ -14,6 +14,8 @@ use crate::{
 /// What a call of an agent comes to.
 pub(super) struct AgentCall {
     pub(super) body: Result<Body, RunError>,
+    /// What it changed of the run context, also when it failed: agents share it.
+    pub(super) context_patch: Option<Value>,
     pub(super) usage: Usage,
 }
 
@@ -51,13 +53,11 @@ pub(super) async fn call_agent<H: Host>(
     let usage = engine.state().usage.clone();
     let context_patch = merge_patch_between(&before, &engine.state().context);
     let body = match ended {
-        Ok(Ended::Interrupted) => Ok(Body { context_patch, ..Body::paused(engine.into_state()) }),
-        Ok(Ended::Finished(value)) => {
-            output(tool, info, &value, engine.state()).map(|output| Body { context_patch, ..Body::output(output) })
-        }
+        Ok(Ended::Interrupted) => Ok(Body::paused(engine.into_state())),
+        Ok(Ended::Finished(value)) => output(tool, info, &value, engine.state()).map(Body::output),
         Err(error) => Err(error),
     };
-    AgentCall { body, usage }
+    AgentCall { body, context_patch, usage }
 }
 
 /// What the caller gets: what the extractor makes of it, else the final output, or the latest text where that is empty.

@@ -129,16 +129,17 @@ async fn body<H: Host>(
             };
             let now = context.borrow().clone();
             let called = call_agent(env, scope, agent, info, id.to_string(), input, now).await;
-            let AgentCall { body, usage: used } = called;
+            let AgentCall { body, context_patch, usage: used } = called;
             usage.borrow_mut().add(&used);
-            match body {
+            let body = match body {
                 Err(RunError::Cancelled { agent, turn }) => Err(RunError::Cancelled { agent, turn }),
                 Err(error) => {
                     let reason = error.to_string();
                     refused(WentWrong::Agent(error), &reason)
                 }
                 body => body,
-            }
+            };
+            body.map(|body| Body { context_patch, ..body })
         }
     }
 }
