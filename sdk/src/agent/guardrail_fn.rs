@@ -9,7 +9,10 @@ use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::guardrail::{Check, CheckInput, CheckOutput, GuardrailContext, GuardrailInput, GuardrailOutput};
+use super::{
+    guardrail::{Check, CheckInput, CheckOutput, GuardrailContext, GuardrailInput, GuardrailOutput},
+    output::read_output,
+};
 use crate::{
     tool::{ActivityBody, Failure, ToolActivityOptions, ToolBinding, ToolContext, ToolDef, ToolError},
     wire::{Item, ToolOutput},
@@ -84,7 +87,7 @@ pub struct OutputMismatch {
 /// When it is not of that type.
 pub fn parse_output<T: GuardedOutput>(output: &Value) -> Result<T, OutputMismatch> {
     let expected = std::any::type_name::<T>();
-    T::deserialize(output).map_err(|source| OutputMismatch { expected, source })
+    read_output(output).map_err(|source| OutputMismatch { expected, source })
 }
 
 /// The type of the output that a guardrail looks at.

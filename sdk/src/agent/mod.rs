@@ -34,5 +34,6 @@ pub use hooks::{HookContext, HookResult, HookedCall, RunHooks};
 pub use instructions::{AgentInfo, ComputeInstructions, Instructions};
 pub use into_guardrail::{IntoInputGuardrail, IntoOutputGuardrail};
 pub use mcp_approval::AnswerApproval;
+pub(crate) use output::read_output;
 pub use output::{OutputDef, OutputType};
 pub use tool_use::{DecideToolUse, ToolResult, ToolUseBehavior};

@@ -117,6 +117,18 @@ impl OutputDef {
     }
 }
 
+/// A final output as a `T`. What a tool returns is text by the time it ends a run, so a text that is no `T` itself may be the JSON
+/// of one.
+///
+/// # Errors
+/// What serde says of the output as it is.
+pub(crate) fn read_output<T: DeserializeOwned>(output: &Value) -> Result<T, serde_json::Error> {
+    T::deserialize(output).or_else(|error| match output {
+        Value::String(text) => serde_json::from_str(text).map_err(|_| error),
+        _ => Err(error),
+    })
+}
+
 fn unwrapped(value: Value, wrapped: bool) -> Result<Value, String> {
     if !wrapped {
         return Ok(value);
@@ -137,3 +149,6 @@ impl fmt::Debug for OutputDef {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,9 @@ use crate::{
 
 /// What happens with the outputs of an agent's tools.
 ///
+/// For an agent with an output type of its own, an output that ends the run is a value of that type or its JSON, which is what a
+/// tool makes of a value that is no text. Where the run has no type, and for functions that look at it, it is text.
+///
 /// # Source
 /// `tool_use_behavior` of the OpenAI Agents SDK.
 #[derive(Clone, Default)]

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::guard;
 use crate::{
+    agent::read_output,
     engine::{ReasoningItemIds, RunError, input_items},
     wire::{
         Item, NewItem, RunState, Usage,
@@ -133,11 +134,18 @@ impl RunResult<Value> {
     /// [`RunError::OutputType`] when it is no `T`, [`RunError::Panicked`] when reading it panics, so that `?` ends a workflow
     /// with it.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RunError> {
-        let expected = std::any::type_name::<T>();
-        let function = || format!("the output type {expected}");
-        guard::call(function, &self.last_agent, || T::deserialize(&self.final_output))?
-            .map_err(|source| RunError::OutputType { agent: self.last_agent.clone(), expected, source })
+        read(&self.final_output, &self.last_agent)
     }
+}
+
+/// A final output as a `T`.
+///
+/// # Errors
+/// [`RunError::OutputType`], or [`RunError::Panicked`] of the type's own `Deserialize`.
+pub(super) fn read<T: DeserializeOwned>(output: &Value, agent: &str) -> Result<T, RunError> {
+    let expected = std::any::type_name::<T>();
+    let read = guard::call(|| format!("the output type {expected}"), agent, || read_output(output))?;
+    read.map_err(|source| RunError::OutputType { agent: agent.to_owned(), expected, source })
 }
 
 /// How a run ended that may wait for decisions.

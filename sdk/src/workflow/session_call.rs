@@ -89,7 +89,7 @@ fn settled(reply: ActivityResult) -> Result<Value, SessionEffectError> {
 struct Session<'c> {
     ctx: &'c Rc<dyn DurableContext>,
     activity_type: String,
-    session_id: String,
+    id: String,
 }
 
 impl Session<'_> {
