@@ -9,7 +9,7 @@ use super::{
     drive,
     env::Env,
     host::{Host, RunEvent, WaitOutcome},
-    result::{PausedRun, RunFailure, RunOutcome, RunResult},
+    result::{PausedRun, RunFailure, RunOutcome, RunResult, read},
     session,
 };
 use crate::{
@@ -20,6 +20,11 @@ use crate::{
 
 const SESSION_WITH_SERVER: &str = "Session persistence cannot be combined with conversation_id, previous_response_id, or \
      auto_previous_response_id.";
+
+const RESUMED_WITHOUT_SESSION: &str = "The run was started with a session and is resumed without one, so that the rest of \
+     it would be written nowhere: resume it with .session(..).";
+const RESUMED_WITH_SESSION: &str = "The run was started without a session, so that it cannot be resumed with one: resume it \
+     without .session(..).";
 
 /// What a run begins with: an input, or the state of one that paused.
 #[derive(Clone, Debug)]
@@ -69,7 +74,13 @@ pub async fn run_paused_or_typed<H: Host, O: DeserializeOwned>(
     let graph = Graph::new(agent);
     graph.check()?;
     graph.check_outputs()?;
-    typed(execute(host, &graph, config, run).await?)
+    match execute(host, &graph, config, run).await? {
+        Outcome::Paused(paused) => Ok(RunOutcome::Paused(paused)),
+        Outcome::Finished(output, state) => match read(&output, &state.agent) {
+            Ok(output) => Ok(RunOutcome::Finished(RunResult::new(output, *state, config.reasoning_item_ids))),
+            Err(error) => Err(RunFailure { error, state: Some(state) }),
+        },
+    }
 }
 
 /// Runs agents whose output types may differ.
@@ -84,18 +95,18 @@ pub async fn run_untyped<H: Host>(
 ) -> Result<RunOutcome<Value>, RunFailure> {
     let graph = Graph::new(agent);
     graph.check()?;
-    execute(host, &graph, config, run).await
+    Ok(match execute(host, &graph, config, run).await? {
+        Outcome::Paused(paused) => RunOutcome::Paused(paused),
+        Outcome::Finished(output, state) => {
+            RunOutcome::Finished(RunResult::new(output, *state, config.reasoning_item_ids))
+        }
+    })
 }
 
-/// The outcome with its output as an `O`.
-///
-/// # Errors
-/// [`RunError::OutputType`].
-fn typed<O: DeserializeOwned>(outcome: RunOutcome<Value>) -> Result<RunOutcome<O>, RunFailure> {
-    match outcome {
-        RunOutcome::Paused(paused) => Ok(RunOutcome::Paused(paused)),
-        RunOutcome::Finished(result) => Ok(RunOutcome::Finished(result.typed()?)),
-    }
+/// How a run ended, before its output has a type: an output that is not of it must not cost the state.
+enum Outcome {
+    Finished(Value, Box<RunState>),
+    Paused(PausedRun),
 }
 
 /// The result of a run that must not end paused.
@@ -113,12 +124,7 @@ pub(crate) fn finished<O>(outcome: RunOutcome<O>) -> Result<RunResult<O>, RunFai
     }
 }
 
-async fn execute<H: Host>(
-    host: &H,
-    graph: &Graph,
-    config: &RunConfig,
-    run: Run,
-) -> Result<RunOutcome<Value>, RunFailure> {
+async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run) -> Result<Outcome, RunFailure> {
     config.check()?;
     graph.check_models(config.model.as_deref())?;
     let scope = host.scope();
@@ -126,7 +132,9 @@ async fn execute<H: Host>(
     let mut engine = match run {
         Run::Start(input) => begin(&env, input).await?,
         Run::Resume(state) => {
-            check_fit(&state, graph)?;
+            if let Err(error) = check_resumed(&state, graph, config) {
+                return Err(RunFailure { error, state: Some(state) });
+            }
             Engine::resume(*state, config.rules())
         }
     };
@@ -138,11 +146,7 @@ async fn execute<H: Host>(
     loop {
         match drive(&env, &mut engine).await {
             Ok(Ended::Finished(output)) => {
-                return Ok(RunOutcome::Finished(RunResult::new(
-                    output,
-                    engine.into_state(),
-                    config.reasoning_item_ids,
-                )));
+                return Ok(Outcome::Finished(output, Box::new(engine.into_state())));
             }
             Ok(Ended::Interrupted) => {}
             Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
@@ -152,7 +156,7 @@ async fn execute<H: Host>(
         match host.wait_for_decisions(&mut state, &scope).await {
             WaitOutcome::Decided => engine = Engine::resume(state, config.rules()),
             WaitOutcome::Undecided => {
-                return Ok(RunOutcome::Paused(PausedRun::new(state, config.reasoning_item_ids)));
+                return Ok(Outcome::Paused(PausedRun::new(state, config.reasoning_item_ids)));
             }
             WaitOutcome::Cancelled => {
                 let error = RunError::Cancelled { agent: state.agent.clone(), turn: state.turn };
@@ -160,6 +164,21 @@ async fn execute<H: Host>(
             }
         }
     }
+}
+
+/// Checks that a run goes on with what it was started with.
+///
+/// # Errors
+/// [`RunError::State`] of the agents, [`RunError::User`] of a session that only one of the two has: the rest of the
+/// conversation would be written nowhere.
+fn check_resumed(state: &RunState, graph: &Graph, config: &RunConfig) -> Result<(), RunError> {
+    check_fit(state, graph)?;
+    let message = match (&state.session, &config.session) {
+        (Some(_), None) => RESUMED_WITHOUT_SESSION,
+        (None, Some(_)) => RESUMED_WITH_SESSION,
+        _ => return Ok(()),
+    };
+    Err(RunError::User { agent: state.agent.clone(), message: message.to_owned(), has_run_data: false })
 }
 
 async fn begin<H: Host>(env: &Env<'_, H>, input: RunInput) -> Result<Engine, RunError> {

@@ -13,6 +13,7 @@ mod held_model;
 mod hooks;
 mod inline_runner;
 mod limits;
+mod loop_rules;
 mod model_failures;
 mod odd_provider;
 mod openai_provider;

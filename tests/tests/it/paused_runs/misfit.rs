@@ -1,7 +1,12 @@
 //! States that do not fit the agents they are taken up with.
 
 use rstest::rstest;
-use temporal_agents::{Agent, RunError, drive::RunOutcome, wire::RunState, worker::InlineRunner};
+use temporal_agents::{
+    Agent, RunError,
+    drive::{MemorySession, RunOutcome},
+    wire::RunState,
+    worker::InlineRunner,
+};
 
 use super::desk::{Desk, Task, desk, script, written};
 use crate::examples::{Cache, histories};
@@ -59,5 +64,25 @@ async fn a_state_is_taken_up_only_where_its_agent_is() -> anyhow::Result<()> {
         "the state of the run does not fit its agents:\n\
          - agent \"desk\" is not reachable from \"office\" (there are: office)"
     );
+    Ok(())
+}
+
+#[rstest]
+#[case::was_started_with(true, "is resumed without one")]
+#[case::was_not_started_with(false, "cannot be resumed with one")]
+#[tokio::test]
+async fn a_run_is_not_resumed_where_its_session_is_another_one_than(
+    #[case] had_session: bool,
+    #[case] expected: &str,
+) -> anyhow::Result<()> {
+    let (without, with) = (InlineRunner::new().model_provider(script()), MemorySession::default());
+    let with = without.clone().session(&with);
+    let (first, second) = if had_session { (with, without) } else { (without, with) };
+    let RunOutcome::Paused(paused) = first.run_until_paused(&desk(), "Settle it.").await? else {
+        anyhow::bail!("it did not pause")
+    };
+    let failure = second.resume(&desk(), paused.state.clone()).await.expect_err("the session is another one");
+    assert!(failure.to_string().contains(expected), "{failure}");
+    assert_eq!(failure.state.as_deref(), Some(&paused.state), "nothing is lost");
     Ok(())
 }
