@@ -37,7 +37,7 @@ pub(super) async fn call(
     scope: &WorkflowCancellationToken,
 ) -> Result<Vec<Item>, SessionEffectError> {
     let SessionEffect { store, session_id, action } = effect;
-    let session = Session { ctx, activity_type: format!("{SESSION_ACTIVITY}.{store}"), session_id };
+    let session = Session { ctx, activity_type: format!("{SESSION_ACTIVITY}.{store}"), id: session_id };
     match action {
         SessionAction::Read { limit } => {
             let reply = session.schedule("read", id, SessionOperation::Read { limit }, scope.clone()).await;
@@ -108,9 +108,9 @@ impl Session<'_> {
             .activity_id(activity_id)
             .cancellation_token(token)
             .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
-            .summary(format!("{verb} session {}", self.session_id))
+            .summary(format!("{verb} session {}", self.id))
             .build();
-        let request = SessionRequest { version: WIRE_VERSION, session_id: self.session_id.clone(), operation };
+        let request = SessionRequest { version: WIRE_VERSION, session_id: self.id.clone(), operation };
         self.ctx.session_activity(self.activity_type.clone(), request, options)
     }
 
