@@ -40,7 +40,7 @@ const CASES: [(&str, &str); 23] = [
     ("inline tool", "inline tool \"rest\" of agent \"asker\" panicked: oh"),
     ("after a tool", "output guardrail \"after\" of tool \"rest\" of agent \"asker\" panicked: oh"),
     ("tool error", "the error function of tool \"rest\" of agent \"asker\" panicked: oh"),
-    ("extractor", "the output extractor of tool \"ask\" of agent \"asker\" panicked: oh"),
+    ("extractor", "Error running tool ask: oh (agent \"asker\", turn 1)"),
     ("tool use", "the tool_use_behavior of agent \"asker\" panicked: oh"),
     ("judge of input", "input guardrail \"judge\" of agent \"asker\" panicked: oh"),
     ("judge of output", "output guardrail \"judge\" of agent \"asker\" panicked: oh"),
@@ -107,7 +107,10 @@ fn agent(case: &str) -> Agent {
         "inline tool" => asker.tool(ToolDef::inline("rest", "Panics.", |_: &mut ToolContext, Nothing {}| panic!("oh"))),
         "after a tool" => asker.tool(rest().output_guardrail(ToolOutputGuardrail::new("after", |_, _| panic!("oh")))),
         "tool error" => asker.tool(fails().on_error(OnToolError::tell(|_| panic!("oh")))),
-        "extractor" => asker.tool(refunds().as_tool().name("ask").extract_output(|_| panic!("oh"))),
+        "extractor" => {
+            let ask = refunds().as_tool().name("ask").extract_output(|_| panic!("oh"));
+            asker.tool(ask.on_error(OnToolError::FailRun))
+        }
         "tool use" => asker.tool(rest()).tool_use_behavior(ToolUseBehavior::decided_by(|_, _| panic!("oh"))),
         "judge of input" => asker.input_guardrail(InputGuardrail::by_agent("judge", refunds(), |_| panic!("oh"))),
         "judge of output" => asker.output_guardrail(OutputGuardrail::by_agent("judge", refunds(), |_| panic!("oh"))),

@@ -87,7 +87,7 @@ fn activities(run: &FinishedRun<String>) -> Vec<String> {
 #[case(
     "guardrail",
     &[],
-    "input guardrail \"looks\" of agent \"reader\" failed: what the call is given (arguments and run context) is 2250094 \
+    "input guardrail \"looks\" of agent \"reader\" failed: what the call is given (arguments and run context) is 2250062 \
      bytes of JSON, the limit is 2000000"
 )]
 #[case(
@@ -99,7 +99,7 @@ fn activities(run: &FinishedRun<String>) -> Vec<String> {
 #[case(
     "item",
     &["agents.session.shop"],
-    "the session \"customer 7\" could not be written: an item of it is 2250031 bytes of JSON, the limit is 2000000"
+    "the session \"customer 7\" could not be written: an item of it is 2250028 bytes of JSON, the limit is 2000000"
 )]
 #[tokio::test]
 async fn a_request_that_is_too_large_fails_the_run_and_is_named(
@@ -108,7 +108,7 @@ async fn a_request_that_is_too_large_fails_the_run_and_is_named(
     #[case] message: &str,
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
-    let model = FakeModel::script([tool_call("count", json!({}))]);
+    let model = FakeModel::function(|_, _| tool_call("count", json!({})));
     let run = run(case, model, &Flaky::default(), cache).await?;
     assert_eq!(run.failure_chain()[0], ("AgentsWorkflowError".to_owned(), message.to_owned()));
     assert_eq!(activities(&run), scheduled);
