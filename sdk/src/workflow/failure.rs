@@ -103,8 +103,8 @@ pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
 /// How a workflow ends when `?` meets a failed run.
 ///
 /// A cancelled run is a cancelled workflow. A failed model call passes as the Temporal failure it is, with its cause.
-/// Anything else is an ApplicationFailure of type `AgentsWorkflowError` with the cause kept; never a workflow task that
-/// fails and is retried for ever.
+/// Anything else is an ApplicationFailure of type `AgentsWorkflowError`; where an activity has failed, its failure is the cause.
+/// (A failed tool or guardrail that ends the run is told in words alone.) Never a workflow task that fails and is retried for ever.
 impl From<RunError> for WorkflowTermination {
     fn from(error: RunError) -> Self {
         match error {
@@ -127,6 +127,16 @@ impl From<RunError> for WorkflowTermination {
                 let cause = cause_of(source);
                 let source = message.into();
                 application_failure(RunError::ToolNotRegistered { tool, agent, task_queue, source }, cause)
+            }
+            RunError::Session { session, verb, source } => {
+                let message = source.to_string();
+                let cause = cause_of(source);
+                application_failure(RunError::Session { session, verb, source: message.into() }, cause)
+            }
+            RunError::Function { function, agent, source } => {
+                let message = source.to_string();
+                let cause = cause_of(source);
+                application_failure(RunError::Function { function, agent, source: message.into() }, cause)
             }
             RunError::Tool { tool, agent, turn, source } => {
                 let message = source.to_string();

@@ -31,9 +31,10 @@ pub struct RunConfig {
     pub model: Option<String>,
     /// Settings laid over those of each agent.
     pub settings: ModelSettings,
-    /// Most model calls of the run, over all agents; `None` = no limit. Default 10.
+    /// Most model calls of the run, over all agents; `None` = no limit. Default 10. A run that is resumed keeps the limit in its
+    /// state.
     pub max_turns: Option<u32>,
-    /// The run context at the start.
+    /// The run context at the start. A run that is resumed keeps the one in its state.
     pub context: Map<String, Value>,
     /// Checks of the input, asked after those of the first agent.
     pub input_guardrails: Vec<InputGuardrail>,
