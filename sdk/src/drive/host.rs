@@ -78,6 +78,7 @@ pub trait Host {
 
 /// What came of waiting for decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WaitOutcome {
     /// At least one call is decided, in the state: the run goes on.
     Decided,
@@ -110,6 +111,7 @@ impl fmt::Display for EffectId {
 
 /// A read or a write of a session.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SessionEffect {
     /// The store.
     pub store: String,
@@ -121,6 +123,7 @@ pub struct SessionEffect {
 
 /// What to do with a session.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum SessionAction {
     /// Give its items, the latest ones if there is a limit; oldest first.
     Read {
@@ -136,6 +139,7 @@ pub enum SessionAction {
 
 /// A tool call for the host to make.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct ToolEffect<'a> {
     /// The tool.
     pub tool: &'a ToolDef,
@@ -162,6 +166,7 @@ pub struct ToolAnswer {
 
 /// Why a model call gave nothing.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum ModelEffectError {
     /// It was cancelled.
     Cancelled,

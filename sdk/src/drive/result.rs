@@ -196,6 +196,7 @@ impl PausedRun {
 ///
 /// In a workflow `?` ends the workflow with it, as with the [`RunError`] itself.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct RunFailure {
     /// Why.
     pub error: RunError,

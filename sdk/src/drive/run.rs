@@ -28,6 +28,7 @@ const RESUMED_WITH_SESSION: &str = "The run was started without a session, so th
 
 /// What a run begins with: an input, or the state of one that paused.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Run {
     /// A new run.
     Start(RunInput),
@@ -96,7 +97,7 @@ pub async fn run_untyped<H: Host>(
     let graph = Graph::new(agent);
     graph.check()?;
     Ok(match execute(host, &graph, config, run).await? {
-        Outcome::Paused(paused) => RunOutcome::Paused(paused),
+        Outcome::Paused(paused) => RunOutcome::Paused(*paused),
         Outcome::Finished(output, state) => {
             RunOutcome::Finished(RunResult::new(output, *state, config.reasoning_item_ids))
         }
@@ -106,7 +107,7 @@ pub async fn run_untyped<H: Host>(
 /// How a run ended, before its output has a type: an output that is not of it must not cost the state.
 enum Outcome {
     Finished(Value, Box<RunState>),
-    Paused(PausedRun),
+    Paused(Box<PausedRun>),
 }
 
 /// The result of a run that must not end paused.

@@ -123,6 +123,7 @@ pub enum Step {
 
 /// A call to be made.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct DueCall {
     /// Its place among the calls of its response, counted from 0.
     pub index: usize,
@@ -191,6 +192,7 @@ pub struct HandlerOutput {
 
 /// What came of one tool call.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ToolOutcome {
     /// The place of the call, as in [`DueCall::index`].
     pub index: usize,

@@ -126,6 +126,7 @@ pub struct ModelRetryBackoff {
 /// JSON shape: the strings `auto`, `required`, `none`, the name of a tool, or `{"server_label", "name"}` for a tool
 /// of a hosted MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolChoice {
     /// The model decides.
     Auto,

@@ -70,6 +70,7 @@ pub struct ToolGuardrailResult {
 /// What a guardrail of a tool asks for; JSON shape: `{"type": "reject_content", "message": TEXT}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum ToolGuardrailBehavior {
     /// The call goes on.
     Allow,

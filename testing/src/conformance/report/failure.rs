@@ -10,7 +10,7 @@ use super::{
 
 /// A run that has failed, in the words of the reference; with what it had done, where the reference tells that.
 pub(crate) fn failed(failure: &RunFailure) -> Value {
-    let RunFailure { error, state } = failure;
+    let RunFailure { error, state, .. } = failure;
     let reference: ReferenceError = error.reference();
     let partial = state.as_deref().filter(|_| reference.has_run_data).map(partial);
     json!({

@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 use temporal_agents::wire::{
     NewItem, Usage,
     run_state::{
-        GuardrailResults, HandoffEnds, InputGuardrailResult, Interruption, OutputGuardrailResult,
-        ToolGuardrailBehavior, ToolGuardrailResult,
+        GuardrailResults, HandoffEnds, InputGuardrailResult, Interruption, OutputGuardrailResult, ToolGuardrailResult,
     },
     usage::{InputTokensDetails, OutputTokensDetails},
 };
@@ -79,10 +78,5 @@ pub(super) fn output_result(result: &OutputGuardrailResult) -> Value {
 
 fn tool_result(result: &ToolGuardrailResult) -> Value {
     let ToolGuardrailResult { guardrail, behavior, output_info } = result;
-    let behavior = match behavior {
-        ToolGuardrailBehavior::Allow => json!({"type": "allow"}),
-        ToolGuardrailBehavior::RejectContent { message } => json!({"type": "reject_content", "message": message}),
-        ToolGuardrailBehavior::RaiseException => json!({"type": "raise_exception"}),
-    };
     json!({"guardrail": guardrail, "behavior": behavior, "output_info": output_info})
 }
