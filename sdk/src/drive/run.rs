@@ -76,7 +76,7 @@ pub async fn run_paused_or_typed<H: Host, O: DeserializeOwned>(
     graph.check()?;
     graph.check_outputs()?;
     match execute(host, &graph, config, run).await? {
-        Outcome::Paused(paused) => Ok(RunOutcome::Paused(paused)),
+        Outcome::Paused(paused) => Ok(RunOutcome::Paused(*paused)),
         Outcome::Finished(output, state) => match read(&output, &state.agent) {
             Ok(output) => Ok(RunOutcome::Finished(RunResult::new(output, *state, config.reasoning_item_ids))),
             Err(error) => Err(RunFailure { error, state: Some(state) }),
@@ -157,7 +157,7 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
         match host.wait_for_decisions(&mut state, &scope).await {
             WaitOutcome::Decided => engine = Engine::resume(state, config.rules()),
             WaitOutcome::Undecided => {
-                return Ok(Outcome::Paused(PausedRun::new(state, config.reasoning_item_ids)));
+                return Ok(Outcome::Paused(Box::new(PausedRun::new(state, config.reasoning_item_ids))));
             }
             WaitOutcome::Cancelled => {
                 let error = RunError::Cancelled { agent: state.agent.clone(), turn: state.turn };

@@ -29,20 +29,21 @@ fn add(a: i64, b: i64) -> i64 {
 struct Ear(Arc<Mutex<Vec<String>>>);
 
 impl Ear {
-    fn hears(&self, what: String) -> HookResult {
+    fn hears(&self, what: String) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(what);
-        Ok(())
     }
 }
 
 impl RunHooks for Ear {
     fn on_tool_start(&self, _: &HookContext<'_>, agent: &str, call: &HookedCall<'_>) -> HookResult {
-        self.hears(format!("{agent} begins {} {} {}", call.info.tool, call.info.call_id, call.arguments))
+        self.hears(format!("{agent} begins {} {} {}", call.info.tool, call.info.call_id, call.arguments));
+        Ok(())
     }
 
     fn on_tool_end(&self, _: &HookContext<'_>, agent: &str, call: &HookedCall<'_>, output: &ToolOutput) -> HookResult {
         let (call, output) = (call.info, output.to_text());
-        self.hears(format!("{agent} has {} {} = {output}", call.tool, call.call_id))
+        self.hears(format!("{agent} has {} {} = {output}", call.tool, call.call_id));
+        Ok(())
     }
 }
 

@@ -129,9 +129,9 @@ fn a_handoff_that_is_due_must_be_there_and_lead_where_it_led(#[case] handoff: Ha
 }
 
 /// The round of a state of [`paused`], whose calls `c1` and `c3` are pending and whose handoff is planned.
-fn round() -> Box<ToolRound> {
+fn round() -> ToolRound {
     let Phase::Interrupted { round } = paused().phase else { panic!("it is paused") };
-    round
+    *round
 }
 
 fn to_refunds() -> PlannedHandoff {
@@ -139,11 +139,11 @@ fn to_refunds() -> PlannedHandoff {
 }
 
 #[rstest]
-#[case::paused(Phase::Interrupted { round: round() })]
-#[case::resumed(Phase::ResumeDue { round: round() })]
-#[case::tools(Phase::ToolsDue { round: round() })]
-#[case::questions(Phase::McpDue { round: round() })]
-#[case::results(Phase::ToolUseDue { round: round() })]
+#[case::paused(Phase::Interrupted { round: Box::new(round()) })]
+#[case::resumed(Phase::ResumeDue { round: Box::new(round()) })]
+#[case::tools(Phase::ToolsDue { round: Box::new(round()) })]
+#[case::questions(Phase::McpDue { round: Box::new(round()) })]
+#[case::results(Phase::ToolUseDue { round: Box::new(round()) })]
 fn what_a_round_names_must_be_there(#[case] phase: Phase) {
     assert_eq!(issues(&at(phase.clone()), &triage()), [""; 0]);
     assert_eq!(
@@ -208,7 +208,7 @@ fn of_functions_of_one_name_the_one_that_was_offered_must_be_there() {
 
     let mut second = round();
     second.calls[0].call.variant = 1;
-    let pending = at(Phase::Interrupted { round: second });
+    let pending = at(Phase::Interrupted { round: Box::new(second) });
     assert_eq!(issues(&pending, &triage().tool(tool("pay"))), [""; 0]);
     assert_eq!(issues(&pending, &triage()), [r#"agent "triage" has no tool "pay", but call "c1" of it is pending"#]);
 }
