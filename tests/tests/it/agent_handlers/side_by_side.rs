@@ -14,9 +14,9 @@ use temporal_agents_testing::{
     FakeModel,
     fake_model::{Reply, item, text},
 };
-use temporalio_client::{WorkflowGetResultOptions, WorkflowSignalOptions};
+use temporalio_client::WorkflowGetResultOptions;
 use temporalio_macros::{workflow, workflow_methods};
-use temporalio_sdk::{SyncWorkflowContext, WorkflowContext, WorkflowResult, workflows::join};
+use temporalio_sdk::{WorkflowContext, WorkflowResult, workflows::join};
 use tokio::time::timeout;
 
 use super::support::state_when;
@@ -97,10 +97,6 @@ impl Castle {
             outcome = runner.resume_until_paused(&south, paused).await?;
         }
     }
-
-    /// Does nothing; only a workflow that is not at a standstill hears of it.
-    #[signal]
-    pub(crate) fn knock(&mut self, _ctx: &mut SyncWorkflowContext<Self>, (): ()) {}
 }
 
 #[rstest]
@@ -125,7 +121,6 @@ async fn runs_with_calls_of_the_same_id_are_decided_one_by_one(
     // Without a cache, the worker may be given the answer that makes the run ask together with the decision on it.
     let answer = agent.approve(&*ids[0]).await?;
     assert!(matches!(answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. }), "{answer:?}");
-    handle.signal(Castle::knock, (), WorkflowSignalOptions::default()).await?;
     assert_eq!(agent.reject(&*ids[1], "no").await?, DecisionAnswer::Accepted);
     let done = timeout(std::time::Duration::from_secs(30), handle.get_result(WorkflowGetResultOptions::default()));
     let done = done.await.map_err(|_| anyhow::anyhow!("a run has not got its decision"))??;
