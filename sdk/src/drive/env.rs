@@ -43,7 +43,7 @@ impl<'r, H: Host> Env<'r, H> {
 
     /// The id of an effect of this run.
     pub(super) fn effect(&self, name: impl std::fmt::Display) -> EffectId {
-        EffectId::new(format!("{}{name}", self.path))
+        EffectId::new(&self.path, name)
     }
 
     /// Tells the hooks of the run, then those of the agent.

@@ -90,22 +90,31 @@ pub enum WaitOutcome {
 
 /// The id of an effect, unique in its run: short ASCII, never text from a model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct EffectId(String);
+pub struct EffectId {
+    id: String,
+    /// The length of the part that all effects of the same run inside the run have.
+    path: usize,
+}
 
 impl EffectId {
-    pub(super) fn new(id: String) -> Self {
-        Self(id)
+    pub(super) fn new(path: &str, name: impl fmt::Display) -> Self {
+        Self { id: format!("{path}{name}"), path: path.len() }
     }
 
     /// The id.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.id
+    }
+
+    /// What the ids of all effects of the same nested run begin with; empty for the run itself.
+    pub fn path(&self) -> &str {
+        &self.id[..self.path]
     }
 }
 
 impl fmt::Display for EffectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.id)
     }
 }
 

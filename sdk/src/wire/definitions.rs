@@ -144,6 +144,13 @@ pub enum DefinitionsPart {
     Unknown(String),
 }
 
+impl DefinitionsPart {
+    /// The definitions themselves, with their digest.
+    pub fn inline(definitions: Definitions) -> Self {
+        Self::Inline { digest: definitions.digest(), definitions: Box::new(definitions) }
+    }
+}
+
 impl<'de> Deserialize<'de> for DefinitionsPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]

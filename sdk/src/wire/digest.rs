@@ -1,11 +1,11 @@
 //! Digests of conversations and definitions: SHA-256 over canonical JSON, its first 16 bytes.
 //!
-//! A conversation's digest is a chain, so that the digest of a longer conversation is computed from that of its
-//! prefix: `d(n+1) = H(d(n) || canonical(item n))`, starting at `d(0) = H("temporal-agents conversation 1")`; `d(n)` is
-//! hashed in its wire form. Test vectors: `tests/golden/wire/v1.0/digests.json`.
+//! A conversation's digest is a chain over the digests of its items, so that neither a longer conversation nor a shorter one
+//! has its items read again: `d(n+1) = H(d(n) || H(canonical(item n)))`, starting at
+//! `d(0) = H("temporal-agents conversation 1")`. Test vectors: `tests/golden/wire/v1.0/digests.json`.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::{canonical, item::Item};
@@ -19,30 +19,52 @@ const CONVERSATION: &[u8] = b"temporal-agents conversation 1";
 #[serde(transparent)]
 pub struct Digest(String);
 
-impl Digest {
-    /// The digest of an empty conversation.
-    pub fn empty_conversation() -> Self {
-        Self::of_bytes(&[CONVERSATION])
-    }
+/// The digest of one item, as it is held in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ItemDigest([u8; BYTES]);
 
-    /// The digest of this conversation with one more item.
-    #[must_use]
-    pub fn then(&self, item: &Item) -> Self {
+impl ItemDigest {
+    /// The digest of an item's object.
+    pub fn of(object: &Map<String, Value>) -> Self {
         let mut json = Vec::with_capacity(256);
-        canonical::write_object(item.as_object(), &mut json);
-        Self::of_bytes(&[self.0.as_bytes(), &json])
+        canonical::write_object(object, &mut json);
+        Self(hash(&[&json]))
+    }
+}
+
+/// The digest of a conversation that may go on, as it is held in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DigestChain([u8; BYTES]);
+
+impl DigestChain {
+    /// Of a conversation without items.
+    pub fn empty() -> Self {
+        Self(hash(&[CONVERSATION]))
     }
 
+    /// Of this conversation with one more item.
+    #[must_use]
+    pub fn then(self, item: ItemDigest) -> Self {
+        Self(hash(&[&self.0, &item.0]))
+    }
+
+    /// The digest, as messages have it.
+    pub fn digest(self) -> Digest {
+        Digest::named(self.0)
+    }
+}
+
+impl Digest {
     /// The digest of a whole conversation.
     pub fn of_conversation<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
-        items.into_iter().fold(Self::empty_conversation(), |digest, item| digest.then(item))
+        items.into_iter().fold(DigestChain::empty(), |chain, item| chain.then(item.digest())).digest()
     }
 
     /// The digest of any JSON value.
     pub fn of_value(value: &Value) -> Self {
         let mut json = Vec::with_capacity(256);
         canonical::write(value, &mut json);
-        Self::of_bytes(&[&json])
+        Self::named(hash(&[&json]))
     }
 
     /// The digest in its wire form.
@@ -56,21 +78,27 @@ impl Digest {
         (algorithm != ALGORITHM).then_some(algorithm)
     }
 
-    fn of_bytes(parts: &[&[u8]]) -> Self {
+    fn named(bytes: [u8; BYTES]) -> Self {
         use std::fmt::Write as _;
 
-        let mut hasher = Sha256::new();
-        for part in parts {
-            hasher.update(part);
-        }
         let mut text = String::with_capacity(ALGORITHM.len() + 1 + 2 * BYTES);
         text.push_str(ALGORITHM);
         text.push(':');
-        for byte in &hasher.finalize()[..BYTES] {
+        for byte in bytes {
             write!(text, "{byte:02x}").expect("writing to a String cannot fail");
         }
         Self(text)
     }
+}
+
+fn hash(parts: &[&[u8]]) -> [u8; BYTES] {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part);
+    }
+    let mut bytes = [0; BYTES];
+    bytes.copy_from_slice(&hasher.finalize()[..BYTES]);
+    bytes
 }
 
 impl std::fmt::Display for Digest {

@@ -13,6 +13,8 @@ pub const MODEL_INVOCATION_ERROR: &str = "ModelInvocationError";
 pub const WIRE_VERSION_MISMATCH: &str = "WireVersionMismatch";
 /// The failure type of a tool request that has a readable version but not its shape.
 pub const MALFORMED_REQUEST: &str = "MalformedRequest";
+/// The failure type of a model request whose references lead nowhere; the workflow sends the call in full.
+pub const CONVERSATION_UNAVAILABLE: &str = "ConversationUnavailable";
 /// The failure type of a tool that answered with an error for the model.
 pub const TOOL_ERROR: &str = "ToolError";
 /// The failure type of a run that failed for a reason of its own (not a Temporal failure).

@@ -4,17 +4,29 @@
 //! look at the kinds the loop knows. Fields and kinds nobody here knows stay in the object and go back to the
 //! provider unchanged. The type does not check that an item is complete.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+
+use super::digest::ItemDigest;
 
 /// One conversation item; JSON shape: an object, usually with `type`.
 ///
 /// # Source
 /// The input and output items of the OpenAI Responses API.
-#[derive(Clone, PartialEq)]
-pub struct Item(Arc<Map<String, Value>>);
+#[derive(Clone)]
+pub struct Item(Arc<Shared>);
+
+/// What the copies of an item share.
+struct Shared {
+    object: Map<String, Value>,
+    /// Made once, when somebody asks: a conversation is digested at each turn.
+    digest: OnceLock<ItemDigest>,
+}
 
 /// The JSON is not an object, so it is no item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -86,38 +98,38 @@ impl Item {
 
     /// A message with plain text content: `{"role": ROLE, "content": TEXT}`.
     pub fn message(role: &str, text: impl Into<String>) -> Self {
-        Self(Arc::new(Map::from_iter([
+        Self::from(Map::from_iter([
             ("role".to_owned(), role.into()),
             ("content".to_owned(), Value::String(text.into())),
-        ])))
+        ]))
     }
 
     /// An assistant's message in the shape of a model's answer, with a placeholder for its id.
     pub fn assistant(text: &str) -> Self {
         let part = serde_json::json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []});
-        Self(Arc::new(Map::from_iter([
+        Self::from(Map::from_iter([
             ("id".to_owned(), PLACEHOLDER_ID.into()),
             ("type".to_owned(), "message".into()),
             ("role".to_owned(), "assistant".into()),
             ("status".to_owned(), "completed".into()),
             ("content".to_owned(), Value::Array(vec![part])),
-        ])))
+        ]))
     }
 
     /// The output of a function call, `output` being a string or a list of content parts.
     pub fn function_call_output(call_id: &str, output: Value) -> Self {
-        Self(Arc::new(Map::from_iter([
+        Self::from(Map::from_iter([
             ("type".to_owned(), "function_call_output".into()),
             ("call_id".to_owned(), call_id.into()),
             ("output".to_owned(), output),
-        ])))
+        ]))
     }
 
     /// The item's `type`; a message may leave it out and is `message` all the same.
     pub fn kind(&self) -> &str {
         match self.str("type") {
             Some(kind) => kind,
-            None if self.0.contains_key("role") => "message",
+            None if self.0.object.contains_key("role") => "message",
             None => "",
         }
     }
@@ -134,36 +146,59 @@ impl Item {
 
     /// A member of the object.
     pub fn get(&self, member: &str) -> Option<&Value> {
-        self.0.get(member)
+        self.0.object.get(member)
     }
 
     /// The whole object, as it came.
     pub fn as_object(&self) -> &Map<String, Value> {
-        &self.0
+        &self.0.object
     }
 
     /// The item as a JSON value (a copy).
     pub fn to_value(&self) -> Value {
-        Value::Object(Map::clone(&self.0))
+        Value::Object(self.0.object.clone())
     }
 
     /// A copy of this item with one member set.
     #[must_use]
     pub fn with(&self, member: &str, value: Value) -> Self {
-        let mut map = Map::clone(&self.0);
+        let mut map = self.0.object.clone();
         map.insert(member.to_owned(), value);
-        Self(Arc::new(map))
+        Self::from(map)
     }
 
     /// A copy of this item without one member; the others keep their order.
     #[must_use]
     pub fn without(&self, member: &str) -> Self {
-        if !self.0.contains_key(member) {
+        if !self.0.object.contains_key(member) {
             return self.clone();
         }
-        let mut map = Map::clone(&self.0);
+        let mut map = self.0.object.clone();
         map.shift_remove(member);
-        Self(Arc::new(map))
+        Self::from(map)
+    }
+
+    /// The digest of the item; computed once for all copies.
+    pub fn digest(&self) -> ItemDigest {
+        *self.0.digest.get_or_init(|| ItemDigest::of(&self.0.object))
+    }
+
+    /// The item as JSON text, its members in their order.
+    ///
+    /// # Panics
+    /// Never: an item is JSON by construction.
+    pub fn json(&self) -> String {
+        serde_json::to_string(&self.0.object).expect("an item is JSON by construction")
+    }
+
+    /// How many bytes its JSON text has.
+    pub fn json_len(&self) -> usize {
+        self.json().len()
+    }
+
+    /// Whether the two are copies of one item.
+    pub fn is_shared_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// A typed look at the kinds the loop knows.
@@ -219,7 +254,7 @@ impl Item {
     }
 
     fn str(&self, member: &str) -> Option<&str> {
-        self.0.get(member).and_then(Value::as_str)
+        self.0.object.get(member).and_then(Value::as_str)
     }
 }
 
@@ -228,7 +263,7 @@ impl TryFrom<Value> for Item {
 
     fn try_from(value: Value) -> Result<Self, NotAnItem> {
         let found = match value {
-            Value::Object(map) => return Ok(Self(Arc::new(map))),
+            Value::Object(map) => return Ok(Self::from(map)),
             Value::Null => "null",
             Value::Bool(_) => "a boolean",
             Value::Number(_) => "a number",
@@ -241,13 +276,19 @@ impl TryFrom<Value> for Item {
 
 impl From<Map<String, Value>> for Item {
     fn from(map: Map<String, Value>) -> Self {
-        Self(Arc::new(map))
+        Self(Arc::new(Shared { object: map, digest: OnceLock::new() }))
+    }
+}
+
+impl PartialEq for Item {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.object == other.0.object
     }
 }
 
 impl std::fmt::Debug for Item {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match serde_json::to_string(&*self.0) {
+        match serde_json::to_string(&self.0.object) {
             Ok(json) => write!(f, "Item({json})"),
             Err(_) => f.write_str("Item(..)"),
         }
@@ -256,12 +297,12 @@ impl std::fmt::Debug for Item {
 
 impl Serialize for Item {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        self.0.object.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Map::deserialize(deserializer).map(|map| Self(Arc::new(map)))
+        Map::deserialize(deserializer).map(Self::from)
     }
 }

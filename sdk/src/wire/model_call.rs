@@ -85,6 +85,9 @@ pub enum UnfoldError {
     /// It holds an instruction this build does not know.
     #[error(transparent)]
     Version(#[from] WireVersionMismatch),
+    /// It refers to what history holds; only the worker can read that.
+    #[error("the model request refers to history")]
+    Refers,
     /// Its segments hold another number of items than it says.
     #[error("the model request says it has {expected} items, but it has {found}")]
     Count {
@@ -105,22 +108,35 @@ pub enum UnfoldError {
 
 impl ModelRequest {
     /// The message for a call that sends everything.
-    pub fn in_full(call: ModelCall) -> Self {
-        let ModelCall { agent, turn, model, definitions, input, previous_response_id, conversation_id } = call;
+    pub fn in_full(call: &ModelCall) -> Self {
+        let definitions = DefinitionsPart::inline(call.definitions.clone());
+        let input = Conversation::of_items(call.input.clone());
+        Self::with_parts(call, definitions, input)
+    }
+
+    /// The message for a call whose definitions and input travel like this.
+    pub fn with_parts(call: &ModelCall, definitions: DefinitionsPart, input: Conversation) -> Self {
+        let ModelCall { agent, turn, model, definitions: _, input: _, previous_response_id, conversation_id } = call;
         Self {
             version: WIRE_VERSION,
-            agent,
-            turn,
-            model,
-            definitions: DefinitionsPart::Inline { digest: definitions.digest(), definitions: Box::new(definitions) },
-            input: Conversation::of_items(input),
-            previous_response_id,
-            conversation_id,
+            agent: agent.clone(),
+            turn: *turn,
+            model: model.clone(),
+            definitions,
+            input,
+            previous_response_id: previous_response_id.clone(),
+            conversation_id: conversation_id.clone(),
         }
     }
 
-    /// The call that was meant, its items checked. (Definitions are checked where they are read, see
-    /// [`DefinitionsPart`].)
+    /// Whether something of it is to be read from history.
+    pub fn refers(&self) -> bool {
+        let refers = |segment| matches!(segment, &InputSegment::Call { .. } | &InputSegment::ToolResult { .. });
+        matches!(self.definitions, DefinitionsPart::Call { .. }) || self.input.segments.iter().any(refers)
+    }
+
+    /// The call that was meant, of a request that refers to nothing; its items are checked. (Definitions are checked where
+    /// they are read, see [`DefinitionsPart`].)
     ///
     /// # Errors
     /// [`UnfoldError`]: an unknown instruction, or other items than count and digest say.
@@ -134,7 +150,7 @@ impl ModelRequest {
         };
         let definitions = match definitions {
             DefinitionsPart::Inline { definitions, digest: _ } => *definitions,
-            DefinitionsPart::Call { .. } => return Err(unknown("definitions by reference").into()),
+            DefinitionsPart::Call { .. } => return Err(UnfoldError::Refers),
             DefinitionsPart::Unknown(kind) => return Err(unknown(&kind).into()),
         };
         let Conversation { segments, count, digest } = input;
@@ -146,7 +162,7 @@ impl ModelRequest {
             match segment {
                 InputSegment::Items { items: more } => items.extend(more),
                 InputSegment::Call { .. } | InputSegment::ToolResult { .. } => {
-                    return Err(unknown("input by reference").into());
+                    return Err(UnfoldError::Refers);
                 }
                 InputSegment::Unknown(kind) => return Err(unknown(&kind).into()),
             }

@@ -11,6 +11,7 @@
 
 mod agent_handle;
 mod agents;
+mod conversations;
 mod heartbeat;
 mod inline_host;
 mod inline_runner;
@@ -27,6 +28,7 @@ mod tool_activity;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
 pub use agents::{AgentSource, AgentSources};
+pub use conversations::{ConversationCache, ConversationCounters};
 pub use inline_runner::InlineRunner;
 pub use model::{Model, ModelError, ModelProvider};
 #[cfg(feature = "openai")]

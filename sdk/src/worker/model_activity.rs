@@ -9,10 +9,17 @@ use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
-use super::{heartbeat::beating, model::ModelError, providers::Providers};
+use super::{
+    conversations::{ConversationCache, ReadError},
+    heartbeat::beating,
+    model::ModelError,
+    providers::Providers,
+};
 use crate::wire::{
     ModelCall, ModelFailureDetails, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, WIRE_VERSION,
-    WireDecodeError, WireVersionMismatch, decode, failure::WIRE_VERSION_MISMATCH, model_call::UnfoldError,
+    WireDecodeError, WireVersionMismatch, decode,
+    failure::{CONVERSATION_UNAVAILABLE, WIRE_VERSION_MISMATCH},
+    model_call::UnfoldError,
 };
 
 /// How long a request newer than this worker waits for a newer worker, from when the call was first scheduled.
@@ -25,41 +32,55 @@ const NEWER_WORKER_PAUSE: Duration = Duration::from_secs(5);
 /// What the worker calls models with.
 pub(super) struct ModelActivity {
     pub(super) providers: Providers,
+    pub(super) conversations: ConversationCache,
 }
 
 impl ModelActivity {
     pub(super) async fn run(&self, ctx: &ActivityContext, request: Value) -> Result<ModelReply, ActivityError> {
-        beating(ctx, Duration::ZERO, self.answer(ctx.info(), request))
+        beating(ctx, Duration::ZERO, self.answer(ctx, request))
             .await?
             .map(ModelReply::from)
             .map_err(ActivityError::Application)
     }
 
-    async fn answer(&self, info: &ActivityInfo, request: Value) -> Result<ModelResponse, Box<ApplicationFailure>> {
-        let call = read(info, request)?;
+    async fn answer(&self, ctx: &ActivityContext, request: Value) -> Result<ModelResponse, Box<ApplicationFailure>> {
+        let info = ctx.info();
+        let call = self.read(ctx, request).await?;
         let (agent, model) = (call.agent.clone(), call.model.clone());
-        let answer = self.providers.call(call).await;
-        answer.map_err(|error| Box::new(failure(info, &agent, &model, error)))
+        match self.providers.call(call).await {
+            Ok(response) => {
+                self.conversations.answered(info, &response);
+                Ok(response)
+            }
+            Err(error) => Err(Box::new(failure(info, &agent, &model, error))),
+        }
     }
-}
 
-/// Reads the request: its version, its shape, its digests.
-fn read(info: &ActivityInfo, request: Value) -> Result<ModelCall, Box<ApplicationFailure>> {
-    let member = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
-    let (agent, model) = (member("agent"), member("model"));
-    let malformed = |error: &dyn std::error::Error| {
-        let error = ModelError::new(ModelFailureKind::Internal, error.to_string());
-        Box::new(failure(info, &agent, &model, error))
-    };
-    let request: ModelRequest = match decode("model request", request) {
-        Ok(request) => request,
-        Err(WireDecodeError::Version(mismatch)) => return Err(Box::new(version_mismatch(info, mismatch))),
-        Err(error) => return Err(malformed(&error)),
-    };
-    match request.unfold() {
-        Ok(call) => Ok(call),
-        Err(UnfoldError::Version(mismatch)) => Err(Box::new(version_mismatch(info, mismatch))),
-        Err(error) => Err(malformed(&error)),
+    /// Reads the request: its version, its shape, what it refers to, its digests.
+    async fn read(&self, ctx: &ActivityContext, request: Value) -> Result<ModelCall, Box<ApplicationFailure>> {
+        let info = ctx.info();
+        let member = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
+        let (agent, model) = (member("agent"), member("model"));
+        let malformed = |error: &dyn std::error::Error| {
+            let error = ModelError::new(ModelFailureKind::Internal, error.to_string());
+            Box::new(failure(info, &agent, &model, error))
+        };
+        let request: ModelRequest = match decode("model request", request) {
+            Ok(request) => request,
+            Err(WireDecodeError::Version(mismatch)) => return Err(Box::new(version_mismatch(info, mismatch))),
+            Err(error) => return Err(malformed(&error)),
+        };
+        match self.conversations.read(ctx, request).await {
+            Ok(call) => Ok(call),
+            Err(ReadError::Request(UnfoldError::Version(mismatch))) => Err(Box::new(version_mismatch(info, mismatch))),
+            Err(ReadError::Unavailable(error)) => Err(Box::new(
+                ApplicationFailure::builder(error)
+                    .type_name(CONVERSATION_UNAVAILABLE.to_owned())
+                    .non_retryable(true)
+                    .build(),
+            )),
+            Err(error) => Err(malformed(&error)),
+        }
     }
 }
 

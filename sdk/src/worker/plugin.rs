@@ -12,6 +12,7 @@ use temporalio_sdk::{WorkerOptions, activities::ActivityError};
 
 use super::{
     agents::AgentSources,
+    conversations::ConversationCache,
     model::ModelProvider,
     model_activity::ModelActivity,
     providers::Providers,
@@ -65,6 +66,7 @@ pub struct AgentsPlugin {
     agents: Vec<AgentDef>,
     tools: Vec<ToolDef>,
     sessions: Sessions,
+    conversations: ConversationCache,
     models_elsewhere: bool,
 }
 
@@ -148,6 +150,13 @@ impl AgentsPlugin {
         self
     }
 
+    /// Where the worker remembers conversations; see [`ConversationCache`].
+    #[must_use]
+    pub fn conversation_cache(mut self, cache: ConversationCache) -> Self {
+        self.conversations = cache;
+        self
+    }
+
     /// A tool without its agent, for a worker that only runs tools.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
@@ -179,7 +188,10 @@ impl AgentsPlugin {
         }
         let mut activities: Vec<(String, Body)> = Vec::new();
         if !self.providers.is_empty() {
-            let model = Arc::new(ModelActivity { providers: self.providers.clone() });
+            let model = Arc::new(ModelActivity {
+                providers: self.providers.clone(),
+                conversations: self.conversations.clone(),
+            });
             let body: Body = Arc::new(move |ctx, request| {
                 let model = Arc::clone(&model);
                 async move { json(&model.run(&ctx, request).await?) }.boxed()
@@ -188,7 +200,11 @@ impl AgentsPlugin {
         }
         for tool in tools.into_values().filter(|tool| runs_on(tool, task_queue)) {
             if let ToolBinding::Activity { body, options: _ } = tool.binding() {
-                let activity = Arc::new(ToolActivity { body: Arc::clone(body), states: self.states.clone() });
+                let activity = Arc::new(ToolActivity {
+                    body: Arc::clone(body),
+                    states: self.states.clone(),
+                    conversations: self.conversations.clone(),
+                });
                 let body: Body = Arc::new(move |ctx, request| {
                     let activity = Arc::clone(&activity);
                     async move { json(&activity.run(&ctx, request).await?) }.boxed()

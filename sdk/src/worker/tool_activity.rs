@@ -6,7 +6,7 @@ use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use super::{heartbeat::beating, model_activity::version_mismatch};
+use super::{conversations::ConversationCache, heartbeat::beating, model_activity::version_mismatch};
 use crate::{
     tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolError, ToolErrorKind},
     wire::{
@@ -22,6 +22,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub(super) struct ToolActivity {
     pub(super) body: ActivityBody,
     pub(super) states: StateMap,
+    pub(super) conversations: ConversationCache,
 }
 
 impl ToolActivity {
@@ -45,7 +46,11 @@ impl ToolActivity {
             .with_heartbeat(Arc::new(Beat(ctx.clone())));
         let output = beating(ctx, GRACE, (self.body)(&mut tool_ctx, arguments)).await?;
         match output {
-            Ok(output) => Ok(ToolReply { version: WIRE_VERSION, output, context_patch: tool_ctx.into_run().patch() }),
+            Ok(output) => {
+                let call_id = tool_ctx.info().call_id.clone();
+                self.conversations.returned(ctx.info(), &call_id, &output);
+                Ok(ToolReply { version: WIRE_VERSION, output, context_patch: tool_ctx.into_run().patch() })
+            }
             Err(error) => Err(ActivityError::Application(Box::new(failure(&error)))),
         }
     }

@@ -80,7 +80,7 @@ pub(super) fn message_of(failure: &ActivityExecutionError) -> String {
 }
 
 /// The type of the application failure behind a failed activity, where it has one.
-fn failure_type(failure: &ActivityExecutionError) -> Option<&str> {
+pub(super) fn failure_type(failure: &ActivityExecutionError) -> Option<&str> {
     match &reason(failure)?.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(info)) => Some(&*info.r#type).filter(|name| !name.is_empty()),
         _ => None,

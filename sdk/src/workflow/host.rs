@@ -1,7 +1,8 @@
 //! The host of a durable run: maps the loop's effects to activities of this workflow.
 
 use std::{
-    cell::{Cell, OnceCell},
+    cell::{Cell, OnceCell, RefCell},
+    collections::BTreeMap,
     rc::Rc,
 };
 
@@ -16,7 +17,7 @@ use crate::{
         EffectId, Host, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionEffect, SessionEffectError,
         ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
-    wire::{Item, ModelCall, ModelResponse, RunState},
+    wire::{Item, Ledger, ModelCall, ModelResponse, RunState},
 };
 
 /// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
@@ -30,6 +31,8 @@ pub(super) struct WorkflowHost {
     inbox: Option<RunInbox>,
     /// What cancels the run; held here, because a child token does not keep its parent.
     token: WorkflowCancellationToken,
+    /// What history holds, for this run and each run inside it, by the path of their effects.
+    ledgers: RefCell<BTreeMap<String, Rc<RefCell<Ledger>>>>,
 }
 
 impl WorkflowHost {
@@ -39,7 +42,8 @@ impl WorkflowHost {
         inbox: Option<RunInbox>,
         token: WorkflowCancellationToken,
     ) -> Self {
-        Self { ctx, model, run: OnceCell::new(), session_calls: Cell::new(0), inbox, token }
+        let ledgers = RefCell::default();
+        Self { ctx, model, run: OnceCell::new(), session_calls: Cell::new(0), inbox, token, ledgers }
     }
 
     fn run(&self) -> &str {
@@ -51,6 +55,10 @@ impl WorkflowHost {
         if let Some(inbox) = &self.inbox {
             inbox.ended(outcome);
         }
+    }
+
+    fn ledger(&self, path: &str) -> Rc<RefCell<Ledger>> {
+        Rc::clone(self.ledgers.borrow_mut().entry(path.to_owned()).or_default())
     }
 }
 
@@ -78,7 +86,8 @@ impl Host for WorkflowHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         let activity_id = format!("{}-{id}", self.run());
-        self.model.call(&self.ctx, call, activity_id, scope.clone()).boxed_local()
+        let ledger = self.ledger(id.path());
+        async move { self.model.call(&self.ctx, &ledger, call, activity_id, scope.clone()).await }.boxed_local()
     }
 
     fn call_tool<'a>(
@@ -87,7 +96,13 @@ impl Host for WorkflowHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
         let activity_id = format!("{}-{}", self.run(), call.id);
-        tool_call::call(&self.ctx, call, activity_id, scope.clone()).boxed_local()
+        let (ledger, call_id) = (self.ledger(call.id.path()), call.info.call_id.clone());
+        async move {
+            let answer = tool_call::call(&self.ctx, call, activity_id.clone(), scope.clone()).await?;
+            ledger.borrow_mut().returned(&activity_id, &call_id, &answer.output);
+            Ok(answer)
+        }
+        .boxed_local()
     }
 
     fn call_session<'a>(

@@ -4,7 +4,7 @@ use std::{sync::atomic::AtomicU32, time::Duration};
 
 use temporal_agents::{
     AgentsPlugin, ModelProvider,
-    worker::{AgentSources, Session},
+    worker::{AgentSources, ConversationCache, Session},
 };
 use temporalio_common::WorkflowDefinition;
 use temporalio_sdk::{WorkerOptions, workflow_replayer::WorkflowReplayerOptions};
@@ -88,6 +88,13 @@ impl AgentEnvironmentBuilder {
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.plugin = self.plugin.agents(agents);
+        self
+    }
+
+    /// Where the worker remembers conversations; with a cache of 0 bytes it reads each from the workflow's history.
+    #[must_use]
+    pub fn conversation_cache(mut self, cache: ConversationCache) -> Self {
+        self.plugin = self.plugin.conversation_cache(cache);
         self
     }
 

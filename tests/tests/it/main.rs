@@ -13,6 +13,7 @@ mod held_model;
 mod hooks;
 mod inline_runner;
 mod limits;
+mod linear_history;
 mod loop_rules;
 mod model_failures;
 mod odd_provider;

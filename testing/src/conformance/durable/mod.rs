@@ -12,7 +12,7 @@ use std::{
 };
 
 use serde_json::Value;
-use temporal_agents::{AgentsPlugin, workflow::MODEL_ACTIVITY};
+use temporal_agents::{AgentsPlugin, worker::ConversationCache, workflow::MODEL_ACTIVITY};
 use temporalio_client::{
     Client, WorkflowGetResultOptions, WorkflowStartOptions, WorkflowTerminateOptions,
     errors::{WorkflowGetResultError, WorkflowInteractionError},
@@ -125,7 +125,10 @@ impl DurableHost {
         if self.uncached {
             options.max_cached_workflows = 0;
         }
-        let plugin = AgentsPlugin::new().model_provider(ScriptedModels(recorder.clone())).state(recorder.clone());
+        let mut plugin = AgentsPlugin::new().model_provider(ScriptedModels(recorder.clone())).state(recorder.clone());
+        if self.uncached {
+            plugin = plugin.conversation_cache(ConversationCache::with_bytes(0));
+        }
         dispatchers(scenario).into_iter().fold(plugin, AgentsPlugin::tool).install(&mut options)?;
         let (target, namespace) = (self.server.target_url(), self.server.namespace().to_owned());
         let started = spawn_blocking(move || WorkerThread::start(target, &namespace, options)).await;

@@ -51,7 +51,7 @@ impl OtherRelease {
 /// A request of this release with something changed.
 fn request(change: impl FnOnce(&mut Value)) -> Value {
     let call = ModelCall::new("asker", "gpt-5", Definitions::default(), vec![Item::user("hello")]);
-    let mut request = serde_json::to_value(ModelRequest::in_full(call)).expect("a request is JSON");
+    let mut request = serde_json::to_value(ModelRequest::in_full(&call)).expect("a request is JSON");
     change(&mut request);
     request
 }

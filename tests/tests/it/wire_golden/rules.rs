@@ -125,16 +125,15 @@ fn an_unknown_part_of_a_call_is_a_version_mismatch() {
 #[rstest]
 #[case::call(json!({"kind": "call", "activity_id": "a", "part": "given", "start": 0, "end": 1}))]
 #[case::tool_result(json!({"kind": "tool_result", "activity_id": "a"}))]
-fn input_by_reference_is_for_a_newer_worker(#[case] segment: Value) {
-    let mismatch = mismatch(request_with("/input/segments/0", segment));
-    assert_eq!(mismatch.unknown.as_deref(), Some("input by reference"));
+fn input_by_reference_is_not_to_be_had_from_the_message(#[case] segment: Value) {
+    let request = request_with("/input/segments/0", segment);
+    assert!(matches!(unfold(request), Err(UnfoldError::Refers)));
 }
 
 #[test]
-fn definitions_by_reference_are_for_a_newer_worker() {
+fn definitions_by_reference_are_not_to_be_had_from_the_message() {
     let part = json!({"kind": "call", "activity_id": "a", "digest": "sha256-128:00"});
-    let mismatch = mismatch(request_with("/definitions", part));
-    assert_eq!(mismatch.unknown.as_deref(), Some("definitions by reference"));
+    assert!(matches!(unfold(request_with("/definitions", part)), Err(UnfoldError::Refers)));
 }
 
 #[rstest]
@@ -223,7 +222,7 @@ proptest! {
         let item = Item::try_from(Value::from_iter(members)).expect("an object");
         let text = serde_json::to_string(&item).expect("an item is JSON");
         let call = ModelCall::new("triage", "gpt-5", values::definitions(), vec![item]);
-        let request = serde_json::to_string(&ModelRequest::in_full(call)).expect("a request is JSON");
+        let request = serde_json::to_string(&ModelRequest::in_full(&call)).expect("a request is JSON");
         let received = unfold(serde_json::from_str(&request).expect("JSON")).expect("nothing has changed");
         prop_assert_eq!(serde_json::to_string(&received.input[0]).expect("an item is JSON"), text);
     }

@@ -17,11 +17,11 @@ pub(in crate::wire_golden) fn model_call() -> ModelCall {
 }
 
 pub(in crate::wire_golden) fn model_request_full() -> ModelRequest {
-    ModelRequest::in_full(model_call())
+    ModelRequest::in_full(&model_call())
 }
 
 pub(in crate::wire_golden) fn model_request_minimal() -> ModelRequest {
-    ModelRequest::in_full(ModelCall::new("triage", "gpt-5", Definitions::default(), vec![]))
+    ModelRequest::in_full(&ModelCall::new("triage", "gpt-5", Definitions::default(), vec![]))
 }
 
 /// Release 0.1 neither writes nor follows references; their shape is fixed all the same.

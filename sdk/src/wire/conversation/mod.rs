@@ -1,11 +1,14 @@
 //! A model call's input on the wire: a list of segments with the count and digest of the whole.
 //!
-//! A segment is either items, or a reference to what history already holds: what an earlier call of this run was
-//! given or answered, or what a tool activity returned. Release 0.1 writes `Items` only; the other kinds are fixed
-//! here so that their arrival needs no new major.
+//! A segment is either items, or a reference to what history already holds: what an earlier call of this workflow run was
+//! given or answered, or what a tool activity returned. [`Ledger`] writes them; the worker reads them.
+
+mod ledger;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+
+pub use ledger::{Folded, Ledger};
 
 use super::{digest::Digest, item::Item};
 

@@ -1,0 +1,236 @@
+//! The conversations a worker remembers, so that it need not read them from history.
+//!
+//! By workflow run, then by activity: what model calls were given and answered, what tools returned. Nothing here is believed:
+//! whoever takes items out checks the digest of the whole before a model sees them.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::pending::Reference;
+use crate::wire::{CallPart, Definitions, Digest, Item, ItemDigest};
+
+/// A run that has not asked for so long is forgotten.
+const IDLE: Duration = Duration::from_mins(30);
+/// The latest model calls of a run whose input is kept; a call refers to the one before it, or to that of another chain.
+const CALLS: usize = 12;
+/// Definitions of a run that are kept.
+const DEFINITIONS: usize = 48;
+/// Results of tools of a run that are kept; the next model call takes them over.
+const TOOLS: usize = 1024;
+/// What an entry costs beside its text, in bytes; about.
+const OVERHEAD: usize = 64;
+
+/// A workflow run, from the activity's own info, never from a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RunKey {
+    pub(super) namespace: String,
+    pub(super) workflow_id: String,
+    pub(super) run_id: String,
+}
+
+/// What is remembered, up to a size.
+#[derive(Debug)]
+pub(super) struct Cache {
+    most_bytes: usize,
+    bytes: usize,
+    runs: HashMap<RunKey, Run>,
+}
+
+/// What is remembered of a workflow run.
+#[derive(Debug)]
+struct Run {
+    used: Instant,
+    bytes: usize,
+    /// The latest last.
+    calls: VecDeque<Call>,
+    definitions: VecDeque<(String, Digest, Arc<Definitions>)>,
+    tools: VecDeque<(String, Item)>,
+    /// How often each item is there; items are shared between calls and counted once.
+    items: HashMap<ItemDigest, usize>,
+}
+
+#[derive(Debug)]
+struct Call {
+    activity_id: String,
+    given: Vec<Item>,
+    answered: Vec<Item>,
+}
+
+impl Cache {
+    pub(super) fn new(most_bytes: usize) -> Self {
+        Self { most_bytes, bytes: 0, runs: HashMap::new() }
+    }
+
+    /// Items at a place, if they are remembered.
+    pub(super) fn items(&mut self, key: &RunKey, reference: &Reference) -> Option<Vec<Item>> {
+        let run = self.runs.get_mut(key)?;
+        run.used = Instant::now();
+        match reference {
+            Reference::Tool { activity_id } => {
+                run.tools.iter().rev().find(|(of, _)| of == activity_id).map(|(_, item)| vec![item.clone()])
+            }
+            Reference::Call { activity_id, part, start, end } => {
+                let call = run.calls.iter().rev().find(|call| call.activity_id == *activity_id)?;
+                let items = match part {
+                    CallPart::Given => &call.given,
+                    CallPart::Answered => &call.answered,
+                };
+                items.get(*start..*end).map(<[Item]>::to_vec)
+            }
+        }
+    }
+
+    /// The definitions that a call was given, if they are remembered and have this digest.
+    pub(super) fn definitions(&self, key: &RunKey, activity_id: &str, digest: &Digest) -> Option<Arc<Definitions>> {
+        let known = self.runs.get(key)?.definitions.iter();
+        known
+            .rev()
+            .find(|(of, has, _)| of == activity_id && has == digest)
+            .map(|(.., definitions)| Arc::clone(definitions))
+    }
+
+    /// A model call was given this, and the digest of the items was checked.
+    pub(super) fn given(&mut self, key: &RunKey, activity_id: &str, given: &[Item]) {
+        let given = given.to_vec();
+        self.change(key, |run| {
+            run.forget(activity_id);
+            run.add(&given);
+            run.calls.push_back(Call { activity_id: activity_id.to_owned(), given, answered: Vec::new() });
+            while run.calls.len() > CALLS {
+                let Some(oldest) = run.calls.front().map(|call| call.activity_id.clone()) else { break };
+                run.forget(&oldest);
+            }
+        });
+    }
+
+    /// A model call was given these definitions itself; their digest was checked.
+    pub(super) fn defined(&mut self, key: &RunKey, activity_id: &str, digest: &Digest, definitions: &Definitions) {
+        self.change(key, |run| {
+            if run.definitions.iter().any(|(of, has, _)| of == activity_id && has == digest) {
+                return;
+            }
+            if run.definitions.len() == DEFINITIONS
+                && let Some((.., oldest)) = run.definitions.pop_front()
+            {
+                run.bytes = run.bytes.saturating_sub(len_of(&oldest));
+            }
+            run.bytes += len_of(definitions);
+            run.definitions.push_back((activity_id.to_owned(), digest.clone(), Arc::new(definitions.clone())));
+        });
+    }
+
+    /// A model call has answered this.
+    pub(super) fn answered(&mut self, key: &RunKey, activity_id: &str, answered: &[Item]) {
+        self.change(key, |run| {
+            if run.calls.iter().any(|call| call.activity_id == activity_id) {
+                run.add(answered);
+            }
+            for call in run.calls.iter_mut().filter(|call| call.activity_id == activity_id) {
+                for item in std::mem::replace(&mut call.answered, answered.to_vec()) {
+                    drop_one(&mut run.items, &mut run.bytes, &item);
+                }
+            }
+        });
+    }
+
+    /// A tool activity has returned this.
+    pub(super) fn returned(&mut self, key: &RunKey, activity_id: &str, item: Item) {
+        self.change(key, |run| {
+            run.add(std::slice::from_ref(&item));
+            run.tools.push_back((activity_id.to_owned(), item));
+            if run.tools.len() > TOOLS
+                && let Some((_, oldest)) = run.tools.pop_front()
+            {
+                drop_one(&mut run.items, &mut run.bytes, &oldest);
+            }
+        });
+    }
+
+    /// Forgets a run.
+    pub(super) fn forget(&mut self, key: &RunKey) {
+        if let Some(run) = self.runs.remove(key) {
+            self.bytes = self.bytes.saturating_sub(run.bytes);
+        }
+    }
+
+    fn change(&mut self, key: &RunKey, change: impl FnOnce(&mut Run)) {
+        if self.most_bytes == 0 {
+            return;
+        }
+        let before = self.runs.get(key).map_or(0, |run| run.bytes);
+        let run = self.runs.entry(key.clone()).or_insert_with(Run::new);
+        run.used = Instant::now();
+        change(run);
+        self.bytes = (self.bytes + run.bytes).saturating_sub(before);
+        self.make_room();
+    }
+
+    /// Forgets runs that are idle, then those that were not used for longest.
+    fn make_room(&mut self) {
+        if self.bytes <= self.most_bytes {
+            return;
+        }
+        let idle: Vec<RunKey> =
+            self.runs.iter().filter(|(_, run)| run.used.elapsed() > IDLE).map(|(key, _)| key.clone()).collect();
+        for key in idle {
+            self.forget(&key);
+        }
+        while self.bytes > self.most_bytes {
+            let oldest = self.runs.iter().min_by_key(|(_, run)| run.used).map(|(key, _)| key.clone());
+            let Some(oldest) = oldest else { break };
+            self.forget(&oldest);
+        }
+    }
+}
+
+impl Run {
+    fn new() -> Self {
+        Self {
+            used: Instant::now(),
+            bytes: OVERHEAD,
+            calls: VecDeque::new(),
+            definitions: VecDeque::new(),
+            tools: VecDeque::new(),
+            items: HashMap::new(),
+        }
+    }
+
+    fn add(&mut self, items: &[Item]) {
+        for item in items {
+            let count = self.items.entry(item.digest()).or_default();
+            if *count == 0 {
+                self.bytes += item.json_len() + OVERHEAD;
+            }
+            *count += 1;
+        }
+        self.bytes += size_of_val(items);
+    }
+
+    fn forget(&mut self, activity_id: &str) {
+        let Some(place) = self.calls.iter().position(|call| call.activity_id == activity_id) else { return };
+        let Some(Call { activity_id: _, given, answered }) = self.calls.remove(place) else { return };
+        for item in given.iter().chain(&answered) {
+            drop_one(&mut self.items, &mut self.bytes, item);
+        }
+    }
+}
+
+fn drop_one(items: &mut HashMap<ItemDigest, usize>, bytes: &mut usize, item: &Item) {
+    *bytes = bytes.saturating_sub(size_of::<Item>());
+    let Some(count) = items.get_mut(&item.digest()) else { return };
+    *count -= 1;
+    if *count == 0 {
+        items.remove(&item.digest());
+        *bytes = bytes.saturating_sub(item.json_len() + OVERHEAD);
+    }
+}
+
+fn len_of(definitions: &Definitions) -> usize {
+    serde_json::to_vec(definitions).map_or(0, |json| json.len()) + OVERHEAD
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! Reads what is missing of a conversation from the workflow's own history, newest event first.
+//!
+//! Through the client's data converter, so that codecs (encryption, compression) keep working. It stops at the first event
+//! after which nothing is missing, so that a worker which knows the conversation of some turns ago reads some turns only.
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde_json::Value;
+use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
+use temporalio_common::{
+    data_converters::{ActivitySerializationContext, DataConverter, SerializationContextData},
+    protos::temporal::api::{
+        common::v1::{Payload, WorkflowExecution},
+        history::v1::{ActivityTaskScheduledEventAttributes, HistoryEvent, history_event::Attributes},
+        workflowservice::v1::GetWorkflowExecutionHistoryReverseRequest,
+    },
+};
+
+use super::{cache::RunKey, pending::Pending};
+use crate::wire::{
+    Conversation, Definitions, DefinitionsPart, Digest, Item, MODEL_ACTIVITY, ModelReply, ModelRequest, ToolReply,
+    ToolRequest, decode,
+};
+
+/// Events in a page.
+const PAGE: i32 = 100;
+
+/// Why history did not give what is missing.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::worker) enum HistoryError {
+    /// The server refused, or could not be reached.
+    #[error("the workflow's history cannot be read: {0}")]
+    Server(#[from] tonic::Status),
+    /// It is not there.
+    #[error("the workflow's history does not hold {0}")]
+    Absent(String),
+    /// It is there, and cannot be read.
+    #[error("{what} in the workflow's history cannot be read: {why}")]
+    Unreadable { what: String, why: String },
+}
+
+/// Definitions that are missing.
+#[derive(Clone, Debug)]
+pub(super) struct MissingDefinitions {
+    pub(super) activity_id: String,
+    pub(super) digest: Digest,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) bytes: u64,
+    pub(super) pages: u64,
+    pub(super) definitions: Option<Arc<Definitions>>,
+}
+
+/// Reads until nothing is missing. `known` is asked for what each request on the way refers to.
+///
+/// # Errors
+/// [`HistoryError`].
+pub(super) async fn read(
+    client: &Client,
+    key: &RunKey,
+    pending: &mut Pending,
+    definitions: Option<&MissingDefinitions>,
+    mut known: impl FnMut(&mut Pending),
+) -> Result<Read, HistoryError> {
+    let mut client = client.clone();
+    let converter = client.data_converter().clone();
+    let mut read = Read::default();
+    // By the event that scheduled them; they come before it.
+    let mut results: HashMap<i64, Vec<Payload>> = HashMap::new();
+    let mut next_page_token = Vec::new();
+    loop {
+        let request = GetWorkflowExecutionHistoryReverseRequest {
+            namespace: key.namespace.clone(),
+            execution: Some(WorkflowExecution { workflow_id: key.workflow_id.clone(), run_id: key.run_id.clone() }),
+            maximum_page_size: PAGE,
+            next_page_token,
+        };
+        let answer = WorkflowService::get_workflow_execution_history_reverse(&mut client, tonic::Request::new(request));
+        let page = answer.await?.into_inner();
+        read.pages += 1;
+        for event in page.history.unwrap_or_default().events {
+            let HistoryEvent { event_id, attributes, .. } = event;
+            match attributes {
+                Some(Attributes::ActivityTaskCompletedEventAttributes(completed)) => {
+                    let payloads = completed.result.unwrap_or_default().payloads;
+                    results.insert(completed.scheduled_event_id, payloads);
+                }
+                Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => {
+                    let result = results.remove(&event_id).unwrap_or_default();
+                    let wants_definitions = definitions
+                        .filter(|wanted| read.definitions.is_none() && wanted.activity_id == scheduled.activity_id);
+                    if pending.wants(&scheduled.activity_id) || wants_definitions.is_some() {
+                        let event = Event { converter: &converter, scheduled, result, read: &mut read };
+                        event.take(pending, wants_definitions).await?;
+                        known(pending);
+                    }
+                }
+                _ => {}
+            }
+            let has_definitions = definitions.is_none() || read.definitions.is_some();
+            if pending.missing().is_none() && has_definitions {
+                return Ok(read);
+            }
+        }
+        next_page_token = page.next_page_token;
+        if next_page_token.is_empty() {
+            let missing = pending.missing().map(ToString::to_string);
+            let definitions = definitions.map(|wanted| format!("the definitions of model call {}", wanted.activity_id));
+            return Err(HistoryError::Absent(missing.or(definitions).unwrap_or_default()));
+        }
+    }
+}
+
+/// An activity that something is wanted of.
+struct Event<'e> {
+    converter: &'e DataConverter,
+    scheduled: ActivityTaskScheduledEventAttributes,
+    /// Empty when it did not complete.
+    result: Vec<Payload>,
+    read: &'e mut Read,
+}
+
+impl Event<'_> {
+    async fn take(
+        mut self,
+        pending: &mut Pending,
+        definitions: Option<&MissingDefinitions>,
+    ) -> Result<(), HistoryError> {
+        let activity_id = self.scheduled.activity_id.clone();
+        let input = std::mem::take(&mut self.scheduled.input).unwrap_or_default().payloads;
+        let is_model = self.scheduled.activity_type.as_ref().is_some_and(|kind| kind.name == MODEL_ACTIVITY);
+        if !is_model {
+            let request: ToolRequest = self.message("the request", input).await?;
+            let reply: ToolReply = self.result("the result").await?;
+            let item = Item::function_call_output(&request.call_id, reply.output.into_value());
+            pending.returned(&activity_id, &item);
+            return Ok(());
+        }
+        let request: ModelRequest = self.message("the request", input).await?;
+        let Conversation { segments, count: _, digest: _ } = request.input;
+        let given = Pending::of(segments, request.version).map_err(|error| self.unreadable("the request", &error))?;
+        let answered = if self.result.is_empty() {
+            Vec::new()
+        } else {
+            self.result::<ModelReply>("the answer").await?.response.output
+        };
+        pending.found(&activity_id, &given, &answered);
+        if let (Some(wanted), DefinitionsPart::Inline { digest, definitions }) = (definitions, request.definitions)
+            && wanted.digest == digest
+        {
+            self.read.definitions = Some(Arc::from(definitions));
+        }
+        Ok(())
+    }
+
+    async fn result<T: serde::de::DeserializeOwned>(&mut self, what: &str) -> Result<T, HistoryError> {
+        let payloads = std::mem::take(&mut self.result);
+        self.message(what, payloads).await
+    }
+
+    async fn message<T: serde::de::DeserializeOwned>(
+        &mut self,
+        what: &str,
+        payloads: Vec<Payload>,
+    ) -> Result<T, HistoryError> {
+        self.read.bytes += payloads.iter().map(|payload| payload.data.len() as u64).sum::<u64>();
+        let context = SerializationContextData::Activity(ActivitySerializationContext::new());
+        let json: Value =
+            self.converter.from_payloads(&context, payloads).await.map_err(|error| self.unreadable(what, &error))?;
+        decode("message", json).map_err(|error| self.unreadable(what, &error))
+    }
+
+    fn unreadable(&self, what: &str, why: &dyn std::fmt::Display) -> HistoryError {
+        let what = format!("{what} of activity {}", self.scheduled.activity_id);
+        HistoryError::Unreadable { what, why: why.to_string() }
+    }
+}

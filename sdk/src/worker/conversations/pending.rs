@@ -1,0 +1,175 @@
+//! An input on its way from references back to items.
+
+use crate::wire::{CallPart, InputSegment, Item, WIRE_VERSION, WireVersion, WireVersionMismatch};
+
+/// The parts of an input, some of them still to be found.
+#[derive(Clone, Debug)]
+pub(super) struct Pending(Vec<Part>);
+
+#[derive(Clone, Debug)]
+enum Part {
+    Found(Vec<Item>),
+    Missing(Reference),
+}
+
+/// A place in history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reference {
+    /// Items from `start` up to `end` that a model call was given, or answered.
+    Call { activity_id: String, part: CallPart, start: usize, end: usize },
+    /// The result of a tool activity, as an item.
+    Tool { activity_id: String },
+}
+
+impl Reference {
+    fn activity_id(&self) -> &str {
+        match self {
+            Self::Call { activity_id, .. } | Self::Tool { activity_id } => activity_id,
+        }
+    }
+}
+
+impl std::fmt::Display for Reference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Call { activity_id, part, start, end } => {
+                let verb = match part {
+                    CallPart::Given => "was given",
+                    CallPart::Answered => "answered",
+                };
+                write!(f, "items {start}..{end} that model call {activity_id} {verb}")
+            }
+            Self::Tool { activity_id } => write!(f, "the result of tool activity {activity_id}"),
+        }
+    }
+}
+
+impl Pending {
+    /// The input that these segments stand for, in a message of this version.
+    ///
+    /// # Errors
+    /// [`WireVersionMismatch`]: a kind of segment that this build does not know.
+    pub(super) fn of(segments: Vec<InputSegment>, version: WireVersion) -> Result<Self, WireVersionMismatch> {
+        segments.into_iter().map(|segment| part(segment, version)).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Puts in what is known at once.
+    pub(super) fn look_up(&mut self, mut known: impl FnMut(&Reference) -> Option<Vec<Item>>) {
+        for part in &mut self.0 {
+            if let Part::Missing(reference) = part
+                && let Some(items) = known(reference)
+            {
+                *part = Part::Found(items);
+            }
+        }
+    }
+
+    /// The first part that is still missing, if one is.
+    pub(super) fn missing(&self) -> Option<&Reference> {
+        self.0.iter().find_map(|part| match part {
+            Part::Found(_) => None,
+            Part::Missing(reference) => Some(reference),
+        })
+    }
+
+    /// Whether something of this activity is missing.
+    pub(super) fn wants(&self, activity_id: &str) -> bool {
+        self.0.iter().any(|part| matches!(part, Part::Missing(reference) if reference.activity_id() == activity_id))
+    }
+
+    /// A model call was given these segments, and answered with these items; a tool activity returned this item.
+    pub(super) fn found(&mut self, activity_id: &str, given: &Pending, answered: &[Item]) {
+        let parts = std::mem::take(&mut self.0);
+        for part in parts {
+            match part {
+                Part::Missing(Reference::Call { activity_id: of, part: CallPart::Given, start, end })
+                    if of == activity_id =>
+                {
+                    self.0.extend(given.slice(start, end));
+                }
+                Part::Missing(Reference::Call { activity_id: of, part: CallPart::Answered, start, end })
+                    if of == activity_id && end <= answered.len() =>
+                {
+                    self.0.push(Part::Found(answered[start.min(end)..end].to_vec()));
+                }
+                other => self.0.push(other),
+            }
+        }
+    }
+
+    /// A tool activity returned this item.
+    pub(super) fn returned(&mut self, activity_id: &str, item: &Item) {
+        self.look_up(|reference| match reference {
+            Reference::Tool { activity_id: of } if of == activity_id => Some(vec![item.clone()]),
+            _ => None,
+        });
+    }
+
+    /// The items, where none is missing.
+    pub(super) fn into_items(self) -> Vec<Item> {
+        let found = self.0.into_iter().filter_map(|part| match part {
+            Part::Found(items) => Some(items),
+            Part::Missing(_) => None,
+        });
+        found.flatten().collect()
+    }
+
+    /// The parts that hold the items from `start` up to `end`.
+    fn slice(&self, start: usize, end: usize) -> Vec<Part> {
+        let mut slices = Vec::new();
+        let mut at = 0;
+        for part in &self.0 {
+            let len = part.len();
+            let (from, to) = (start.clamp(at, at + len) - at, end.clamp(at, at + len) - at);
+            if from < to {
+                slices.push(part.slice(from, to));
+            }
+            at += len;
+        }
+        slices
+    }
+}
+
+impl Part {
+    fn len(&self) -> usize {
+        match self {
+            Self::Found(items) => items.len(),
+            Self::Missing(Reference::Call { start, end, .. }) => end.saturating_sub(*start),
+            Self::Missing(Reference::Tool { .. }) => 1,
+        }
+    }
+
+    fn slice(&self, from: usize, to: usize) -> Self {
+        match self {
+            Self::Found(items) => Self::Found(items[from..to].to_vec()),
+            Self::Missing(Reference::Call { activity_id, part, start, end: _ }) => Self::Missing(Reference::Call {
+                activity_id: activity_id.clone(),
+                part: *part,
+                start: start + from,
+                end: start + to,
+            }),
+            Self::Missing(tool @ Reference::Tool { .. }) => Self::Missing(tool.clone()),
+        }
+    }
+}
+
+fn part(segment: InputSegment, version: WireVersion) -> Result<Part, WireVersionMismatch> {
+    Ok(match segment {
+        InputSegment::Items { items } => Part::Found(items),
+        InputSegment::Call { activity_id, part, start, end } => {
+            Part::Missing(Reference::Call { activity_id, part, start: place(start), end: place(end) })
+        }
+        InputSegment::ToolResult { activity_id } => Part::Missing(Reference::Tool { activity_id }),
+        InputSegment::Unknown(kind) => {
+            let (message, reads, unknown) = ("model request", WIRE_VERSION, Some(kind));
+            return Err(WireVersionMismatch { message, found: version, reads, unknown });
+        }
+    })
+}
+
+fn place(place: u32) -> usize {
+    usize::try_from(place).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,39 @@
+use super::*;
+
+fn items(from: usize, to: usize) -> Vec<Item> {
+    (from..to).map(|place| Item::user(place.to_string())).collect()
+}
+
+fn of_call(activity_id: &str, part: CallPart, start: u32, end: u32) -> InputSegment {
+    InputSegment::Call { activity_id: activity_id.to_owned(), part, start, end }
+}
+
+fn pending(segments: Vec<InputSegment>) -> Pending {
+    Pending::of(segments, WIRE_VERSION).expect("all kinds are known")
+}
+
+#[test]
+fn a_range_of_a_call_becomes_the_ranges_that_call_was_given() {
+    let mut wanted = pending(vec![of_call("3", CallPart::Given, 1, 5), InputSegment::Items { items: items(9, 10) }]);
+    let third = pending(vec![
+        of_call("2", CallPart::Given, 0, 2),
+        of_call("2", CallPart::Answered, 0, 1),
+        InputSegment::ToolResult { activity_id: "2-tool-0".to_owned() },
+        InputSegment::Items { items: items(4, 6) },
+    ]);
+    wanted.found("3", &third, &[]);
+    assert!(wanted.wants("2") && wanted.wants("2-tool-0") && !wanted.wants("3"));
+
+    wanted.found("2", &pending(vec![InputSegment::Items { items: items(0, 2) }]), &items(2, 3));
+    wanted.returned("2-tool-0", &items(3, 4)[0]);
+    assert_eq!(wanted.missing(), None);
+    let expected: Vec<Item> = items(1, 5).into_iter().chain(items(9, 10)).collect();
+    assert_eq!(wanted.into_items(), expected);
+}
+
+#[test]
+fn a_range_beyond_what_was_answered_stays_missing() {
+    let mut wanted = pending(vec![of_call("1", CallPart::Answered, 0, 2)]);
+    wanted.found("1", &pending(vec![]), &items(0, 1));
+    assert_eq!(wanted.missing().map(ToString::to_string).as_deref(), Some("items 0..2 that model call 1 answered"));
+}
