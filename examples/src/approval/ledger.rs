@@ -1,4 +1,4 @@
-//! Where refunds are paid: a file with a line for each. It stands for a bank with idempotency keys.
+//! Where refunds are paid: a file with a line for each. It stands for a bank that takes an idempotency key: here the order.
 
 use std::{
     fs::{self, File},
@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-/// A file of payments, one per key.
+/// A file of payments, one per order.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     /// The file.
@@ -17,20 +17,20 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Pays, unless a payment with this key was made before, and waits for the confirmation.
+    /// Pays, unless this order was paid before, and waits for the confirmation.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub async fn pay(&self, key: &str, order: &str, euros: u32) -> io::Result<()> {
+    pub async fn pay(&self, order: &str, euros: u32) -> io::Result<()> {
         let mut file = File::options().append(true).create(true).open(&self.path)?;
-        if !self.payments()?.iter().any(|payment| payment.split(' ').next() == Some(key)) {
-            file.write_all(format!("{key} {order} {euros}\n").as_bytes())?;
+        if !self.payments()?.iter().any(|payment| payment.split(' ').next() == Some(order)) {
+            file.write_all(format!("{order} {euros}\n").as_bytes())?;
         }
         tokio::time::sleep(self.confirmation).await;
         Ok(())
     }
 
-    /// The payments, oldest first: `<key> <order> <euros>`.
+    /// The payments, oldest first: `<order> <euros>`.
     ///
     /// # Errors
     /// When the file cannot be read.

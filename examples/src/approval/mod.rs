@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use temporal_agents::{
-    Agent, ModelActivityOptions, Runner, State, Tool, ToolContext, ToolError, agent_handlers, drive::RunOutcome, tool,
+    Agent, ModelActivityOptions, Runner, State, Tool, ToolError, agent_handlers, drive::RunOutcome, tool,
     wire::RunState, workflow::AgentInbox,
 };
 use temporalio_macros::{workflow, workflow_methods};
@@ -34,20 +34,17 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Pays money back to a customer.
 #[tool(heartbeat = "5s")]
-async fn refund(
-    ctx: &ToolContext,
-    State(ledger): State<Ledger>,
-    order: String,
-    euros: u32,
-) -> Result<String, ToolError> {
-    // The call's id is the same in every attempt: what an attempt before this one has paid is not paid again.
-    ledger.pay(&ctx.info().call_id, &order, euros).await?;
+async fn refund(State(ledger): State<Ledger>, order: String, euros: u32) -> Result<String, ToolError> {
+    // An order is paid back once. What an attempt before this one has paid is not paid again.
+    ledger.pay(&order, euros).await?;
     Ok(format!("{euros} euros for {order} are paid"))
 }
 
 pub fn clerk() -> Agent {
-    let is_large =
-        |arguments: &serde_json::Map<String, Value>| arguments.get("euros").and_then(Value::as_u64) > Some(LIMIT);
+    // Arguments are checked after this rule: what is no number of euros is for a person to look at, too.
+    let is_large = |arguments: &serde_json::Map<String, Value>| {
+        arguments.get("euros").and_then(Value::as_u64).is_none_or(|euros| euros > LIMIT)
+    };
     Agent::new("clerk")
         .model("gpt-5-mini")
         .instructions("You settle complaints to a mail-order shop. When a refund is refused, say why.")

@@ -17,7 +17,7 @@ use temporalio_sdk::{ApplicationFailure, WorkflowContext, WorkflowResult};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Dish {
     pub name: String,
-    /// All ingredients, in lower case.
+    /// All ingredients.
     pub ingredients: Vec<String>,
 }
 
@@ -72,7 +72,10 @@ impl Kitchen {
 
 /// The check between the two agents.
 fn harmful(dish: &Dish, allergens: &[String]) -> Vec<String> {
-    let holds = |allergen: &&String| dish.ingredients.iter().any(|ingredient| ingredient.contains(&***allergen));
+    let holds = |allergen: &&String| {
+        let allergen = allergen.to_lowercase();
+        dish.ingredients.iter().any(|ingredient| ingredient.to_lowercase().contains(&allergen))
+    };
     allergens.iter().filter(holds).cloned().collect()
 }
 

@@ -150,8 +150,9 @@ pub fn prove(records: &[ActivityRecord], kills: &[Kill]) -> anyhow::Result<()> {
     anyhow::ensure!(!in_flight.is_empty(), "no call was under way at any kill");
     anyhow::ensure!(wrong.is_empty(), "the crash cost more than it may:\n{}", wrong.join("\n"));
     println!(
-        "Proven: {} calls finished before a kill ran once; the one under way had a second attempt.",
-        kills.iter().flat_map(|kill| &kill.completed).collect::<BTreeSet<_>>().len()
+        "Proven. Finished before a kill, and run once: {}. Under way at a kill, and run a second time: {}.",
+        kills.iter().flat_map(|kill| &kill.completed).collect::<BTreeSet<_>>().len(),
+        in_flight.len()
     );
     Ok(())
 }

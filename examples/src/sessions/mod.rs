@@ -1,8 +1,9 @@
-//! A chat with a library that goes on for years: the session carries the conversation, and after some exchanges the workflow
+//! A chat with a library that outlives its histories: the session carries the conversation, and after some exchanges the workflow
 //! continues as new, with the session as its input.
 //!
 //! Questions come as updates, one after another, and the answer is the update's result. A history that never ends would become
-//! slow and then too long; here it holds [`EXCHANGES`] exchanges, and the session the whole conversation.
+//! slow and then too long; here it holds [`EXCHANGES`] exchanges, and the session the whole conversation. (A session travels whole: one that may grow
+//! beyond 2 MB belongs into a store outside.)
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 

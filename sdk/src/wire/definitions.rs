@@ -32,6 +32,11 @@ pub struct Definitions {
 }
 
 impl Definitions {
+    /// The definitions as JSON text, members in their order.
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).expect("definitions are JSON by construction")
+    }
+
     /// The digest of these definitions.
     ///
     /// # Panics

@@ -179,7 +179,7 @@ impl Item {
     }
 
     /// The digest of the item; computed once for all copies.
-    pub fn digest(&self) -> ItemDigest {
+    pub(crate) fn digest(&self) -> ItemDigest {
         *self.0.digest.get_or_init(|| ItemDigest::of(&self.0.object))
     }
 
@@ -197,7 +197,7 @@ impl Item {
     }
 
     /// Whether the two are copies of one item.
-    pub fn is_shared_with(&self, other: &Self) -> bool {
+    pub(crate) fn is_shared_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 

@@ -27,9 +27,11 @@ pub use agent_handlers::{
     AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus,
     DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput, Verdict,
 };
-pub use conversation::{CallPart, Conversation, Folded, InputSegment, Ledger};
+pub use conversation::{CallPart, Conversation, InputSegment};
+pub(crate) use conversation::{Folded, Ledger};
 pub use definitions::{Definitions, DefinitionsPart, HandoffSpec, OutputSpec, Prompt, ToolSpec};
-pub use digest::{Digest, DigestChain, ItemDigest};
+pub use digest::Digest;
+pub(crate) use digest::{DigestChain, ItemDigest};
 pub use failure::{ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView, NotAnItem};
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};

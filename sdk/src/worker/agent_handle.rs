@@ -66,12 +66,12 @@ pub enum AgentHandleError {
 }
 
 impl AgentHandle {
-    /// The latest run of the workflow with this id.
+    /// Speaks to the latest run of the workflow with this id; nothing is sent yet.
     pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
         Self(Arc::new(client.get_workflow_handle(workflow_id)))
     }
 
-    /// How far the run is, and what it waits for. Works also after the workflow has ended, as long as a worker is there.
+    /// Asks how far the run is, and what it waits for. A worker must be there to answer, also after the workflow has ended.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -88,7 +88,7 @@ impl AgentHandle {
         Ok(decode("agent state", state)?)
     }
 
-    /// The call is made.
+    /// Approves a call: it is made. Waits until a worker has taken the decision in; sent again, it counts once.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -96,7 +96,7 @@ impl AgentHandle {
         self.decide(AgentDecision::approve(interruption_id)).await
     }
 
-    /// The call is not made, and the model gets this text.
+    /// Rejects a call: it is not made, and the model gets this text. Waits like [`approve`](Self::approve).
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -108,7 +108,7 @@ impl AgentHandle {
         self.decide(AgentDecision::reject_with(interruption_id, message)).await
     }
 
-    /// Decides: also without a message, or [for good](AgentDecision::always).
+    /// Decides: also without a message, or [for good](AgentDecision::always). Waits like [`approve`](Self::approve).
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -117,7 +117,7 @@ impl AgentHandle {
         self.answer(reply)
     }
 
-    /// The call is not made: its caller has made it, and the model gets this output.
+    /// Supplies the output of a call that its caller has made; the tool does not run. Waits like [`approve`](Self::approve).
     ///
     /// # Errors
     /// [`AgentHandleError`].

@@ -73,12 +73,15 @@ impl ModelActivity {
         match self.conversations.read(ctx, request).await {
             Ok(call) => Ok(call),
             Err(ReadError::Request(UnfoldError::Version(mismatch))) => Err(Box::new(version_mismatch(info, mismatch))),
-            Err(ReadError::Unavailable(error)) => Err(Box::new(
-                ApplicationFailure::builder(error)
-                    .type_name(CONVERSATION_UNAVAILABLE.to_owned())
-                    .non_retryable(true)
-                    .build(),
-            )),
+            Err(ReadError::Unavailable(error)) => {
+                let retry = error.may_pass(info.attempt);
+                Err(Box::new(
+                    ApplicationFailure::builder(error)
+                        .type_name(CONVERSATION_UNAVAILABLE.to_owned())
+                        .non_retryable(!retry)
+                        .build(),
+                ))
+            }
             Err(error) => Err(malformed(&error)),
         }
     }

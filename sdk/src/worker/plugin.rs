@@ -198,12 +198,15 @@ impl AgentsPlugin {
             });
             activities.push((MODEL_ACTIVITY.to_owned(), body));
         }
+        // Without models nobody here asks for a conversation.
+        let conversations =
+            if self.providers.is_empty() { ConversationCache::with_bytes(0) } else { self.conversations.clone() };
         for tool in tools.into_values().filter(|tool| runs_on(tool, task_queue)) {
             if let ToolBinding::Activity { body, options: _ } = tool.binding() {
                 let activity = Arc::new(ToolActivity {
                     body: Arc::clone(body),
                     states: self.states.clone(),
-                    conversations: self.conversations.clone(),
+                    conversations: conversations.clone(),
                 });
                 let body: Body = Arc::new(move |ctx, request| {
                     let activity = Arc::clone(&activity);

@@ -167,6 +167,9 @@ impl From<Failed> for ModelEffectError {
     }
 }
 
+/// What a reference counts, in bytes.
+const REFERENCE_BYTES: usize = 100;
+
 /// A call's JSON is larger than the server takes.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -180,8 +183,8 @@ struct RequestTooLarge {
 
 /// The request of a call that is not too large.
 ///
-/// What is measured is what author and history give and what has not travelled before, not the message around it: a release
-/// that writes its messages in other words decides the same when it replays.
+/// What is measured is what author and history give and what has not travelled before, and for each reference a round number:
+/// not the words of the message around it, so that a release that writes others decides the same when it replays.
 fn checked(
     call: &ModelCall,
     definitions: DefinitionsPart,
@@ -194,7 +197,8 @@ fn checked(
     });
     let new: Vec<&Item> = new.flatten().collect();
     let definitions_sent = matches!(definitions, DefinitionsPart::Inline { .. }).then_some(&call.definitions);
-    let bytes = encoded_len(&(definitions_sent, new))?;
+    let references = folded.conversation.segments.len();
+    let bytes = encoded_len(&(definitions_sent, new))? + references.saturating_sub(1) * REFERENCE_BYTES;
     let limit = options.max_request_bytes;
     if bytes > limit {
         return Err(RequestTooLarge { bytes, limit }.into());

@@ -20,6 +20,9 @@ use crate::{
     wire::{Item, Ledger, ModelCall, ModelResponse, RunState},
 };
 
+/// Runs inside a run whose conversations are known.
+const MOST_LEDGERS: usize = 256;
+
 /// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
 pub(super) struct WorkflowHost {
     ctx: Rc<dyn DurableContext>,
@@ -58,7 +61,12 @@ impl WorkflowHost {
     }
 
     fn ledger(&self, path: &str) -> Rc<RefCell<Ledger>> {
-        Rc::clone(self.ledgers.borrow_mut().entry(path.to_owned()).or_default())
+        let mut ledgers = self.ledgers.borrow_mut();
+        if ledgers.len() > MOST_LEDGERS {
+            // Most of them are of runs that have ended; one that has not sends its conversation once more.
+            ledgers.retain(|path, _| path.is_empty());
+        }
+        Rc::clone(ledgers.entry(path.to_owned()).or_default())
     }
 }
 

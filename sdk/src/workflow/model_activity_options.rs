@@ -53,7 +53,7 @@ pub struct ModelActivityOptions {
     /// The line the Temporal UI shows. Default: agent and turn.
     #[builder(default, into)]
     pub summary: Summary,
-    /// Most bytes of the JSON of a call's definitions and items; a larger one fails the run before it is scheduled, because the server refuses payloads over
+    /// Most bytes of the JSON of a call's definitions and items that are not in history yet; a larger one fails the run before it is scheduled, because the server refuses payloads over
     /// 2 MiB and the workflow task would be retried for ever. A compressing codec allows more. Default 2,000,000.
     #[builder(default = 2_000_000)]
     pub max_request_bytes: usize,

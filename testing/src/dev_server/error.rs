@@ -8,6 +8,8 @@ use super::LocateError;
 
 /// What the operating systems' messages for a taken port contain.
 const PORT_TAKEN: [&str; 2] = ["address already in use", "Only one usage of each socket address"];
+/// What stands in the stack trace of a server that panics while it starts.
+const PANICKED: &str = "go.temporal.io/server/temporal.NewServer";
 
 /// Why a dev server did not start, or could not be reached.
 #[derive(Debug, Error)]
@@ -65,8 +67,10 @@ impl DevServerError {
         Self::Connect { address: address.to_owned(), source: Box::new(source) }
     }
 
-    /// Whether the server ended because another process holds one of its ports.
+    /// Whether the server ended because another process holds one of its ports. It chooses most of them by itself, and panics
+    /// when one is taken meanwhile; the end of its log is a stack trace then, without the reason.
     pub(super) fn is_port_conflict(&self) -> bool {
-        matches!(self, Self::Exited { log, .. } if PORT_TAKEN.iter().any(|message| log.contains(message)))
+        let told = |log: &str| PORT_TAKEN.iter().any(|message| log.contains(message)) || log.contains(PANICKED);
+        matches!(self, Self::Exited { log, .. } if told(log))
     }
 }

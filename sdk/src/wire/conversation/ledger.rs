@@ -12,15 +12,18 @@ use std::{
 use super::{CallPart, Conversation, InputSegment};
 use crate::wire::{Definitions, DefinitionsPart, Digest, DigestChain, Item, ItemDigest, ToolOutput};
 
-/// An item is repeated, not referred to by itself, up to this many bytes of JSON: a reference is about as long.
-const WORTH_A_REFERENCE: usize = 256;
+// What is referred to decides how large a request is, and one that is too large is not scheduled: a change here is a change of
+// a rule (see CONTRIBUTING.md).
+
+/// A tool's result is repeated, not referred to, up to this many bytes of JSON: a reference is about as long.
+pub(crate) const WORTH_A_REFERENCE: usize = 256;
 
 /// How many definitions are remembered: agents that take turns, or tools that come and go.
 const DEFINITIONS: usize = 32;
 
 /// What history holds, for the calls of one chain.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     /// The latest call that was answered, and what it was given.
     latest: Option<Given>,
     /// Where each item is that came up in a call that was answered, or that a tool returned; the latest place counts.
@@ -31,9 +34,9 @@ pub struct Ledger {
 
 /// An input in references, and what is to be noted once the call is answered.
 #[derive(Clone, Debug)]
-pub struct Folded {
+pub(crate) struct Folded {
     /// The input as it travels.
-    pub conversation: Conversation,
+    pub(crate) conversation: Conversation,
     given: Vec<Link>,
     /// The places of the items that travel themselves.
     inline: Vec<usize>,
@@ -63,12 +66,13 @@ enum Place {
 struct Defined {
     activity_id: Rc<str>,
     digest: Digest,
-    definitions: Definitions,
+    /// As text: the order of schema members reaches the model.
+    json: String,
 }
 
 impl Ledger {
     /// The input of a call, in references where history has its items.
-    pub fn fold(&self, input: &[Item]) -> Folded {
+    pub(crate) fn fold(&self, input: &[Item]) -> Folded {
         let latest = self.latest.as_ref().map_or(&[][..], |latest| &*latest.items);
         let shared = latest.iter().zip(input).take_while(|(link, item)| is_same(&link.item, item)).count();
         let mut given = Vec::with_capacity(input.len());
@@ -101,9 +105,9 @@ impl Ledger {
     }
 
     /// Definitions, as a reference where an earlier call was given the same.
-    pub fn define(&self, definitions: &Definitions) -> DefinitionsPart {
+    pub(crate) fn define(&self, definitions: &Definitions) -> DefinitionsPart {
         match self.defined(definitions) {
-            Some(Defined { activity_id, digest, definitions: _ }) => {
+            Some(Defined { activity_id, digest, json: _ }) => {
                 DefinitionsPart::Call { activity_id: activity_id.to_string(), digest: digest.clone() }
             }
             None => DefinitionsPart::inline(definitions.clone()),
@@ -111,7 +115,7 @@ impl Ledger {
     }
 
     /// A call was answered: what it was given and what it answered is in history, and may be referred to.
-    pub fn answered(&mut self, activity_id: &str, definitions: &Definitions, folded: Folded, output: &[Item]) {
+    pub(crate) fn answered(&mut self, activity_id: &str, definitions: &Definitions, folded: Folded, output: &[Item]) {
         let Folded { conversation: _, given, inline } = folded;
         let activity_id: Rc<str> = activity_id.into();
         let here = |part, place| Place::Call { activity_id: Rc::clone(&activity_id), part, index: number(place) };
@@ -126,15 +130,14 @@ impl Ledger {
             if self.definitions.len() == DEFINITIONS {
                 self.definitions.pop_front();
             }
-            let digest = definitions.digest();
-            let definitions = definitions.clone();
-            self.definitions.push_back(Defined { activity_id: Rc::clone(&activity_id), digest, definitions });
+            let (digest, json) = (definitions.digest(), definitions.json());
+            self.definitions.push_back(Defined { activity_id: Rc::clone(&activity_id), digest, json });
         }
         self.latest = Some(Given { activity_id, items: given });
     }
 
     /// A tool activity has returned this for a call.
-    pub fn returned(&mut self, activity_id: &str, call_id: &str, output: &ToolOutput) {
+    pub(crate) fn returned(&mut self, activity_id: &str, call_id: &str, output: &ToolOutput) {
         let item = Item::function_call_output(call_id, output.clone().into_value());
         if item.json_len() > WORTH_A_REFERENCE {
             self.held.insert(item.digest(), (item, Place::Tool { activity_id: activity_id.into() }));
@@ -142,7 +145,8 @@ impl Ledger {
     }
 
     fn defined(&self, definitions: &Definitions) -> Option<&Defined> {
-        self.definitions.iter().rev().find(|defined| defined.definitions == *definitions)
+        let json = definitions.json();
+        self.definitions.iter().rev().find(|defined| defined.json == json)
     }
 
     fn latest_place(&self, index: u32) -> Place {

@@ -8,7 +8,7 @@ mod ledger;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-pub use ledger::{Folded, Ledger};
+pub(crate) use ledger::{Folded, Ledger, WORTH_A_REFERENCE};
 
 use super::{digest::Digest, item::Item};
 

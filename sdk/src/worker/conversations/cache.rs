@@ -12,12 +12,12 @@ use std::{
 use super::pending::Reference;
 use crate::wire::{CallPart, Definitions, Digest, Item, ItemDigest};
 
-/// A run that has not asked for so long is forgotten.
+/// A run that has not asked for so long is forgotten first, when there is need of room.
 const IDLE: Duration = Duration::from_mins(30);
-/// The latest model calls of a run whose input is kept; a call refers to the one before it, or to that of another chain.
-const CALLS: usize = 12;
+/// Most model calls of a run that are kept; of each conversation in it only the latest is needed.
+const CALLS: usize = 256;
 /// Definitions of a run that are kept.
-const DEFINITIONS: usize = 48;
+const DEFINITIONS: usize = 256;
 /// Results of tools of a run that are kept; the next model call takes them over.
 const TOOLS: usize = 1024;
 /// What an entry costs beside its text, in bytes; about.
@@ -55,6 +55,8 @@ struct Run {
 #[derive(Debug)]
 struct Call {
     activity_id: String,
+    /// The call whose conversation it goes on with; not needed any more once this one is answered.
+    goes_on_with: Option<String>,
     given: Vec<Item>,
     answered: Vec<Item>,
 }
@@ -93,12 +95,13 @@ impl Cache {
     }
 
     /// A model call was given this, and the digest of the items was checked.
-    pub(super) fn given(&mut self, key: &RunKey, activity_id: &str, given: &[Item]) {
+    pub(super) fn given(&mut self, key: &RunKey, activity_id: &str, given: &[Item], goes_on_with: Option<String>) {
         let given = given.to_vec();
         self.change(key, |run| {
             run.forget(activity_id);
             run.add(&given);
-            run.calls.push_back(Call { activity_id: activity_id.to_owned(), given, answered: Vec::new() });
+            let activity_id = activity_id.to_owned();
+            run.calls.push_back(Call { activity_id, goes_on_with, given, answered: Vec::new() });
             while run.calls.len() > CALLS {
                 let Some(oldest) = run.calls.front().map(|call| call.activity_id.clone()) else { break };
                 run.forget(&oldest);
@@ -128,10 +131,15 @@ impl Cache {
             if run.calls.iter().any(|call| call.activity_id == activity_id) {
                 run.add(answered);
             }
+            let mut before = None;
             for call in run.calls.iter_mut().filter(|call| call.activity_id == activity_id) {
+                before = call.goes_on_with.take();
                 for item in std::mem::replace(&mut call.answered, answered.to_vec()) {
                     drop_one(&mut run.items, &mut run.bytes, &item);
                 }
+            }
+            if let Some(before) = before {
+                run.forget(&before);
             }
         });
     }
@@ -211,7 +219,7 @@ impl Run {
 
     fn forget(&mut self, activity_id: &str) {
         let Some(place) = self.calls.iter().position(|call| call.activity_id == activity_id) else { return };
-        let Some(Call { activity_id: _, given, answered }) = self.calls.remove(place) else { return };
+        let Some(Call { activity_id: _, goes_on_with: _, given, answered }) = self.calls.remove(place) else { return };
         for item in given.iter().chain(&answered) {
             drop_one(&mut self.items, &mut self.bytes, item);
         }

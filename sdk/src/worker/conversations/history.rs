@@ -22,8 +22,9 @@ use crate::wire::{
     ToolRequest, decode,
 };
 
-/// Events in a page.
-const PAGE: i32 = 100;
+/// Events in the first page, and most in any. What is missing is often just a few events back.
+const FIRST_PAGE: i32 = 20;
+const LARGEST_PAGE: i32 = 200;
 
 /// Why history did not give what is missing.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +45,12 @@ pub(in crate::worker) enum HistoryError {
 pub(super) struct MissingDefinitions {
     pub(super) activity_id: String,
     pub(super) digest: Digest,
+}
+
+impl MissingDefinitions {
+    fn absent(&self) -> HistoryError {
+        HistoryError::Absent(format!("the definitions of model call {} with {}", self.activity_id, self.digest))
+    }
 }
 
 /// What was read.
@@ -70,16 +77,24 @@ pub(super) async fn read(
     let mut read = Read::default();
     // By the event that scheduled them; they come before it.
     let mut results: HashMap<i64, Vec<Payload>> = HashMap::new();
-    let mut next_page_token = Vec::new();
+    let (mut next_page_token, mut maximum_page_size) = (Vec::new(), FIRST_PAGE);
     loop {
         let request = GetWorkflowExecutionHistoryReverseRequest {
             namespace: key.namespace.clone(),
             execution: Some(WorkflowExecution { workflow_id: key.workflow_id.clone(), run_id: key.run_id.clone() }),
-            maximum_page_size: PAGE,
-            next_page_token,
+            maximum_page_size,
+            next_page_token: next_page_token.clone(),
         };
         let answer = WorkflowService::get_workflow_execution_history_reverse(&mut client, tonic::Request::new(request));
-        let page = answer.await?.into_inner();
+        let page = match answer.await {
+            Ok(page) => page.into_inner(),
+            Err(status) if is_too_large(&status) && maximum_page_size > 1 => {
+                // The page is larger than a message may be.
+                maximum_page_size = (maximum_page_size / 10).max(1);
+                continue;
+            }
+            Err(status) => return Err(status.into()),
+        };
         read.pages += 1;
         for event in page.history.unwrap_or_default().events {
             let HistoryEvent { event_id, attributes, .. } = event;
@@ -105,13 +120,21 @@ pub(super) async fn read(
                 return Ok(read);
             }
         }
+        maximum_page_size = (maximum_page_size * 2).min(LARGEST_PAGE);
         next_page_token = page.next_page_token;
         if next_page_token.is_empty() {
             let missing = pending.missing().map(ToString::to_string);
-            let definitions = definitions.map(|wanted| format!("the definitions of model call {}", wanted.activity_id));
-            return Err(HistoryError::Absent(missing.or(definitions).unwrap_or_default()));
+            return Err(match (missing, definitions) {
+                (None, Some(wanted)) => wanted.absent(),
+                (missing, _) => HistoryError::Absent(missing.unwrap_or_default()),
+            });
         }
     }
+}
+
+/// Whether an answer was larger than a message may be.
+fn is_too_large(status: &tonic::Status) -> bool {
+    matches!(status.code(), tonic::Code::OutOfRange | tonic::Code::ResourceExhausted)
 }
 
 /// An activity that something is wanted of.
@@ -148,10 +171,13 @@ impl Event<'_> {
             self.result::<ModelReply>("the answer").await?.response.output
         };
         pending.found(&activity_id, &given, &answered);
-        if let (Some(wanted), DefinitionsPart::Inline { digest, definitions }) = (definitions, request.definitions)
-            && wanted.digest == digest
-        {
-            self.read.definitions = Some(Arc::from(definitions));
+        match (definitions, request.definitions) {
+            (Some(wanted), DefinitionsPart::Inline { digest, definitions }) if wanted.digest == digest => {
+                self.read.definitions = Some(Arc::from(definitions));
+            }
+            // A deploy has changed what replay believes that this call was given.
+            (Some(wanted), _) => return Err(wanted.absent()),
+            (None, _) => {}
         }
         Ok(())
     }

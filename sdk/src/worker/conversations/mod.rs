@@ -6,6 +6,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `wanted.rs` | what a request asks for, and the check of what was found |
 //! | `pending.rs` | an input on its way from references to items |
 //! | `cache.rs` | what a worker remembers, up to a size |
 //! | `history.rs` | what it reads, newest event first |
@@ -13,6 +14,7 @@
 mod cache;
 mod history;
 mod pending;
+mod wanted;
 
 use std::{
     collections::HashMap,
@@ -25,19 +27,23 @@ use std::{
 use temporalio_client::Client;
 use temporalio_sdk::activities::{ActivityContext, ActivityInfo};
 use tokio::sync::Semaphore;
+use tonic::Code;
 
 use self::{
     cache::{Cache, RunKey},
     history::{HistoryError, MissingDefinitions},
     pending::Pending,
+    wanted::{Found, Wanted},
 };
 use crate::wire::{
-    Conversation, Definitions, DefinitionsPart, Digest, Item, ModelCall, ModelRequest, ModelResponse, ToolOutput,
-    WIRE_VERSION, WireVersionMismatch, model_call::UnfoldError,
+    CallPart, Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest, ModelResponse, ToolOutput,
+    conversation::WORTH_A_REFERENCE, model_call::UnfoldError,
 };
 
 /// How much a worker remembers unless it is told otherwise, in bytes.
 const DEFAULT_BYTES: usize = 64 * 1024 * 1024;
+/// How often a message that cannot be decoded is read again.
+const ATTEMPTS_TO_DECODE: u32 = 5;
 /// Conversations that are read from history at a time.
 const REBUILDS: usize = 4;
 
@@ -144,6 +150,7 @@ impl ConversationCache {
         if let (Some(key), DefinitionsPart::Inline { digest, definitions }) = (&key, &request.definitions) {
             self.lock().defined(key, &activity_id, digest, definitions);
         }
+        let goes_on_with = goes_on_with(&request);
         let call = match &key {
             // Boxed: reading history takes many buffers, and most calls do without.
             Some(key) if request.refers() => Box::pin(self.find(&ctx.client(), key, request)).await?,
@@ -151,7 +158,7 @@ impl ConversationCache {
             _ => request.unfold()?,
         };
         if let Some(key) = &key {
-            self.lock().given(key, &activity_id, &call.input);
+            self.lock().given(key, &activity_id, &call.input, goes_on_with);
         }
         Ok(call)
     }
@@ -167,7 +174,9 @@ impl ConversationCache {
     pub(super) fn returned(&self, info: &ActivityInfo, call_id: &str, output: &ToolOutput) {
         if let Some(key) = RunKey::of(info) {
             let item = Item::function_call_output(call_id, output.clone().into_value());
-            self.lock().returned(&key, &info.activity_id, item);
+            if item.json_len() > WORTH_A_REFERENCE {
+                self.lock().returned(&key, &info.activity_id, item);
+            }
         }
     }
 
@@ -254,77 +263,32 @@ impl ConversationCache {
     }
 }
 
+/// The call whose whole input stands at the beginning of this one's.
+fn goes_on_with(request: &ModelRequest) -> Option<String> {
+    match request.input.segments.first()? {
+        InputSegment::Call { activity_id, part: CallPart::Given, start: 0, end: _ } => Some(activity_id.clone()),
+        _ => None,
+    }
+}
+
+impl Unavailable {
+    /// Whether another attempt may find it: the server, or a codec, may be back by then.
+    pub(super) fn may_pass(&self, attempt: u32) -> bool {
+        match self {
+            Self::History(HistoryError::Server(status)) => {
+                !matches!(status.code(), Code::NotFound | Code::PermissionDenied | Code::Unimplemented)
+            }
+            Self::History(HistoryError::Unreadable { .. }) => attempt < ATTEMPTS_TO_DECODE,
+            Self::History(HistoryError::Absent(_)) | Self::Mismatch { .. } | Self::NoRun => false,
+        }
+    }
+}
+
 /// Whether what is remembered is used while history is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Believes {
     Memory,
     HistoryOnly,
-}
-
-/// The items of a call and its definitions.
-type Found = (Vec<Item>, Arc<Definitions>);
-
-/// What a request asks for, and what it must come to.
-#[derive(Clone, Debug)]
-struct Wanted {
-    items: Pending,
-    definitions: Result<Arc<Definitions>, MissingDefinitions>,
-    count: u32,
-    digest: Digest,
-}
-
-impl Wanted {
-    /// What this request asks for, and the call around it.
-    fn of(request: ModelRequest) -> Result<(Self, ModelCall), UnfoldError> {
-        let ModelRequest { version, agent, turn, model, definitions, input, previous_response_id, conversation_id } =
-            request;
-        let unknown = |kind: String| {
-            let (message, reads, unknown) = ("model request", WIRE_VERSION, Some(kind));
-            UnfoldError::Version(WireVersionMismatch { message, found: version, reads, unknown })
-        };
-        let Conversation { segments, count, digest } = input;
-        if let Some(algorithm) = digest.foreign_algorithm() {
-            return Err(unknown(format!("digest algorithm {algorithm}")));
-        }
-        let definitions = match definitions {
-            DefinitionsPart::Inline { digest: _, definitions } => Ok(Arc::from(definitions)),
-            DefinitionsPart::Call { activity_id, digest } => Err(MissingDefinitions { activity_id, digest }),
-            DefinitionsPart::Unknown(kind) => return Err(unknown(kind)),
-        };
-        let mut call = ModelCall::new(agent, model, Definitions::default(), Vec::new());
-        call.turn = turn;
-        call.previous_response_id = previous_response_id;
-        call.conversation_id = conversation_id;
-        Ok((Self { items: Pending::of(segments, version)?, definitions, count, digest }, call))
-    }
-
-    fn is_complete(&self) -> bool {
-        self.items.missing().is_none() && self.definitions.is_ok()
-    }
-
-    fn look_up(&mut self, cache: &mut Cache, key: &RunKey) {
-        self.items.look_up(|reference| cache.items(key, reference));
-        if let Err(MissingDefinitions { activity_id, digest }) = &self.definitions
-            && let Some(definitions) = cache.definitions(key, activity_id, digest)
-        {
-            self.definitions = Ok(definitions);
-        }
-    }
-
-    /// What was meant, if that is what is there.
-    fn checked(self) -> Result<Found, Unavailable> {
-        let Self { items, definitions, count, digest } = self;
-        let items = items.into_items();
-        let found = Digest::of_conversation(&items);
-        let mismatch = |found: String| Unavailable::Mismatch { expected: format!("{count} items, {digest}"), found };
-        match definitions {
-            Ok(definitions) if u32::try_from(items.len()) == Ok(count) && found == digest => Ok((items, definitions)),
-            Ok(_) => Err(mismatch(format!("{} items, {found}", items.len()))),
-            Err(MissingDefinitions { activity_id, .. }) => {
-                Err(mismatch(format!("no definitions of model call {activity_id}")))
-            }
-        }
-    }
 }
 
 impl RunKey {

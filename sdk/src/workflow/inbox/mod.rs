@@ -18,8 +18,9 @@ use crate::wire::{
     agent_handlers::{first_version, readable_version},
 };
 
-/// Most decisions that are kept although no run has asked for them.
+/// Most decisions that are kept although no run has asked for them, and most bytes of text in them.
 const MOST_KEPT: usize = 1000;
+const MOST_KEPT_TEXT: usize = 256 * 1024;
 /// Most decisions that are remembered after a run has taken them, and most bytes of text in them.
 const MOST_TAKEN: usize = 1000;
 const MOST_TAKEN_TEXT: usize = 256 * 1024;
@@ -156,7 +157,8 @@ impl AgentInbox {
             let reason = format!("MCP server {server:?} makes this call itself, if it may: approve or reject it");
             return DecisionAnswer::Refused { reason };
         }
-        if !is_asked && (self.is_over() || self.given_up.contains(&id) || self.kept() >= MOST_KEPT) {
+        let may_be_kept = self.has_room_for(&id, &decision) && !self.is_over() && !self.given_up.contains(&id);
+        if !is_asked && !may_be_kept {
             return DecisionAnswer::Unknown { waits_for: self.ids() };
         }
         self.decided.push(DecidedInterruption { id, decision, always, taken: false });
@@ -199,8 +201,11 @@ impl AgentInbox {
         self.at_work == 0 && self.waits_for.is_empty() && self.ended.is_some()
     }
 
-    fn kept(&self) -> usize {
-        self.decided.iter().filter(|decided| !decided.taken).count()
+    /// Whether one more decision can be kept that nobody has asked for: the inbox is carried over continue-as-new.
+    fn has_room_for(&self, id: &str, decision: &Verdict) -> bool {
+        let kept = || self.decided.iter().filter(|decided| !decided.taken);
+        let text: usize = kept().map(|kept| kept.id.len() + text_len(&kept.decision)).sum();
+        kept().count() < MOST_KEPT && text + id.len() + text_len(decision) <= MOST_KEPT_TEXT
     }
 
     fn ids(&self) -> Vec<String> {

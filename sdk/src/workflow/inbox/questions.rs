@@ -37,6 +37,9 @@ impl AgentInbox {
     }
 
     /// Forgets the runs and what they ask for: for a run whose future was dropped before its end, which cannot say so itself.
+    ///
+    /// All of them: another run of the workflow that waits would wait for ever. Where several are at work, do not drop one, but
+    /// cancel it with [`Runner::cancellation_token`](crate::Runner::cancellation_token).
     pub fn forget_runs(&mut self) {
         let ids: Vec<String> = self.waits_for.iter().map(|call| call.id.clone()).collect();
         self.give_up(&ids);

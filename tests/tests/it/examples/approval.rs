@@ -126,7 +126,7 @@ async fn an_approved_refund_is_paid_in_the_history_after_the_one_that_asked(
     let played = played(cache).await?;
     let outcome = Outcome {
         settled: "Settled: 240 euros for A-1042 are paid.".to_owned(),
-        payments: vec![format!("{CALL} A-1042 240")],
+        payments: vec!["A-1042 240".to_owned()],
         decided: approved(),
     };
     assert_eq!(played.output, outcome);
@@ -158,7 +158,7 @@ async fn a_small_refund_is_paid_without_asking() -> anyhow::Result<()> {
     let env = start(Cache::On, &model, &ledger).await?;
     let run = env.run(Refunds::run, case()).await?;
     assert_eq!(run.output()?, "Paid.");
-    assert_eq!(ledger.payments()?, ["call_0_0 A-7 50"]);
+    assert_eq!(ledger.payments()?, ["A-7 50"]);
     env.finish().await?;
     Ok(())
 }

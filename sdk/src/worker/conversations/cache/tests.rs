@@ -16,7 +16,7 @@ fn texts(count: usize) -> Vec<Item> {
 fn what_a_call_was_given_and_answered_is_found_by_its_place() {
     let mut cache = Cache::new(1 << 20);
     let (items, answer) = (texts(3), [Item::assistant("yes")]);
-    cache.given(&key("1"), "a", &items);
+    cache.given(&key("1"), "a", &items, None);
     cache.answered(&key("1"), "a", &answer);
     let answered = Reference::Call { activity_id: "a".to_owned(), part: CallPart::Answered, start: 0, end: 1 };
     assert_eq!(cache.items(&key("1"), &given("a", 1, 3)), Some(items[1..].to_vec()));
@@ -29,10 +29,22 @@ fn what_a_call_was_given_and_answered_is_found_by_its_place() {
 fn shared_items_are_counted_once() {
     let mut cache = Cache::new(1 << 20);
     let items = texts(10);
-    cache.given(&key("1"), "a", &items);
+    cache.given(&key("1"), "a", &items, None);
     let once = cache.bytes;
-    cache.given(&key("1"), "b", &items);
+    cache.given(&key("1"), "b", &items, None);
     assert_eq!(cache.bytes - once, 10 * size_of::<Item>());
+}
+
+#[test]
+fn a_call_that_another_one_goes_on_with_is_kept_until_that_one_is_answered() {
+    let mut cache = Cache::new(1 << 20);
+    let items = texts(3);
+    cache.given(&key("1"), "a", &items[..2], None);
+    cache.given(&key("1"), "b", &items, Some("a".to_owned()));
+    assert!(cache.items(&key("1"), &given("a", 0, 2)).is_some(), "another attempt refers to it");
+    cache.answered(&key("1"), "b", &[]);
+    assert_eq!(cache.items(&key("1"), &given("a", 0, 2)), None);
+    assert_eq!(cache.items(&key("1"), &given("b", 0, 3)), Some(items));
 }
 
 #[test]
@@ -40,7 +52,7 @@ fn a_call_that_is_forgotten_gives_its_bytes_back() {
     let mut cache = Cache::new(1 << 20);
     let items = texts(4);
     for call in 0..=CALLS {
-        cache.given(&key("1"), &format!("call {call}"), &items[..=(call % 2)]);
+        cache.given(&key("1"), &format!("call {call}"), &items[..=(call % 2)], None);
     }
     assert_eq!(cache.items(&key("1"), &given("call 0", 0, 1)), None);
     cache.forget(&key("1"));
@@ -51,7 +63,7 @@ fn a_call_that_is_forgotten_gives_its_bytes_back() {
 fn the_run_that_was_not_used_for_longest_makes_room() {
     let mut cache = Cache::new(4_000);
     for run in ["1", "2", "3"] {
-        cache.given(&key(run), "a", &texts(8));
+        cache.given(&key(run), "a", &texts(8), None);
     }
     assert!(cache.bytes <= 4_000, "{}", cache.bytes);
     assert_eq!(cache.items(&key("1"), &given("a", 0, 1)), None);
@@ -61,6 +73,6 @@ fn the_run_that_was_not_used_for_longest_makes_room() {
 #[test]
 fn a_cache_of_no_bytes_remembers_nothing() {
     let mut cache = Cache::new(0);
-    cache.given(&key("1"), "a", &texts(1));
+    cache.given(&key("1"), "a", &texts(1), None);
     assert_eq!(cache.items(&key("1"), &given("a", 0, 1)), None);
 }

@@ -24,7 +24,7 @@ pub(in crate::wire_golden) fn model_request_minimal() -> ModelRequest {
     ModelRequest::in_full(&ModelCall::new("triage", "gpt-5", Definitions::default(), vec![]))
 }
 
-/// Release 0.1 neither writes nor follows references; their shape is fixed all the same.
+/// References to earlier calls and to the result of a tool.
 pub(in crate::wire_golden) fn model_request_by_reference() -> ModelRequest {
     let mut request = model_request_full();
     let Conversation { count, digest, .. } = request.input;

@@ -1,0 +1,80 @@
+//! What a request asks for, and whether what was found is what was meant.
+
+use std::sync::Arc;
+
+use super::{
+    Unavailable,
+    cache::{Cache, RunKey},
+    history::MissingDefinitions,
+    pending::Pending,
+};
+use crate::wire::{
+    Conversation, Definitions, DefinitionsPart, Digest, Item, ModelCall, ModelRequest, WIRE_VERSION,
+    WireVersionMismatch, model_call::UnfoldError,
+};
+
+/// The items of a call and its definitions.
+pub(super) type Found = (Vec<Item>, Arc<Definitions>);
+
+/// What a request asks for, and what it must come to.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub(super) items: Pending,
+    pub(super) definitions: Result<Arc<Definitions>, MissingDefinitions>,
+    count: u32,
+    digest: Digest,
+}
+
+impl Wanted {
+    /// What this request asks for, and the call around it.
+    pub(super) fn of(request: ModelRequest) -> Result<(Self, ModelCall), UnfoldError> {
+        let ModelRequest { version, agent, turn, model, definitions, input, previous_response_id, conversation_id } =
+            request;
+        let unknown = |kind: String| {
+            let (message, reads, unknown) = ("model request", WIRE_VERSION, Some(kind));
+            UnfoldError::Version(WireVersionMismatch { message, found: version, reads, unknown })
+        };
+        let Conversation { segments, count, digest } = input;
+        if let Some(algorithm) = digest.foreign_algorithm() {
+            return Err(unknown(format!("digest algorithm {algorithm}")));
+        }
+        let definitions = match definitions {
+            DefinitionsPart::Inline { digest: _, definitions } => Ok(Arc::from(definitions)),
+            DefinitionsPart::Call { activity_id, digest } => Err(MissingDefinitions { activity_id, digest }),
+            DefinitionsPart::Unknown(kind) => return Err(unknown(kind)),
+        };
+        let mut call = ModelCall::new(agent, model, Definitions::default(), Vec::new());
+        call.turn = turn;
+        call.previous_response_id = previous_response_id;
+        call.conversation_id = conversation_id;
+        Ok((Self { items: Pending::of(segments, version)?, definitions, count, digest }, call))
+    }
+
+    pub(super) fn is_complete(&self) -> bool {
+        self.items.missing().is_none() && self.definitions.is_ok()
+    }
+
+    pub(super) fn look_up(&mut self, cache: &mut Cache, key: &RunKey) {
+        self.items.look_up(|reference| cache.items(key, reference));
+        if let Err(MissingDefinitions { activity_id, digest }) = &self.definitions
+            && let Some(definitions) = cache.definitions(key, activity_id, digest)
+        {
+            self.definitions = Ok(definitions);
+        }
+    }
+
+    /// What was meant, if that is what is there.
+    pub(super) fn checked(self) -> Result<Found, Unavailable> {
+        let Self { items, definitions, count, digest } = self;
+        let items = items.into_items();
+        let found = Digest::of_conversation(&items);
+        let mismatch = |found: String| Unavailable::Mismatch { expected: format!("{count} items, {digest}"), found };
+        match definitions {
+            Ok(definitions) if u32::try_from(items.len()) == Ok(count) && found == digest => Ok((items, definitions)),
+            Ok(_) => Err(mismatch(format!("{} items, {found}", items.len()))),
+            Err(MissingDefinitions { activity_id, .. }) => {
+                Err(mismatch(format!("no definitions of model call {activity_id}")))
+            }
+        }
+    }
+}
