@@ -9,14 +9,8 @@ use std::{
     rc::Rc,
 };
 
-use super::{CallPart, Conversation, InputSegment};
+use super::{CallPart, Conversation, InputSegment, WORTH_A_REFERENCE};
 use crate::wire::{Definitions, DefinitionsPart, Digest, DigestChain, Item, ItemDigest, ToolOutput};
-
-// What is referred to decides how large a request is, and one that is too large is not scheduled: a change here is a change of
-// a rule (see CONTRIBUTING.md).
-
-/// A tool's result is repeated, not referred to, up to this many bytes of JSON: a reference is about as long.
-pub(crate) const WORTH_A_REFERENCE: usize = 256;
 
 /// How many definitions are remembered: agents that take turns, or tools that come and go.
 const DEFINITIONS: usize = 32;

@@ -8,9 +8,15 @@ mod ledger;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-pub(crate) use ledger::{Folded, Ledger, WORTH_A_REFERENCE};
+pub(crate) use ledger::{Folded, Ledger};
 
 use super::{digest::Digest, item::Item};
+
+// What is referred to decides how large a request is, and one that is too large is not scheduled: a change here is a change of
+// a rule (see CONTRIBUTING.md).
+
+/// A tool's result is repeated, not referred to, up to this many bytes of JSON: a reference is about as long.
+pub(crate) const WORTH_A_REFERENCE: usize = 256;
 
 /// The input of a model call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
