@@ -102,7 +102,7 @@ fn approval_decides_by_itself_after_a_second_history_has_begun() {
         "~ continues as new",
         "! Approve for call_1_0: Accepted",
         "  <- refund = 240 euros for A-1042 are paid",
-        "The ledger says [\"call_1_0 A-1042 240\"]",
+        "The ledger says [\"A-1042 240\"]",
     ];
     prints(env!("CARGO_BIN_EXE_approval"), &lines);
 }
