@@ -44,7 +44,7 @@ fn two_killed_workers_cost_one_attempt() {
     for line in [
         "SIGKILL for worker 1, between two calls",
         "SIGKILL for worker 2, during a model call",
-        "finished before a kill ran once; the one under way had a second attempt.",
+        "Under way at a kill, and run a second time: 1.",
         "Answer: go to Oslo for 210 euros",
     ] {
         assert!(text.contains(line), "{line:?} is missing in:\n{text}");
