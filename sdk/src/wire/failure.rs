@@ -13,7 +13,8 @@ pub const MODEL_INVOCATION_ERROR: &str = "ModelInvocationError";
 pub const WIRE_VERSION_MISMATCH: &str = "WireVersionMismatch";
 /// The failure type of a tool request that has a readable version but not its shape.
 pub const MALFORMED_REQUEST: &str = "MalformedRequest";
-/// The failure type of a model request whose references lead nowhere; the workflow sends the call in full.
+/// The failure type of a model request whose references lead nowhere; the workflow sends what is missing once more. Its first
+/// detail is [`ConversationUnavailable`].
 pub const CONVERSATION_UNAVAILABLE: &str = "ConversationUnavailable";
 /// The failure type of a tool that answered with an error for the model.
 pub const TOOL_ERROR: &str = "ToolError";
@@ -128,4 +129,27 @@ pub struct ModelFailureDetails {
     /// Milliseconds the provider asked to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+}
+
+/// The first detail of a model call that could not be put together from history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConversationUnavailable {
+    /// The version of this message.
+    pub version: WireVersion,
+    /// What is missing.
+    pub what: ConversationPart,
+    /// Why, for people.
+    pub cause: String,
+}
+
+/// A part of a model call that history should hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ConversationPart {
+    /// The definitions alone: a deploy has changed what replay believes that earlier calls were given.
+    Definitions,
+    /// Items of the conversation, or all of it. Any part that this build does not know counts as this one.
+    #[serde(other)]
+    Items,
 }

@@ -27,12 +27,12 @@ pub use agent_handlers::{
     AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus,
     DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput, Verdict,
 };
-pub use conversation::{CallPart, Conversation, InputSegment};
+pub use conversation::{CallPart, Conversation, InputSegment, RECORD_ACTIVITY, RecordRequest};
 pub(crate) use conversation::{Folded, Ledger};
 pub use definitions::{Definitions, DefinitionsPart, HandoffSpec, OutputSpec, Prompt, ToolSpec};
 pub use digest::Digest;
 pub(crate) use digest::{DigestChain, ItemDigest};
-pub use failure::{ModelFailureDetails, ModelFailureKind};
+pub use failure::{ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView, NotAnItem};
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
 pub use run_state::{NewItem, NewItemKind, RunState};

@@ -131,8 +131,7 @@ impl ModelRequest {
 
     /// Whether something of it is to be read from history.
     pub fn refers(&self) -> bool {
-        let refers = |segment| matches!(segment, &InputSegment::Call { .. } | &InputSegment::ToolResult { .. });
-        matches!(self.definitions, DefinitionsPart::Call { .. }) || self.input.segments.iter().any(refers)
+        matches!(self.definitions, DefinitionsPart::Call { .. }) || self.input.segments.iter().any(InputSegment::refers)
     }
 
     /// The call that was meant, of a request that refers to nothing; its items are checked. (Definitions are checked where
@@ -161,7 +160,7 @@ impl ModelRequest {
         for segment in segments {
             match segment {
                 InputSegment::Items { items: more } => items.extend(more),
-                InputSegment::Call { .. } | InputSegment::ToolResult { .. } => {
+                InputSegment::Call { .. } | InputSegment::Recorded { .. } | InputSegment::ToolResult { .. } => {
                     return Err(UnfoldError::Refers);
                 }
                 InputSegment::Unknown(kind) => return Err(unknown(&kind).into()),

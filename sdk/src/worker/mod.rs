@@ -21,6 +21,7 @@ mod model_activity;
 pub mod openai;
 mod plugin;
 mod providers;
+mod record_activity;
 mod registration;
 mod session;
 mod session_activity;

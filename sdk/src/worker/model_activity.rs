@@ -16,8 +16,8 @@ use super::{
     providers::Providers,
 };
 use crate::wire::{
-    ModelCall, ModelFailureDetails, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, WIRE_VERSION,
-    WireDecodeError, WireVersionMismatch, decode,
+    ConversationUnavailable, ModelCall, ModelFailureDetails, ModelFailureKind, ModelReply, ModelRequest, ModelResponse,
+    WIRE_VERSION, WireDecodeError, WireVersionMismatch, decode,
     failure::{CONVERSATION_UNAVAILABLE, WIRE_VERSION_MISMATCH},
     model_call::UnfoldError,
 };
@@ -75,10 +75,12 @@ impl ModelActivity {
             Err(ReadError::Request(UnfoldError::Version(mismatch))) => Err(Box::new(version_mismatch(info, mismatch))),
             Err(ReadError::Unavailable(error)) => {
                 let retry = error.may_pass(info.attempt);
+                let (what, cause) = (error.what(), error.to_string());
                 Err(Box::new(
                     ApplicationFailure::builder(error)
                         .type_name(CONVERSATION_UNAVAILABLE.to_owned())
                         .non_retryable(!retry)
+                        .details(ConversationUnavailable { version: WIRE_VERSION, what, cause })
                         .build(),
                 ))
             }

@@ -16,6 +16,7 @@ use super::{
     model::ModelProvider,
     model_activity::ModelActivity,
     providers::Providers,
+    record_activity,
     registration::{Body, NamedActivities},
     session::{Session, Sessions},
     session_activity,
@@ -24,7 +25,7 @@ use super::{
 use crate::{
     agent::{AgentDef, Graph, GraphIssue},
     tool::{StateMap, Tool, ToolBinding, ToolDef},
-    wire::{MODEL_ACTIVITY, SESSION_ACTIVITY},
+    wire::{MODEL_ACTIVITY, RECORD_ACTIVITY, SESSION_ACTIVITY},
 };
 
 /// The worker half: registers the model activity and the tools of the agents, after checking that all is there.
@@ -197,6 +198,11 @@ impl AgentsPlugin {
                 async move { json(&model.run(&ctx, request).await?) }.boxed()
             });
             activities.push((MODEL_ACTIVITY.to_owned(), body));
+            let conversations = self.conversations.clone();
+            let body: Body = Arc::new(move |ctx, request| {
+                std::future::ready(record_activity::run(&conversations, &ctx, request)).boxed()
+            });
+            activities.push((RECORD_ACTIVITY.to_owned(), body));
         }
         // Without models nobody here asks for a conversation.
         let conversations =

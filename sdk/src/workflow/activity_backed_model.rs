@@ -9,7 +9,7 @@ use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
 
 use super::{
     context::DurableContext,
-    failure::{EffectFailure, NoModelActivity, failure_type, is_not_registered, message_of},
+    failure::{EffectFailure, NoModelActivity, application, failure_type, is_not_registered, message_of},
     model_activity_options::{ModelActivityOptions, Scheduling},
     size::encoded_len,
 };
@@ -18,8 +18,8 @@ use crate::{
     drive::{ModelEffectError, guard::Panic},
     engine::EffectError,
     wire::{
-        DefinitionsPart, Folded, InputSegment, Item, Ledger, ModelCall, ModelReply, ModelRequest, ModelResponse,
-        decode, failure::CONVERSATION_UNAVAILABLE,
+        ConversationPart, ConversationUnavailable, DefinitionsPart, Folded, Item, ItemView, Ledger, ModelCall,
+        ModelReply, ModelRequest, ModelResponse, decode, failure::CONVERSATION_UNAVAILABLE,
     },
 };
 
@@ -53,11 +53,12 @@ impl ActivityBackedModel {
         &mut self.options
     }
 
-    /// Calls a model. What history holds is referred to; where a worker cannot find that any more, all is sent once.
+    /// Calls a model. What history holds is referred to; what a worker cannot find there any more is sent once more: the
+    /// definitions, where only they are missing, then all of it.
     pub(super) async fn call(
         &self,
         ctx: &Rc<dyn DurableContext>,
-        ledger: &RefCell<Ledger>,
+        books: Books<'_>,
         call: ModelCall,
         activity_id: String,
         token: WorkflowCancellationToken,
@@ -66,27 +67,45 @@ impl ActivityBackedModel {
         let scheduled = Scheduled { ctx, options, call: &call, token };
         if options.local {
             // It leaves nothing in history but its answer, so there is nothing to refer to, and nothing to save.
-            let nothing = Ledger::default();
-            let folded = nothing.fold(&call.input);
-            return Ok(scheduled.attempt(&activity_id, nothing.define(&call.definitions), &folded).await?);
+            let nothing = RefCell::default();
+            return Ok(scheduled.attempt(&activity_id, &Books { ledger: &nothing, ..books }.fold(&call)).await?);
         }
-        let folded = ledger.borrow().fold(&call.input);
-        let definitions = ledger.borrow().define(&call.definitions);
-        let attempted = scheduled.attempt(&activity_id, definitions, &folded).await;
-        let (activity_id, folded, attempted) = match attempted {
-            Err(Failed::Unavailable(_)) => {
-                let nothing = Ledger::default();
-                ledger.replace(nothing.clone());
-                let activity_id = format!("{activity_id}-full");
-                let folded = nothing.fold(&call.input);
-                let attempted = scheduled.attempt(&activity_id, nothing.define(&call.definitions), &folded).await;
-                (activity_id, folded, attempted)
+        let mut id = activity_id.clone();
+        let mut missing = None;
+        loop {
+            let folded = scheduled.recorded(&id, &books).await?;
+            match (scheduled.attempt(&id, &folded).await, missing) {
+                (Ok(response), _) => {
+                    books.ledger.borrow_mut().answered(&books.chain, &id, folded, &response.output);
+                    return Ok(response);
+                }
+                (Err(Failed::Unavailable(ConversationPart::Definitions, _)), None) => {
+                    books.ledger.borrow_mut().forget_definitions();
+                    missing = Some(ConversationPart::Definitions);
+                    id = format!("{activity_id}-definitions");
+                }
+                (Err(Failed::Unavailable(..)), None | Some(ConversationPart::Definitions)) => {
+                    books.ledger.replace(Ledger::default());
+                    missing = Some(ConversationPart::Items);
+                    id = format!("{activity_id}-full");
+                }
+                (Err(failed), _) => return Err(failed.into()),
             }
-            attempted => (activity_id, folded, attempted),
-        };
-        let response = attempted.map_err(ModelEffectError::from)?;
-        ledger.borrow_mut().answered(&activity_id, &call.definitions, folded, &response.output);
-        Ok(response)
+        }
+    }
+}
+
+/// What history holds of a conversation.
+pub(super) struct Books<'b> {
+    /// Of all conversations of the workflow run.
+    pub(super) ledger: &'b RefCell<Ledger>,
+    /// Which of them.
+    pub(super) chain: String,
+}
+
+impl Books<'_> {
+    fn fold(&self, call: &ModelCall) -> Folded {
+        self.ledger.borrow().fold(&self.chain, &call.definitions, &call.input)
     }
 }
 
@@ -100,21 +119,44 @@ struct Scheduled<'c> {
 
 /// Why an activity gave no answer.
 enum Failed {
-    /// The worker does not have what the request refers to.
-    Unavailable(EffectError),
+    /// The worker does not have this of what the request refers to.
+    Unavailable(ConversationPart, EffectError),
     Otherwise(ModelEffectError),
 }
 
 impl Scheduled<'_> {
+    /// The call in references, after items that are together too large to travel with it were recorded by themselves.
+    async fn recorded(&self, activity_id: &str, books: &Books<'_>) -> Result<Folded, ModelEffectError> {
+        let folded = books.fold(self.call);
+        let chunks = chunks(folded.inline_items(), self.options.max_request_bytes).map_err(Failed::of)?;
+        if chunks.is_empty() {
+            return Ok(folded);
+        }
+        // One after another: a workflow task's answer may not be larger than 4 MiB either.
+        for (number, items) in chunks.into_iter().enumerate() {
+            let activity_id = format!("{activity_id}-items-{number}");
+            let count = items.len();
+            let Self { ctx, options, call, token } = self;
+            let agent = AgentInfo::new(&*call.agent, call.turn);
+            let scheduling = Scheduling {
+                agent,
+                settings: &call.definitions.settings,
+                activity_id: activity_id.clone(),
+                token: token.clone(),
+            };
+            let recording = ctx.record_activity(items.clone().into(), options.recording(scheduling, count));
+            if let Err(failure) = recording.await {
+                return Err(self.failed(failure).into());
+            }
+            books.ledger.borrow_mut().recorded(&activity_id, &items);
+        }
+        Ok(books.fold(self.call))
+    }
+
     /// Schedules the activity and reads the answer.
-    async fn attempt(
-        &self,
-        activity_id: &str,
-        definitions: DefinitionsPart,
-        folded: &Folded,
-    ) -> Result<ModelResponse, Failed> {
+    async fn attempt(&self, activity_id: &str, folded: &Folded) -> Result<ModelResponse, Failed> {
         let Self { ctx, options, call, token } = self;
-        let request = checked(call, definitions, folded, options).map_err(Failed::of)?;
+        let request = checked(call, folded, options).map_err(Failed::of)?;
         let at = Scheduling {
             agent: AgentInfo::new(&*call.agent, call.turn),
             settings: &call.definitions.settings,
@@ -134,21 +176,27 @@ impl Scheduled<'_> {
                     decode("model reply", reply).map_err(|error| Failed::of(error.into()))?;
                 Ok(response)
             }
-            Err(ActivityExecutionError::Cancelled(_)) => Err(Failed::Otherwise(ModelEffectError::Cancelled)),
-            Err(failure) if failure.as_cancelled().is_some() => Err(Failed::Otherwise(ModelEffectError::Cancelled)),
-            Err(failure) if is_not_registered(&failure) => {
-                let task_queue = options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
-                Err(Failed::of(Box::new(NoModelActivity { task_queue, failure })))
-            }
-            Err(failure) if failure_type(&failure) == Some(CONVERSATION_UNAVAILABLE) => {
-                Err(Failed::Unavailable(Box::new(EffectFailure::new(failure))))
-            }
-            Err(failure) => {
-                let reason = message_of(&failure);
-                let source = Box::new(EffectFailure::new(failure));
-                Err(Failed::Otherwise(ModelEffectError::Failed { reason, source }))
-            }
+            Err(failure) => Err(self.failed(failure)),
         }
+    }
+
+    fn failed(&self, failure: ActivityExecutionError) -> Failed {
+        if matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some() {
+            return Failed::Otherwise(ModelEffectError::Cancelled);
+        }
+        if is_not_registered(&failure) {
+            let task_queue = self.options.task_queue.clone().unwrap_or_else(|| self.ctx.task_queue());
+            return Failed::of(Box::new(NoModelActivity { task_queue, failure }));
+        }
+        if failure_type(&failure) == Some(CONVERSATION_UNAVAILABLE) {
+            let details =
+                application(&failure).and_then(|failure| failure.details::<ConversationUnavailable>().ok()?);
+            let what = details.map_or(ConversationPart::Items, |details| details.what);
+            return Failed::Unavailable(what, Box::new(EffectFailure::new(failure)));
+        }
+        let reason = message_of(&failure);
+        let source = Box::new(EffectFailure::new(failure));
+        Failed::Otherwise(ModelEffectError::Failed { reason, source })
     }
 }
 
@@ -161,7 +209,7 @@ impl Failed {
 impl From<Failed> for ModelEffectError {
     fn from(failed: Failed) -> Self {
         match failed {
-            Failed::Unavailable(source) => Self::Failed { reason: source.to_string(), source },
+            Failed::Unavailable(_, source) => Self::Failed { reason: source.to_string(), source },
             Failed::Otherwise(error) => error,
         }
     }
@@ -169,41 +217,81 @@ impl From<Failed> for ModelEffectError {
 
 /// What a reference counts, in bytes.
 const REFERENCE_BYTES: usize = 100;
+/// Items that are together larger than this are recorded by themselves.
+const RECORDED_ABOVE: usize = 1_572_864;
+/// Most bytes of items in one recording, where it has more than one.
+const RECORDED_AT_ONCE: usize = 1_048_576;
 
-/// A call's JSON is larger than the server takes.
+/// A call's JSON, or one item of it, is larger than the server takes.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the request is {bytes} bytes, the limit is {limit}; shorten the conversation (a tool result or an image, most likely), \
-     or raise ModelActivityOptions::max_request_bytes where a codec compresses payloads"
+    "{what} {bytes} bytes, the limit is {limit}; shorten {shorten}, or raise ModelActivityOptions::max_request_bytes where a \
+     codec compresses payloads"
 )]
 struct RequestTooLarge {
+    what: String,
+    shorten: &'static str,
     bytes: usize,
     limit: usize,
+}
+
+/// Items in the portions in which they are recorded; none where they can travel with their call.
+///
+/// The sizes are a rule, because they decide which activities are scheduled: see CONTRIBUTING.md.
+fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize) -> Result<Vec<Vec<Item>>, EffectError> {
+    let sized: Vec<(usize, &Item)> = items.map(|item| (item.json_len(), item)).collect();
+    if sized.iter().map(|(bytes, _)| bytes).sum::<usize>() <= RECORDED_ABOVE.min(limit) {
+        return Ok(Vec::new());
+    }
+    let (mut chunks, mut in_last) = (Vec::<Vec<Item>>::new(), 0);
+    for (bytes, item) in sized {
+        if bytes > limit {
+            let what = format!("{} in the conversation is", described(item));
+            return Err(RequestTooLarge { what, shorten: "it", bytes, limit }.into());
+        }
+        match chunks.last_mut() {
+            Some(last) if in_last + bytes <= RECORDED_AT_ONCE.min(limit) => {
+                in_last += bytes;
+                last.push(item.clone());
+            }
+            _ => {
+                in_last = bytes;
+                chunks.push(vec![item.clone()]);
+            }
+        }
+    }
+    Ok(chunks)
+}
+
+/// An item in a few words, for an error.
+fn described(item: &Item) -> String {
+    match item.view() {
+        ItemView::Message { role, .. } => format!("a message (role {role})"),
+        ItemView::FunctionCall(call) => format!("call {} of tool {}", call.call_id, call.name),
+        ItemView::FunctionCallOutput { call_id, .. } => format!("the output of call {call_id}"),
+        _ => format!("an item of type {:?}", item.kind()),
+    }
 }
 
 /// The request of a call that is not too large.
 ///
 /// What is measured is what author and history give and what has not travelled before, and for each reference a round number:
 /// not the words of the message around it, so that a release that writes others decides the same when it replays.
-fn checked(
-    call: &ModelCall,
-    definitions: DefinitionsPart,
-    folded: &Folded,
-    options: &ModelActivityOptions,
-) -> Result<ModelRequest, EffectError> {
-    let new = folded.conversation.segments.iter().filter_map(|segment| match segment {
-        InputSegment::Items { items } => Some(items),
-        _ => None,
-    });
-    let new: Vec<&Item> = new.flatten().collect();
-    let definitions_sent = matches!(definitions, DefinitionsPart::Inline { .. }).then_some(&call.definitions);
-    let references = folded.conversation.segments.len();
-    let bytes = encoded_len(&(definitions_sent, new))? + references.saturating_sub(1) * REFERENCE_BYTES;
+fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) -> Result<ModelRequest, EffectError> {
+    let new: usize = folded.inline_items().map(Item::json_len).sum();
+    let Folded { conversation, definitions, .. } = folded;
+    let defined = match definitions {
+        DefinitionsPart::Inline { .. } => encoded_len(&call.definitions)?,
+        _ => 0,
+    };
+    let bytes = defined + new + conversation.segments.len().saturating_sub(1) * REFERENCE_BYTES;
     let limit = options.max_request_bytes;
     if bytes > limit {
-        return Err(RequestTooLarge { bytes, limit }.into());
+        let what = format!("the request (definitions {defined}, new items {new}, references) is");
+        let shorten = "instructions, tools or conversation";
+        return Err(RequestTooLarge { what, shorten, bytes, limit }.into());
     }
-    Ok(ModelRequest::with_parts(call, definitions, folded.conversation.clone()))
+    Ok(ModelRequest::with_parts(call, definitions.clone(), conversation.clone()))
 }
 
 fn summary_panicked(panic: &Panic) -> EffectError {

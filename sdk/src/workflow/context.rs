@@ -9,7 +9,7 @@ use temporalio_workflow::{
     WorkflowContext, common::ActivityDefinition,
 };
 
-use crate::wire::{MODEL_ACTIVITY, ModelRequest, SessionRequest, ToolRequest};
+use crate::wire::{MODEL_ACTIVITY, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest};
 
 pub(super) type ActivityResult = Result<Value, ActivityExecutionError>;
 
@@ -24,6 +24,11 @@ pub(super) trait DurableContext {
         &self,
         request: ModelRequest,
         options: LocalActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
+    fn record_activity(
+        &self,
+        request: RecordRequest,
+        options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
     fn tool_activity(
         &self,
@@ -65,6 +70,15 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
         async move { ctx.execute_local_activity(ModelActivity, request, options).await }.boxed_local()
+    }
+
+    fn record_activity(
+        &self,
+        request: RecordRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
+        let ctx = self.clone();
+        async move { ctx.execute_activity(RecordActivity, request, options).await }.boxed_local()
     }
 
     fn tool_activity(
@@ -130,6 +144,18 @@ impl ActivityDefinition for ModelActivity {
 
     fn name(&self) -> &str {
         MODEL_ACTIVITY
+    }
+}
+
+/// The caller's side of the activity that records items.
+struct RecordActivity;
+
+impl ActivityDefinition for RecordActivity {
+    type Input = RecordRequest;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        RECORD_ACTIVITY
     }
 }
 

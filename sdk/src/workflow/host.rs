@@ -2,7 +2,6 @@
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
-    collections::BTreeMap,
     rc::Rc,
 };
 
@@ -10,7 +9,10 @@ use futures::{FutureExt, future::LocalBoxFuture};
 use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{
-    activity_backed_model::ActivityBackedModel, context::DurableContext, inbox::RunInbox, session_call, tool_call,
+    activity_backed_model::{ActivityBackedModel, Books},
+    context::DurableContext,
+    inbox::RunInbox,
+    session_call, tool_call,
 };
 use crate::{
     drive::{
@@ -19,9 +21,6 @@ use crate::{
     },
     wire::{Item, Ledger, ModelCall, ModelResponse, RunState},
 };
-
-/// Runs inside a run whose conversations are known.
-const MOST_LEDGERS: usize = 256;
 
 /// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
 pub(super) struct WorkflowHost {
@@ -34,8 +33,8 @@ pub(super) struct WorkflowHost {
     inbox: Option<RunInbox>,
     /// What cancels the run; held here, because a child token does not keep its parent.
     token: WorkflowCancellationToken,
-    /// What history holds, for this run and each run inside it, by the path of their effects.
-    ledgers: RefCell<BTreeMap<String, Rc<RefCell<Ledger>>>>,
+    /// What history holds, also of the runs before.
+    ledger: Rc<RefCell<Ledger>>,
 }
 
 impl WorkflowHost {
@@ -44,9 +43,9 @@ impl WorkflowHost {
         model: ActivityBackedModel,
         inbox: Option<RunInbox>,
         token: WorkflowCancellationToken,
+        ledger: Rc<RefCell<Ledger>>,
     ) -> Self {
-        let ledgers = RefCell::default();
-        Self { ctx, model, run: OnceCell::new(), session_calls: Cell::new(0), inbox, token, ledgers }
+        Self { ctx, model, run: OnceCell::new(), session_calls: Cell::new(0), inbox, token, ledger }
     }
 
     fn run(&self) -> &str {
@@ -58,15 +57,6 @@ impl WorkflowHost {
         if let Some(inbox) = &self.inbox {
             inbox.ended(outcome);
         }
-    }
-
-    fn ledger(&self, path: &str) -> Rc<RefCell<Ledger>> {
-        let mut ledgers = self.ledgers.borrow_mut();
-        if ledgers.len() > MOST_LEDGERS {
-            // Most of them are of runs that have ended; one that has not sends its conversation once more.
-            ledgers.retain(|path, _| path.is_empty());
-        }
-        Rc::clone(ledgers.entry(path.to_owned()).or_default())
     }
 }
 
@@ -94,8 +84,9 @@ impl Host for WorkflowHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         let activity_id = format!("{}-{id}", self.run());
-        let ledger = self.ledger(id.path());
-        async move { self.model.call(&self.ctx, &ledger, call, activity_id, scope.clone()).await }.boxed_local()
+        // Each run, and each run inside it, has a conversation of its own.
+        let books = Books { ledger: &self.ledger, chain: format!("{}-{}", self.run(), id.path()) };
+        self.model.call(&self.ctx, books, call, activity_id, scope.clone()).boxed_local()
     }
 
     fn call_tool<'a>(
@@ -104,10 +95,10 @@ impl Host for WorkflowHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
         let activity_id = format!("{}-{}", self.run(), call.id);
-        let (ledger, call_id) = (self.ledger(call.id.path()), call.info.call_id.clone());
+        let call_id = call.info.call_id.clone();
         async move {
             let answer = tool_call::call(&self.ctx, call, activity_id.clone(), scope.clone()).await?;
-            ledger.borrow_mut().returned(&activity_id, &call_id, &answer.output);
+            self.ledger.borrow_mut().returned(&activity_id, &call_id, &answer.output);
             Ok(answer)
         }
         .boxed_local()

@@ -62,6 +62,9 @@ pub struct ModelActivityOptions {
     pub local: bool,
 }
 
+/// The limit of an activity that does nothing.
+const RECORDING: Duration = Duration::from_mins(1);
+
 /// How failed attempts of a model call are repeated. What the provider asks for by `retry-after` goes first.
 #[derive(Clone, Debug, PartialEq, bon::Builder)]
 #[non_exhaustive]
@@ -176,6 +179,22 @@ impl ModelActivityOptions {
             .maybe_priority(self.priority.clone())
             .build();
         Ok(options)
+    }
+
+    /// The options of an activity that records items of a call: it goes where the call goes, and does nothing there.
+    pub(super) fn recording(&self, at: Scheduling<'_>, items: usize) -> ActivityOptions {
+        let close = ActivityCloseTimeouts::ScheduleAndStartToClose {
+            start_to_close: RECORDING,
+            schedule_to_close: accepted(self.schedule_to_close),
+        };
+        ActivityOptions::with_close_timeouts(close)
+            .activity_id(at.activity_id)
+            .maybe_task_queue(self.task_queue.clone())
+            .cancellation_token(at.token)
+            .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
+            .summary(format!("{} · turn {} · records {items} items", at.agent.name, at.agent.turn))
+            .maybe_priority(self.priority.clone())
+            .build()
     }
 
     /// The options of a call as a local activity.

@@ -1,6 +1,6 @@
 //! What a workflow's author calls to run agents.
 
-use std::rc::Rc;
+use std::{cell::RefCell, rc::Rc};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ use crate::{
         run_untyped,
     },
     engine::RunError,
-    wire::{ModelSettings, RunState},
+    wire::{Ledger, ModelSettings, RunState},
 };
 
 /// Runs agents durably inside a workflow.
@@ -50,6 +50,10 @@ use crate::{
 /// Safe: everything goes through the workflow context. Several runs of one workflow, one after another or at the same
 /// time, keep apart by themselves.
 ///
+/// # History
+/// Runs of one runner, or of its clones, know what the runs before have recorded: a chat of many messages should keep its runner, so
+/// that each of its items is in history once.
+///
 /// # Cancellation
 /// A run ends with its workflow, or with a [token](Self::cancellation_token) of its own. Dropping its future, as `select!` does with
 /// the one that loses, cancels nothing: its activities run on, and nobody hears of what they give.
@@ -60,6 +64,8 @@ pub struct Runner {
     config: RunConfig,
     model: ActivityBackedModel,
     token: Option<WorkflowCancellationToken>,
+    /// What history holds of the conversations of this runner and its clones.
+    ledger: Rc<RefCell<Ledger>>,
 }
 
 impl Runner {
@@ -71,6 +77,7 @@ impl Runner {
             config: RunConfig::default(),
             model: ActivityBackedModel::default(),
             token: None,
+            ledger: Rc::default(),
         }
     }
 
@@ -378,7 +385,7 @@ impl Runner {
         };
         let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, waits, paused));
         let token = self.token.clone().unwrap_or_else(|| self.ctx.cancellation_token());
-        WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone(), inbox, token)
+        WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone(), inbox, token, Rc::clone(&self.ledger))
     }
 }
 

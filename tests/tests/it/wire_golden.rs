@@ -9,8 +9,9 @@ mod vectors;
 
 use serde_json::Value;
 use temporal_agents::wire::{
-    AgentDecision, AgentState, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunState, SessionReply,
-    SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError, decode,
+    AgentDecision, AgentState, ConversationUnavailable, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest,
+    RecordRequest, RunState, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
+    decode,
 };
 
 use files::{check, check_all, difference, every_file};
@@ -20,6 +21,8 @@ fn model_requests_have_their_golden_shape() {
     check("model_request-full", &values::model_request_full());
     check("model_request-minimal", &values::model_request_minimal());
     check("model_request-by_reference", &values::model_request_by_reference());
+    check("model_request-by_recording", &values::model_request_by_recording());
+    check("record_request", &values::record_request());
 }
 
 #[test]
@@ -44,6 +47,7 @@ fn tool_replies_have_their_golden_shape() {
 fn the_details_of_model_failures_have_their_golden_shape() {
     check("model_failure_details-full", &values::model_failure_details_full());
     check("model_failure_details-minimal", &values::model_failure_details_minimal());
+    check_all("conversation_unavailable", &values::conversation_unavailable());
 }
 
 #[test]
@@ -88,6 +92,8 @@ fn messages_of_every_version_ever_written_are_read() {
         let name = path.file_stem().and_then(|name| name.to_str()).expect("golden files have ASCII names");
         let read = match name.split_once('-').map_or(name, |(message, _)| message) {
             "model_request" => read::<ModelRequest>(json),
+            "record_request" => read::<RecordRequest>(json),
+            "conversation_unavailable" => read::<ConversationUnavailable>(json),
             "model_reply" => read::<ModelReply>(json),
             "tool_request" => read::<ToolRequest>(json),
             "tool_reply" => read::<ToolReply>(json),

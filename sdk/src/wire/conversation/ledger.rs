@@ -14,23 +14,28 @@ use crate::wire::{Definitions, DefinitionsPart, Digest, DigestChain, Item, ItemD
 
 /// How many definitions are remembered: agents that take turns, or tools that come and go.
 const DEFINITIONS: usize = 32;
+/// How many conversations are remembered as wholes. One that is forgotten costs more references, not more items.
+const CHAINS: usize = 64;
 
-/// What history holds, for the calls of one chain.
+/// What history holds, for all the conversations of one workflow run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
-    /// The latest call that was answered, and what it was given.
-    latest: Option<Given>,
+    /// By conversation, the latest call that was answered, and what it was given; the one that was answered last at the end.
+    chains: Vec<(Rc<str>, Given)>,
     /// Where each item is that came up in a call that was answered, or that a tool returned; the latest place counts.
     held: BTreeMap<ItemDigest, (Item, Place)>,
     /// The definitions that calls were given, the latest last.
     definitions: VecDeque<Defined>,
 }
 
-/// An input in references, and what is to be noted once the call is answered.
+/// A call in references, and what is to be noted once it is answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Folded {
     /// The input as it travels.
     pub(crate) conversation: Conversation,
+    /// The definitions as they travel.
+    pub(crate) definitions: DefinitionsPart,
+    definitions_json: String,
     given: Vec<Link>,
     /// The places of the items that travel themselves.
     inline: Vec<usize>,
@@ -53,6 +58,7 @@ struct Given {
 #[derive(Clone, Debug, PartialEq)]
 enum Place {
     Call { activity_id: Rc<str>, part: CallPart, index: u32 },
+    Recorded { activity_id: Rc<str>, index: u32 },
     Tool { activity_id: Rc<str> },
 }
 
@@ -64,29 +70,44 @@ struct Defined {
     json: String,
 }
 
+impl Folded {
+    /// The items that travel themselves.
+    pub(crate) fn inline_items(&self) -> impl Iterator<Item = &Item> {
+        self.inline.iter().map(|place| &self.given[*place].item)
+    }
+}
+
 impl Ledger {
-    /// The input of a call, in references where history has its items.
-    pub(crate) fn fold(&self, input: &[Item]) -> Folded {
-        let latest = self.latest.as_ref().map_or(&[][..], |latest| &*latest.items);
-        let shared = latest.iter().zip(input).take_while(|(link, item)| is_same(&link.item, item)).count();
+    /// A call of this conversation, in references to what history has.
+    pub(crate) fn fold(&self, chain: &str, definitions: &Definitions, input: &[Item]) -> Folded {
+        let definitions_json = definitions.json();
+        let definitions = match self.defined(&definitions_json) {
+            Some(Defined { activity_id, digest, json: _ }) => {
+                DefinitionsPart::Call { activity_id: activity_id.to_string(), digest: digest.clone() }
+            }
+            None => DefinitionsPart::inline(definitions.clone()),
+        };
+        let base = self.base(chain, input);
+        let latest = base.map_or(&[][..], |base| &*base.items);
+        let shared = shared(latest, input);
         let mut given = Vec::with_capacity(input.len());
         given.extend_from_slice(&latest[..shared]);
         let mut chain = given.last().map_or_else(DigestChain::empty, |last| last.chain);
         let mut segments = Segments::default();
-        if shared > 0 {
-            segments.refer(self.latest_place(0), shared);
+        if let (Some(base), true) = (base, shared > 0) {
+            segments.refer(base.place(0), shared);
         }
         // Where the latest call had items that are not where they were.
-        let moved = if shared < latest.len() { self.places_in_latest() } else { BTreeMap::new() };
+        let moved = if shared < latest.len() { base.map(Given::places).unwrap_or_default() } else { BTreeMap::new() };
         let mut inline = Vec::new();
         for (place, item) in input.iter().enumerate().skip(shared) {
             let digest = item.digest();
             chain = chain.then(digest);
             given.push(Link { item: item.clone(), chain });
-            let next = segments.next().filter(|next| self.has(next, item, digest));
-            let found = next.or_else(|| moved.get(&digest).map(|index| self.latest_place(*index)));
-            let found = found.filter(|place| self.has(place, item, digest)).or_else(|| self.place(item, digest));
-            if let Some(found) = found {
+            let has = |place: &Place| self.has(base, place, item, digest);
+            let next = segments.next().filter(has);
+            let in_base = || Some(base?.place(*moved.get(&digest)?)).filter(has);
+            if let Some(found) = next.or_else(in_base).or_else(|| self.place(item, digest)) {
                 segments.refer(found, 1);
             } else {
                 inline.push(place);
@@ -95,71 +116,87 @@ impl Ledger {
         }
         let conversation =
             Conversation { segments: segments.finish(), count: number(input.len()), digest: chain.digest() };
-        Folded { conversation, given, inline }
-    }
-
-    /// Definitions, as a reference where an earlier call was given the same.
-    pub(crate) fn define(&self, definitions: &Definitions) -> DefinitionsPart {
-        match self.defined(definitions) {
-            Some(Defined { activity_id, digest, json: _ }) => {
-                DefinitionsPart::Call { activity_id: activity_id.to_string(), digest: digest.clone() }
-            }
-            None => DefinitionsPart::inline(definitions.clone()),
-        }
+        Folded { conversation, definitions, definitions_json, given, inline }
     }
 
     /// A call was answered: what it was given and what it answered is in history, and may be referred to.
-    pub(crate) fn answered(&mut self, activity_id: &str, definitions: &Definitions, folded: Folded, output: &[Item]) {
-        let Folded { conversation: _, given, inline } = folded;
+    pub(crate) fn answered(&mut self, chain: &str, activity_id: &str, folded: Folded, output: &[Item]) {
+        let Folded { conversation: _, definitions, definitions_json, given, inline } = folded;
         let activity_id: Rc<str> = activity_id.into();
         let here = |part, place| Place::Call { activity_id: Rc::clone(&activity_id), part, index: number(place) };
         for place in inline {
-            let item = given[place].item.clone();
-            self.held.insert(item.digest(), (item, here(CallPart::Given, place)));
+            self.hold(&given[place].item, here(CallPart::Given, place));
         }
         for (place, item) in output.iter().enumerate() {
-            self.held.insert(item.digest(), (item.clone(), here(CallPart::Answered, place)));
+            self.hold(item, here(CallPart::Answered, place));
         }
-        if self.defined(definitions).is_none() {
+        if let DefinitionsPart::Inline { digest, definitions: _ } = definitions
+            && self.defined(&definitions_json).is_none()
+        {
             if self.definitions.len() == DEFINITIONS {
                 self.definitions.pop_front();
             }
-            let (digest, json) = (definitions.digest(), definitions.json());
-            self.definitions.push_back(Defined { activity_id: Rc::clone(&activity_id), digest, json });
+            self.definitions.push_back(Defined {
+                activity_id: Rc::clone(&activity_id),
+                digest,
+                json: definitions_json,
+            });
         }
-        self.latest = Some(Given { activity_id, items: given });
+        let known = self.chains.iter().position(|(of, _)| **of == *chain);
+        if let Some(place) = known {
+            self.chains.remove(place);
+        } else if self.chains.len() == CHAINS {
+            self.chains.remove(0);
+        }
+        self.chains.push((chain.into(), Given { activity_id, items: given }));
     }
 
     /// A tool activity has returned this for a call.
     pub(crate) fn returned(&mut self, activity_id: &str, call_id: &str, output: &ToolOutput) {
         let item = Item::function_call_output(call_id, output.clone().into_value());
         if item.json_len() > WORTH_A_REFERENCE {
-            self.held.insert(item.digest(), (item, Place::Tool { activity_id: activity_id.into() }));
+            self.hold(&item, Place::Tool { activity_id: activity_id.into() });
         }
     }
 
-    fn defined(&self, definitions: &Definitions) -> Option<&Defined> {
-        let json = definitions.json();
+    /// Items were recorded by themselves.
+    pub(crate) fn recorded(&mut self, activity_id: &str, items: &[Item]) {
+        let activity_id: Rc<str> = activity_id.into();
+        for (place, item) in items.iter().enumerate() {
+            self.hold(item, Place::Recorded { activity_id: Rc::clone(&activity_id), index: number(place) });
+        }
+    }
+
+    /// Definitions are not what they were when they were sent.
+    pub(crate) fn forget_definitions(&mut self) {
+        self.definitions.clear();
+    }
+
+    fn hold(&mut self, item: &Item, place: Place) {
+        self.held.insert(item.digest(), (item.clone(), place));
+    }
+
+    fn defined(&self, json: &str) -> Option<&Defined> {
         self.definitions.iter().rev().find(|defined| defined.json == json)
     }
 
-    fn latest_place(&self, index: u32) -> Place {
-        let activity_id = self.latest.as_ref().map_or_else(|| "".into(), |latest| Rc::clone(&latest.activity_id));
-        Place::Call { activity_id, part: CallPart::Given, index }
-    }
-
-    fn places_in_latest(&self) -> BTreeMap<ItemDigest, u32> {
-        let links = self.latest.iter().flat_map(|latest| &latest.items);
-        links.enumerate().map(|(place, link)| (link.item.digest(), number(place))).collect()
+    /// The call that this one goes on with: the latest of its conversation, else the one with most in common, as when a chat
+    /// begins its next run.
+    fn base(&self, chain: &str, input: &[Item]) -> Option<&Given> {
+        let own = self.chains.iter().find(|(of, _)| **of == *chain).map(|(_, given)| given);
+        own.or_else(|| {
+            let all = self.chains.iter().map(|(_, given)| (shared(&given.items, input), given));
+            all.filter(|(shared, _)| *shared > 0).max_by_key(|(shared, _)| *shared).map(|(_, given)| given)
+        })
     }
 
     /// Whether history has this item at this place.
-    fn has(&self, place: &Place, item: &Item, digest: ItemDigest) -> bool {
-        if let (Some(latest), Place::Call { activity_id, part: CallPart::Given, index }) = (&self.latest, place)
-            && latest.activity_id == *activity_id
+    fn has(&self, base: Option<&Given>, place: &Place, item: &Item, digest: ItemDigest) -> bool {
+        if let (Some(base), Place::Call { activity_id, part: CallPart::Given, index }) = (base, place)
+            && base.activity_id == *activity_id
         {
             return usize::try_from(*index)
-                .is_ok_and(|index| latest.items.get(index).is_some_and(|link| is_same(&link.item, item)));
+                .is_ok_and(|index| base.items.get(index).is_some_and(|link| is_same(&link.item, item)));
         }
         self.held.get(&digest).is_some_and(|(held, at)| at == place && is_same(held, item))
     }
@@ -170,6 +207,21 @@ impl Ledger {
     }
 }
 
+impl Given {
+    fn place(&self, index: u32) -> Place {
+        Place::Call { activity_id: Rc::clone(&self.activity_id), part: CallPart::Given, index }
+    }
+
+    fn places(&self) -> BTreeMap<ItemDigest, u32> {
+        self.items.iter().enumerate().map(|(place, link)| (link.item.digest(), number(place))).collect()
+    }
+}
+
+/// How many items at the beginning are the same.
+fn shared(latest: &[Link], input: &[Item]) -> usize {
+    latest.iter().zip(input).take_while(|(link, item)| is_same(&link.item, item)).count()
+}
+
 /// The segments of an input, one after another.
 #[derive(Default)]
 struct Segments(Vec<InputSegment>);
@@ -177,8 +229,15 @@ struct Segments(Vec<InputSegment>);
 impl Segments {
     /// The place that the last segment would have next.
     fn next(&self) -> Option<Place> {
-        let InputSegment::Call { activity_id, part, start: _, end } = self.0.last()? else { return None };
-        Some(Place::Call { activity_id: (**activity_id).into(), part: *part, index: *end })
+        match self.0.last()? {
+            InputSegment::Call { activity_id, part, start: _, end } => {
+                Some(Place::Call { activity_id: (**activity_id).into(), part: *part, index: *end })
+            }
+            InputSegment::Recorded { activity_id, start: _, end } => {
+                Some(Place::Recorded { activity_id: (**activity_id).into(), index: *end })
+            }
+            _ => None,
+        }
     }
 
     /// So many items, the first of them at this place.
@@ -186,6 +245,17 @@ impl Segments {
         match place {
             Place::Tool { activity_id } => {
                 self.0.push(InputSegment::ToolResult { activity_id: activity_id.to_string() });
+            }
+            Place::Recorded { activity_id, index } => {
+                let new_end = index + number(count);
+                if let Some(InputSegment::Recorded { activity_id: last, end, .. }) = self.0.last_mut()
+                    && (&**last, *end) == (&*activity_id, index)
+                {
+                    *end = new_end;
+                    return;
+                }
+                let activity_id = activity_id.to_string();
+                self.0.push(InputSegment::Recorded { activity_id, start: index, end: new_end });
             }
             Place::Call { activity_id, part, index } => {
                 let new_end = index + number(count);

@@ -10,7 +10,11 @@ use serde_json::Value;
 
 pub(crate) use ledger::{Folded, Ledger};
 
-use super::{digest::Digest, item::Item};
+use super::{
+    digest::Digest,
+    item::Item,
+    version::{WIRE_VERSION, WireVersion},
+};
 
 // What is referred to decides how large a request is, and one that is too large is not scheduled: a change here is a change of
 // a rule (see CONTRIBUTING.md).
@@ -49,6 +53,16 @@ pub enum InputSegment {
         /// One past the last item.
         end: u32,
     },
+    /// Items that were recorded by themselves, because together they were too large for the call: see
+    /// [`RecordRequest`].
+    Recorded {
+        /// The activity id of that recording.
+        activity_id: String,
+        /// First item, counted from 0.
+        start: u32,
+        /// One past the last item.
+        end: u32,
+    },
     /// The output item of a tool activity of this workflow run.
     ToolResult {
         /// The activity id of that tool call.
@@ -67,6 +81,31 @@ pub enum CallPart {
     Given,
     /// Its output.
     Answered,
+}
+
+/// The type of the activity that records items which are too large to travel with a call.
+pub const RECORD_ACTIVITY: &str = "agents.record_items";
+
+/// The input of an activity that does nothing: what counts is that history holds it from then on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordRequest {
+    /// The version of this message.
+    pub version: WireVersion,
+    /// The items.
+    pub items: Vec<Item>,
+}
+
+impl From<Vec<Item>> for RecordRequest {
+    fn from(items: Vec<Item>) -> Self {
+        Self { version: WIRE_VERSION, items }
+    }
+}
+
+impl InputSegment {
+    /// Whether it stands for items that history holds.
+    pub fn refers(&self) -> bool {
+        matches!(self, Self::Call { .. } | Self::Recorded { .. } | Self::ToolResult { .. })
+    }
 }
 
 impl CallPart {
@@ -101,6 +140,12 @@ impl<'de> Deserialize<'de> for InputSegment {
             end: u32,
         }
         #[derive(Deserialize)]
+        struct Recorded {
+            activity_id: String,
+            start: u32,
+            end: u32,
+        }
+        #[derive(Deserialize)]
         struct ToolResult {
             activity_id: String,
         }
@@ -118,6 +163,10 @@ impl<'de> Deserialize<'de> for InputSegment {
                     }
                     let Call { activity_id, part, start, end } = serde_json::from_value(value)?;
                     Self::Call { activity_id, part, start, end }
+                }
+                "recorded" => {
+                    let Recorded { activity_id, start, end } = serde_json::from_value(value)?;
+                    Self::Recorded { activity_id, start, end }
                 }
                 "tool_result" => {
                     let ToolResult { activity_id } = serde_json::from_value(value)?;

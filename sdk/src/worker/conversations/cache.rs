@@ -74,6 +74,10 @@ impl Cache {
             Reference::Tool { activity_id } => {
                 run.tools.iter().rev().find(|(of, _)| of == activity_id).map(|(_, item)| vec![item.clone()])
             }
+            Reference::Recorded { activity_id, start, end } => {
+                let call = run.calls.iter().rev().find(|call| call.activity_id == *activity_id)?;
+                call.given.get(*start..*end).map(<[Item]>::to_vec)
+            }
             Reference::Call { activity_id, part, start, end } => {
                 let call = run.calls.iter().rev().find(|call| call.activity_id == *activity_id)?;
                 let items = match part {
@@ -94,7 +98,7 @@ impl Cache {
             .map(|(.., definitions)| Arc::clone(definitions))
     }
 
-    /// A model call was given this, and the digest of the items was checked.
+    /// A model call was given this, and the digest of the items was checked; or it was recorded by itself.
     pub(super) fn given(&mut self, key: &RunKey, activity_id: &str, given: &[Item], goes_on_with: Option<String>) {
         let given = given.to_vec();
         self.change(key, |run| {

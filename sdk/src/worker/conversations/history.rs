@@ -18,8 +18,8 @@ use temporalio_common::{
 
 use super::{cache::RunKey, pending::Pending};
 use crate::wire::{
-    Conversation, Definitions, DefinitionsPart, Digest, Item, MODEL_ACTIVITY, ModelReply, ModelRequest, ToolReply,
-    ToolRequest, decode,
+    Conversation, Definitions, DefinitionsPart, Digest, Item, MODEL_ACTIVITY, ModelReply, ModelRequest,
+    RECORD_ACTIVITY, RecordRequest, ToolReply, ToolRequest, decode,
 };
 
 /// Events in the first page, and most in any. What is missing is often just a few events back.
@@ -47,21 +47,16 @@ pub(super) struct MissingDefinitions {
     pub(super) digest: Digest,
 }
 
-impl MissingDefinitions {
-    fn absent(&self) -> HistoryError {
-        HistoryError::Absent(format!("the definitions of model call {} with {}", self.activity_id, self.digest))
-    }
-}
-
 /// What was read.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub(super) bytes: u64,
     pub(super) pages: u64,
+    /// The definitions, where they are in history and what was meant.
     pub(super) definitions: Option<Arc<Definitions>>,
 }
 
-/// Reads until nothing is missing. `known` is asked for what each request on the way refers to.
+/// Reads until no item is missing, and definitions were found, or found to be others. `known` is asked for what each request on the way refers to.
 ///
 /// # Errors
 /// [`HistoryError`].
@@ -75,6 +70,7 @@ pub(super) async fn read(
     let mut client = client.clone();
     let converter = client.data_converter().clone();
     let mut read = Read::default();
+    let mut definitions = definitions;
     // By the event that scheduled them; they come before it.
     let mut results: HashMap<i64, Vec<Payload>> = HashMap::new();
     let (mut next_page_token, mut maximum_page_size) = (Vec::new(), FIRST_PAGE);
@@ -105,29 +101,29 @@ pub(super) async fn read(
                 }
                 Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => {
                     let result = results.remove(&event_id).unwrap_or_default();
-                    let wants_definitions = definitions
-                        .filter(|wanted| read.definitions.is_none() && wanted.activity_id == scheduled.activity_id);
+                    let wants_definitions = definitions.filter(|wanted| wanted.activity_id == scheduled.activity_id);
                     if pending.wants(&scheduled.activity_id) || wants_definitions.is_some() {
                         let event = Event { converter: &converter, scheduled, result, read: &mut read };
                         event.take(pending, wants_definitions).await?;
                         known(pending);
+                        if wants_definitions.is_some() {
+                            definitions = None;
+                        }
                     }
                 }
                 _ => {}
             }
-            let has_definitions = definitions.is_none() || read.definitions.is_some();
-            if pending.missing().is_none() && has_definitions {
+            if pending.missing().is_none() && definitions.is_none() {
                 return Ok(read);
             }
         }
         maximum_page_size = (maximum_page_size * 2).min(LARGEST_PAGE);
         next_page_token = page.next_page_token;
         if next_page_token.is_empty() {
-            let missing = pending.missing().map(ToString::to_string);
-            return Err(match (missing, definitions) {
-                (None, Some(wanted)) => wanted.absent(),
-                (missing, _) => HistoryError::Absent(missing.unwrap_or_default()),
-            });
+            return match pending.missing() {
+                Some(missing) => Err(HistoryError::Absent(missing.to_string())),
+                None => Ok(read),
+            };
         }
     }
 }
@@ -154,8 +150,13 @@ impl Event<'_> {
     ) -> Result<(), HistoryError> {
         let activity_id = self.scheduled.activity_id.clone();
         let input = std::mem::take(&mut self.scheduled.input).unwrap_or_default().payloads;
-        let is_model = self.scheduled.activity_type.as_ref().is_some_and(|kind| kind.name == MODEL_ACTIVITY);
-        if !is_model {
+        let kind = self.scheduled.activity_type.take().unwrap_or_default().name;
+        if kind == RECORD_ACTIVITY {
+            let RecordRequest { version: _, items } = self.message("the request", input).await?;
+            pending.recorded(&activity_id, &items);
+            return Ok(());
+        }
+        if kind != MODEL_ACTIVITY {
             let request: ToolRequest = self.message("the request", input).await?;
             let reply: ToolReply = self.result("the result").await?;
             let item = Item::function_call_output(&request.call_id, reply.output.into_value());
@@ -171,13 +172,11 @@ impl Event<'_> {
             self.result::<ModelReply>("the answer").await?.response.output
         };
         pending.found(&activity_id, &given, &answered);
-        match (definitions, request.definitions) {
-            (Some(wanted), DefinitionsPart::Inline { digest, definitions }) if wanted.digest == digest => {
-                self.read.definitions = Some(Arc::from(definitions));
-            }
-            // A deploy has changed what replay believes that this call was given.
-            (Some(wanted), _) => return Err(wanted.absent()),
-            (None, _) => {}
+        // Others are there where a deploy has changed what replay believes that this call was given.
+        if let (Some(wanted), DefinitionsPart::Inline { digest, definitions }) = (definitions, request.definitions)
+            && wanted.digest == digest
+        {
+            self.read.definitions = Some(Arc::from(definitions));
         }
         Ok(())
     }

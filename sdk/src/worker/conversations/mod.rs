@@ -36,8 +36,8 @@ use self::{
     wanted::{Found, Wanted},
 };
 use crate::wire::{
-    CallPart, Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest, ModelResponse, ToolOutput,
-    conversation::WORTH_A_REFERENCE, model_call::UnfoldError,
+    CallPart, ConversationPart, Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest,
+    ModelResponse, ToolOutput, conversation::WORTH_A_REFERENCE, model_call::UnfoldError,
 };
 
 /// How much a worker remembers unless it is told otherwise, in bytes.
@@ -106,6 +106,11 @@ pub(super) enum Unavailable {
     History(#[from] HistoryError),
     #[error("what history holds is not what was meant: expected {expected}, found {found}")]
     Mismatch { expected: String, found: String },
+    #[error(
+        "the definitions (instructions, tools, settings) that model call {activity_id} was given are not those that are meant \
+         now, {digest}: a deploy has changed them"
+    )]
+    Definitions { activity_id: String, digest: String },
     #[error("this activity belongs to no workflow run")]
     NoRun,
 }
@@ -167,6 +172,13 @@ impl ConversationCache {
     pub(super) fn answered(&self, info: &ActivityInfo, response: &ModelResponse) {
         if let Some(key) = RunKey::of(info) {
             self.lock().answered(&key, &info.activity_id, &response.output);
+        }
+    }
+
+    /// Items were recorded by themselves.
+    pub(super) fn recorded(&self, info: &ActivityInfo, items: &[Item]) {
+        if let Some(key) = RunKey::of(info) {
+            self.lock().given(&key, &info.activity_id, items, None);
         }
     }
 
@@ -272,6 +284,14 @@ fn goes_on_with(request: &ModelRequest) -> Option<String> {
 }
 
 impl Unavailable {
+    /// What the workflow has to send once more.
+    pub(super) fn what(&self) -> ConversationPart {
+        match self {
+            Self::Definitions { .. } => ConversationPart::Definitions,
+            Self::History(_) | Self::Mismatch { .. } | Self::NoRun => ConversationPart::Items,
+        }
+    }
+
     /// Whether another attempt may find it: the server, or a codec, may be back by then.
     pub(super) fn may_pass(&self, attempt: u32) -> bool {
         match self {
@@ -279,7 +299,9 @@ impl Unavailable {
                 !matches!(status.code(), Code::NotFound | Code::PermissionDenied | Code::Unimplemented)
             }
             Self::History(HistoryError::Unreadable { .. }) => attempt < ATTEMPTS_TO_DECODE,
-            Self::History(HistoryError::Absent(_)) | Self::Mismatch { .. } | Self::NoRun => false,
+            Self::History(HistoryError::Absent(_)) | Self::Mismatch { .. } | Self::Definitions { .. } | Self::NoRun => {
+                false
+            }
         }
     }
 }

@@ -17,6 +17,8 @@ enum Part {
 pub(super) enum Reference {
     /// Items from `start` up to `end` that a model call was given, or answered.
     Call { activity_id: String, part: CallPart, start: usize, end: usize },
+    /// Items from `start` up to `end` of those that were recorded by themselves.
+    Recorded { activity_id: String, start: usize, end: usize },
     /// The result of a tool activity, as an item.
     Tool { activity_id: String },
 }
@@ -24,7 +26,9 @@ pub(super) enum Reference {
 impl Reference {
     fn activity_id(&self) -> &str {
         match self {
-            Self::Call { activity_id, .. } | Self::Tool { activity_id } => activity_id,
+            Self::Call { activity_id, .. } | Self::Recorded { activity_id, .. } | Self::Tool { activity_id } => {
+                activity_id
+            }
         }
     }
 }
@@ -38,6 +42,9 @@ impl std::fmt::Display for Reference {
                     CallPart::Answered => "answered",
                 };
                 write!(f, "items {start}..{end} that model call {activity_id} {verb}")
+            }
+            Self::Recorded { activity_id, start, end } => {
+                write!(f, "items {start}..{end} that activity {activity_id} recorded")
             }
             Self::Tool { activity_id } => write!(f, "the result of tool activity {activity_id}"),
         }
@@ -77,7 +84,7 @@ impl Pending {
         self.0.iter().any(|part| matches!(part, Part::Missing(reference) if reference.activity_id() == activity_id))
     }
 
-    /// A model call was given these segments, and answered with these items; a tool activity returned this item.
+    /// A model call was given these segments, and answered with these items.
     pub(super) fn found(&mut self, activity_id: &str, given: &Pending, answered: &[Item]) {
         let parts = std::mem::take(&mut self.0);
         for part in parts {
@@ -95,6 +102,16 @@ impl Pending {
                 other => self.0.push(other),
             }
         }
+    }
+
+    /// An activity recorded these items.
+    pub(super) fn recorded(&mut self, activity_id: &str, items: &[Item]) {
+        self.look_up(|reference| match reference {
+            Reference::Recorded { activity_id: of, start, end } if of == activity_id => {
+                items.get(*start..*end).map(<[Item]>::to_vec)
+            }
+            _ => None,
+        });
     }
 
     /// A tool activity returned this item.
@@ -134,7 +151,9 @@ impl Part {
     fn len(&self) -> usize {
         match self {
             Self::Found(items) => items.len(),
-            Self::Missing(Reference::Call { start, end, .. }) => end.saturating_sub(*start),
+            Self::Missing(Reference::Call { start, end, .. } | Reference::Recorded { start, end, .. }) => {
+                end.saturating_sub(*start)
+            }
             Self::Missing(Reference::Tool { .. }) => 1,
         }
     }
@@ -148,6 +167,11 @@ impl Part {
                 start: start + from,
                 end: start + to,
             }),
+            Self::Missing(Reference::Recorded { activity_id, start, end: _ }) => Self::Missing(Reference::Recorded {
+                activity_id: activity_id.clone(),
+                start: start + from,
+                end: start + to,
+            }),
             Self::Missing(tool @ Reference::Tool { .. }) => Self::Missing(tool.clone()),
         }
     }
@@ -158,6 +182,9 @@ fn part(segment: InputSegment, version: WireVersion) -> Result<Part, WireVersion
         InputSegment::Items { items } => Part::Found(items),
         InputSegment::Call { activity_id, part, start, end } => {
             Part::Missing(Reference::Call { activity_id, part, start: place(start), end: place(end) })
+        }
+        InputSegment::Recorded { activity_id, start, end } => {
+            Part::Missing(Reference::Recorded { activity_id, start: place(start), end: place(end) })
         }
         InputSegment::ToolResult { activity_id } => Part::Missing(Reference::Tool { activity_id }),
         InputSegment::Unknown(kind) => {

@@ -68,13 +68,13 @@ impl Wanted {
         let Self { items, definitions, count, digest } = self;
         let items = items.into_items();
         let found = Digest::of_conversation(&items);
-        let mismatch = |found: String| Unavailable::Mismatch { expected: format!("{count} items, {digest}"), found };
-        match definitions {
-            Ok(definitions) if u32::try_from(items.len()) == Ok(count) && found == digest => Ok((items, definitions)),
-            Ok(_) => Err(mismatch(format!("{} items, {found}", items.len()))),
-            Err(MissingDefinitions { activity_id, .. }) => {
-                Err(mismatch(format!("no definitions of model call {activity_id}")))
-            }
+        if u32::try_from(items.len()) != Ok(count) || found != digest {
+            let (expected, found) = (format!("{count} items, {digest}"), format!("{} items, {found}", items.len()));
+            return Err(Unavailable::Mismatch { expected, found });
         }
+        let definitions = definitions.map_err(|MissingDefinitions { activity_id, digest }| {
+            Unavailable::Definitions { activity_id, digest: digest.to_string() }
+        })?;
+        Ok((items, definitions))
     }
 }

@@ -18,13 +18,27 @@ fn items(items: &[Item]) -> InputSegment {
     InputSegment::Items { items: items.to_vec() }
 }
 
+fn fold(ledger: &Ledger, input: &[Item]) -> Folded {
+    ledger.fold("run", &Definitions::default(), input)
+}
+
 /// A call with this input that was answered with this output; gives the segments it was sent as.
 fn played(ledger: &mut Ledger, activity_id: &str, input: &[Item], output: &[Item]) -> Vec<InputSegment> {
-    let folded = ledger.fold(input);
+    played_in(ledger, "run", activity_id, input, output)
+}
+
+fn played_in(
+    ledger: &mut Ledger,
+    chain: &str,
+    activity_id: &str,
+    input: &[Item],
+    output: &[Item],
+) -> Vec<InputSegment> {
+    let folded = ledger.fold(chain, &Definitions::default(), input);
     assert_eq!(folded.conversation.digest, Digest::of_conversation(input), "{activity_id}");
     assert_eq!(usize::try_from(folded.conversation.count), Ok(input.len()), "{activity_id}");
     let segments = folded.conversation.segments.clone();
-    ledger.answered(activity_id, &Definitions::default(), folded, output);
+    ledger.answered(chain, activity_id, folded, output);
     segments
 }
 
@@ -74,7 +88,7 @@ fn items_in_front_leave_the_rest_where_it_is() {
     let all = [user("one"), user("two"), user("three")];
     played(&mut ledger, "1", &all, &[]);
     let input = [user("note"), user("one"), user("two"), user("three")];
-    assert_eq!(ledger.fold(&input).conversation.segments, [items(&[user("note")]), call("1", CallPart::Given, 0, 3)]);
+    assert_eq!(fold(&ledger, &input).conversation.segments, [items(&[user("note")]), call("1", CallPart::Given, 0, 3)]);
 }
 
 #[test]
@@ -83,7 +97,7 @@ fn an_item_with_its_members_in_another_order_travels_itself() {
     played(&mut ledger, "1", &[user("hi")], &[]);
     let turned = Item::try_from(json!({"content": "hi", "role": "user"})).expect("an object");
     assert_eq!(turned.digest(), user("hi").digest());
-    let InputSegment::Items { items } = &ledger.fold(std::slice::from_ref(&turned)).conversation.segments[0] else {
+    let InputSegment::Items { items } = &fold(&ledger, std::slice::from_ref(&turned)).conversation.segments[0] else {
         panic!("it is referred to")
     };
     assert_eq!(items[0].json(), turned.json());
@@ -92,22 +106,66 @@ fn an_item_with_its_members_in_another_order_travels_itself() {
 #[test]
 fn a_call_without_an_answer_is_never_referred_to() {
     let ledger = Ledger::default();
-    drop(ledger.fold(&[user("hi")]));
-    assert_eq!(ledger.fold(&[user("hi")]).conversation.segments, [items(&[user("hi")])]);
+    drop(fold(&ledger, &[user("hi")]));
+    assert_eq!(fold(&ledger, &[user("hi")]).conversation.segments, [items(&[user("hi")])]);
 }
 
 #[test]
 fn definitions_travel_when_they_are_new() {
     let mut ledger = Ledger::default();
     let told = |text: &str| Definitions { instructions: Some(text.to_owned()), ..Definitions::default() };
-    assert_eq!(ledger.define(&told("a")), DefinitionsPart::inline(told("a")));
+    let sent = |ledger: &Ledger, text: &str| ledger.fold("run", &told(text), &[]).definitions;
+    assert_eq!(sent(&ledger, "a"), DefinitionsPart::inline(told("a")));
     for (activity_id, text) in [("1", "a"), ("2", "b"), ("3", "a")] {
-        let folded = ledger.fold(&[]);
-        ledger.answered(activity_id, &told(text), folded, &[]);
+        let folded = ledger.fold("run", &told(text), &[]);
+        ledger.answered("run", activity_id, folded, &[]);
     }
     let of = |activity_id: &str, text: &str| DefinitionsPart::Call {
         activity_id: activity_id.to_owned(),
         digest: told(text).digest(),
     };
-    assert_eq!((ledger.define(&told("a")), ledger.define(&told("b"))), (of("1", "a"), of("2", "b")));
+    assert_eq!((sent(&ledger, "a"), sent(&ledger, "b")), (of("1", "a"), of("2", "b")));
+
+    ledger.forget_definitions();
+    assert_eq!(sent(&ledger, "a"), DefinitionsPart::inline(told("a")), "they travel again");
+}
+
+#[test]
+fn a_run_goes_on_with_what_the_runs_before_recorded() {
+    let mut ledger = Ledger::default();
+    let first = [user("hi"), user("who are you?")];
+    played_in(&mut ledger, "one", "one-1", &first, &[answer("a")]);
+    played_in(&mut ledger, "other", "other-1", &[user("hi")], &[answer("b")]);
+
+    let second = [first[0].clone(), first[1].clone(), answer("a"), user("and you?")];
+    let expected =
+        [call("one-1", CallPart::Given, 0, 2), call("one-1", CallPart::Answered, 0, 1), items(&[user("and you?")])];
+    assert_eq!(played_in(&mut ledger, "two", "two-1", &second, &[]), expected);
+}
+
+#[test]
+fn conversations_side_by_side_keep_apart_and_share_what_they_have_in_common() {
+    let mut ledger = Ledger::default();
+    let document = user("a long document");
+    let (left, right) = (ledger.fold("left", &Definitions::default(), std::slice::from_ref(&document)), {
+        let input = [document.clone(), user("in French")];
+        ledger.fold("right", &Definitions::default(), &input)
+    });
+    ledger.answered("right", "right-1", right, &[answer("r")]);
+    ledger.answered("left", "left-1", left, &[answer("l")]);
+    let next = played_in(&mut ledger, "left", "left-2", &[document.clone(), answer("l")], &[]);
+    assert_eq!(next, [call("left-1", CallPart::Given, 0, 1), call("left-1", CallPart::Answered, 0, 1)]);
+    let next = played_in(&mut ledger, "right", "right-2", &[document, user("in French"), answer("r")], &[]);
+    assert_eq!(next, [call("right-1", CallPart::Given, 0, 2), call("right-1", CallPart::Answered, 0, 1)]);
+}
+
+#[test]
+fn items_that_were_recorded_by_themselves_are_referred_to() {
+    let mut ledger = Ledger::default();
+    let all: Vec<Item> = (0..4).map(|place| user(&format!("message {place}"))).collect();
+    ledger.recorded("1-items-0", &all[..2]);
+    ledger.recorded("1-items-1", &all[2..]);
+    let recorded = |activity_id: &str| InputSegment::Recorded { activity_id: activity_id.to_owned(), start: 0, end: 2 };
+    assert_eq!(played(&mut ledger, "1", &all, &[]), [recorded("1-items-0"), recorded("1-items-1")]);
+    assert_eq!(played(&mut ledger, "2", &all, &[]), [call("1", CallPart::Given, 0, 4)]);
 }

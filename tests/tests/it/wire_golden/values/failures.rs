@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use temporal_agents::wire::{
-    ModelFailureDetails, ModelFailureKind, WIRE_VERSION,
+    ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind, WIRE_VERSION,
     failure::{AGENTS_WORKFLOW_ERROR, TOOL_ERROR, WIRE_VERSION_MISMATCH},
 };
 
@@ -27,6 +27,11 @@ pub(in crate::wire_golden) fn model_failure_details_minimal() -> ModelFailureDet
         request_id: None,
         retry_after_ms: None,
     }
+}
+
+pub(in crate::wire_golden) fn conversation_unavailable() -> Vec<(&'static str, ConversationUnavailable)> {
+    let of = |what| ConversationUnavailable { version: WIRE_VERSION, what, cause: "history is gone".to_owned() };
+    vec![("definitions", of(ConversationPart::Definitions)), ("items", of(ConversationPart::Items))]
 }
 
 /// The failure types seen in history; of those of a model call, whether Temporal retries them.

@@ -3,7 +3,7 @@
 use serde_json::json;
 use temporal_agents::wire::{
     CallPart, Conversation, Definitions, DefinitionsPart, InputSegment, InputTokensDetails, ModelCall, ModelReply,
-    ModelRequest, ModelResponse, OutputTokensDetails, Usage,
+    ModelRequest, ModelResponse, OutputTokensDetails, RecordRequest, Usage,
 };
 
 use super::{definitions, items};
@@ -39,6 +39,19 @@ pub(in crate::wire_golden) fn model_request_by_reference() -> ModelRequest {
     let digest = definitions().digest();
     request.definitions = DefinitionsPart::Call { activity_id: "r1.t1.model".to_owned(), digest };
     request
+}
+
+/// References to items that were recorded by themselves.
+pub(in crate::wire_golden) fn model_request_by_recording() -> ModelRequest {
+    let mut request = model_request_by_reference();
+    let recorded =
+        |number, start, end| InputSegment::Recorded { activity_id: format!("r1.t2.model-items-{number}"), start, end };
+    request.input.segments = vec![recorded(0, 0, 3), recorded(1, 0, request.input.count - 3)];
+    request
+}
+
+pub(in crate::wire_golden) fn record_request() -> RecordRequest {
+    RecordRequest::from(items())
 }
 
 pub(super) fn usage() -> Usage {
