@@ -6,6 +6,7 @@ mod compile_errors;
 mod conformance;
 mod durable_run;
 mod examples;
+mod gateway;
 mod golden_history;
 mod guardrail_macro;
 mod guardrails;

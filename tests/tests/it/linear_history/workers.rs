@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin, Handoff, Runner, tool,
@@ -21,7 +22,8 @@ use temporalio_common::protos::temporal::api::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult};
 
-use super::as_text;
+use super::{as_text, model_calls};
+use crate::gateway::{Gateway, Refusal};
 
 /// A page of a book.
 #[tool]
@@ -58,10 +60,20 @@ fn worker(
     model: &FakeModel,
     cache: &ConversationCache,
 ) -> anyhow::Result<WorkerThread> {
+    worker_at(env.server().target_url(), env, queue, model, cache)
+}
+
+fn worker_at(
+    target: String,
+    env: &AgentEnvironment,
+    queue: &str,
+    model: &FakeModel,
+    cache: &ConversationCache,
+) -> anyhow::Result<WorkerThread> {
     let mut options = WorkerOptions::new(queue).build();
     let plugin = AgentsPlugin::new().model_provider(model.clone()).conversation_cache(cache.clone());
     plugin.install(&mut options)?;
-    Ok(WorkerThread::start(env.server().target_url(), env.server().namespace(), options)?)
+    Ok(WorkerThread::start(target, env.server().namespace(), options)?)
 }
 
 /// The main worker, which calls no models.
@@ -195,6 +207,33 @@ async fn a_workflow_that_is_reset_goes_on_with_its_conversation() -> anyhow::Res
     let calls = as_text(&model.calls());
     let (first, second) = calls.split_at(5);
     assert_eq!(second, &first[5 - second.len()..], "{} calls after the reset", second.len());
+    worker.stop()?;
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[case::without_permission_all_is_sent(Refusal::PermissionDenied, u32::MAX, true)]
+#[case::a_server_that_is_away_for_a_moment_is_asked_again(Refusal::Unavailable, 3, false)]
+// More than one thread: starting a worker blocks, and the gateway has to serve it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn history_that_cannot_be_read(
+    #[case] refusal: Refusal,
+    #[case] times: u32,
+    #[case] sends_all: bool,
+) -> anyhow::Result<()> {
+    let env = environment().await?;
+    let (method, upstream) = ("GetWorkflowExecutionHistoryReverse", env.server().address().to_owned());
+    let gateway = Gateway::start(upstream, method, refusal, times).await?;
+    let model = FakeModel::script([tool_call("column", json!({"number": 1})), text("The end.")]);
+    let mut worker = worker_at(gateway.url(), &env, "left", &model, &ConversationCache::with_bytes(0))?;
+    let run = env.run(Columns::run, "Read.".to_owned()).await?;
+    let calls: Vec<String> = model_calls(run.activities()).into_iter().map(|(id, _)| id).collect();
+    let expected: &[&str] = if sends_all { &["1-model", "2-model", "2-model-full"] } else { &["1-model", "2-model"] };
+    assert_eq!(calls, expected);
+    assert!(gateway.refused() > 0);
+    assert_eq!(model.calls()[1].input.len(), 3);
+    assert_eq!(run.output()?, "The end.");
     worker.stop()?;
     env.finish().await?;
     Ok(())
