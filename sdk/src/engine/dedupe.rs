@@ -10,7 +10,7 @@ use crate::wire::{Item, item::PLACEHOLDER_ID};
 
 /// The items with each one once. Items without an identity, messages among them, all stay.
 pub fn once(items: Vec<Item>) -> Vec<Item> {
-    let mut latest: BTreeMap<Identity, usize> = BTreeMap::new();
+    let mut latest: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
     let mut repeats = false;
     for (place, item) in items.iter().enumerate() {
         if let Some(identity) = Identity::of(item) {
@@ -20,7 +20,7 @@ pub fn once(items: Vec<Item>) -> Vec<Item> {
     if !repeats {
         return items;
     }
-    let mut sent: BTreeSet<Identity> = BTreeSet::new();
+    let mut sent: BTreeSet<Identity<'_>> = BTreeSet::new();
     let mut kept = Vec::with_capacity(items.len());
     for (place, item) in items.iter().enumerate() {
         let Some(identity) = Identity::of(item) else {
@@ -41,20 +41,21 @@ pub fn once(items: Vec<Item>) -> Vec<Item> {
 
 /// What makes two items the same: their kind, and the id of the call, of the item, or of the approval they answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Identity {
-    kind: String,
-    id: String,
+struct Identity<'i> {
+    // Compared first: ids differ, kinds are few.
+    id: &'i str,
+    kind: &'i str,
 }
 
-impl Identity {
-    fn of(item: &Item) -> Option<Self> {
+impl<'i> Identity<'i> {
+    fn of(item: &'i Item) -> Option<Self> {
         let kind = item.kind();
         if kind == "message" {
             return None;
         }
         let approval = || item.get("approval_request_id").and_then(|id| id.as_str());
         let id = item.call_id().or_else(|| item.id().filter(|id| *id != PLACEHOLDER_ID)).or_else(approval)?;
-        Some(Self { kind: kind.to_owned(), id: id.to_owned() })
+        Some(Self { id, kind })
     }
 
     fn keeps_its_place(&self) -> bool {
@@ -70,7 +71,7 @@ impl Identity {
             "mcp_approval_request",
             "reasoning",
         ];
-        CALLS.contains(&&*self.kind)
+        CALLS.contains(&self.kind)
     }
 }
 

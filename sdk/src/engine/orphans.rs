@@ -21,10 +21,11 @@ fn output_of(kind: &str) -> Option<&'static str> {
 
 /// The items without calls that have no output among them, and without the reasoning that led to such a call.
 pub fn without_orphan_calls(items: Vec<Item>) -> Vec<Item> {
+    // By call id first: ids differ, kinds are few.
     let outputs: BTreeSet<(&str, &str)> =
-        items.iter().filter_map(|item| Some((item.kind(), item.call_id()?))).collect();
+        items.iter().filter_map(|item| Some((item.call_id()?, item.kind()))).collect();
     let is_orphan = |item: &Item| {
-        output_of(item.kind()).is_some_and(|output| item.call_id().is_none_or(|id| !outputs.contains(&(output, id))))
+        output_of(item.kind()).is_some_and(|output| item.call_id().is_none_or(|id| !outputs.contains(&(id, output))))
     };
     let mut keep = vec![true; items.len()];
     let mut next_is_orphan = false;

@@ -26,6 +26,8 @@ struct Shared {
     object: Map<String, Value>,
     /// Made once, when somebody asks: a conversation is digested at each turn.
     digest: OnceLock<ItemDigest>,
+    /// The same for the length of its JSON text.
+    json_len: OnceLock<usize>,
 }
 
 /// The JSON is not an object, so it is no item.
@@ -191,9 +193,9 @@ impl Item {
         serde_json::to_string(&self.0.object).expect("an item is JSON by construction")
     }
 
-    /// How many bytes its JSON text has.
+    /// How many bytes its JSON text has; computed once for all copies.
     pub fn json_len(&self) -> usize {
-        self.json().len()
+        *self.0.json_len.get_or_init(|| self.json().len())
     }
 
     /// Whether the two are copies of one item.
@@ -276,7 +278,7 @@ impl TryFrom<Value> for Item {
 
 impl From<Map<String, Value>> for Item {
     fn from(map: Map<String, Value>) -> Self {
-        Self(Arc::new(Shared { object: map, digest: OnceLock::new() }))
+        Self(Arc::new(Shared { object: map, digest: OnceLock::new(), json_len: OnceLock::new() }))
     }
 }
 
