@@ -73,7 +73,7 @@ pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
 /// What the macros' expansions name; not for use by hand.
 #[doc(hidden)]
 pub mod __private {
-    pub use std::{boxed::Box, format, string::String, time::Duration, vec::Vec};
+    pub use std::{boxed::Box, format, string::String, sync::OnceLock, time::Duration, vec::Vec};
 
     pub use futures::future::BoxFuture;
     pub use schemars;

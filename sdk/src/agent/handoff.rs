@@ -1,6 +1,9 @@
 //! A handoff: a function the model calls to give the conversation to another agent.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, LazyLock},
+};
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -12,7 +15,7 @@ use crate::{
         Enabled, Failure, RunContext,
         schema::{self, NotStrict},
     },
-    wire::HandoffSpec,
+    wire::{HandoffSpec, Schema},
 };
 
 /// A handoff to another agent. `.handoff(agent)` makes one with the defaults.
@@ -58,7 +61,7 @@ pub enum HandoffIssue {
 
 #[derive(Clone)]
 struct HandoffInput {
-    schema: Value,
+    schema: Schema,
     issue: Option<NotStrict>,
     take: OnHandoff,
 }
@@ -120,7 +123,7 @@ impl Handoff {
                 serde_json::from_str(arguments).map_err(|error| HandoffIssue::InvalidInput(error.to_string()))?;
             function(context, input).map_err(HandoffIssue::Refused)
         });
-        self.input = Some(HandoffInput { schema, issue, take });
+        self.input = Some(HandoffInput { schema: schema.into(), issue, take });
         self
     }
 
@@ -162,7 +165,7 @@ impl Handoff {
             })?;
             function(context, input).map_err(HandoffIssue::Refused)
         });
-        self.input = Some(HandoffInput { schema, issue, take });
+        self.input = Some(HandoffInput { schema: schema.into(), issue, take });
         self
     }
 
@@ -236,7 +239,12 @@ impl Handoff {
             )
         });
         let input_json_schema = self.input.as_ref().map_or_else(
-            || json!({"additionalProperties": false, "type": "object", "properties": {}, "required": []}),
+            || {
+                static NOTHING: LazyLock<Schema> = LazyLock::new(|| {
+                    json!({"additionalProperties": false, "type": "object", "properties": {}, "required": []}).into()
+                });
+                NOTHING.clone()
+            },
             |input| input.schema.clone(),
         );
         HandoffSpec {

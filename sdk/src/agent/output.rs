@@ -47,7 +47,7 @@ impl OutputDef {
             Ok(value)
         };
         Self {
-            spec: OutputSpec { name: "final_output".to_owned(), schema, strict: true },
+            spec: OutputSpec { name: "final_output".to_owned(), schema: schema.into(), strict: true },
             type_name: T::schema_name().into_owned(),
             parse: Arc::new(parse),
             wrapped,
@@ -76,7 +76,7 @@ impl OutputDef {
             unwrapped(value, wrapped)
         };
         Self {
-            spec: OutputSpec { name: name.clone(), schema, strict },
+            spec: OutputSpec { name: name.clone(), schema: schema.into(), strict },
             type_name: name,
             parse: Arc::new(parse),
             wrapped,

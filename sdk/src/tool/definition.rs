@@ -19,7 +19,7 @@ use super::{
     schema,
     state::StateRequirement,
 };
-use crate::wire::{ToolOutput, ToolSpec};
+use crate::wire::{Schema, ToolOutput, ToolSpec};
 
 /// A tool: name, description, schema, and a body that runs in the workflow or in an activity.
 ///
@@ -39,8 +39,8 @@ use crate::wire::{ToolOutput, ToolSpec};
 pub struct ToolDef {
     name: String,
     description: String,
-    parameters: Value,
-    accepts: Value,
+    parameters: Schema,
+    accepts: Schema,
     strict: bool,
     binding: ToolBinding,
     requirements: Vec<StateRequirement>,
@@ -120,11 +120,14 @@ impl ToolDef {
         if !is_function_name(&name) {
             issues.push(ToolIssue::Name);
         }
-        let accepts = parameters.clone();
-        let parameters = schema::strict(parameters.clone()).unwrap_or_else(|schema::NotStrict { path, reason }| {
-            issues.push(ToolIssue::NotStrict { path, reason });
-            parameters
-        });
+        let accepts = Schema::from(parameters.clone());
+        let parameters = match schema::strict(parameters) {
+            Ok(strict) => Schema::from(strict),
+            Err(schema::NotStrict { path, reason }) => {
+                issues.push(ToolIssue::NotStrict { path, reason });
+                accepts.clone()
+            }
+        };
         Self {
             name,
             description: description.into(),
@@ -147,7 +150,7 @@ impl ToolDef {
     /// Sends the schema as the type gives it, without strict mode: for free-form maps and values.
     #[must_use]
     pub fn lenient<A: JsonSchema>(mut self) -> Self {
-        self.parameters = schema::schema_of::<A>();
+        self.parameters = schema::schema_of::<A>().into();
         self.strict = false;
         self.issues.retain(|issue| !matches!(issue, ToolIssue::NotStrict { .. }));
         self

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use super::{digest::Digest, settings::ModelSettings};
+use super::{digest::Digest, schema::Schema, settings::ModelSettings};
 
 /// What an agent is to a model at one turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,30 @@ impl Definitions {
     /// The definitions as JSON text, members in their order.
     pub(crate) fn json(&self) -> String {
         serde_json::to_string(self).expect("definitions are JSON by construction")
+    }
+
+    /// Whether the two are surely the same text: their schemas are copies of one another, and the rest is equal. Settings and
+    /// hosted tools have members whose order counts, so those must be absent or the same text, too.
+    pub(crate) fn is_same_text(&self, other: &Self) -> bool {
+        let Self { instructions, prompt, tools, handoffs, output, settings } = self;
+        let text = |settings: &ModelSettings| serde_json::to_string(settings).ok();
+        *instructions == other.instructions
+            && prompt.is_none()
+            && other.prompt.is_none()
+            && tools.len() == other.tools.len()
+            && tools.iter().zip(&other.tools).all(|(one, other)| one.is_same_text(other))
+            && handoffs.len() == other.handoffs.len()
+            && handoffs
+                .iter()
+                .zip(&other.handoffs)
+                .all(|(one, other)| one.input_json_schema.is_shared_with(&other.input_json_schema) && one == other)
+            && match (output, &other.output) {
+                (None, None) => true,
+                (Some(one), Some(other)) => one.schema.is_shared_with(&other.schema) && one == other,
+                _ => false,
+            }
+            && *settings == other.settings
+            && text(settings) == text(&other.settings)
     }
 
     /// The digest of these definitions.
@@ -73,7 +97,7 @@ pub enum ToolSpec {
         /// What it does, for the model.
         description: String,
         /// The JSON schema of its arguments; key order is kept.
-        parameters: Value,
+        parameters: Schema,
         /// Whether the schema fits OpenAI strict mode.
         strict: bool,
     },
@@ -88,6 +112,16 @@ pub enum ToolSpec {
 
 impl ToolSpec {
     const KINDS: [&str; 2] = ["function", "hosted"];
+
+    /// Whether the two are surely the same text.
+    fn is_same_text(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Function { parameters: one, .. }, Self::Function { parameters: another, .. }) => {
+                one.is_shared_with(another) && self == other
+            }
+            _ => false,
+        }
+    }
 
     /// The tool's name.
     pub fn name(&self) -> &str {
@@ -105,7 +139,7 @@ pub struct HandoffSpec {
     /// What it is for, for the model.
     pub tool_description: String,
     /// The JSON schema of its arguments.
-    pub input_json_schema: Value,
+    pub input_json_schema: Schema,
     /// Whether the schema fits OpenAI strict mode.
     pub strict: bool,
     /// The agent it leads to.
@@ -118,7 +152,7 @@ pub struct OutputSpec {
     /// The schema's name at the provider.
     pub name: String,
     /// The JSON schema, an object at its root.
-    pub schema: Value,
+    pub schema: Schema,
     /// Whether the schema fits OpenAI strict mode.
     pub strict: bool,
 }

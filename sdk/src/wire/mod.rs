@@ -17,6 +17,7 @@ pub mod failure;
 pub mod item;
 pub mod model_call;
 pub mod run_state;
+pub mod schema;
 pub mod session_call;
 pub mod settings;
 pub mod tool_call;
@@ -36,6 +37,7 @@ pub use failure::{ConversationPart, ConversationUnavailable, ModelFailureDetails
 pub use item::{FunctionCall, Item, ItemView, NotAnItem};
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
 pub use run_state::{NewItem, NewItemKind, RunState};
+pub use schema::Schema;
 pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest};
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};

@@ -160,9 +160,10 @@ impl ModelRequest {
         for segment in segments {
             match segment {
                 InputSegment::Items { items: more } => items.extend(more),
-                InputSegment::Call { .. } | InputSegment::Recorded { .. } | InputSegment::ToolResult { .. } => {
-                    return Err(UnfoldError::Refers);
-                }
+                InputSegment::Call { .. }
+                | InputSegment::Recorded { .. }
+                | InputSegment::State { .. }
+                | InputSegment::ToolResult { .. } => return Err(UnfoldError::Refers),
                 InputSegment::Unknown(kind) => return Err(unknown(&kind).into()),
             }
         }

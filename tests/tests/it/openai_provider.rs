@@ -98,7 +98,7 @@ fn full_definitions() -> Definitions {
             ToolSpec::Function {
                 name: "get_weather".into(),
                 description: "Weather".into(),
-                parameters: json!({"type": "object", "properties": {"b": {}, "a": {}}}),
+                parameters: json!({"type": "object", "properties": {"b": {}, "a": {}}}).into(),
                 strict: true,
             },
             ToolSpec::Hosted {
@@ -111,11 +111,15 @@ fn full_definitions() -> Definitions {
         handoffs: vec![HandoffSpec {
             tool_name: "transfer_to_refunds".into(),
             tool_description: "Refunds".into(),
-            input_json_schema: json!({"type": "object"}),
+            input_json_schema: json!({"type": "object"}).into(),
             strict: false,
             agent_name: "refunds".into(),
         }],
-        output: Some(OutputSpec { name: "final_output".into(), schema: json!({"type": "object"}), strict: true }),
+        output: Some(OutputSpec {
+            name: "final_output".into(),
+            schema: json!({"type": "object"}).into(),
+            strict: true,
+        }),
         settings: settings(json!({
             "temperature": 0.5,
             "top_p": 0.25,
@@ -214,7 +218,7 @@ async fn key_order_of_schemas_reaches_the_server() {
     let tool = ToolSpec::Function {
         name: "f".into(),
         description: String::new(),
-        parameters: json!({"type": "object", "properties": {"z": {}, "a": {}}}),
+        parameters: json!({"type": "object", "properties": {"z": {}, "a": {}}}).into(),
         strict: true,
     };
     let call = ModelCall::new("a", "gpt-5", Definitions { tools: vec![tool], ..Definitions::default() }, Vec::new());

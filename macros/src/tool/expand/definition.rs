@@ -47,7 +47,9 @@ pub(super) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
             #private::ToolDef::#constructor(#name, #description, __body)#lenient
         }
 
-        __define::<#(#types),*>(#closure)#settings
+        // Schemas take a while to make, and agents are built anew for each run.
+        static __DEFINITION: #private::OnceLock<#private::ToolDef> = #private::OnceLock::new();
+        __DEFINITION.get_or_init(|| __define::<#(#types),*>(#closure)#settings).clone()
     }
 }
 

@@ -41,20 +41,25 @@ pub(super) fn setup() -> TurnSetup {
 pub(super) fn structured() -> TurnSetup {
     let mut setup = setup();
     setup.definitions.output =
-        Some(OutputSpec { name: "final_output".to_owned(), schema: json!({"type": "object"}), strict: true });
+        Some(OutputSpec { name: "final_output".to_owned(), schema: json!({"type": "object"}).into(), strict: true });
     setup
 }
 
 pub(super) fn tool(name: &str) -> ToolSpec {
     let parameters = json!({"type": "object"});
-    ToolSpec::Function { name: name.to_owned(), description: String::new(), parameters, strict: true }
+    ToolSpec::Function {
+        name: name.to_owned(),
+        description: String::new(),
+        parameters: parameters.into(),
+        strict: true,
+    }
 }
 
 pub(super) fn handoff(agent: &str) -> HandoffSpec {
     HandoffSpec {
         tool_name: format!("transfer_to_{agent}"),
         tool_description: String::new(),
-        input_json_schema: json!({"type": "object"}),
+        input_json_schema: json!({"type": "object"}).into(),
         strict: true,
         agent_name: agent.to_owned(),
     }

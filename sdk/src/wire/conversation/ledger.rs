@@ -5,6 +5,7 @@
 //! the whole tells.
 
 use std::{
+    cell::OnceCell,
     collections::{BTreeMap, VecDeque},
     rc::Rc,
 };
@@ -35,7 +36,6 @@ pub(crate) struct Folded {
     pub(crate) conversation: Conversation,
     /// The definitions as they travel.
     pub(crate) definitions: DefinitionsPart,
-    definitions_json: String,
     given: Vec<Link>,
     /// The places of the items that travel themselves.
     inline: Vec<usize>,
@@ -57,17 +57,33 @@ struct Given {
 /// Where history has an item.
 #[derive(Clone, Debug, PartialEq)]
 enum Place {
-    Call { activity_id: Rc<str>, part: CallPart, index: u32 },
-    Recorded { activity_id: Rc<str>, index: u32 },
+    In { list: List, index: u32 },
     Tool { activity_id: Rc<str> },
+}
+
+/// A list of items that history has.
+#[derive(Clone, Debug, PartialEq)]
+enum List {
+    Call {
+        activity_id: Rc<str>,
+        part: CallPart,
+    },
+    Recorded {
+        activity_id: Rc<str>,
+    },
+    State {
+        activity_id: Rc<str>,
+        chunks: u32,
+    },
 }
 
 #[derive(Clone, Debug)]
 struct Defined {
     activity_id: Rc<str>,
     digest: Digest,
-    /// As text: the order of schema members reaches the model.
-    json: String,
+    definitions: Box<Definitions>,
+    /// Their text, once it was needed: the order of schema members reaches the model.
+    json: OnceCell<String>,
 }
 
 impl Folded {
@@ -80,9 +96,8 @@ impl Folded {
 impl Ledger {
     /// A call of this conversation, in references to what history has.
     pub(crate) fn fold(&self, chain: &str, definitions: &Definitions, input: &[Item]) -> Folded {
-        let definitions_json = definitions.json();
-        let definitions = match self.defined(&definitions_json) {
-            Some(Defined { activity_id, digest, json: _ }) => {
+        let definitions = match self.defined(definitions) {
+            Some(Defined { activity_id, digest, .. }) => {
                 DefinitionsPart::Call { activity_id: activity_id.to_string(), digest: digest.clone() }
             }
             None => DefinitionsPart::inline(definitions.clone()),
@@ -116,31 +131,27 @@ impl Ledger {
         }
         let conversation =
             Conversation { segments: segments.finish(), count: number(input.len()), digest: chain.digest() };
-        Folded { conversation, definitions, definitions_json, given, inline }
+        Folded { conversation, definitions, given, inline }
     }
 
     /// A call was answered: what it was given and what it answered is in history, and may be referred to.
     pub(crate) fn answered(&mut self, chain: &str, activity_id: &str, folded: Folded, output: &[Item]) {
-        let Folded { conversation: _, definitions, definitions_json, given, inline } = folded;
+        let Folded { conversation: _, definitions, given, inline } = folded;
         let activity_id: Rc<str> = activity_id.into();
-        let here = |part, place| Place::Call { activity_id: Rc::clone(&activity_id), part, index: number(place) };
+        let here = |part| List::Call { activity_id: Rc::clone(&activity_id), part };
         for place in inline {
-            self.hold(&given[place].item, here(CallPart::Given, place));
+            let place_of = Place::In { list: here(CallPart::Given), index: number(place) };
+            self.hold(&given[place].item, place_of);
         }
-        for (place, item) in output.iter().enumerate() {
-            self.hold(item, here(CallPart::Answered, place));
-        }
-        if let DefinitionsPart::Inline { digest, definitions: _ } = definitions
-            && self.defined(&definitions_json).is_none()
+        self.hold_all(output, &here(CallPart::Answered));
+        if let DefinitionsPart::Inline { digest, definitions } = definitions
+            && self.defined(&definitions).is_none()
         {
             if self.definitions.len() == DEFINITIONS {
                 self.definitions.pop_front();
             }
-            self.definitions.push_back(Defined {
-                activity_id: Rc::clone(&activity_id),
-                digest,
-                json: definitions_json,
-            });
+            let (activity_id, json) = (Rc::clone(&activity_id), OnceCell::new());
+            self.definitions.push_back(Defined { activity_id, digest, definitions, json });
         }
         let known = self.chains.iter().position(|(of, _)| **of == *chain);
         if let Some(place) = known {
@@ -161,10 +172,13 @@ impl Ledger {
 
     /// Items were recorded by themselves.
     pub(crate) fn recorded(&mut self, activity_id: &str, items: &[Item]) {
-        let activity_id: Rc<str> = activity_id.into();
-        for (place, item) in items.iter().enumerate() {
-            self.hold(item, Place::Recorded { activity_id: Rc::clone(&activity_id), index: number(place) });
-        }
+        self.hold_all(items, &List::Recorded { activity_id: activity_id.into() });
+    }
+
+    /// The state that the workflow run began with was loaded in so many chunks, and these are its items.
+    #[expect(dead_code, reason = "states in chunks come with continue-as-new")]
+    pub(crate) fn loaded(&mut self, activity_id: &str, chunks: u32, items: &[Item]) {
+        self.hold_all(items, &List::State { activity_id: activity_id.into(), chunks });
     }
 
     /// Definitions are not what they were when they were sent.
@@ -172,12 +186,23 @@ impl Ledger {
         self.definitions.clear();
     }
 
+    fn hold_all(&mut self, items: &[Item], list: &List) {
+        for (place, item) in items.iter().enumerate() {
+            self.hold(item, Place::In { list: list.clone(), index: number(place) });
+        }
+    }
+
     fn hold(&mut self, item: &Item, place: Place) {
         self.held.insert(item.digest(), (item.clone(), place));
     }
 
-    fn defined(&self, json: &str) -> Option<&Defined> {
-        self.definitions.iter().rev().find(|defined| defined.json == json)
+    fn defined(&self, definitions: &Definitions) -> Option<&Defined> {
+        let surely = |defined: &&Defined| defined.definitions.is_same_text(definitions);
+        self.definitions.iter().rev().find(surely).or_else(|| {
+            let json = definitions.json();
+            let text = |defined: &&Defined| *defined.json.get_or_init(|| defined.definitions.json()) == json;
+            self.definitions.iter().rev().find(text)
+        })
     }
 
     /// The call that this one goes on with: the latest of its conversation, else the one with most in common, as when a chat
@@ -192,8 +217,8 @@ impl Ledger {
 
     /// Whether history has this item at this place.
     fn has(&self, base: Option<&Given>, place: &Place, item: &Item, digest: ItemDigest) -> bool {
-        if let (Some(base), Place::Call { activity_id, part: CallPart::Given, index }) = (base, place)
-            && base.activity_id == *activity_id
+        if let Place::In { list: List::Call { activity_id, part: CallPart::Given }, index } = place
+            && let Some(base) = base.filter(|base| base.activity_id == *activity_id)
         {
             return usize::try_from(*index)
                 .is_ok_and(|index| base.items.get(index).is_some_and(|link| is_same(&link.item, item)));
@@ -209,7 +234,8 @@ impl Ledger {
 
 impl Given {
     fn place(&self, index: u32) -> Place {
-        Place::Call { activity_id: Rc::clone(&self.activity_id), part: CallPart::Given, index }
+        let list = List::Call { activity_id: Rc::clone(&self.activity_id), part: CallPart::Given };
+        Place::In { list, index }
     }
 
     fn places(&self) -> BTreeMap<ItemDigest, u32> {
@@ -224,64 +250,63 @@ fn shared(latest: &[Link], input: &[Item]) -> usize {
 
 /// The segments of an input, one after another.
 #[derive(Default)]
-struct Segments(Vec<InputSegment>);
+struct Segments(Vec<Segment>);
+
+enum Segment {
+    Items(Vec<Item>),
+    Range { list: List, start: u32, end: u32 },
+    Tool { activity_id: Rc<str> },
+}
 
 impl Segments {
     /// The place that the last segment would have next.
     fn next(&self) -> Option<Place> {
         match self.0.last()? {
-            InputSegment::Call { activity_id, part, start: _, end } => {
-                Some(Place::Call { activity_id: (**activity_id).into(), part: *part, index: *end })
-            }
-            InputSegment::Recorded { activity_id, start: _, end } => {
-                Some(Place::Recorded { activity_id: (**activity_id).into(), index: *end })
-            }
-            _ => None,
+            Segment::Range { list, start: _, end } => Some(Place::In { list: list.clone(), index: *end }),
+            Segment::Items(_) | Segment::Tool { .. } => None,
         }
     }
 
     /// So many items, the first of them at this place.
     fn refer(&mut self, place: Place, count: usize) {
         match place {
-            Place::Tool { activity_id } => {
-                self.0.push(InputSegment::ToolResult { activity_id: activity_id.to_string() });
-            }
-            Place::Recorded { activity_id, index } => {
+            Place::Tool { activity_id } => self.0.push(Segment::Tool { activity_id }),
+            Place::In { list, index } => {
                 let new_end = index + number(count);
-                if let Some(InputSegment::Recorded { activity_id: last, end, .. }) = self.0.last_mut()
-                    && (&**last, *end) == (&*activity_id, index)
-                {
-                    *end = new_end;
-                    return;
+                match self.0.last_mut() {
+                    Some(Segment::Range { list: last, start: _, end }) if (&*last, *end) == (&list, index) => {
+                        *end = new_end;
+                    }
+                    _ => self.0.push(Segment::Range { list, start: index, end: new_end }),
                 }
-                let activity_id = activity_id.to_string();
-                self.0.push(InputSegment::Recorded { activity_id, start: index, end: new_end });
-            }
-            Place::Call { activity_id, part, index } => {
-                let new_end = index + number(count);
-                if let Some(InputSegment::Call { activity_id: last, part: of, end, .. }) = self.0.last_mut()
-                    && (&**last, *of, *end) == (&*activity_id, part, index)
-                {
-                    *end = new_end;
-                    return;
-                }
-                let activity_id = activity_id.to_string();
-                self.0.push(InputSegment::Call { activity_id, part, start: index, end: new_end });
             }
         }
     }
 
     /// The item itself.
     fn repeat(&mut self, item: &Item) {
-        if let Some(InputSegment::Items { items }) = self.0.last_mut() {
+        if let Some(Segment::Items(items)) = self.0.last_mut() {
             items.push(item.clone());
         } else {
-            self.0.push(InputSegment::Items { items: vec![item.clone()] });
+            self.0.push(Segment::Items(vec![item.clone()]));
         }
     }
 
     fn finish(self) -> Vec<InputSegment> {
-        self.0
+        let written = |segment| match segment {
+            Segment::Items(items) => InputSegment::Items { items },
+            Segment::Tool { activity_id } => InputSegment::ToolResult { activity_id: activity_id.to_string() },
+            Segment::Range { list: List::Call { activity_id, part }, start, end } => {
+                InputSegment::Call { activity_id: activity_id.to_string(), part, start, end }
+            }
+            Segment::Range { list: List::Recorded { activity_id }, start, end } => {
+                InputSegment::Recorded { activity_id: activity_id.to_string(), start, end }
+            }
+            Segment::Range { list: List::State { activity_id, chunks }, start, end } => {
+                InputSegment::State { activity_id: activity_id.to_string(), chunks, start, end }
+            }
+        };
+        self.0.into_iter().map(written).collect()
     }
 }
 

@@ -63,6 +63,17 @@ pub enum InputSegment {
         /// One past the last item.
         end: u32,
     },
+    /// Items of the state that this workflow run began with and has loaded from the run before.
+    State {
+        /// The activity ids of the chunks begin like this; a `-` and a number follow.
+        activity_id: String,
+        /// How many chunks there are, counted from 0.
+        chunks: u32,
+        /// First item, counted from 0.
+        start: u32,
+        /// One past the last item.
+        end: u32,
+    },
     /// The output item of a tool activity of this workflow run.
     ToolResult {
         /// The activity id of that tool call.
@@ -104,7 +115,10 @@ impl From<Vec<Item>> for RecordRequest {
 impl InputSegment {
     /// Whether it stands for items that history holds.
     pub fn refers(&self) -> bool {
-        matches!(self, Self::Call { .. } | Self::Recorded { .. } | Self::ToolResult { .. })
+        match self {
+            Self::Call { .. } | Self::Recorded { .. } | Self::State { .. } | Self::ToolResult { .. } => true,
+            Self::Items { .. } | Self::Unknown(_) => false,
+        }
     }
 }
 
@@ -146,6 +160,13 @@ impl<'de> Deserialize<'de> for InputSegment {
             end: u32,
         }
         #[derive(Deserialize)]
+        struct State {
+            activity_id: String,
+            chunks: u32,
+            start: u32,
+            end: u32,
+        }
+        #[derive(Deserialize)]
         struct ToolResult {
             activity_id: String,
         }
@@ -167,6 +188,10 @@ impl<'de> Deserialize<'de> for InputSegment {
                 "recorded" => {
                     let Recorded { activity_id, start, end } = serde_json::from_value(value)?;
                     Self::Recorded { activity_id, start, end }
+                }
+                "state" => {
+                    let State { activity_id, chunks, start, end } = serde_json::from_value(value)?;
+                    Self::State { activity_id, chunks, start, end }
                 }
                 "tool_result" => {
                     let ToolResult { activity_id } = serde_json::from_value(value)?;

@@ -74,6 +74,8 @@ impl Cache {
             Reference::Tool { activity_id } => {
                 run.tools.iter().rev().find(|(of, _)| of == activity_id).map(|(_, item)| vec![item.clone()])
             }
+            // It is needed once, by the first call of a run that has loaded it.
+            Reference::State { .. } => None,
             Reference::Recorded { activity_id, start, end } => {
                 let call = run.calls.iter().rev().find(|call| call.activity_id == *activity_id)?;
                 call.given.get(*start..*end).map(<[Item]>::to_vec)

@@ -19,15 +19,21 @@ pub(super) enum Reference {
     Call { activity_id: String, part: CallPart, start: usize, end: usize },
     /// Items from `start` up to `end` of those that were recorded by themselves.
     Recorded { activity_id: String, start: usize, end: usize },
+    /// Items from `start` up to `end` of the state that the run has loaded in so many chunks.
+    State { activity_id: String, chunks: usize, start: usize, end: usize },
     /// The result of a tool activity, as an item.
     Tool { activity_id: String },
 }
 
 impl Reference {
-    fn activity_id(&self) -> &str {
+    /// Whether this activity has something of it.
+    fn is_of(&self, activity: &str) -> bool {
         match self {
             Self::Call { activity_id, .. } | Self::Recorded { activity_id, .. } | Self::Tool { activity_id } => {
-                activity_id
+                activity_id == activity
+            }
+            Self::State { activity_id, chunks, .. } => {
+                chunk_of(activity, activity_id).is_some_and(|number| number < *chunks)
             }
         }
     }
@@ -45,6 +51,9 @@ impl std::fmt::Display for Reference {
             }
             Self::Recorded { activity_id, start, end } => {
                 write!(f, "items {start}..{end} that activity {activity_id} recorded")
+            }
+            Self::State { activity_id, chunks, start, end } => {
+                write!(f, "items {start}..{end} of the state that activities {activity_id}-0..{chunks} loaded")
             }
             Self::Tool { activity_id } => write!(f, "the result of tool activity {activity_id}"),
         }
@@ -81,7 +90,7 @@ impl Pending {
 
     /// Whether something of this activity is missing.
     pub(super) fn wants(&self, activity_id: &str) -> bool {
-        self.0.iter().any(|part| matches!(part, Part::Missing(reference) if reference.activity_id() == activity_id))
+        self.0.iter().any(|part| matches!(part, Part::Missing(reference) if reference.is_of(activity_id)))
     }
 
     /// A model call was given these segments, and answered with these items.
@@ -108,6 +117,29 @@ impl Pending {
     pub(super) fn recorded(&mut self, activity_id: &str, items: &[Item]) {
         self.look_up(|reference| match reference {
             Reference::Recorded { activity_id: of, start, end } if of == activity_id => {
+                items.get(*start..*end).map(<[Item]>::to_vec)
+            }
+            _ => None,
+        });
+    }
+
+    /// The state whose chunk this activity has loaded, where something of it is missing: how its activity ids begin, and how many
+    /// chunks it has.
+    #[expect(dead_code, reason = "states in chunks come with continue-as-new")]
+    pub(super) fn state_of(&self, activity: &str) -> Option<(String, usize)> {
+        self.0.iter().find_map(|part| match part {
+            Part::Missing(reference @ Reference::State { activity_id, chunks, .. }) if reference.is_of(activity) => {
+                Some((activity_id.clone(), *chunks))
+            }
+            _ => None,
+        })
+    }
+
+    /// A state with these items was loaded.
+    #[expect(dead_code, reason = "states in chunks come with continue-as-new")]
+    pub(super) fn loaded(&mut self, activity_id: &str, items: &[Item]) {
+        self.look_up(|reference| match reference {
+            Reference::State { activity_id: of, start, end, .. } if of == activity_id => {
                 items.get(*start..*end).map(<[Item]>::to_vec)
             }
             _ => None,
@@ -151,30 +183,33 @@ impl Part {
     fn len(&self) -> usize {
         match self {
             Self::Found(items) => items.len(),
-            Self::Missing(Reference::Call { start, end, .. } | Reference::Recorded { start, end, .. }) => {
-                end.saturating_sub(*start)
-            }
+            Self::Missing(
+                Reference::Call { start, end, .. }
+                | Reference::Recorded { start, end, .. }
+                | Reference::State { start, end, .. },
+            ) => end.saturating_sub(*start),
             Self::Missing(Reference::Tool { .. }) => 1,
         }
     }
 
     fn slice(&self, from: usize, to: usize) -> Self {
-        match self {
-            Self::Found(items) => Self::Found(items[from..to].to_vec()),
-            Self::Missing(Reference::Call { activity_id, part, start, end: _ }) => Self::Missing(Reference::Call {
-                activity_id: activity_id.clone(),
-                part: *part,
-                start: start + from,
-                end: start + to,
-            }),
-            Self::Missing(Reference::Recorded { activity_id, start, end: _ }) => Self::Missing(Reference::Recorded {
-                activity_id: activity_id.clone(),
-                start: start + from,
-                end: start + to,
-            }),
-            Self::Missing(tool @ Reference::Tool { .. }) => Self::Missing(tool.clone()),
+        let mut slice = self.clone();
+        match &mut slice {
+            Self::Found(items) => *items = items[from..to].to_vec(),
+            Self::Missing(
+                Reference::Call { start, end, .. }
+                | Reference::Recorded { start, end, .. }
+                | Reference::State { start, end, .. },
+            ) => (*start, *end) = (*start + from, *start + to),
+            Self::Missing(Reference::Tool { .. }) => {}
         }
+        slice
     }
+}
+
+/// The number of a chunk whose activity ids begin like this.
+pub(super) fn chunk_of(activity: &str, begins: &str) -> Option<usize> {
+    activity.strip_prefix(begins)?.strip_prefix('-')?.parse().ok()
 }
 
 fn part(segment: InputSegment, version: WireVersion) -> Result<Part, WireVersionMismatch> {
@@ -185,6 +220,9 @@ fn part(segment: InputSegment, version: WireVersion) -> Result<Part, WireVersion
         }
         InputSegment::Recorded { activity_id, start, end } => {
             Part::Missing(Reference::Recorded { activity_id, start: place(start), end: place(end) })
+        }
+        InputSegment::State { activity_id, chunks, start, end } => {
+            Part::Missing(Reference::State { activity_id, chunks: place(chunks), start: place(start), end: place(end) })
         }
         InputSegment::ToolResult { activity_id } => Part::Missing(Reference::Tool { activity_id }),
         InputSegment::Unknown(kind) => {

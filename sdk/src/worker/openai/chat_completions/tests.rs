@@ -61,17 +61,21 @@ fn every_setting_has_its_place() {
         tools: vec![ToolSpec::Function {
             name: "f".into(),
             description: "d".into(),
-            parameters: json!({"type": "object"}),
+            parameters: json!({"type": "object"}).into(),
             strict: true,
         }],
         handoffs: vec![HandoffSpec {
             tool_name: "transfer_to_b".into(),
             tool_description: "to b".into(),
-            input_json_schema: json!({}),
+            input_json_schema: json!({}).into(),
             strict: false,
             agent_name: "b".into(),
         }],
-        output: Some(OutputSpec { name: "final_output".into(), schema: json!({"type": "object"}), strict: true }),
+        output: Some(OutputSpec {
+            name: "final_output".into(),
+            schema: json!({"type": "object"}).into(),
+            strict: true,
+        }),
         ..definitions(json!({
             "temperature": 0.5, "top_p": 0.25, "frequency_penalty": 1.0, "presence_penalty": -1.0, "tool_choice": "f",
             "parallel_tool_calls": true, "max_tokens": 10, "reasoning": {"effort": "low", "summary": null},

@@ -43,7 +43,7 @@ fn function(name: &str) -> ToolSpec {
     ToolSpec::Function {
         name: name.into(),
         description: "d".into(),
-        parameters: json!({"type": "object"}),
+        parameters: json!({"type": "object"}).into(),
         strict: true,
     }
 }
@@ -108,7 +108,7 @@ fn a_tool_choice_names_a_function_or_a_hosted_type(#[case] choice: &str, #[case]
         handoffs: vec![HandoffSpec {
             tool_name: "transfer_to_b".into(),
             tool_description: "d".into(),
-            input_json_schema: json!({}),
+            input_json_schema: json!({}).into(),
             strict: true,
             agent_name: "b".into(),
         }],

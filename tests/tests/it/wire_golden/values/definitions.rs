@@ -56,7 +56,8 @@ pub(in crate::wire_golden) fn definitions() -> Definitions {
                     "properties": {"units": {"type": "string"}, "city": {"type": "string"}},
                     "required": ["units", "city"],
                     "additionalProperties": false
-                }),
+                })
+                .into(),
                 strict: true,
             },
             ToolSpec::Hosted {
@@ -71,7 +72,8 @@ pub(in crate::wire_golden) fn definitions() -> Definitions {
         handoffs: vec![HandoffSpec {
             tool_name: "transfer_to_refunds".to_owned(),
             tool_description: "Handoff to the refunds agent to handle the request. ".to_owned(),
-            input_json_schema: json!({"additionalProperties": false, "type": "object", "properties": {}, "required": []}),
+            input_json_schema:
+                json!({"additionalProperties": false, "type": "object", "properties": {}, "required": []}).into(),
             strict: true,
             agent_name: "refunds".to_owned(),
         }],
@@ -82,7 +84,8 @@ pub(in crate::wire_golden) fn definitions() -> Definitions {
                 "properties": {"rains": {"type": "boolean"}},
                 "required": ["rains"],
                 "additionalProperties": false
-            }),
+            })
+            .into(),
             strict: true,
         }),
         settings: settings(),
