@@ -6,6 +6,7 @@ use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Map, Value};
 
 use crate::{
+    agent::AgentInfo,
     engine::EffectError,
     tool::{CallInfo, ToolActivityOptions, ToolDef},
     wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput, run_state::Interruption},
@@ -128,6 +129,8 @@ pub struct SessionEffect {
     pub session_id: String,
     /// What to do.
     pub action: SessionAction,
+    /// Whose turn it is, or will be.
+    pub agent: AgentInfo,
 }
 
 /// What to do with a session.

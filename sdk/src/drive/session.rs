@@ -11,6 +11,7 @@ use super::{
     host::{Host, SessionAction, SessionEffect, SessionEffectError},
 };
 use crate::{
+    agent::AgentInfo,
     engine::{Engine, ReasoningItemIds, RunError, once, without_orphan_calls},
     wire::Item,
 };
@@ -147,7 +148,9 @@ async fn call<H: Host>(
     action: SessionAction,
     at: At<'_>,
 ) -> Result<Vec<Item>, RunError> {
-    let effect = SessionEffect { store: store.to_owned(), session_id: session_id.to_owned(), action };
+    // What is read before the first turn is read for it.
+    let agent = AgentInfo::new(at.agent, at.turn.max(1));
+    let effect = SessionEffect { store: store.to_owned(), session_id: session_id.to_owned(), action, agent };
     let scope = env.host.child(&env.scope);
     env.host.call_session(effect, &scope).await.map_err(|error| match error {
         SessionEffectError::Cancelled => RunError::Cancelled { agent: at.agent.to_owned(), turn: at.turn },

@@ -132,7 +132,7 @@ impl Host for InlineHost {
 
 impl InlineHost {
     async fn session(&self, call: SessionEffect) -> Result<Vec<Item>, EffectError> {
-        let SessionEffect { store, session_id, action } = call;
+        let SessionEffect { store, session_id, action, agent: _ } = call;
         let Some(session) = self.sessions.get(&store) else {
             return Err(format!("there is no session store {store:?}; add it with .session_store(..)").into());
         };

@@ -26,6 +26,7 @@ mod registration;
 mod session;
 mod session_activity;
 mod tool_activity;
+pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
 pub use agents::{AgentSource, AgentSources};
@@ -36,3 +37,4 @@ pub use model::{Model, ModelError, ModelProvider};
 pub use openai::OpenAi;
 pub use plugin::{AgentsPlugin, InstallError, InstallIssue};
 pub use session::Session;
+pub use transcript::{Transcript, TranscriptError};

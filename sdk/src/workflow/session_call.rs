@@ -14,6 +14,7 @@ use super::{
     size,
 };
 use crate::{
+    agent::AgentInfo,
     drive::{SessionAction, SessionEffect, SessionEffectError},
     engine::EffectError,
     wire::{
@@ -36,8 +37,8 @@ pub(super) async fn call(
     id: String,
     scope: &WorkflowCancellationToken,
 ) -> Result<Vec<Item>, SessionEffectError> {
-    let SessionEffect { store, session_id, action } = effect;
-    let session = Session { ctx, activity_type: format!("{SESSION_ACTIVITY}.{store}"), id: session_id };
+    let SessionEffect { store, session_id, action, agent } = effect;
+    let session = Session { ctx, activity_type: format!("{SESSION_ACTIVITY}.{store}"), id: session_id, agent };
     match action {
         SessionAction::Read { limit } => {
             let reply = session.schedule("read", id, SessionOperation::Read { limit }, scope.clone()).await;
@@ -90,6 +91,7 @@ struct Session<'c> {
     ctx: &'c Rc<dyn DurableContext>,
     activity_type: String,
     id: String,
+    agent: AgentInfo,
 }
 
 impl Session<'_> {
@@ -108,7 +110,7 @@ impl Session<'_> {
             .activity_id(activity_id)
             .cancellation_token(token)
             .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
-            .summary(format!("{verb} session {}", self.id))
+            .summary(format!("{verb} session {} · {} · turn {}", self.id, self.agent.name, self.agent.turn))
             .build();
         let request = SessionRequest { version: WIRE_VERSION, session_id: self.id.clone(), operation };
         self.ctx.session_activity(self.activity_type.clone(), request, options)

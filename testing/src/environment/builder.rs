@@ -6,7 +6,8 @@ use temporal_agents::{
     AgentsPlugin, ModelProvider,
     worker::{AgentSources, ConversationCache, Session},
 };
-use temporalio_common::WorkflowDefinition;
+use temporalio_client::ClientOptions;
+use temporalio_common::{WorkflowDefinition, data_converters::DataConverter};
 use temporalio_sdk::{WorkerOptions, workflow_replayer::WorkflowReplayerOptions};
 use temporalio_workflow::__private::sdk::WorkflowImplementation;
 
@@ -28,6 +29,7 @@ pub struct AgentEnvironmentBuilder {
     configure: Vec<Configure>,
     server: DevServerOptions,
     without_cache: bool,
+    data_converter: DataConverter,
 }
 
 impl AgentEnvironmentBuilder {
@@ -112,6 +114,13 @@ impl AgentEnvironmentBuilder {
         self
     }
 
+    /// The data converter of client, worker and replayer, with its codec.
+    #[must_use]
+    pub fn data_converter(mut self, converter: DataConverter) -> Self {
+        self.data_converter = converter;
+        self
+    }
+
     /// Options of the dev server.
     #[must_use]
     pub fn server_options(mut self, options: DevServerOptions) -> Self {
@@ -124,8 +133,9 @@ impl AgentEnvironmentBuilder {
     /// # Errors
     /// [`EnvironmentError`].
     pub async fn start(self) -> Result<AgentEnvironment, EnvironmentError> {
-        let Some(replay) = self.replay else { return Err(EnvironmentError::NoWorkflow) };
-        let Self { plugin, models, workflows, configure, server, without_cache, .. } = self;
+        let Some(mut replay) = self.replay else { return Err(EnvironmentError::NoWorkflow) };
+        let Self { plugin, models, workflows, configure, server, without_cache, data_converter, .. } = self;
+        replay.data_converter = data_converter.clone();
         let server = DevServer::start_with(server).await?;
         let task_queue = "agents".to_owned();
         let mut options = WorkerOptions::new(&*task_queue).build();
@@ -142,7 +152,8 @@ impl AgentEnvironmentBuilder {
         for change in configure {
             change(&mut options);
         }
-        let client = server.client().await?;
+        let client_options = ClientOptions::new(server.namespace()).data_converter(data_converter).build();
+        let client = server.client_with(client_options).await?;
         let mut env = AgentEnvironment {
             worker: None,
             client,

@@ -1,5 +1,7 @@
 //! Workers that end while workflows run, and others that take over.
 
+use temporalio_client::{ClientOptions, NamespacedClient};
+
 use super::{AgentEnvironment, EnvironmentError, worker::WorkerThread};
 
 impl AgentEnvironment {
@@ -13,7 +15,9 @@ impl AgentEnvironment {
         self.workers += 1;
         let mut options = self.worker_options.clone();
         options.client_identity_override.get_or_insert_with(|| format!("agent-worker-{}", self.workers));
-        self.worker = Some(WorkerThread::start(self.server.target_url(), self.server.namespace(), options)?);
+        let client = ClientOptions::new(self.server.namespace());
+        let client = client.data_converter(self.client.data_converter().clone()).build();
+        self.worker = Some(WorkerThread::start_with(self.server.target_url(), client, options)?);
         Ok(())
     }
 

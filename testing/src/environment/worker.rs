@@ -29,7 +29,14 @@ impl WorkerThread {
     /// # Errors
     /// [`EnvironmentError::Worker`] when it cannot connect or is not valid.
     pub fn start(target: String, namespace: &str, options: WorkerOptions) -> Result<Self, EnvironmentError> {
-        let namespace = namespace.to_owned();
+        Self::start_with(target, ClientOptions::new(namespace).build(), options)
+    }
+
+    /// Starts a worker whose client has options of its own: namespace, data converter, interceptors.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Worker`] when it cannot connect or is not valid.
+    pub fn start_with(target: String, client: ClientOptions, options: WorkerOptions) -> Result<Self, EnvironmentError> {
         let (started, on_start) = channel();
         let (end, ended) = oneshot::channel();
         let thread = std::thread::Builder::new()
@@ -37,7 +44,7 @@ impl WorkerThread {
             .spawn(move || {
                 let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
                 let runtime = runtime.map_err(|error| error.to_string())?;
-                let result = runtime.block_on(run(&target, &namespace, options, started, ended));
+                let result = runtime.block_on(run(&target, client, options, started, ended));
                 // What a killed worker was doing stays undone; a stopped one has done it.
                 runtime.shutdown_background();
                 result
@@ -99,12 +106,12 @@ impl std::fmt::Debug for WorkerThread {
 /// ends the polls, and the runtime of the test may be blocked by then.
 async fn run(
     target: &str,
-    namespace: &str,
+    client: ClientOptions,
     options: WorkerOptions,
     started: Sender<()>,
     ended: oneshot::Receiver<End>,
 ) -> Result<(), String> {
-    let mut worker = connect(target, namespace, options).await?;
+    let mut worker = connect(target, client, options).await?;
     let shut_down = worker.shutdown_handle();
     // The receiver is gone only when the test gave up on the worker.
     let _ = started.send(());
@@ -124,11 +131,11 @@ async fn run(
     result.map_err(|error| error.to_string())
 }
 
-async fn connect(target: &str, namespace: &str, options: WorkerOptions) -> Result<Worker, String> {
+async fn connect(target: &str, client: ClientOptions, options: WorkerOptions) -> Result<Worker, String> {
     let url: Url = target.parse().map_err(|error| format!("{target} is no URL: {error}"))?;
     let connection = Connection::connect(ConnectionOptions::new(url).identity("agent-worker").build()).await;
     let connection = connection.map_err(|error| error.to_string())?;
-    let client = Client::new(connection, ClientOptions::new(namespace).build()).map_err(|error| error.to_string())?;
+    let client = Client::new(connection, client).map_err(|error| error.to_string())?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default());
     let runtime = runtime.map_err(|error| error.to_string())?;
     Worker::new(&runtime, client, options).map_err(|error| error.to_string())

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use prost::Message;
 use temporalio_common::protos::temporal::api::history::v1::History;
 use thiserror::Error;
 
@@ -30,6 +31,14 @@ pub enum HistoryFileError {
         /// What is wrong with its content.
         source: HistoryJsonError,
     },
+    /// The file does not hold a history as a protobuf message.
+    #[error("{} does not hold a history as a protobuf message", path.display())]
+    Binary {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with its content.
+        source: prost::DecodeError,
+    },
 }
 
 /// Reads a history from a JSON file of any form that [`from_json`] reads.
@@ -37,6 +46,13 @@ pub fn load(path: impl AsRef<Path>) -> Result<History, HistoryFileError> {
     let path = path.as_ref();
     let json = fs::read(path).map_err(io_error(path))?;
     from_json(json).map_err(|source| HistoryFileError::Json { path: path.to_owned(), source })
+}
+
+/// Reads a history from a file that holds the protobuf message itself.
+pub fn load_binary(path: impl AsRef<Path>) -> Result<History, HistoryFileError> {
+    let path = path.as_ref();
+    let bytes = fs::read(path).map_err(io_error(path))?;
+    History::decode(&*bytes).map_err(|source| HistoryFileError::Binary { path: path.to_owned(), source })
 }
 
 /// Writes a history to a file, as [`to_json`] with a final line break. The directory must exist.

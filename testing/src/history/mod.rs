@@ -33,7 +33,7 @@ mod walk;
 pub use temporalio_common::protos::temporal::api::history::v1::History;
 
 pub use self::fetch::fetch;
-pub use self::file::{HistoryFileError, load, save};
+pub use self::file::{HistoryFileError, load, load_binary, save};
 pub use self::json::{HistoryJsonError, from_json, to_json};
 
 #[cfg(test)]

@@ -10,10 +10,12 @@
 //! | `pending.rs` | an input on its way from references to items |
 //! | `cache.rs` | what a worker remembers, up to a size |
 //! | `history.rs` | what it reads, newest event first |
+//! | `recorded.rs` | the same for a whole history in hand |
 
 mod cache;
 mod history;
 mod pending;
+mod recorded;
 mod wanted;
 
 use std::{
@@ -23,6 +25,8 @@ use std::{
         atomic::{AtomicU64, Ordering},
     },
 };
+
+pub(super) use self::recorded::{NotWhole, Recorded};
 
 use temporalio_client::Client;
 use temporalio_sdk::activities::{ActivityContext, ActivityInfo};

@@ -29,6 +29,7 @@ mod usage;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 pub use azure::Azure;
 pub use builder::{OpenAiBuilder, OpenAiConfigError};
@@ -90,6 +91,15 @@ impl OpenAi {
     /// A provider described step by step; reads no environment variable.
     pub fn builder() -> OpenAiBuilder {
         OpenAiBuilder::new()
+    }
+}
+
+/// The body that goes out for a call.
+pub(super) fn request_body(api: OpenAiApi, call: ModelCall) -> Result<Value, ModelError> {
+    let model = call.model.clone();
+    match api {
+        OpenAiApi::Responses => responses::request_body(&model, call),
+        OpenAiApi::ChatCompletions => chat_completions::request_body(&model, call),
     }
 }
 

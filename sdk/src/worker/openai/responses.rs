@@ -9,6 +9,8 @@
 mod request;
 mod response;
 
+use serde_json::Value;
+
 use super::transport::Transport;
 use crate::{
     wire::{ModelCall, ModelResponse},
@@ -21,6 +23,11 @@ pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) ->
     let outgoing = request::project(transport.model(model), call)?;
     let answer = transport.responses(outgoing).await?;
     response::project(&answer, keep_raw_usage)
+}
+
+/// The body that goes out for a call; `model` is what the server calls the model.
+pub(super) fn request_body(model: &str, call: ModelCall) -> Result<Value, ModelError> {
+    Ok(Value::Object(request::project(model, call)?.body))
 }
 
 #[cfg(test)]

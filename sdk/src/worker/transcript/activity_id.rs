@@ -1,0 +1,68 @@
+//! From the id of an activity to its place in the conversation: `<run>-<path>-<turn>-model` and its like.
+
+/// What an activity is to its run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place<'i> {
+    /// The run, with the path of the runs inside it.
+    pub(super) run: &'i str,
+    pub(super) role: Role,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Model {
+        turn: u32,
+    },
+    Tool {
+        turn: u32,
+        index: u32,
+    },
+    /// Of the run, not of a turn: a guardrail, a session.
+    Aside,
+}
+
+impl<'i> Place<'i> {
+    /// The place of the activity with this id; `None` when the id is not one that a run gives.
+    pub(super) fn of(id: &'i str) -> Option<Self> {
+        let id = id.strip_suffix("-full").unwrap_or(id);
+        if let Some(rest) = id.strip_suffix("-model") {
+            let (run, turn) = last_number(rest)?;
+            return Some(Self { run, role: Role::Model { turn } });
+        }
+        if let Some(place) = tool(id) {
+            return Some(place);
+        }
+        ["-session-", "-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {
+            let (run, number) = id.rsplit_once(name)?;
+            let is_number = number.split('-').all(|part| part.parse::<u32>().is_ok());
+            is_number.then_some(Self { run, role: Role::Aside })
+        })
+    }
+
+    /// The run that a run with this id is inside of, by the form of the id.
+    pub(super) fn parent(run: &str) -> Option<&str> {
+        let of_tool = tool(run).map(|place| place.run);
+        let of_guardrail = || {
+            ["-input-guardrail-", "-output-guardrail-"].into_iter().find_map(|name| {
+                let (parent, number) = run.rsplit_once(name)?;
+                number.parse::<u32>().is_ok().then_some(parent)
+            })
+        };
+        of_tool.or_else(of_guardrail)
+    }
+}
+
+fn tool(id: &str) -> Option<Place<'_>> {
+    let (rest, index) = last_number(id)?;
+    let (run, turn) = last_number(rest.strip_suffix("-tool")?)?;
+    Some(Place { run, role: Role::Tool { turn, index } })
+}
+
+/// `x-7` as `x` and 7.
+fn last_number(id: &str) -> Option<(&str, u32)> {
+    let (rest, number) = id.rsplit_once('-')?;
+    Some((rest, number.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests;

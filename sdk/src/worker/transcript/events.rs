@@ -1,0 +1,285 @@
+//! From the events of a history to its activities, with what they were asked and what they answered.
+//!
+//! Activities of the author's own are left out. Local activities are taken from the markers they leave, which hold the answer
+//! and not what was asked.
+
+use std::collections::HashMap;
+
+use temporalio_common::{
+    data_converters::DataConverter,
+    payload_visitor::decode_payloads,
+    protos::{
+        coresdk::common::extract_local_activity_marker_details,
+        temporal::api::{
+            common::v1::Payload,
+            failure::v1::Failure as WireFailure,
+            history::v1::{
+                ActivityTaskScheduledEventAttributes, HistoryEvent, MarkerRecordedEventAttributes,
+                WorkflowExecutionStartedEventAttributes, history_event::Attributes,
+            },
+            sdk::v1::UserMetadata,
+        },
+    },
+};
+
+use super::{
+    TranscriptError, failure,
+    messages::{message, plain, value},
+    shape::{Activity, End, Status},
+};
+use crate::wire::{
+    MODEL_ACTIVITY, ModelReply, ModelRequest, ModelResponse, SESSION_ACTIVITY, SessionReply, SessionRequest, ToolReply,
+    ToolRequest,
+};
+
+const TOOL_PREFIX: &str = "agents.tool.";
+const GUARDRAIL_PREFIX: &str = "agents.guardrail.";
+const LOCAL_ACTIVITY: &str = "core_local_activity";
+
+/// What was read of a history.
+#[derive(Debug)]
+pub(super) struct Events<'c> {
+    converter: &'c DataConverter,
+    /// In the order in which they were scheduled.
+    pub(super) records: Vec<Record>,
+    pub(super) start: Option<Start>,
+    pub(super) end: End,
+    by_event: HashMap<i64, usize>,
+}
+
+/// How the workflow run began.
+#[derive(Debug)]
+pub(super) struct Start {
+    pub(super) workflow_id: String,
+    pub(super) run_id: String,
+    pub(super) first_run_id: String,
+    pub(super) continued_from: Option<String>,
+    pub(super) workflow_type: String,
+    pub(super) input: serde_json::Value,
+}
+
+/// An activity, and what passed through it.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) activity: Activity,
+    pub(super) exchange: Exchange,
+}
+
+/// What was asked and what was answered.
+#[derive(Debug)]
+pub(super) enum Exchange {
+    Model { request: Option<Box<ModelRequest>>, response: Option<ModelResponse> },
+    Tool { request: ToolRequest, reply: Option<ToolReply> },
+    Guardrail { request: ToolRequest, reply: Option<ToolReply> },
+    Session { store: String, request: SessionRequest, reply: Option<SessionReply> },
+}
+
+impl<'c> Events<'c> {
+    pub(super) fn new(converter: &'c DataConverter) -> Self {
+        Self { converter, records: Vec::new(), start: None, end: End::Running, by_event: HashMap::new() }
+    }
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    /// [`TranscriptError`]: a message or a failure that cannot be read.
+    pub(super) async fn take(&mut self, event: HistoryEvent) -> Result<(), TranscriptError> {
+        let HistoryEvent { event_id, attributes, user_metadata, .. } = event;
+        let Some(attributes) = attributes else { return Ok(()) };
+        match attributes {
+            Attributes::WorkflowExecutionStartedEventAttributes(started) => self.started(started).await,
+            Attributes::ActivityTaskScheduledEventAttributes(scheduled) => {
+                return self.scheduled(event_id, scheduled, user_metadata).await;
+            }
+            Attributes::ActivityTaskStartedEventAttributes(started) => {
+                let earlier = self.failure(started.last_failure, started.scheduled_event_id).await?;
+                if let Some(record) = self.record(started.scheduled_event_id) {
+                    record.activity.attempts = u32::try_from(started.attempt).unwrap_or_default();
+                    record.activity.earlier_failure = earlier;
+                }
+            }
+            Attributes::ActivityTaskCompletedEventAttributes(completed) => {
+                let payloads = completed.result.unwrap_or_default().payloads;
+                return self.completed(completed.scheduled_event_id, payloads).await;
+            }
+            Attributes::ActivityTaskFailedEventAttributes(failed) => {
+                return self.failed(failed.scheduled_event_id, Status::Failed, failed.failure).await;
+            }
+            Attributes::ActivityTaskTimedOutEventAttributes(timed_out) => {
+                return self.failed(timed_out.scheduled_event_id, Status::TimedOut, timed_out.failure).await;
+            }
+            Attributes::ActivityTaskCanceledEventAttributes(cancelled) => {
+                return self.failed(cancelled.scheduled_event_id, Status::Cancelled, None).await;
+            }
+            Attributes::MarkerRecordedEventAttributes(marker) if marker.marker_name == LOCAL_ACTIVITY => {
+                return self.local(marker, user_metadata).await;
+            }
+            other => {
+                if let Some(end) = self.ended(other).await? {
+                    self.end = end;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn started(&mut self, started: WorkflowExecutionStartedEventAttributes) {
+        let payloads = started.input.unwrap_or_default().payloads;
+        self.start = Some(Start {
+            workflow_id: started.workflow_id,
+            run_id: started.original_execution_run_id,
+            first_run_id: started.first_execution_run_id,
+            continued_from: Some(started.continued_execution_run_id).filter(|run_id| !run_id.is_empty()),
+            workflow_type: started.workflow_type.unwrap_or_default().name,
+            input: value(self.converter, payloads).await,
+        });
+    }
+
+    async fn scheduled(
+        &mut self,
+        event_id: i64,
+        scheduled: ActivityTaskScheduledEventAttributes,
+        metadata: Option<UserMetadata>,
+    ) -> Result<(), TranscriptError> {
+        let (id, kind) = (scheduled.activity_id, scheduled.activity_type.unwrap_or_default().name);
+        let Some(exchange) = self.asked(&kind, &id, scheduled.input.unwrap_or_default().payloads).await? else {
+            return Ok(());
+        };
+        let summary = self.summary(metadata).await;
+        self.by_event.insert(event_id, self.records.len());
+        self.records.push(Record { activity: pending(id, summary), exchange });
+        Ok(())
+    }
+
+    /// What an activity of this kind was asked; nothing for one that is not ours.
+    async fn asked(&self, kind: &str, id: &str, payloads: Vec<Payload>) -> Result<Option<Exchange>, TranscriptError> {
+        let what = || format!("the request of activity {id}");
+        let converter = self.converter;
+        Ok(if kind == MODEL_ACTIVITY {
+            let request: ModelRequest = message(converter, payloads, what).await?;
+            Some(Exchange::Model { request: Some(Box::new(request)), response: None })
+        } else if kind.starts_with(TOOL_PREFIX) {
+            Some(Exchange::Tool { request: message(converter, payloads, what).await?, reply: None })
+        } else if kind.starts_with(GUARDRAIL_PREFIX) {
+            Some(Exchange::Guardrail { request: message(converter, payloads, what).await?, reply: None })
+        } else if let Some(store) = kind.strip_prefix(SESSION_ACTIVITY).and_then(|rest| rest.strip_prefix('.')) {
+            let request = message(converter, payloads, what).await?;
+            Some(Exchange::Session { store: store.to_owned(), request, reply: None })
+        } else {
+            None
+        })
+    }
+
+    async fn completed(&mut self, scheduled: i64, payloads: Vec<Payload>) -> Result<(), TranscriptError> {
+        let converter = self.converter;
+        let Some(record) = self.record(scheduled) else { return Ok(()) };
+        record.activity.status = Status::Completed;
+        let id = record.activity.id.clone();
+        let what = || format!("the result of activity {id}");
+        match &mut record.exchange {
+            Exchange::Model { response, .. } => {
+                let reply: ModelReply = message(converter, payloads, what).await?;
+                *response = Some(reply.response);
+            }
+            Exchange::Tool { reply, .. } | Exchange::Guardrail { reply, .. } => {
+                *reply = Some(message(converter, payloads, what).await?);
+            }
+            Exchange::Session { reply, .. } => *reply = Some(message(converter, payloads, what).await?),
+        }
+        Ok(())
+    }
+
+    async fn failed(
+        &mut self,
+        scheduled: i64,
+        status: Status,
+        failure: Option<WireFailure>,
+    ) -> Result<(), TranscriptError> {
+        let failure = self.failure(failure, scheduled).await?;
+        if let Some(record) = self.record(scheduled) {
+            record.activity.status = status;
+            record.activity.failure = failure;
+        }
+        Ok(())
+    }
+
+    /// A failure of an activity of ours.
+    async fn failure(
+        &mut self,
+        failure: Option<WireFailure>,
+        scheduled: i64,
+    ) -> Result<Option<super::Failure>, TranscriptError> {
+        let converter = self.converter;
+        let (Some(failure), Some(record)) = (failure, self.record(scheduled)) else { return Ok(None) };
+        failure::read(converter, failure, &format!("activity {}", record.activity.id)).await.map(Some)
+    }
+
+    /// A local activity that has ended.
+    async fn local(
+        &mut self,
+        marker: MarkerRecordedEventAttributes,
+        metadata: Option<UserMetadata>,
+    ) -> Result<(), TranscriptError> {
+        let mut details = marker.details;
+        let (Some(data), result) = extract_local_activity_marker_details(&mut details) else { return Ok(()) };
+        if data.activity_type != MODEL_ACTIVITY {
+            return Ok(());
+        }
+        let what = || format!("the result of local activity {}", data.activity_id);
+        let response = match result {
+            Some(payload) if marker.failure.is_none() => {
+                let reply: ModelReply = message(self.converter, vec![payload], what).await?;
+                Some(reply.response)
+            }
+            _ => None,
+        };
+        let failure = match marker.failure {
+            Some(failure) => Some(failure::read(self.converter, failure, &data.activity_id).await?),
+            None => None,
+        };
+        let mut activity = pending(data.activity_id, self.summary(metadata).await);
+        activity.status = if failure.is_some() { Status::Failed } else { Status::Completed };
+        activity.attempts = data.attempt;
+        activity.failure = failure;
+        self.records.push(Record { activity, exchange: Exchange::Model { request: None, response } });
+        Ok(())
+    }
+
+    async fn ended(&self, attributes: Attributes) -> Result<Option<End>, TranscriptError> {
+        Ok(Some(match attributes {
+            Attributes::WorkflowExecutionCompletedEventAttributes(completed) => {
+                let payloads = completed.result.unwrap_or_default().payloads;
+                End::Completed { result: value(self.converter, payloads).await }
+            }
+            Attributes::WorkflowExecutionFailedEventAttributes(failed) => {
+                let failure = failure::read(self.converter, failed.failure.unwrap_or_default(), "the workflow").await?;
+                End::Failed { failure }
+            }
+            Attributes::WorkflowExecutionCanceledEventAttributes(_) => End::Cancelled,
+            Attributes::WorkflowExecutionTerminatedEventAttributes(terminated) => {
+                End::Terminated { reason: terminated.reason }
+            }
+            Attributes::WorkflowExecutionTimedOutEventAttributes(_) => End::TimedOut,
+            Attributes::WorkflowExecutionContinuedAsNewEventAttributes(continued) => {
+                End::ContinuedAsNew { run_id: continued.new_execution_run_id }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// The line that the UI shows; nobody misses one that cannot be read.
+    async fn summary(&self, metadata: Option<UserMetadata>) -> Option<String> {
+        let mut payload = metadata?.summary?;
+        let context = temporalio_common::data_converters::SerializationContextData::None;
+        decode_payloads(&mut payload, self.converter.codec(), &context).await.ok()?;
+        plain(self.converter, payload)?.as_str().map(str::to_owned)
+    }
+
+    fn record(&mut self, scheduled: i64) -> Option<&mut Record> {
+        self.by_event.get(&scheduled).and_then(|place| self.records.get_mut(*place))
+    }
+}
+
+fn pending(id: String, summary: Option<String>) -> Activity {
+    Activity { id, summary, status: Status::Pending, attempts: 0, failure: None, earlier_failure: None }
+}

@@ -1,0 +1,43 @@
+//! A Temporal failure in short: what kind, what it says, what is behind it.
+
+use temporalio_common::{
+    data_converters::{DataConverter, SerializationContextData},
+    payload_visitor::decode_payloads,
+    protos::temporal::api::failure::v1::{Failure as Wire, failure::FailureInfo},
+};
+
+use super::{TranscriptError, messages::plain, shape::Failure};
+
+/// The failure in short. Where its message is encoded, it is decoded.
+///
+/// # Errors
+/// [`TranscriptError::Unreadable`]: the codec refused.
+pub(super) async fn read(converter: &DataConverter, mut failure: Wire, of: &str) -> Result<Failure, TranscriptError> {
+    let context = SerializationContextData::None;
+    decode_payloads(&mut failure, converter.codec(), &context)
+        .await
+        .map_err(|error| TranscriptError::unreadable(format!("the failure of {of}"), &error))?;
+    Ok(short(converter, failure))
+}
+
+fn short(converter: &DataConverter, failure: Wire) -> Failure {
+    let type_name = kind(&failure).to_owned();
+    let Wire { message, encoded_attributes, cause, .. } = failure;
+    let encoded = encoded_attributes.and_then(|payload| plain(converter, payload));
+    let message = encoded.as_ref().and_then(|member| member["message"].as_str()).map_or(message, str::to_owned);
+    Failure { type_name, message, cause: cause.map(|cause| Box::new(short(converter, *cause))) }
+}
+
+fn kind(failure: &Wire) -> &str {
+    match &failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) if !info.r#type.is_empty() => &info.r#type,
+        Some(FailureInfo::ActivityFailureInfo(_)) => "Activity",
+        Some(FailureInfo::TimeoutFailureInfo(_)) => "Timeout",
+        Some(FailureInfo::CanceledFailureInfo(_)) => "Cancelled",
+        Some(FailureInfo::TerminatedFailureInfo(_)) => "Terminated",
+        Some(FailureInfo::ServerFailureInfo(_)) => "Server",
+        Some(FailureInfo::ChildWorkflowExecutionFailureInfo(_)) => "ChildWorkflow",
+        Some(FailureInfo::ResetWorkflowFailureInfo(_)) => "ResetWorkflow",
+        _ => "Application",
+    }
+}

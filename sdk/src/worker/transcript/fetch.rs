@@ -1,0 +1,71 @@
+//! The events of a workflow from the server, oldest first, page by page: never more than a page of them is held encoded.
+
+use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
+use temporalio_common::protos::temporal::api::{
+    common::v1::WorkflowExecution, workflowservice::v1::GetWorkflowExecutionHistoryRequest,
+};
+use tonic::Code;
+
+use super::{Transcript, TranscriptError, assemble, events::Events};
+
+/// Most events in a page.
+const PAGE: i32 = 500;
+
+/// Reads the workflow's events and makes the transcript.
+///
+/// # Errors
+/// [`TranscriptError`].
+pub(super) async fn transcript(
+    client: &Client,
+    workflow_id: &str,
+    run_id: Option<&str>,
+) -> Result<Transcript, TranscriptError> {
+    let mut client = client.clone();
+    let converter = client.data_converter().clone();
+    let namespace = client.namespace();
+    let mut events = Events::new(&converter);
+    // Given back with each page, so that all of them are of the same run.
+    let mut next_page_token = Vec::new();
+    let mut maximum_page_size = PAGE;
+    loop {
+        let request = GetWorkflowExecutionHistoryRequest {
+            namespace: namespace.clone(),
+            execution: Some(WorkflowExecution {
+                workflow_id: workflow_id.to_owned(),
+                run_id: run_id.unwrap_or_default().to_owned(),
+            }),
+            maximum_page_size,
+            next_page_token: next_page_token.clone(),
+            ..GetWorkflowExecutionHistoryRequest::default()
+        };
+        let answer = WorkflowService::get_workflow_execution_history(&mut client, tonic::Request::new(request)).await;
+        let page = match answer {
+            Ok(page) => page.into_inner(),
+            // The page is larger than a message may be.
+            Err(status)
+                if matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted) && maximum_page_size > 1 =>
+            {
+                maximum_page_size = (maximum_page_size / 10).max(1);
+                continue;
+            }
+            // An id that cannot be one of a run is an invalid argument.
+            Err(status)
+                if status.code() == Code::NotFound || (status.code() == Code::InvalidArgument && run_id.is_some()) =>
+            {
+                return Err(TranscriptError::NotFound {
+                    workflow_id: workflow_id.to_owned(),
+                    run_id: run_id.map(str::to_owned),
+                    namespace,
+                });
+            }
+            Err(status) => return Err(status.into()),
+        };
+        for event in page.history.unwrap_or_default().events {
+            events.take(event).await?;
+        }
+        next_page_token = page.next_page_token;
+        if next_page_token.is_empty() {
+            return assemble::transcript(events);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! A transcript for people: workflow, runs, turns, and in each turn who said and did what.
+
+mod item;
+mod text;
+
+use std::fmt::Write;
+
+use serde_json::Value;
+
+use self::text::{code, fenced, quoted, value};
+use super::{
+    Transcript,
+    shape::{Activity, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
+};
+use crate::wire::Usage;
+
+/// The whole transcript.
+pub(super) fn transcript(transcript: &Transcript) -> String {
+    let Transcript {
+        workflow_id,
+        run_id,
+        first_run_id: _,
+        continued_from,
+        workflow_type,
+        input,
+        runs,
+        usage,
+        end,
+        recorded: _,
+    } = transcript;
+    let mut page = format!("# {workflow_type} {}\n\n", code(workflow_id));
+    push(&mut page, format_args!("Run {}", code(run_id)));
+    if let Some(before) = continued_from {
+        push(&mut page, format_args!(", which goes on from run {}", code(before)));
+    }
+    let calls = counted(transcript.calls().len(), "model call");
+    push(&mut page, format_args!(". {calls}, {}.\n\n", tokens(usage)));
+    if *input != Value::Null {
+        push(&mut page, format_args!("**Given**\n\n{}", fenced(input)));
+    }
+    for run in runs.iter().filter(|run| run.parent.is_none()) {
+        page += &one_run(run, runs, 0);
+    }
+    page += &ended(end);
+    page.truncate(page.trim_end().len());
+    page + "\n"
+}
+
+fn one_run(run: &Run, all: &[Run], depth: usize) -> String {
+    let Run { id, parent: _, sessions, guardrails, turns, usage } = run;
+    let mut inside: Vec<&Run> = all.iter().filter(|inner| inner.parent.as_ref() == Some(id)).collect();
+    let mut part = format!("{} Run {}", heading(depth * 2), code(id));
+    if depth > 0
+        && let Some(agent) = turns.first().map(|turn| &turn.agent)
+    {
+        push(&mut part, format_args!(" of {agent}"));
+    }
+    push(&mut part, format_args!("\n\n{}.\n\n", tokens(usage)));
+    part.extend(sessions.iter().filter(|call| call.operation == "read").map(session));
+    part.extend(guardrails.iter().map(guardrail));
+    for turn in turns {
+        part += &one_turn(turn, depth * 2 + 1);
+        for tool in &turn.tools {
+            if let ToolKind::Agent { run } = &tool.kind
+                && let Some(place) = inside.iter().position(|inner| inner.id == *run)
+            {
+                part += &one_run(inside.remove(place), all, depth + 1);
+            }
+        }
+    }
+    // Of guardrails that are agents, and of calls that another run asked for.
+    for inner in inside {
+        part += &one_run(inner, all, depth + 1);
+    }
+    part.extend(sessions.iter().filter(|call| call.operation != "read").map(session));
+    part
+}
+
+fn one_turn(turn: &Turn, level: usize) -> String {
+    let Turn { number, agent, calls, tools } = turn;
+    let mut part = format!("{} Turn {number} · {agent}\n\n", heading(level));
+    part.extend(calls.iter().map(|call| one_call(call, agent)));
+    part.extend(tools.iter().map(tool));
+    part
+}
+
+fn one_call(call: &Call, agent: &str) -> String {
+    let Call {
+        number,
+        activity,
+        model,
+        instructions,
+        new_input,
+        input_items,
+        incomplete_input,
+        output,
+        incomplete,
+        response_id: _,
+        usage,
+    } = call;
+    let mut part = format!("*Model call {number}* · {model} · {}", code(&activity.id));
+    push(&mut part, format_args!(" · {}", counted(*input_items as usize, "item")));
+    if let Some(usage) = usage {
+        push(&mut part, format_args!(" · {}", tokens(usage)));
+    }
+    part += "\n\n";
+    if let Some(instructions) = instructions {
+        push(&mut part, format_args!("**instructions**\n\n{}", quoted(instructions)));
+    }
+    if let Some(why) = incomplete_input {
+        push(&mut part, format_args!("*The input is not whole: {why}.*\n\n"));
+    }
+    part.extend(new_input.iter().map(item::given));
+    part.extend(output.iter().map(|answered| item::answered(agent, answered)));
+    if let Some(reason) = incomplete {
+        push(&mut part, format_args!("*The answer stops early: {reason}.*\n\n"));
+    }
+    part + &trouble(activity)
+}
+
+fn tool(tool: &ToolUse) -> String {
+    let ToolUse { name, call_id: _, arguments, kind, output } = tool;
+    let arguments = match arguments {
+        Value::String(text) => text.clone(),
+        json => json.to_string(),
+    };
+    let mut part = match kind {
+        ToolKind::Handoff { to } => format!("**hands off to {to}** · {} {}", code(name), code(&arguments)),
+        _ => format!("**calls {name}** {}", code(&arguments)),
+    };
+    match kind {
+        ToolKind::Activity { activity } => {
+            push(&mut part, format_args!(" · {}\n\n{}", code(&activity.id), trouble(activity)));
+        }
+        ToolKind::Agent { run } => push(&mut part, format_args!(" · run {}\n\n", code(run))),
+        ToolKind::Handoff { .. } => return part + "\n\n",
+        ToolKind::InWorkflow => part += " · in the workflow\n\n",
+    }
+    match output {
+        Some(output) => part + &value(output),
+        None => part,
+    }
+}
+
+fn session(call: &SessionCall) -> String {
+    let SessionCall { store, session_id, operation, items, activity } = call;
+    let did = if *operation == "read" { "read from" } else { "added to" };
+    let items = counted(items.len(), "item");
+    let mut part =
+        format!("*{items} {did} session {} of store {store}* · {}\n\n", code(session_id), code(&activity.id));
+    part += &trouble(activity);
+    part
+}
+
+fn guardrail(call: &GuardrailCall) -> String {
+    let GuardrailCall { name, agent, output, activity } = call;
+    let mut part = format!("*Guardrail {name}* of {agent} · {}\n\n{}", code(&activity.id), trouble(activity));
+    if let Some(output) = output {
+        part += &value(output);
+    }
+    part
+}
+
+/// What did not go well with an activity.
+fn trouble(activity: &Activity) -> String {
+    let Activity { id: _, summary: _, status, attempts, failure, earlier_failure } = activity;
+    let tries = match attempts {
+        0 | 1 => String::new(),
+        attempts => format!(" at attempt {attempts}"),
+    };
+    let mut part = match (status, failure) {
+        (Status::Completed, _) if *attempts > 1 => format!("*It succeeded{tries}.*\n\n"),
+        (Status::Completed, _) => String::new(),
+        (Status::Pending, _) => "*It has not ended.*\n\n".to_owned(),
+        (Status::Cancelled, _) => "*It was cancelled.*\n\n".to_owned(),
+        (_, Some(failure)) => format!("*It failed{tries}: {}*\n\n", reason(failure)),
+        (_, None) => format!("*It failed{tries}.*\n\n"),
+    };
+    if let Some(earlier) = earlier_failure {
+        push(&mut part, format_args!("*An attempt before failed: {}*\n\n", reason(earlier)));
+    }
+    part
+}
+
+/// A failure and what is behind it, in a line.
+fn reason(failure: &Failure) -> String {
+    let one = |failure: &Failure| format!("{}: {}", failure.type_name, failure.message);
+    let chain = std::iter::successors(Some(failure), |failure| failure.cause.as_deref());
+    chain.map(one).collect::<Vec<_>>().join(" <- ").replace('\n', " ")
+}
+
+fn ended(end: &End) -> String {
+    match end {
+        End::Running => "## It runs\n\nThe history has no end yet.\n".to_owned(),
+        End::Completed { result } => format!("## Result\n\n{}", fenced(result)),
+        End::Failed { failure } => format!("## Failure\n\n{}", quoted(&reason(failure))),
+        End::Cancelled => "## Cancelled\n".to_owned(),
+        End::Terminated { reason } => format!("## Terminated\n\n{}", quoted(reason)),
+        End::TimedOut => "## Timed out\n".to_owned(),
+        End::ContinuedAsNew { run_id } => format!("## Goes on\n\nIn run {}.\n", code(run_id)),
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+fn tokens(usage: &Usage) -> String {
+    format!("{} tokens read, {} written", usage.input_tokens, usage.output_tokens)
+}
+
+/// The mark of a heading; Markdown has six levels, and the first is the page's.
+fn heading(level: usize) -> String {
+    "#".repeat((level + 2).min(6))
+}
+
+fn push(page: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a string does not fail.
+    let _ = page.write_fmt(text);
+}

@@ -1,0 +1,202 @@
+//! Prints what was said and done in a workflow, by agent and turn: from a live workflow, or from a saved history.
+//!
+//! `transcript --workflow ID | --history FILE [--format markdown|json] [--request N [--openai responses|chat]]`; `--help` says all.
+//!
+//! Payloads that a codec has encoded it reads only where it has the codec (feature `compression`). With a codec of your own,
+//! call [`Transcript`] with your client.
+
+use std::{error::Error, io::Write, path::Path, process::ExitCode};
+
+use serde_json::Value;
+use temporal_agents::worker::{
+    Transcript,
+    openai::OpenAiApi,
+    transcript::{openai_request_body, request_json},
+};
+use temporal_agents_testing::history;
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_common::data_converters::DataConverter;
+
+const USAGE: &str = "\
+usage: transcript --workflow ID [--run-id RUN] [--chain] [--address URL] [--namespace NAME] [output]
+       transcript --history FILE [output]
+
+  --workflow ID     a workflow, as far as it has come
+  --run-id RUN      this run of it; without, the latest
+  --chain           the runs before it, too, if it has continued as new
+  --address URL     the server; default $TEMPORAL_ADDRESS, else http://localhost:7233
+  --namespace NAME  default $TEMPORAL_NAMESPACE, else `default`
+                    An API key is taken from $TEMPORAL_API_KEY.
+  --history FILE    a saved history: JSON of the UI, the CLI or an SDK, or with the ending `.bin` the protobuf message
+
+output:
+  --format markdown|json          default markdown
+  --request N                     instead of the transcript: model call N, as the provider got it (JSON)
+  --openai responses|chat         with --request: the body that the OpenAI provider sends for it";
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let arguments = match Arguments::of(std::env::args().skip(1)) {
+        Ok(Some(arguments)) => arguments,
+        Ok(None) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Err(message) => {
+            eprintln!("{message}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match output(&arguments).await {
+        Ok(text) => {
+            // A reader that has gone away needs no more.
+            let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("{}", in_full(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+type Failure = Box<dyn Error>;
+
+#[derive(Debug, Default)]
+struct Arguments {
+    workflow: Option<String>,
+    run_id: Option<String>,
+    chain: bool,
+    address: Option<String>,
+    namespace: Option<String>,
+    history: Option<String>,
+    json: bool,
+    request: Option<u32>,
+    openai: Option<OpenAiApi>,
+}
+
+impl Arguments {
+    /// What was asked for; nothing when help was.
+    fn of(mut given: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
+        let mut arguments = Self::default();
+        while let Some(name) = given.next() {
+            let mut value = || given.next().ok_or_else(|| format!("{name} needs a value"));
+            match &*name {
+                "-h" | "--help" => return Ok(None),
+                "--workflow" => arguments.workflow = Some(value()?),
+                "--run-id" => arguments.run_id = Some(value()?),
+                "--chain" => arguments.chain = true,
+                "--address" => arguments.address = Some(value()?),
+                "--namespace" => arguments.namespace = Some(value()?),
+                "--history" => arguments.history = Some(value()?),
+                "--format" => {
+                    arguments.json = match &*value()? {
+                        "json" => true,
+                        "markdown" => false,
+                        other => return Err(format!("--format is markdown or json, not {other:?}")),
+                    }
+                }
+                "--request" => {
+                    let number = value()?;
+                    let parsed = number.parse().map_err(|_| format!("--request needs a number, not {number:?}"))?;
+                    arguments.request = Some(parsed);
+                }
+                "--openai" => {
+                    arguments.openai = Some(match &*value()? {
+                        "responses" => OpenAiApi::Responses,
+                        "chat" => OpenAiApi::ChatCompletions,
+                        other => return Err(format!("--openai is responses or chat, not {other:?}")),
+                    });
+                }
+                other => return Err(format!("there is no argument {other:?}")),
+            }
+        }
+        arguments.checked().map(Some)
+    }
+
+    fn checked(self) -> Result<Self, String> {
+        let of_server = self.run_id.is_some() || self.chain || self.address.is_some() || self.namespace.is_some();
+        match (&self.workflow, &self.history) {
+            (None, None) => Err("say which: --workflow ID, or --history FILE".to_owned()),
+            (Some(_), Some(_)) => Err("--workflow and --history are two sources; take one".to_owned()),
+            (None, Some(_)) if of_server => {
+                Err("--run-id, --chain, --address and --namespace go with --workflow".to_owned())
+            }
+            _ if self.openai.is_some() && self.request.is_none() => Err("--openai goes with --request N".to_owned()),
+            _ if self.chain && self.request.is_some() => {
+                Err("--request counts the calls of one run: take --run-id instead of --chain".to_owned())
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+async fn output(arguments: &Arguments) -> Result<String, Failure> {
+    let transcripts = transcripts(arguments).await?;
+    if let (Some(number), Some(transcript)) = (arguments.request, transcripts.first()) {
+        let call = transcript.request_of(number)?;
+        let json = match arguments.openai {
+            Some(api) => openai_request_body(api, call)?,
+            None => request_json(&call),
+        };
+        return Ok(format!("{json:#}"));
+    }
+    if !arguments.json {
+        return Ok(transcripts.iter().map(Transcript::to_markdown).collect::<Vec<_>>().join("\n"));
+    }
+    let mut json: Vec<Value> = transcripts.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+    let json = if arguments.chain { Value::Array(json) } else { json.remove(0) };
+    Ok(format!("{json:#}"))
+}
+
+async fn transcripts(arguments: &Arguments) -> Result<Vec<Transcript>, Failure> {
+    if let Some(path) = &arguments.history {
+        let history = if Path::new(path).extension().is_some_and(|ending| ending == "bin") {
+            history::load_binary(path)?
+        } else {
+            history::load(path)?
+        };
+        return Ok(vec![Transcript::of_history(history, &data_converter()).await?]);
+    }
+    let client = connect(arguments).await?;
+    let workflow = arguments.workflow.as_deref().unwrap_or_default();
+    if arguments.chain {
+        return Ok(Transcript::of_chain(&client, workflow, arguments.run_id.as_deref()).await?);
+    }
+    Ok(vec![Transcript::of_workflow(&client, workflow, arguments.run_id.as_deref()).await?])
+}
+
+async fn connect(arguments: &Arguments) -> Result<Client, Failure> {
+    let setting = |given: &Option<String>, name: &str, default: &str| {
+        given.clone().or_else(|| std::env::var(name).ok()).unwrap_or_else(|| default.to_owned())
+    };
+    let api_key = std::env::var("TEMPORAL_API_KEY").ok();
+    let address = setting(&arguments.address, "TEMPORAL_ADDRESS", "http://localhost:7233");
+    let scheme = if api_key.is_some() { "https" } else { "http" };
+    let url = if address.contains("://") { address.clone() } else { format!("{scheme}://{address}") };
+    let url: Url = url.parse().map_err(|error| format!("{address:?} is no address of a server: {error}"))?;
+    let options = ConnectionOptions::new(url).identity("transcript").maybe_api_key(api_key).build();
+    let connection = Connection::connect(options).await.map_err(|error| {
+        format!("no Temporal server answers at {address}: {error}; start one, or name another with --address")
+    })?;
+    let namespace = setting(&arguments.namespace, "TEMPORAL_NAMESPACE", "default");
+    Ok(Client::new(connection, ClientOptions::new(namespace).data_converter(data_converter()).build())?)
+}
+
+/// An error with its causes; those that it tells itself once.
+fn in_full(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+fn data_converter() -> DataConverter {
+    DataConverter::default()
+}
