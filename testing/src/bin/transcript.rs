@@ -200,3 +200,51 @@ fn in_full(error: &dyn Error) -> String {
 fn data_converter() -> DataConverter {
     DataConverter::default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Arguments, output};
+
+    const HISTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/histories/v0.1/handoffs.json");
+
+    fn arguments(given: &[&str]) -> Result<Arguments, String> {
+        let parsed = Arguments::of(given.iter().map(|&word| word.to_owned()))?;
+        parsed.ok_or_else(|| "help".to_owned())
+    }
+
+    #[test]
+    fn arguments_that_do_not_go_together_are_refused_with_what_does() {
+        let refused = |given: &[&str]| arguments(given).expect_err("they do not go together");
+        assert_eq!(refused(&[]), "say which: --workflow ID, or --history FILE");
+        assert_eq!(
+            refused(&["--workflow", "a", "--history", "b"]),
+            "--workflow and --history are two sources; take one"
+        );
+        assert_eq!(
+            refused(&["--history", "b", "--chain"]),
+            "--run-id, --chain, --address and --namespace go with --workflow"
+        );
+        assert_eq!(refused(&["--workflow", "a", "--openai", "chat"]), "--openai goes with --request N");
+        assert_eq!(refused(&["--workflow", "a", "--request", "two"]), "--request needs a number, not \"two\"");
+        assert_eq!(refused(&["--workflow"]), "--workflow needs a value");
+        assert_eq!(refused(&["--format", "html"]), "--format is markdown or json, not \"html\"");
+        assert_eq!(refused(&["--verbose"]), "there is no argument \"--verbose\"");
+        assert_eq!(refused(&["--help", "--nonsense"]), "help");
+    }
+
+    #[tokio::test]
+    async fn a_saved_history_is_printed_as_text_and_as_json() {
+        let text = output(&arguments(&["--history", HISTORY]).expect("they are right")).await.expect("it is a history");
+        assert!(text.starts_with("# handoffs `handoffs-0`\n"), "{text}");
+        let json = output(&arguments(&["--history", HISTORY, "--format", "json"]).expect("they are right")).await;
+        let json: serde_json::Value = serde_json::from_str(&json.expect("it is a history")).expect("it is JSON");
+        assert_eq!(json["runs"][0]["turns"][0]["number"], 1);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_holds_no_history_is_an_error_with_its_name() {
+        let failure = output(&arguments(&["--history", "no-such.json"]).expect("they are right")).await;
+        let failure = failure.expect_err("it is not there").to_string();
+        assert_eq!(failure, "cannot access no-such.json");
+    }
+}

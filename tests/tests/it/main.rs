@@ -2,6 +2,7 @@
 
 mod agent_handlers;
 mod cancellation;
+mod cipher;
 mod compile_errors;
 mod conformance;
 mod durable_run;
@@ -26,4 +27,5 @@ mod stored_sessions;
 mod support;
 mod tidy;
 mod tool_macro;
+mod transcript;
 mod wire_golden;

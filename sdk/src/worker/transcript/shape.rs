@@ -90,7 +90,8 @@ pub struct ToolUse {
     pub call_id: String,
     /// The arguments: JSON, or the text that the model wrote where it is none.
     pub arguments: Value,
-    /// What the call came to.
+    /// What the call came to; its members stand beside the others.
+    #[serde(flatten)]
     pub kind: ToolKind,
     /// What the model was told: a string, or a list of content parts.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -7,7 +7,7 @@ pub(super) fn quoted(text: &str) -> String {
     if text.is_empty() {
         return "> *(empty)*\n\n".to_owned();
     }
-    let line = |line: &str| if line.is_empty() { ">\n".to_owned() } else { format!("> {line}\n") };
+    let line = |line: &str| format!("{}\n", format!("> {line}").trim_end());
     text.lines().map(line).collect::<String>() + "\n"
 }
 
