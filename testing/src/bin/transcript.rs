@@ -242,6 +242,21 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_workflow_and_a_server_that_are_not_there_are_errors_that_say_so() {
+        let server = temporal_agents_testing::DevServer::start().await.expect("a dev server");
+        let failed = async |address: &str| {
+            let given = arguments(&["--workflow", "refund-7", "--address", address]).expect("they are right");
+            output(&given).await.expect_err("there is none").to_string()
+        };
+        let no_workflow = failed(server.address()).await;
+        assert!(no_workflow.starts_with("there is no workflow \"refund-7\""), "{no_workflow}");
+        server.shutdown().await;
+        let no_server = failed("localhost:1").await;
+        assert!(no_server.starts_with("no Temporal server answers at localhost:1: "), "{no_server}");
+        assert!(no_server.ends_with("start one, or name another with --address"), "{no_server}");
+    }
+
+    #[tokio::test]
     async fn a_file_that_holds_no_history_is_an_error_with_its_name() {
         let failure = output(&arguments(&["--history", "no-such.json"]).expect("they are right")).await;
         let failure = failure.expect_err("it is not there").to_string();

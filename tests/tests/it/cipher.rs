@@ -15,7 +15,11 @@ pub(crate) struct Cipher(pub(crate) u8);
 
 impl Cipher {
     fn turned(&self, bytes: &[u8]) -> Vec<u8> {
-        bytes.iter().enumerate().map(|(place, byte)| byte ^ self.0 ^ (place % 251) as u8).collect()
+        bytes
+            .iter()
+            .enumerate()
+            .map(|(place, byte)| byte ^ self.0 ^ u8::try_from(place % 251).unwrap_or_default())
+            .collect()
     }
 }
 

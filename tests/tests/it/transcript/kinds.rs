@@ -26,7 +26,7 @@ use crate::{
 
 async fn clerk_with(model: &FakeModel) -> anyhow::Result<(AgentEnvironment, Transcript)> {
     let builder = AgentEnvironment::builder().workflow::<Clerk>()?.model(model).state(Stock(3)).agents((clerk,));
-    let env = builder.start().await?;
+    let env = Box::pin(builder.start()).await?;
     let run = env.run(Clerk::run, "How many?".to_owned()).await?;
     let transcript = Transcript::of_workflow(env.client(), &run.workflow_id, None).await?;
     Ok((env, transcript))
