@@ -36,7 +36,7 @@ async fn clerk_with(model: &FakeModel) -> anyhow::Result<(AgentEnvironment, Tran
 async fn an_attempt_that_failed_is_told_with_the_one_that_succeeded() -> anyhow::Result<()> {
     let busy = failure(ModelFailureKind::RateLimit, "too many requests").retry_after(Duration::from_millis(1));
     let model = FakeModel::script([busy, text("Three.")]);
-    let (env, transcript) = clerk_with(&model).await?;
+    let (env, transcript) = Box::pin(clerk_with(&model)).await?;
     let call = transcript.calls()[0];
     assert_eq!((call.activity.status, call.activity.attempts), (Status::Completed, 2));
     let earlier = call.activity.earlier_failure.as_ref().expect("one attempt failed");
@@ -50,7 +50,7 @@ async fn an_attempt_that_failed_is_told_with_the_one_that_succeeded() -> anyhow:
 #[tokio::test]
 async fn a_run_that_failed_says_at_which_call_and_why() -> anyhow::Result<()> {
     let model = FakeModel::script([failure(ModelFailureKind::Authentication, "the key is wrong")]);
-    let (env, transcript) = clerk_with(&model).await?;
+    let (env, transcript) = Box::pin(clerk_with(&model)).await?;
     let call = transcript.calls()[0];
     assert_eq!(call.activity.status, Status::Failed);
     let chain = |failure: &temporal_agents::worker::transcript::Failure| {
