@@ -68,6 +68,6 @@ impl GuestRelations {
     }
 }
 
-async fn draft(runner: &Runner, tone: &str, complaint: &str) -> Result<String, RunFailure> {
+async fn draft(runner: &Runner<GuestRelations>, tone: &str, complaint: &str) -> Result<String, RunFailure> {
     Ok(runner.run(&writer(tone), complaint).await?.final_output)
 }

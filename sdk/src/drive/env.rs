@@ -32,6 +32,11 @@ impl<'r, H: Host> Env<'r, H> {
         Self { host, graph, config, scope, guard_scope, path }
     }
 
+    /// Whether this run is inside no other.
+    pub(super) fn is_outermost(&self) -> bool {
+        self.path.is_empty()
+    }
+
     /// The agent of this name. Graph and state are checked before the run, so it is there.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     agent::AgentInfo,
-    engine::EffectError,
+    engine::{EffectError, RunError},
     tool::{CallInfo, ToolActivityOptions, ToolDef},
     wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput, run_state::Interruption},
 };
@@ -58,6 +58,21 @@ pub trait Host {
     ) -> LocalBoxFuture<'a, WaitOutcome> {
         let _ = (state, scope);
         std::future::ready(WaitOutcome::Undecided).boxed_local()
+    }
+
+    /// Whether the run is to go on elsewhere, from this state. Asked of the outermost run alone, where nothing of it is in flight:
+    /// between two turns, and before it waits for decisions. A run that has done nothing here yet must not, or it would never.
+    fn is_to_move(&self, state: &RunState) -> bool {
+        let _ = state;
+        false
+    }
+
+    /// Takes the run to where it goes on, once [`is_to_move`](Self::is_to_move) has said so; gives what the run here ends with.
+    fn move_on<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
+        let _ = scope;
+        let source = "this host moves no runs".into();
+        let error = RunError::Continuation { agent: state.agent.clone(), turn: state.turn, source };
+        std::future::ready(error).boxed_local()
     }
 
     /// Whether this run follows the rule that `slug` names: true for new runs, false for histories recorded before it.

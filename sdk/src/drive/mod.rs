@@ -50,6 +50,8 @@ enum Ended {
     Finished(Value),
     /// With calls that wait for decisions.
     Interrupted,
+    /// Between two turns, to go on elsewhere; only a run that is inside no other.
+    Moves,
 }
 
 /// Runs the loop to its end; the engine then holds the final state, also after an error.
@@ -91,6 +93,10 @@ async fn steps<'g, H: Host>(
                 Resolution::Saved
             }
             Step::CheckInput { agent } => guardrails::blocking_input(env, engine, &agent).await?,
+            // Whatever was due has been written and answered by now, and nothing of the run is in flight.
+            Step::PrepareTurn { turn, .. } if turn > 1 && env.is_outermost() && env.host.is_to_move(engine.state()) => {
+                return Ok(Ended::Moves);
+            }
             Step::PrepareTurn { agent, turn, starts } => turn_setup::prepare(env, engine, &agent, turn, starts)?,
             Step::CallModel(call) => {
                 if let Some(checked) = guards.begin(env, engine)? {

@@ -53,7 +53,8 @@ pub(super) async fn call_agent<H: Host>(
     let usage = engine.state().usage.clone();
     let context_patch = merge_patch_between(&before, &engine.state().context);
     let body = match ended {
-        Ok(Ended::Interrupted) => Ok(Body::paused(engine.into_state())),
+        // Only the outermost run moves.
+        Ok(Ended::Interrupted | Ended::Moves) => Ok(Body::paused(engine.into_state())),
         Ok(Ended::Finished(value)) => output(tool, info, &value, engine.state()).map(Body::output),
         Err(error) => Err(error),
     };
@@ -116,7 +117,7 @@ pub(super) fn judge<'j, H: Host>(
         let mut engine = begin(&inside, input, context);
         match drive(&inside, &mut engine).await? {
             Ended::Finished(value) => Ok(value),
-            Ended::Interrupted => Err(RunError::Function {
+            Ended::Interrupted | Ended::Moves => Err(RunError::Function {
                 function: format!("guardrail agent {:?}", judge.name),
                 agent: judge.name.clone(),
                 source: "it waits for an approval, which a guardrail cannot".into(),

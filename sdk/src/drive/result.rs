@@ -194,7 +194,8 @@ impl PausedRun {
 
 /// A run that ended without a final output: why, and where it stood.
 ///
-/// In a workflow `?` ends the workflow with it, as with the [`RunError`] itself.
+/// In a workflow `?` ends the workflow with it, as with the [`RunError`] itself. One with [`RunError::ContinuesAsNew`] is no failure:
+/// the workflow continues as new with it, so it has to be passed on, see [`continues_as_new`](Self::continues_as_new).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RunFailure {
@@ -206,6 +207,13 @@ pub struct RunFailure {
     /// on with that call. Of a turn that failed half-way only the calls that ran are kept; such a state is a record, and `resume`
     /// refuses it.
     pub state: Option<Box<RunState>>,
+}
+
+impl RunFailure {
+    /// Whether nothing has failed: the run goes on in the next execution of its workflow, if this is passed on with `?`.
+    pub fn continues_as_new(&self) -> bool {
+        matches!(self.error, RunError::ContinuesAsNew { .. })
+    }
 }
 
 impl std::fmt::Display for RunFailure {

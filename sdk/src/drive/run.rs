@@ -34,6 +34,8 @@ pub enum Run {
     Start(RunInput),
     /// One that goes on.
     Resume(Box<RunState>),
+    /// One that another execution has left: it goes on as if nothing had been in between.
+    GoOn(Box<RunState>),
 }
 
 impl From<RunInput> for Run {
@@ -130,13 +132,14 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
     graph.check_models(config.model.as_deref())?;
     let scope = host.scope();
     let env = Env::new(host, graph, config, &scope, String::new());
+    let goes_on = matches!(run, Run::GoOn(_));
     let mut engine = match run {
         Run::Start(input) => begin(&env, input).await?,
-        Run::Resume(state) => {
+        Run::Resume(state) | Run::GoOn(state) => {
             if let Err(error) = check_resumed(&state, graph, config) {
                 return Err(RunFailure { error, state: Some(state) });
             }
-            Engine::resume(*state, config.rules())
+            if goes_on { Engine::go_on(*state, config.rules()) } else { Engine::resume(*state, config.rules()) }
         }
     };
     if config.name_collisions == NameCollisions::Error
@@ -145,14 +148,18 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
         return Err(RunFailure { error: error.into(), state: Some(Box::new(engine.into_state())) });
     }
     loop {
-        match drive(&env, &mut engine).await {
+        let ended = drive(&env, &mut engine).await;
+        let mut state = match ended {
             Ok(Ended::Finished(output)) => {
                 return Ok(Outcome::Finished(output, Box::new(engine.into_state())));
             }
-            Ok(Ended::Interrupted) => {}
+            Ok(Ended::Moves) => return Err(moved(host, engine.into_state(), &scope).await),
+            Ok(Ended::Interrupted) => engine.into_state(),
             Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
+        };
+        if host.is_to_move(&state) {
+            return Err(moved(host, state, &scope).await);
         }
-        let mut state = engine.into_state();
         host.observe(&RunEvent::Paused { interruptions: &state.interruptions() });
         match host.wait_for_decisions(&mut state, &scope).await {
             WaitOutcome::Decided => engine = Engine::resume(state, config.rules()),
@@ -165,6 +172,12 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
             }
         }
     }
+}
+
+/// The end of a run that goes on elsewhere.
+async fn moved<H: Host>(host: &H, state: RunState, scope: &H::Scope) -> RunFailure {
+    let error = host.move_on(&state, scope).await;
+    RunFailure { error, state: Some(Box::new(state)) }
 }
 
 /// Checks that a run goes on with what it was started with.

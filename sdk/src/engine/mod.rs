@@ -103,6 +103,11 @@ impl Engine {
         engine
     }
 
+    /// Goes on with a run exactly where its state stands: what was not decided is not asked for anew.
+    pub fn go_on(state: RunState, rules: Rules) -> Self {
+        Self { state, rules }
+    }
+
     /// The state between two steps.
     pub fn state(&self) -> &RunState {
         &self.state

@@ -67,6 +67,11 @@ impl Digest {
         Self::named(hash(&[&json]))
     }
 
+    /// The digest of a text as it is.
+    pub fn of_text(text: &str) -> Self {
+        Self::named(hash(&[text.as_bytes()]))
+    }
+
     /// The digest in its wire form.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -16,6 +16,8 @@ pub const MALFORMED_REQUEST: &str = "MalformedRequest";
 /// The failure type of a model request whose references lead nowhere; the workflow sends what is missing once more. Its first
 /// detail is [`ConversationUnavailable`].
 pub const CONVERSATION_UNAVAILABLE: &str = "ConversationUnavailable";
+/// The failure type of a part of a run's state that the execution before does not have, or that cannot be read there.
+pub const STATE_UNAVAILABLE: &str = "StateUnavailable";
 /// The failure type of a tool that answered with an error for the model.
 pub const TOOL_ERROR: &str = "ToolError";
 /// The failure type of a run that failed for a reason of its own (not a Temporal failure).

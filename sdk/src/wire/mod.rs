@@ -10,6 +10,7 @@
 mod absent;
 pub mod agent_handlers;
 pub mod canonical;
+pub mod carried;
 pub mod conversation;
 pub mod definitions;
 pub mod digest;
@@ -28,6 +29,7 @@ pub use agent_handlers::{
     AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus,
     DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput, Verdict,
 };
+pub use carried::{Carried, CarriedState, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY};
 pub use conversation::{CallPart, Conversation, InputSegment, RECORD_ACTIVITY, RecordRequest};
 pub(crate) use conversation::{Folded, Ledger};
 pub use definitions::{Definitions, DefinitionsPart, HandoffSpec, OutputSpec, Prompt, ToolSpec};

@@ -15,6 +15,7 @@ mod conversations;
 mod heartbeat;
 mod inline_host;
 mod inline_runner;
+mod kept_state;
 mod model;
 mod model_activity;
 #[cfg(feature = "openai")]

@@ -13,6 +13,7 @@ use temporalio_sdk::{WorkerOptions, activities::ActivityError};
 use super::{
     agents::AgentSources,
     conversations::ConversationCache,
+    kept_state,
     model::ModelProvider,
     model_activity::ModelActivity,
     providers::Providers,
@@ -25,7 +26,7 @@ use super::{
 use crate::{
     agent::{AgentDef, Graph, GraphIssue},
     tool::{StateMap, Tool, ToolBinding, ToolDef},
-    wire::{MODEL_ACTIVITY, RECORD_ACTIVITY, SESSION_ACTIVITY},
+    wire::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, RECORD_ACTIVITY, SESSION_ACTIVITY},
 };
 
 /// The worker half: registers the model activity and the tools of the agents, after checking that all is there.
@@ -229,6 +230,7 @@ impl AgentsPlugin {
             });
             activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
         }
+        activities.extend(keeping_states());
         Ok(NamedActivities(activities))
     }
 
@@ -275,6 +277,13 @@ impl AgentsPlugin {
             })
             .collect()
     }
+}
+
+/// The activities of runs that continue as new with a large state.
+fn keeping_states() -> [(String, Body); 2] {
+    let keep: Body = Arc::new(|ctx, request| async move { json(&kept_state::keep(&ctx, request)?) }.boxed());
+    let load: Body = Arc::new(|ctx, request| async move { json(&kept_state::load(&ctx, request).await?) }.boxed());
+    [(KEEP_STATE_ACTIVITY.to_owned(), keep), (LOAD_STATE_ACTIVITY.to_owned(), load)]
 }
 
 /// Whether a worker on this task queue runs the tool.

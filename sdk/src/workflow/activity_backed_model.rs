@@ -48,6 +48,11 @@ impl ActivityBackedModel {
         self.per_agent.keys().map(String::as_str)
     }
 
+    /// Whether the calls of this agent are local activities.
+    pub(super) fn is_local(&self, agent: &str) -> bool {
+        self.per_agent.get(agent).unwrap_or(&self.options).local
+    }
+
     /// Options for the calls of all agents without their own.
     pub fn options_mut(&mut self) -> &mut ModelActivityOptions {
         &mut self.options

@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
 use temporalio_workflow::{
-    ActivityExecutionError, ActivityOptions, LocalActivityOptions, TimerOptions, WorkflowCancellationToken,
-    WorkflowContext, common::ActivityDefinition,
+    ActivityExecutionError, ActivityOptions, LocalActivityOptions, TimerOptions, WaitConditionOptions,
+    WorkflowCancellationToken, WorkflowContext, common::ActivityDefinition,
 };
 
 use crate::wire::{MODEL_ACTIVITY, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest};
@@ -42,6 +42,13 @@ pub(super) trait DurableContext {
         request: SessionRequest,
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
+    /// Keeps or loads a chunk of a state.
+    fn state_activity(
+        &self,
+        activity_type: &'static str,
+        request: Value,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
     /// Waits so long, whether or not the workflow is cancelled.
     fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()>;
     fn patched(&self, slug: &str) -> bool;
@@ -50,6 +57,15 @@ pub(super) trait DurableContext {
     fn next_run_number(&self) -> u64;
     fn cancellation_token(&self) -> WorkflowCancellationToken;
     fn task_queue(&self) -> String;
+    /// The id of this execution.
+    fn run_id(&self) -> String;
+    /// How many events its history has, as of the workflow task under way.
+    fn history_length(&self) -> u32;
+    /// Whether the server finds that history long enough.
+    fn continue_as_new_suggested(&self) -> bool;
+    fn has_handlers_at_work(&self) -> bool;
+    /// Waits until no handler is at work; false when the wait was cancelled.
+    fn handlers_finish(&self, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool>;
     fn show(&self, details: String);
 }
 
@@ -101,6 +117,16 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         async move { ctx.execute_activity(SessionActivity(activity_type), request, options).await }.boxed_local()
     }
 
+    fn state_activity(
+        &self,
+        activity_type: &'static str,
+        request: Value,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
+        let ctx = self.clone();
+        async move { ctx.execute_activity(StateActivity(activity_type), request, options).await }.boxed_local()
+    }
+
     fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()> {
         let ctx = self.clone();
         let options = TimerOptions::builder(duration).cancellation_token(token).build();
@@ -128,6 +154,31 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn task_queue(&self) -> String {
         WorkflowContext::task_queue(self).to_owned()
+    }
+
+    fn run_id(&self) -> String {
+        WorkflowContext::run_id(self).to_owned()
+    }
+
+    fn history_length(&self) -> u32 {
+        WorkflowContext::history_length(self)
+    }
+
+    fn continue_as_new_suggested(&self) -> bool {
+        WorkflowContext::continue_as_new_suggested(self)
+    }
+
+    fn has_handlers_at_work(&self) -> bool {
+        !self.all_handlers_finished()
+    }
+
+    fn handlers_finish(&self, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool> {
+        let ctx = self.clone();
+        async move {
+            let options = WaitConditionOptions::builder().cancellation_token(token).build();
+            ctx.wait_condition_with_options(|_| ctx.all_handlers_finished(), options).await.is_ok()
+        }
+        .boxed_local()
     }
 
     fn show(&self, details: String) {
@@ -180,5 +231,17 @@ impl ActivityDefinition for SessionActivity {
 
     fn name(&self) -> &str {
         &self.0
+    }
+}
+
+/// The caller's side of the activities that keep and load states.
+struct StateActivity(&'static str);
+
+impl ActivityDefinition for StateActivity {
+    type Input = Value;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        self.0
     }
 }

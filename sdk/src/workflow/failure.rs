@@ -8,6 +8,7 @@ use temporalio_workflow::{
     },
 };
 
+use super::continuing::NextExecution;
 use crate::{
     drive::RunFailure,
     engine::{EffectError, RunError},
@@ -102,13 +103,22 @@ pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
 
 /// How a workflow ends when `?` meets a failed run.
 ///
-/// A cancelled run is a cancelled workflow. A failed model call passes as the Temporal failure it is, with its cause.
+/// A run that goes on in the next execution makes the workflow continue as new. A cancelled run is a cancelled workflow. A failed model call passes as the Temporal failure it is, with its cause.
 /// Anything else is an ApplicationFailure of type `AgentsWorkflowError`; where an activity has failed, its failure is the cause.
 /// (A failed tool or guardrail that ends the run is told in words alone.) Never a workflow task that fails and is retried for ever.
 impl From<RunError> for WorkflowTermination {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Cancelled { .. } => Self::cancelled(),
+            RunError::ContinuesAsNew { agent, turn, next } => match next.downcast::<NextExecution>() {
+                Ok(next) => Self::ContinueAsNew(next.0),
+                Err(next) => application_failure(RunError::ContinuesAsNew { agent, turn, next }, None),
+            },
+            RunError::Continuation { agent, turn, source } => {
+                let message = source.to_string();
+                let cause = cause_of(source);
+                application_failure(RunError::Continuation { agent, turn, source: message.into() }, cause)
+            }
             RunError::Model { agent, turn, model, reason, source } => match temporal_failure(source) {
                 // A payload that cannot be converted would fail the workflow task, so it becomes a failure of the run.
                 Ok(ActivityExecutionError::Serialization(conversion)) => {

@@ -2,6 +2,7 @@
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
+    collections::BTreeSet,
     rc::Rc,
 };
 
@@ -11,14 +12,18 @@ use temporalio_workflow::WorkflowCancellationToken;
 use super::{
     activity_backed_model::{ActivityBackedModel, Books},
     context::DurableContext,
+    continuing::{Moving, Place},
     inbox::RunInbox,
-    session_call, tool_call,
+    session_call,
+    size::encoded_len,
+    tool_call,
 };
 use crate::{
     drive::{
-        EffectId, Host, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionEffect, SessionEffectError,
-        ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
+        EffectId, Host, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionAction, SessionEffect,
+        SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
+    engine::RunError,
     wire::{Item, Ledger, ModelCall, ModelResponse, RunState},
 };
 
@@ -35,6 +40,10 @@ pub(super) struct WorkflowHost {
     token: WorkflowCancellationToken,
     /// What history holds, also of the runs before.
     ledger: Rc<RefCell<Ledger>>,
+    /// How it continues as new, where it does.
+    moving: Option<Moving>,
+    /// Of this run and the runs inside it those that have called a model, by the path of their effects.
+    began: RefCell<BTreeSet<String>>,
 }
 
 impl WorkflowHost {
@@ -44,12 +53,39 @@ impl WorkflowHost {
         inbox: Option<RunInbox>,
         token: WorkflowCancellationToken,
         ledger: Rc<RefCell<Ledger>>,
+        moving: Option<Moving>,
     ) -> Self {
-        Self { ctx, model, run: OnceCell::new(), session_calls: Cell::new(0), inbox, token, ledger }
+        let (run, session_calls, began) = (OnceCell::new(), Cell::new(0), RefCell::default());
+        Self { ctx, model, run, session_calls, inbox, token, ledger, moving, began }
+    }
+
+    /// The same with an id that was drawn before.
+    pub(super) fn with_id(mut self, run: OnceCell<String>) -> Self {
+        self.run = run;
+        self
     }
 
     fn run(&self) -> &str {
-        self.run.get_or_init(|| short_id(self.ctx.next_run_number()))
+        run_id(&self.run, &self.ctx)
+    }
+
+    fn place<'p>(&'p self, token: &'p WorkflowCancellationToken) -> Place<'p> {
+        Place { ctx: &self.ctx, inbox: self.inbox.as_ref(), run: self.run(), token }
+    }
+
+    /// An activity is about to be scheduled that puts this into history, as far as is known.
+    fn notes_command(&self, content: impl FnOnce() -> usize) {
+        if let Some(moving) = &self.moving {
+            moving.command(&*self.ctx);
+            moving.pace.borrow_mut().add(content());
+        }
+    }
+
+    /// An activity has put this into history.
+    fn notes(&self, content: impl FnOnce() -> usize) {
+        if let Some(moving) = &self.moving {
+            moving.pace.borrow_mut().add(content());
+        }
     }
 
     /// Tells the inbox how the run ended.
@@ -86,7 +122,24 @@ impl Host for WorkflowHost {
         let activity_id = format!("{}-{id}", self.run());
         // Each run, and each run inside it, has a conversation of its own.
         let books = Books { ledger: &self.ledger, chain: format!("{}-{}", self.run(), id.path()) };
-        self.model.call(&self.ctx, books, call, activity_id, scope.clone()).boxed_local()
+        let is_first = self.began.borrow_mut().insert(id.path().to_owned());
+        async move {
+            if let Some(moving) = &self.moving {
+                let mut pace = moving.pace.borrow_mut();
+                pace.model_call();
+                // What comes later has been counted when it was answered or returned.
+                if is_first && (pace.is_new_run() || !id.path().is_empty()) {
+                    pace.add(json_len(&call.input));
+                }
+            }
+            if !self.model.is_local(&call.agent) {
+                self.notes_command(|| 0);
+            }
+            let response = self.model.call(&self.ctx, books, call, activity_id, scope.clone()).await?;
+            self.notes(|| json_len(&response.output));
+            Ok(response)
+        }
+        .boxed_local()
     }
 
     fn call_tool<'a>(
@@ -97,7 +150,9 @@ impl Host for WorkflowHost {
         let activity_id = format!("{}-{}", self.run(), call.id);
         let call_id = call.info.call_id.clone();
         async move {
+            self.notes_command(|| encoded_len(&(&call.arguments, &call.context)).unwrap_or_default());
             let answer = tool_call::call(&self.ctx, call, activity_id.clone(), scope.clone()).await?;
+            self.notes(|| encoded_len(&answer.output).unwrap_or_default());
             self.ledger.borrow_mut().returned(&activity_id, &call_id, &answer.output);
             Ok(answer)
         }
@@ -112,7 +167,16 @@ impl Host for WorkflowHost {
         let number = self.session_calls.get();
         self.session_calls.set(number + 1);
         let activity_id = format!("{}-session-{number}", self.run());
-        session_call::call(&self.ctx, call, activity_id, scope).boxed_local()
+        async move {
+            self.notes_command(|| match &call.action {
+                SessionAction::Add { items } => json_len(items),
+                SessionAction::Read { .. } => 0,
+            });
+            let items = session_call::call(&self.ctx, call, activity_id, scope).await?;
+            self.notes(|| json_len(&items));
+            Ok(items)
+        }
+        .boxed_local()
     }
 
     /// Waits for the workflow's inbox, if it has one; without, nobody can decide here.
@@ -125,6 +189,19 @@ impl Host for WorkflowHost {
             Some(inbox) => inbox.wait(state, scope.clone()).boxed_local(),
             None => std::future::ready(WaitOutcome::Undecided).boxed_local(),
         }
+    }
+
+    fn is_to_move(&self, state: &RunState) -> bool {
+        self.moving.as_ref().is_some_and(|moving| moving.is_due(self.inbox.as_ref(), &self.token, state))
+    }
+
+    fn move_on<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
+        let (agent, turn) = (state.agent.clone(), state.turn);
+        if let Some(moving) = &self.moving {
+            return moving.leave(self.place(scope), state).boxed_local();
+        }
+        let source = "its runner does not say with which input (Runner::continue_with)".into();
+        std::future::ready(RunError::Continuation { agent, turn, source }).boxed_local()
     }
 
     fn patched(&self, slug: &str) -> bool {
@@ -162,6 +239,15 @@ impl Host for WorkflowHost {
             RunEvent::CallRefused { .. } | RunEvent::ModelAnswered { .. } | RunEvent::HandedOff { .. } => {}
         }
     }
+}
+
+/// What the ids of a run's activities begin with; drawn when somebody asks for the first time.
+pub(super) fn run_id<'r>(run: &'r OnceCell<String>, ctx: &Rc<dyn DurableContext>) -> &'r str {
+    run.get_or_init(|| short_id(ctx.next_run_number()))
+}
+
+fn json_len(items: &[Item]) -> usize {
+    items.iter().map(Item::json_len).sum()
 }
 
 /// Eight characters of lower-case base 32 (40 bits), without letters that look like digits.

@@ -5,6 +5,7 @@
 
 mod activity_backed_model;
 mod context;
+mod continuing;
 mod failure;
 mod host;
 mod inbox;
@@ -16,6 +17,7 @@ mod time;
 mod tool_call;
 
 pub use activity_backed_model::ActivityBackedModel;
+pub use continuing::ContinueOptions;
 pub use failure::EffectFailure;
 pub use inbox::{AgentInbox, HasAgentInbox};
 pub use model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};

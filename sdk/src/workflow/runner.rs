@@ -1,16 +1,22 @@
 //! What a workflow's author calls to run agents.
 
-use std::{cell::RefCell, rc::Rc};
+mod carried;
 
-use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    cell::{OnceCell, RefCell},
+    rc::Rc,
+};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use temporalio_workflow::{WorkflowCancellationToken, WorkflowContext};
 
 use super::{
     activity_backed_model::ActivityBackedModel,
     context::DurableContext,
-    host::WorkflowHost,
-    inbox::{HasAgentInbox, InboxContext, RunInbox, Waits},
+    continuing::{ContinueOptions, Continuing, arrive},
+    host::{self, WorkflowHost},
+    inbox::{AgentInbox, HasAgentInbox, InboxContext, RunInbox, Waits},
     model_activity_options::ModelActivityOptions,
 };
 use crate::{
@@ -19,8 +25,8 @@ use crate::{
         Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
         run_untyped,
     },
-    engine::RunError,
-    wire::{Ledger, ModelSettings, RunState},
+    engine::{EffectError, RunError},
+    wire::{Carried, Ledger, ModelSettings, RunState},
 };
 
 /// Runs agents durably inside a workflow.
@@ -57,8 +63,10 @@ use crate::{
 /// # Cancellation
 /// A run ends with its workflow, or with a [token](Self::cancellation_token) of its own. Dropping its future, as `select!` does with
 /// the one that loses, cancels nothing: its activities run on, and nobody hears of what they give.
-#[derive(Clone)]
-pub struct Runner {
+///
+/// `W` is the workflow; it comes from the context.
+pub struct Runner<W> {
+    workflow: WorkflowContext<W>,
     ctx: Rc<dyn DurableContext>,
     inbox: Option<Rc<dyn InboxContext>>,
     config: RunConfig,
@@ -66,18 +74,25 @@ pub struct Runner {
     token: Option<WorkflowCancellationToken>,
     /// What history holds of the conversations of this runner and its clones.
     ledger: Rc<RefCell<Ledger>>,
+    continuing: Option<Continuing>,
+    announce: Option<Rc<dyn Fn()>>,
+    continue_when: ContinueOptions,
 }
 
-impl Runner {
+impl<W: 'static> Runner<W> {
     /// A runner in this workflow, with the defaults of [`RunConfig`] and [`ModelActivityOptions`].
-    pub fn new<W: 'static>(ctx: &WorkflowContext<W>) -> Self {
+    pub fn new(ctx: &WorkflowContext<W>) -> Self {
         Self {
+            workflow: ctx.clone(),
             ctx: Rc::new(ctx.clone()),
             inbox: None,
             config: RunConfig::default(),
             model: ActivityBackedModel::default(),
             token: None,
             ledger: Rc::default(),
+            continuing: None,
+            announce: None,
+            continue_when: ContinueOptions::default(),
         }
     }
 
@@ -109,7 +124,10 @@ impl Runner {
     /// A run that is dropped before its end stays listed in the inbox: see [`AgentInbox::forget_runs`].
     ///
     /// [`AgentInbox::forget_runs`]: super::AgentInbox::forget_runs
-    pub fn with_inbox<W: HasAgentInbox + 'static>(ctx: &WorkflowContext<W>) -> Self {
+    pub fn with_inbox(ctx: &WorkflowContext<W>) -> Self
+    where
+        W: HasAgentInbox,
+    {
         Self { inbox: Some(Rc::new(ctx.clone())), ..Self::new(ctx) }
     }
 
@@ -239,7 +257,7 @@ impl Runner {
     where
         O: DeserializeOwned,
     {
-        finished(self.typed(agent, input.into().into(), Waits::UntilDecided).await?)
+        finished(self.typed(agent, Run::from(input.into()).into(), Waits::UntilDecided).await?)
     }
 
     /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
@@ -251,7 +269,7 @@ impl Runner {
         agent: &Agent<O>,
         input: impl Into<RunInput>,
     ) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.untyped(agent, input.into().into(), Waits::UntilDecided).await?)
+        finished(self.untyped(agent, Run::from(input.into()).into(), Waits::UntilDecided).await?)
     }
 
     /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision. It takes the decisions that
@@ -274,7 +292,7 @@ impl Runner {
     where
         O: DeserializeOwned,
     {
-        self.typed(agent, input.into().into(), Waits::NotAtAll).await
+        self.typed(agent, Run::from(input.into()).into(), Waits::NotAtAll).await
     }
 
     /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
@@ -293,7 +311,7 @@ impl Runner {
         agent: &Agent<O>,
         input: impl Into<RunInput>,
     ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, input.into().into(), Waits::NotAtAll).await
+        self.untyped(agent, Run::from(input.into()).into(), Waits::NotAtAll).await
     }
 
     /// Goes on with a paused run, after decisions on its calls: in this workflow, after continue-as-new, or with the state of a
@@ -354,42 +372,120 @@ impl Runner {
         self.untyped(agent, state.into(), Waits::NotAtAll).await
     }
 
-    async fn typed<O>(&self, agent: &Agent<O>, run: Run, waits: Waits) -> Result<RunOutcome<O>, RunFailure>
+    async fn typed<O>(&self, agent: &Agent<O>, run: Beginning, waits: Waits) -> Result<RunOutcome<O>, RunFailure>
     where
         O: DeserializeOwned,
     {
-        self.check(agent.def())?;
-        let host = self.host(&run, waits);
+        let (host, run) = self.begin(agent.def(), run, waits).await?;
         let outcome = run_paused_or_typed(&host, agent.def(), &self.config, run).await;
         host.ended(&outcome);
         outcome
     }
 
-    async fn untyped<O>(&self, agent: &Agent<O>, run: Run, waits: Waits) -> Result<RunOutcome<Value>, RunFailure> {
-        self.check(agent.def())?;
-        let host = self.host(&run, waits);
+    async fn untyped<O>(
+        &self,
+        agent: &Agent<O>,
+        run: Beginning,
+        waits: Waits,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        let (host, run) = self.begin(agent.def(), run, waits).await?;
         let outcome = run_untyped(&host, agent.def(), &self.config, run).await;
         host.ended(&outcome);
         outcome
     }
 
-    /// What only a runner knows to be wrong.
-    fn check(&self, agent: &AgentDef) -> Result<(), RunError> {
-        Ok(Graph::new(agent).check_known(self.model.agents_with_options())?)
-    }
-
-    fn host(&self, run: &Run, waits: Waits) -> WorkflowHost {
-        let paused = match run {
-            Run::Resume(state) => Some(&**state),
+    /// The host of a run, and what the loop begins with.
+    ///
+    /// # Errors
+    /// What only a runner knows to be wrong, and why a run that was carried over cannot be gone on with.
+    async fn begin(
+        &self,
+        agent: &AgentDef,
+        beginning: Beginning,
+        waits: Waits,
+    ) -> Result<(WorkflowHost, Run), RunError> {
+        Graph::new(agent).check_known(self.model.agents_with_options())?;
+        let token = self.token.clone().unwrap_or_else(|| self.ctx.cancellation_token());
+        let id = OnceCell::new();
+        let (run, arrived) = match beginning {
+            Beginning::Here(run) => (run, None),
+            Beginning::Before(carried) => {
+                let Carried { version: _, continued, state, inbox } = *carried;
+                self.take_over(agent, inbox)?;
+                let draw = || host::run_id(&id, &self.ctx).to_owned();
+                let (state, arrived) = arrive(&self.ctx, &agent.name, draw, (continued, state), &token).await?;
+                (Run::GoOn(Box::new(state)), Some(arrived))
+            }
+        };
+        let moving = match &self.continuing {
+            None => None,
+            Some(continuing) => {
+                let announce = self.announce.clone();
+                Some(continuing.begin(&agent.name, self.continue_when.clone(), announce, arrived)?)
+            }
+        };
+        let paused = match &run {
+            Run::Resume(state) | Run::GoOn(state) => Some(&**state),
             Run::Start(_) => None,
         };
         let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, waits, paused));
-        let token = self.token.clone().unwrap_or_else(|| self.ctx.cancellation_token());
-        WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone(), inbox, token, Rc::clone(&self.ledger))
+        let host =
+            WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone(), inbox, token, Rc::clone(&self.ledger), moving);
+        let host = host.with_id(id);
+        Ok((host, run))
+    }
+
+    /// Takes over the inbox of the execution before.
+    fn take_over(&self, agent: &AgentDef, inbox: Option<Value>) -> Result<(), RunError> {
+        let Some(inbox) = inbox else { return Ok(()) };
+        let unreadable = |source: EffectError| RunError::Continuation { agent: agent.name.clone(), turn: 0, source };
+        let before = AgentInbox::deserialize(inbox).map_err(|error| unreadable(error.into()))?;
+        let Some(ctx) = &self.inbox else {
+            let why = "it was continued with an inbox of decisions, and this runner has none: use Runner::with_inbox";
+            return Err(unreadable(why.into()));
+        };
+        let mut before = Some(before);
+        ctx.change(&mut |inbox| {
+            if let Some(before) = before.take() {
+                inbox.take_over(before);
+            }
+        });
+        Ok(())
     }
 }
 
-impl std::fmt::Debug for Runner {
+/// What a run begins with.
+enum Beginning {
+    /// What is given here.
+    Here(Run),
+    /// What the execution before has left.
+    Before(Box<Carried>),
+}
+
+impl<R: Into<Run>> From<R> for Beginning {
+    fn from(run: R) -> Self {
+        Self::Here(run.into())
+    }
+}
+
+impl<W> Clone for Runner<W> {
+    fn clone(&self) -> Self {
+        Self {
+            workflow: self.workflow.clone(),
+            ctx: Rc::clone(&self.ctx),
+            inbox: self.inbox.clone(),
+            config: self.config.clone(),
+            model: self.model.clone(),
+            token: self.token.clone(),
+            continuing: self.continuing.clone(),
+            announce: self.announce.clone(),
+            continue_when: self.continue_when.clone(),
+            ledger: Rc::clone(&self.ledger),
+        }
+    }
+}
+
+impl<W> std::fmt::Debug for Runner<W> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Runner").field("config", &self.config).field("model", &self.model).finish_non_exhaustive()
     }

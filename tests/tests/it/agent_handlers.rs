@@ -8,5 +8,5 @@ mod early;
 mod nested;
 mod side_by_side;
 mod state;
-mod support;
+pub(crate) mod support;
 mod taken_up;

@@ -50,7 +50,7 @@ fn registered() -> Agent {
     Agent::new("clerk").tool(refund).tool(block).tool(wait)
 }
 
-fn runner(ctx: &WorkflowContext<Case>, case: &str) -> Runner {
+fn runner(ctx: &WorkflowContext<Case>, case: &str) -> Runner<Case> {
     let runner = Runner::new(ctx).model("run's own").max_turns(4);
     match case {
         "odd retry settings" => {

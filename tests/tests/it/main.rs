@@ -5,6 +5,7 @@ mod cancellation;
 mod cipher;
 mod compile_errors;
 mod conformance;
+mod continuing;
 mod durable_run;
 mod examples;
 mod gateway;

@@ -9,8 +9,10 @@ mod vectors;
 
 use serde_json::Value;
 use temporal_agents::wire::{
-    AgentDecision, AgentState, ConversationUnavailable, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest,
-    RecordRequest, RunState, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
+    AgentDecision, AgentState, Carried, ConversationUnavailable, DecisionReply, ModelFailureDetails, ModelReply,
+    ModelRequest, RecordRequest, RunState, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest,
+    WireDecodeError,
+    carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     decode,
 };
 
@@ -79,6 +81,15 @@ fn run_states_have_their_golden_shape_in_every_phase() {
 }
 
 #[test]
+fn what_a_run_leaves_to_the_next_execution_has_its_golden_shape() {
+    check_all("carried", &values::carried());
+    check("keep_state_request", &values::keep_state_request());
+    check("keep_state_reply", &values::keep_state_reply());
+    check("load_state_request", &values::load_state_request());
+    check("load_state_reply", &values::load_state_reply());
+}
+
+#[test]
 fn digests_and_canonical_json_are_the_golden_ones() {
     check("digests", &vectors::vectors());
 }
@@ -105,6 +116,11 @@ fn messages_of_every_version_ever_written_are_read() {
             "decision_reply" => read::<DecisionReply>(json),
             "agent_state" => read::<AgentState>(json),
             "run_state" => read::<RunState>(json),
+            "carried" => read::<Carried>(json),
+            "keep_state_request" => read::<KeepStateRequest>(json),
+            "keep_state_reply" => read::<KeepStateReply>(json),
+            "load_state_request" => read::<LoadStateRequest>(json),
+            "load_state_reply" => read::<LoadStateReply>(json),
             "digests" | "failure_types" => Ok(()),
             _ => panic!("{}: no message is named so", path.display()),
         };

@@ -246,6 +246,44 @@ pub enum RunError {
         /// What serde says.
         source: serde_json::Error,
     },
+    /// Nothing is wrong: the workflow continues as new, and the run goes on in its next execution. Pass it on with `?`, so that the
+    /// workflow ends with it.
+    #[error(
+        "the run goes on in the next execution of the workflow (agent {agent:?}, turn {turn}): \
+         this is to be passed on with `?` out of the workflow's run method, which then continues as new"
+    )]
+    ContinuesAsNew {
+        /// The agent whose turn it is.
+        agent: String,
+        /// The turns so far.
+        turn: u32,
+        /// What the host ends the workflow with.
+        next: EffectError,
+    },
+    /// The run should have gone on in the next execution of its workflow, and could not.
+    #[error("the run could not continue as new (agent {agent:?}, turn {turn}): {source}")]
+    Continuation {
+        /// The agent whose turn it is.
+        agent: String,
+        /// The turns so far.
+        turn: u32,
+        /// What went wrong.
+        source: EffectError,
+    },
+    /// The conversation is too large to be carried to the next execution of the workflow.
+    #[error(
+        "the conversation is too large to continue as new: the state of the run is {bytes} bytes of JSON, the limit is {limit} \
+         (agent {agent:?}); shorten it with Runner::compaction, keep large results outside and give the model references to them, \
+         or raise ContinueOptions::most_bytes"
+    )]
+    ConversationTooLarge {
+        /// The agent whose turn it is.
+        agent: String,
+        /// The size of the state.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// The run was cancelled.
     #[error("the run was cancelled while agent {agent:?} was at turn {turn}")]
     Cancelled {

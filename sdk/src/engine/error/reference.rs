@@ -58,7 +58,11 @@ impl RunError {
                 foreign(source.to_string())
             }
             Self::Panicked { message, .. } => foreign(message.clone()),
-            Self::OutputType { .. } | Self::Cancelled { .. } => foreign(self.to_string()),
+            Self::OutputType { .. }
+            | Self::Cancelled { .. }
+            | Self::ContinuesAsNew { .. }
+            | Self::Continuation { .. }
+            | Self::ConversationTooLarge { .. } => foreign(self.to_string()),
         }
     }
 }

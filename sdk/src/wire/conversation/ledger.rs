@@ -64,17 +64,9 @@ enum Place {
 /// A list of items that history has.
 #[derive(Clone, Debug, PartialEq)]
 enum List {
-    Call {
-        activity_id: Rc<str>,
-        part: CallPart,
-    },
-    Recorded {
-        activity_id: Rc<str>,
-    },
-    State {
-        activity_id: Rc<str>,
-        chunks: u32,
-    },
+    Call { activity_id: Rc<str>, part: CallPart },
+    Recorded { activity_id: Rc<str> },
+    State { activity_id: Rc<str>, chunks: u32 },
 }
 
 #[derive(Clone, Debug)]

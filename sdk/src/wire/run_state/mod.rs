@@ -7,6 +7,7 @@
 mod approvals;
 mod guardrails;
 mod interruption;
+mod items;
 mod new_item;
 mod phase;
 mod server;

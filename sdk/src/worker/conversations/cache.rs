@@ -25,10 +25,10 @@ const OVERHEAD: usize = 64;
 
 /// A workflow run, from the activity's own info, never from a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct RunKey {
-    pub(super) namespace: String,
-    pub(super) workflow_id: String,
-    pub(super) run_id: String,
+pub(in crate::worker) struct RunKey {
+    pub(in crate::worker) namespace: String,
+    pub(in crate::worker) workflow_id: String,
+    pub(in crate::worker) run_id: String,
 }
 
 /// What is remembered, up to a size.

@@ -6,25 +6,20 @@
 use std::{collections::HashMap, sync::Arc};
 
 use serde_json::Value;
-use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
+use temporalio_client::{Client, NamespacedClient};
 use temporalio_common::{
     data_converters::{ActivitySerializationContext, DataConverter, SerializationContextData},
     protos::temporal::api::{
-        common::v1::{Payload, WorkflowExecution},
+        common::v1::Payload,
         history::v1::{ActivityTaskScheduledEventAttributes, HistoryEvent, history_event::Attributes},
-        workflowservice::v1::GetWorkflowExecutionHistoryReverseRequest,
     },
 };
 
-use super::{cache::RunKey, pending::Pending};
+use super::{cache::RunKey, newest_first::NewestFirst, pending::Pending};
 use crate::wire::{
     Conversation, Definitions, DefinitionsPart, Digest, Item, MODEL_ACTIVITY, ModelReply, ModelRequest,
     RECORD_ACTIVITY, RecordRequest, ToolReply, ToolRequest, decode,
 };
-
-/// Events in the first page, and most in any. What is missing is often just a few events back.
-const FIRST_PAGE: i32 = 20;
-const LARGEST_PAGE: i32 = 200;
 
 /// Why history did not give what is missing.
 #[derive(Debug, thiserror::Error)]
@@ -67,32 +62,15 @@ pub(super) async fn read(
     definitions: Option<&MissingDefinitions>,
     mut known: impl FnMut(&mut Pending),
 ) -> Result<Read, HistoryError> {
-    let mut client = client.clone();
     let converter = client.data_converter().clone();
     let mut read = Read::default();
     let mut definitions = definitions;
     // By the event that scheduled them; they come before it.
     let mut results: HashMap<i64, Vec<Payload>> = HashMap::new();
-    let (mut next_page_token, mut maximum_page_size) = (Vec::new(), FIRST_PAGE);
-    loop {
-        let request = GetWorkflowExecutionHistoryReverseRequest {
-            namespace: key.namespace.clone(),
-            execution: Some(WorkflowExecution { workflow_id: key.workflow_id.clone(), run_id: key.run_id.clone() }),
-            maximum_page_size,
-            next_page_token: next_page_token.clone(),
-        };
-        let answer = WorkflowService::get_workflow_execution_history_reverse(&mut client, tonic::Request::new(request));
-        let page = match answer.await {
-            Ok(page) => page.into_inner(),
-            Err(status) if is_too_large(&status) && maximum_page_size > 1 => {
-                // The page is larger than a message may be.
-                maximum_page_size = (maximum_page_size / 10).max(1);
-                continue;
-            }
-            Err(status) => return Err(status.into()),
-        };
+    let mut pages = NewestFirst::of(client, key);
+    while let Some(events) = pages.next().await? {
         read.pages += 1;
-        for event in page.history.unwrap_or_default().events {
+        for event in events {
             let HistoryEvent { event_id, attributes, .. } = event;
             match attributes {
                 Some(Attributes::ActivityTaskCompletedEventAttributes(completed)) => {
@@ -117,20 +95,11 @@ pub(super) async fn read(
                 return Ok(read);
             }
         }
-        maximum_page_size = (maximum_page_size * 2).min(LARGEST_PAGE);
-        next_page_token = page.next_page_token;
-        if next_page_token.is_empty() {
-            return match pending.missing() {
-                Some(missing) => Err(HistoryError::Absent(missing.to_string())),
-                None => Ok(read),
-            };
-        }
     }
-}
-
-/// Whether an answer was larger than a message may be.
-fn is_too_large(status: &tonic::Status) -> bool {
-    matches!(status.code(), tonic::Code::OutOfRange | tonic::Code::ResourceExhausted)
+    match pending.missing() {
+        Some(missing) => Err(HistoryError::Absent(missing.to_string())),
+        None => Ok(read),
+    }
 }
 
 /// An activity that something is wanted of.

@@ -11,9 +11,11 @@
 //! | `cache.rs` | what a worker remembers, up to a size |
 //! | `history.rs` | what it reads, newest event first |
 //! | `recorded.rs` | the same for a whole history in hand |
+//! | `newest_first.rs` | the pages of a history |
 
 mod cache;
 mod history;
+mod newest_first;
 mod pending;
 mod recorded;
 mod wanted;
@@ -34,11 +36,12 @@ use tokio::sync::Semaphore;
 use tonic::Code;
 
 use self::{
-    cache::{Cache, RunKey},
-    history::{HistoryError, MissingDefinitions},
+    cache::Cache,
+    history::MissingDefinitions,
     pending::Pending,
     wanted::{Found, Wanted},
 };
+pub(super) use self::{cache::RunKey, history::HistoryError, newest_first::NewestFirst};
 use crate::wire::{
     CallPart, ConversationPart, Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest,
     ModelResponse, ToolOutput, conversation::WORTH_A_REFERENCE, model_call::UnfoldError,
@@ -287,6 +290,19 @@ fn goes_on_with(request: &ModelRequest) -> Option<String> {
     }
 }
 
+impl HistoryError {
+    /// Whether another attempt may find it: the server, or a codec, may be back by then.
+    pub(super) fn may_pass(&self, attempt: u32) -> bool {
+        match self {
+            Self::Server(status) => {
+                !matches!(status.code(), Code::NotFound | Code::PermissionDenied | Code::Unimplemented)
+            }
+            Self::Unreadable { .. } => attempt < ATTEMPTS_TO_DECODE,
+            Self::Absent(_) => false,
+        }
+    }
+}
+
 impl Unavailable {
     /// What the workflow has to send once more.
     pub(super) fn what(&self) -> ConversationPart {
@@ -299,13 +315,8 @@ impl Unavailable {
     /// Whether another attempt may find it: the server, or a codec, may be back by then.
     pub(super) fn may_pass(&self, attempt: u32) -> bool {
         match self {
-            Self::History(HistoryError::Server(status)) => {
-                !matches!(status.code(), Code::NotFound | Code::PermissionDenied | Code::Unimplemented)
-            }
-            Self::History(HistoryError::Unreadable { .. }) => attempt < ATTEMPTS_TO_DECODE,
-            Self::History(HistoryError::Absent(_)) | Self::Mismatch { .. } | Self::Definitions { .. } | Self::NoRun => {
-                false
-            }
+            Self::History(error) => error.may_pass(attempt),
+            Self::Mismatch { .. } | Self::Definitions { .. } | Self::NoRun => false,
         }
     }
 }
@@ -319,7 +330,7 @@ enum Believes {
 
 impl RunKey {
     /// The workflow run of an activity. A local activity has no history to be referred to.
-    fn of(info: &ActivityInfo) -> Option<Self> {
+    pub(super) fn of(info: &ActivityInfo) -> Option<Self> {
         let (Some(workflow_id), Some(run_id)) = (&info.workflow_id, &info.workflow_run_id) else { return None };
         (!info.is_local).then(|| Self {
             namespace: info.namespace.clone(),

@@ -13,8 +13,8 @@ use self::questions::Asked;
 pub use self::run_inbox::HasAgentInbox;
 pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
 use crate::wire::{
-    AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, SuppliedOutput,
-    Verdict, WIRE_VERSION, WireVersion,
+    AgentDecision, AgentInterruption, AgentState, AgentStatus, Carried, DecidedInterruption, DecisionAnswer,
+    SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
     agent_handlers::{first_version, readable_version},
 };
 
@@ -163,6 +163,29 @@ impl AgentInbox {
         }
         self.decided.push(DecidedInterruption { id, decision, always, taken: false });
         if is_asked { DecisionAnswer::Accepted } else { DecisionAnswer::Kept { waits_for: self.ids() } }
+    }
+
+    /// The inbox of a run that has continued as new, for `#[init]`: it is there before the first update then, which is answered as it
+    /// was before. (Without that, a decision that comes at once is [`Kept`](DecisionAnswer::Kept), and counts all the same.)
+    ///
+    /// Empty where the run had none, or one that is not read here; going on with the run fails then.
+    pub fn of(carried: &Carried) -> Self {
+        carried.inbox.as_ref().and_then(|inbox| Self::deserialize(inbox).ok()).unwrap_or_default()
+    }
+
+    /// Takes over the inbox of the execution before. What has arrived here by now came later.
+    pub(super) fn take_over(&mut self, before: Self) {
+        let arrived = std::mem::replace(&mut self.decided, before.decided);
+        for decided in arrived {
+            if !self.decided.iter().any(|first| first.id == decided.id) {
+                self.decided.push(decided);
+            }
+        }
+        self.waits_for = before.waits_for;
+        self.renamed = before.renamed;
+        self.given_up = before.given_up;
+        self.agent = before.agent;
+        self.turn = before.turn;
     }
 
     /// Takes in the output of a call that somebody else has made: a decision, too.

@@ -3,6 +3,7 @@
 use std::{cell::RefCell, rc::Rc};
 
 use futures::{FutureExt, future::LocalBoxFuture};
+use serde_json::Value;
 use temporalio_workflow::{WaitConditionOptions, WorkflowCancellationToken, WorkflowContext};
 
 use super::{
@@ -37,6 +38,9 @@ pub(in crate::workflow) trait InboxContext {
     /// Changes the inbox, and wakes who waits for it.
     fn change(&self, change: &mut dyn FnMut(&mut AgentInbox));
 
+    /// Looks at the inbox.
+    fn look(&self, look: &mut dyn FnMut(&AgentInbox));
+
     /// Waits until one of these ids is decided; false when the wait was cancelled.
     fn one_is_decided(&self, ids: Vec<String>, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool>;
 }
@@ -44,6 +48,10 @@ pub(in crate::workflow) trait InboxContext {
 impl<W: HasAgentInbox + 'static> InboxContext for WorkflowContext<W> {
     fn change(&self, change: &mut dyn FnMut(&mut AgentInbox)) {
         self.state_mut(|workflow| change(workflow.agent_inbox_mut()));
+    }
+
+    fn look(&self, look: &mut dyn FnMut(&AgentInbox)) {
+        self.state(|workflow| look(workflow.agent_inbox()));
     }
 
     fn one_is_decided(&self, ids: Vec<String>, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool> {
@@ -84,6 +92,30 @@ impl RunInbox {
             asked = inbox.take_up(&calls);
         });
         Self { ctx, waits, asked: RefCell::new(asked) }
+    }
+
+    /// Whether the run waits here for what is not decided.
+    pub(in crate::workflow) fn waits(&self) -> bool {
+        self.waits == Waits::UntilDecided
+    }
+
+    /// Says what the run waits for in this state, if it does.
+    pub(in crate::workflow) fn publish(&self, state: &RunState) {
+        self.ask(&questions(state));
+    }
+
+    /// Whether no other run of this inbox is at work.
+    pub(in crate::workflow) fn is_alone(&self) -> bool {
+        let mut at_work = 0;
+        self.ctx.look(&mut |inbox| at_work = inbox.at_work);
+        at_work <= 1
+    }
+
+    /// The inbox for the next execution of the workflow.
+    pub(in crate::workflow) fn carried(&self) -> Result<Value, serde_json::Error> {
+        let mut carried = Ok(Value::Null);
+        self.ctx.look(&mut |inbox| carried = serde_json::to_value(inbox));
+        carried
     }
 
     /// A turn begins.
@@ -136,7 +168,7 @@ impl RunInbox {
     /// The run ends.
     pub(in crate::workflow) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         let status = match outcome {
-            Ok(RunOutcome::Paused(_)) => None,
+            Ok(RunOutcome::Paused(_)) | Err(RunFailure { error: RunError::ContinuesAsNew { .. }, .. }) => None,
             Ok(RunOutcome::Finished(_)) => Some(AgentStatus::Finished),
             Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Some(AgentStatus::Cancelled),
             Err(_) => Some(AgentStatus::Failed),

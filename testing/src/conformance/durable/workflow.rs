@@ -73,7 +73,7 @@ fn unplayable(error: impl std::error::Error) -> Value {
     json!({"driver_error": error.to_string()})
 }
 
-impl Runs for Runner {
+impl<W: 'static> Runs for Runner<W> {
     fn run<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, input: Vec<Item>) -> Running<'a> {
         let runner = self.clone().config(config);
         async move {

@@ -1,10 +1,12 @@
 //! How messages of other releases are read: data is open, instructions are not, digests are checked.
 
+use std::collections::BTreeMap;
+
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::wire::{
-    Digest, Item, ModelCall, ModelReply, ModelRequest, ModelSettings, ToolChoice, ToolReply, ToolRequest,
+    Carried, Digest, Item, ModelCall, ModelReply, ModelRequest, ModelSettings, ToolChoice, ToolReply, ToolRequest,
     WireDecodeError, WireVersionMismatch, decode, model_call::UnfoldError,
 };
 
@@ -86,6 +88,33 @@ fn absent_usage_is_zero() {
     let mut expected = values::model_reply_minimal();
     expected.response.usage.requests = 1;
     assert_eq!(decode::<ModelReply>("model reply", reply).unwrap(), expected);
+}
+
+#[test]
+fn what_was_carried_over_is_read_in_its_version_alone() {
+    let (_, carried) = values::carried().swap_remove(1);
+    let with = |pointer: &str, value: Value| {
+        let mut json = json_of(&carried);
+        *json.pointer_mut(pointer).expect("it has this member") = value;
+        serde_json::from_value::<Carried>(json).map_err(|error| error.to_string())
+    };
+    assert_eq!(with("/version/minor", json!(9)).map(|read| read.state), Ok(carried.state.clone()));
+    let error = with("/version/major", json!(9)).expect_err("a later major is not read");
+    assert!(error.contains("has wire version 9.0, this build reads"), "{error}");
+    assert!(with("/state/kind", json!("elsewhere")).is_err(), "an unknown place cannot be gone to");
+}
+
+#[test]
+fn the_items_of_a_state_have_a_fixed_order() {
+    let states: BTreeMap<_, _> = values::run_states().into_iter().collect();
+    let state = &states["everything"];
+    let all: Vec<&Item> = state.items_in_order();
+    let mut expected: Vec<&Item> = state.input.iter().chain(state.items.iter().map(|item| &item.raw)).collect();
+    expected.extend(state.rewritten.iter().flat_map(|rewritten| &rewritten.items).map(|item| &item.raw));
+    expected.extend(state.session.iter().flat_map(|session| &session.input));
+    assert_eq!(all[..expected.len()], expected);
+    let json = json_of(state).to_string();
+    assert!(all.iter().all(|item| json.contains(&item.json())), "they are items of the state");
 }
 
 #[rstest]

@@ -1,6 +1,7 @@
 //! The messages behind the golden files: one with every member, one with as few as may be.
 
 mod agent_handlers;
+mod carried;
 mod definitions;
 mod failures;
 mod items;
@@ -12,6 +13,7 @@ mod tool_call;
 use serde_json::{Map, Value};
 
 pub(super) use agent_handlers::*;
+pub(super) use carried::*;
 pub(super) use definitions::definitions;
 pub(super) use failures::*;
 pub(super) use items::{item, items};

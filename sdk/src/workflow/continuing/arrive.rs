@@ -1,0 +1,52 @@
+//! The beginning of a run in the execution after: its state is taken out of the input, or loaded from the history before.
+
+use std::rc::Rc;
+
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::stored::{self, StoreError};
+use crate::{
+    engine::RunError,
+    wire::{CarriedState, RunState},
+    workflow::{context::DurableContext, size::encoded_len},
+};
+
+/// What a run has brought along.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::workflow) struct Arrived {
+    /// How often it has continued as new.
+    pub(super) continued: u32,
+    /// The size of its state.
+    pub(super) bytes: usize,
+}
+
+/// Takes a run up. `start` is the agent it is to go on with, for errors; `run` is asked for what the ids of activities begin with,
+/// if there are any.
+///
+/// # Errors
+/// [`RunError::Continuation`] when the state cannot be had, [`RunError::Cancelled`].
+pub(in crate::workflow) async fn arrive(
+    ctx: &Rc<dyn DurableContext>,
+    start: &str,
+    run: impl FnOnce() -> String,
+    (continued, state): (u32, CarriedState),
+    token: &WorkflowCancellationToken,
+) -> Result<(RunState, Arrived), RunError> {
+    match state {
+        CarriedState::Inline { state } => {
+            let bytes = encoded_len(&state).unwrap_or_default();
+            Ok((*state, Arrived { continued, bytes }))
+        }
+        CarriedState::Kept(kept) => {
+            ctx.show("loads its state from the execution before".to_owned());
+            let bytes = usize::try_from(kept.bytes).unwrap_or(usize::MAX);
+            match stored::load(ctx, &run(), kept, token).await {
+                Ok(state) => Ok((state, Arrived { continued, bytes })),
+                Err(StoreError::Cancelled) => Err(RunError::Cancelled { agent: start.to_owned(), turn: 0 }),
+                Err(StoreError::Failed(source)) => {
+                    Err(RunError::Continuation { agent: start.to_owned(), turn: 0, source })
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The end of a run in this execution of its workflow: its state is put where the next one finds it, handlers are waited for, and the
+//! workflow is told to continue as new.
+
+use std::rc::Rc;
+
+use futures::future::{Either, select};
+use temporalio_workflow::{
+    WorkflowCancellationToken, WorkflowTermination,
+    common::protos::coresdk::workflow_commands::ContinueAsNewWorkflowExecution,
+};
+
+use super::{
+    Moving,
+    stored::{self, StoreError},
+};
+use crate::{
+    drive::guard::guarded,
+    engine::{EffectError, RunError},
+    wire::{Carried, CarriedState, RunState, run_state::Phase},
+    workflow::{
+        context::DurableContext,
+        inbox::RunInbox,
+        size::{MOST_BYTES, encoded_len},
+    },
+};
+
+/// How an execution ends whose run goes on in the next one.
+#[derive(Debug, thiserror::Error)]
+#[error("the workflow continues as new")]
+pub(in crate::workflow) struct NextExecution(pub(in crate::workflow) Box<ContinueAsNewWorkflowExecution>);
+
+/// Where a run is, for [`Moving::leave`].
+pub(in crate::workflow) struct Place<'p> {
+    pub(in crate::workflow) ctx: &'p Rc<dyn DurableContext>,
+    pub(in crate::workflow) inbox: Option<&'p RunInbox>,
+    /// What the ids of its activities begin with.
+    pub(in crate::workflow) run: &'p str,
+    pub(in crate::workflow) token: &'p WorkflowCancellationToken,
+}
+
+impl Moving {
+    /// Whether the run is to go on in the next execution.
+    pub(in crate::workflow) fn is_due(
+        &self,
+        inbox: Option<&RunInbox>,
+        token: &WorkflowCancellationToken,
+        state: &RunState,
+    ) -> bool {
+        let can_move = || match state.phase {
+            // Who does not wait here pauses: what becomes of that is the author's to say. One that is too large can wait here,
+            // and be compacted after the turn.
+            Phase::Interrupted { .. } => {
+                inbox.is_some_and(RunInbox::waits)
+                    && encoded_len(state).is_ok_and(|bytes| bytes <= self.options.most_bytes)
+            }
+            _ => true,
+        };
+        self.pace.borrow().is_enough(&self.options) && !token.is_cancelled() && can_move()
+    }
+
+    /// Leaves, and gives what the run ends with.
+    pub(in crate::workflow) async fn leave(&self, place: Place<'_>, state: &RunState) -> RunError {
+        let (agent, turn) = (state.agent.clone(), state.turn);
+        match self.left(&place, state).await {
+            Ok(next) => RunError::ContinuesAsNew { agent, turn, next: Box::new(next) },
+            Err(Stayed::Cancelled) => RunError::Cancelled { agent, turn },
+            Err(Stayed::TooLarge { bytes, limit }) => RunError::ConversationTooLarge { agent, bytes, limit },
+            Err(Stayed::Failed(source)) => RunError::Continuation { agent, turn, source },
+        }
+    }
+
+    async fn left(&self, place: &Place<'_>, state: &RunState) -> Result<NextExecution, Stayed> {
+        if let Some(inbox) = place.inbox {
+            // It goes on waiting in the next execution; what it waits for is known from now on.
+            inbox.publish(state);
+        }
+        let bytes = encoded_len(state)?;
+        let limit = self.options.most_bytes;
+        if bytes > limit {
+            return Err(Stayed::TooLarge { bytes, limit });
+        }
+        let state = if bytes <= self.options.inline_bytes() {
+            CarriedState::Inline { state: Box::new(state.clone()) }
+        } else {
+            place.ctx.show("keeps its state for the next execution".to_owned());
+            let text = serde_json::to_string(state)?;
+            let chunk_bytes = self.options.chunk_bytes();
+            CarriedState::Kept(stored::keep(place.ctx, place.run, &text, chunk_bytes, place.token).await?)
+        };
+        self.wait_for_handlers(place).await?;
+        // From here on nothing is waited for, so that no handler comes in between.
+        let inbox = match place.inbox {
+            None => None,
+            Some(inbox) if inbox.is_alone() => Some(inbox.carried()?),
+            Some(_) => {
+                return Err(Stayed::Failed(
+                    "another run of the workflow is at work, and would be lost; run one after the other".into(),
+                ));
+            }
+        };
+        self.next(Carried::new(self.continued.saturating_add(1), state, inbox))
+    }
+
+    async fn wait_for_handlers(&self, place: &Place<'_>) -> Result<(), Stayed> {
+        if let Some(announce) = &self.announce {
+            guarded(|| announce()).map_err(|panic| Stayed::of(format!("the function before_continuing: {panic}")))?;
+        }
+        if !place.ctx.has_handlers_at_work() {
+            return Ok(());
+        }
+        place.ctx.show("waits for the workflow's handlers to finish, to continue as new".to_owned());
+        let finish = place.ctx.handlers_finish(place.token.clone());
+        let finished = if self.is_in_no_handler.get() {
+            finish.await
+        } else {
+            let timer = WorkflowCancellationToken::new();
+            match select(finish, place.ctx.pause(self.options.handlers_have, timer.clone())).await {
+                Either::Left((finished, _)) => {
+                    timer.cancel();
+                    finished
+                }
+                Either::Right(((), _)) => {
+                    return Err(Stayed::of(format!(
+                        "handlers of the workflow (async signals or updates) have not finished within {:?}. If this run is inside \
+                         one of them: a handler cannot continue as new, run it in the workflow's run method. Else let them finish \
+                         when Runner::before_continuing says so",
+                        self.options.handlers_have
+                    )));
+                }
+            }
+        };
+        if finished { Ok(()) } else { Err(Stayed::Cancelled) }
+    }
+
+    /// Makes the input of the next execution, by the author's function.
+    fn next(&self, carried: Carried) -> Result<NextExecution, Stayed> {
+        let ended = guarded(|| (self.next)(carried));
+        match ended.map_err(|panic| Stayed::of(format!("the function continue_with: {panic}")))? {
+            WorkflowTermination::ContinueAsNew(next) => {
+                let bytes: usize = next.arguments.iter().map(|payload| payload.data.len()).sum();
+                if bytes > MOST_BYTES {
+                    return Err(Stayed::of(format!(
+                        "the input of the next execution is {bytes} bytes, the limit is {MOST_BYTES}; what continue_with adds to \
+                         what is carried is too large"
+                    )));
+                }
+                Ok(NextExecution(next))
+            }
+            other => Err(Stayed::of(format!("the input of the next execution cannot be written: {other}"))),
+        }
+    }
+}
+
+/// Why a run has not left.
+enum Stayed {
+    Cancelled,
+    TooLarge { bytes: usize, limit: usize },
+    Failed(EffectError),
+}
+
+impl Stayed {
+    fn of(message: String) -> Self {
+        Self::Failed(message.into())
+    }
+}
+
+impl From<serde_json::Error> for Stayed {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl From<StoreError> for Stayed {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Cancelled => Self::Cancelled,
+            StoreError::Failed(source) => Self::Failed(source),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! When a run continues as new, and how large its state may be.
+
+use std::time::Duration;
+
+const MIB: usize = 1024 * 1024;
+
+/// When a run continues as new, and how large its state may be.
+///
+/// What counts is what is *new* since the run began in this execution of its workflow, so that a run with a large state does not
+/// continue as new all the time.
+///
+/// ```
+/// use temporal_agents::workflow::ContinueOptions;
+///
+/// let options = ContinueOptions::builder().new_events(5_000).build();
+/// assert_eq!(options.new_bytes, 8 * 1024 * 1024);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, bon::Builder)]
+#[non_exhaustive]
+pub struct ContinueOptions {
+    /// So many new events of history are enough. Default 10,000. (A turn with one tool call takes 12.) Not counted while nothing
+    /// but local activities and timers come.
+    #[builder(default = 10_000)]
+    pub new_events: u32,
+    /// So many new bytes are enough: the JSON of what models were given first and have answered, and of what tools were given and
+    /// have returned. Default 8 MiB.
+    #[builder(default = 8 * MIB)]
+    pub new_bytes: usize,
+    /// After so many new events the server's suggestion to continue as new is followed, too, and before that when there is at least as
+    /// much new as the state that the run began with. Default 2,000.
+    #[builder(default = 2_000)]
+    pub suggested_after_events: u32,
+    /// A state up to so many bytes travels in the input of the next execution; a larger one in history, through activities. Default
+    /// 1 MiB; more than that counts as 1 MiB.
+    #[builder(default = MIB)]
+    pub inline_bytes: usize,
+    /// A chunk of a state that travels in history. Default 1 MiB; more than that counts as 1 MiB.
+    #[builder(default = MIB)]
+    pub chunk_bytes: usize,
+    /// A state of more bytes is not carried: the run fails with `RunError::ConversationTooLarge`. Default 16 MiB. (A history may
+    /// have 50 MiB, and the state is in it when it comes and when it goes.)
+    #[builder(default = 16 * MIB)]
+    pub most_bytes: usize,
+    /// How long handlers of the workflow have to finish, where the run cannot tell that it is not inside one of them, which would
+    /// wait for itself. Default one minute.
+    #[builder(default = Duration::from_mins(1))]
+    pub handlers_have: Duration,
+}
+
+impl ContinueOptions {
+    pub(super) fn inline_bytes(&self) -> usize {
+        self.inline_bytes.min(MIB)
+    }
+
+    pub(super) fn chunk_bytes(&self) -> usize {
+        // A chunk holds a character at least.
+        self.chunk_bytes.clamp(16, MIB)
+    }
+}
+
+impl Default for ContinueOptions {
+    fn default() -> Self {
+        Self::builder().build()
+    }
+}

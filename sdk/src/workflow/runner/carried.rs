@@ -1,0 +1,153 @@
+//! Runs that go on over several executions of their workflow.
+
+use std::rc::Rc;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewOptions, common::WorkflowDefinition};
+
+use super::{Beginning, Runner};
+use crate::{
+    agent::Agent,
+    drive::{RunFailure, RunOutcome, RunResult, finished},
+    wire::Carried,
+    workflow::{
+        continuing::{ContinueOptions, Continuing},
+        inbox::Waits,
+    },
+};
+
+impl<W: 'static> Runner<W> {
+    /// Lets the workflow continue as new by itself, when a run has put [enough](ContinueOptions) into its history: between two turns,
+    /// or before the run waits for decisions. `input` makes the input of the next execution of what is carried.
+    ///
+    /// ```
+    /// use serde::{Deserialize, Serialize};
+    /// use temporal_agents::{Agent, Runner, wire::Carried};
+    /// use temporalio_macros::{workflow, workflow_methods};
+    /// use temporalio_workflow::{WorkflowContext, WorkflowResult};
+    ///
+    /// # fn main() {}
+    /// # fn researcher() -> Agent { Agent::new("researcher").model("gpt-5") }
+    /// #[derive(Serialize, Deserialize)]
+    /// pub enum Research {
+    ///     Question(String),
+    ///     Continued(Carried),
+    /// }
+    ///
+    /// #[workflow]
+    /// #[derive(Default)]
+    /// pub struct Researcher;
+    ///
+    /// #[workflow_methods]
+    /// impl Researcher {
+    ///     #[run(name = "researcher")]
+    ///     pub async fn run(ctx: &mut WorkflowContext<Self>, research: Research) -> WorkflowResult<String> {
+    ///         let runner = Runner::new(ctx).unlimited_turns().continue_with(Research::Continued);
+    ///         let result = match research {
+    ///             Research::Question(question) => runner.run(&researcher(), question).await?,
+    ///             Research::Continued(carried) => runner.run_carried(&researcher(), carried).await?,
+    ///         };
+    ///         Ok(result.final_output)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// The `?` is what ends this execution: the run fails with [`RunError::ContinuesAsNew`](crate::RunError::ContinuesAsNew), and that
+    /// becomes Temporal's continue-as-new. Who looks at failures passes this one on
+    /// ([`continues_as_new`](RunFailure::continues_as_new)).
+    ///
+    /// Carried is the whole state of the run: conversation, usage, turns, run context, approvals, what of it is in its session, and the
+    /// [inbox](Self::with_inbox). What else the workflow has goes into its input by `input`, a `MemorySession` say.
+    ///
+    /// Not in a handler: only the run method of a workflow can end it. The run waits for handlers to finish before it continues; one
+    /// that is itself inside a handler fails after [`ContinueOptions::handlers_have`]. And not for two runs at the same time: the
+    /// second one fails at once, and whatever else the workflow has under way besides the run is lost, as with any continue-as-new.
+    #[must_use]
+    pub fn continue_with(mut self, input: impl Fn(Carried) -> <W::Run as WorkflowDefinition>::Input + 'static) -> Self
+    where
+        W: WorkflowImplementation,
+    {
+        let ctx = self.workflow.clone();
+        self.continuing = Some(Continuing::new(Rc::new(move |carried| {
+            let Err(ended) = ctx.continue_as_new(input(carried), ContinueAsNewOptions::default());
+            ended
+        })));
+        self
+    }
+
+    /// When runs [continue as new](Self::continue_with), and how large their states may be.
+    #[must_use]
+    pub fn continue_when(mut self, options: ContinueOptions) -> Self {
+        self.continue_when = options;
+        self
+    }
+
+    /// Tells the workflow that a run is about to continue as new, and waits for handlers to finish: for those that would wait for the
+    /// run. They look for what is set here, and end.
+    ///
+    /// ```
+    /// # use temporal_agents::Runner;
+    /// # use temporalio_workflow::WorkflowContext;
+    /// # struct Support { is_leaving: bool }
+    /// # fn runner(ctx: &WorkflowContext<Support>) -> Runner<Support> {
+    /// Runner::new(ctx).before_continuing(|support| support.is_leaving = true)
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn before_continuing(mut self, tell: impl Fn(&mut W) + 'static) -> Self {
+        let ctx = self.workflow.clone();
+        self.announce = Some(Rc::new(move || ctx.state_mut(&tell)));
+        self
+    }
+
+    /// Goes on with a run that the execution before has [carried over](Self::continue_with), as [`run`](Self::run) would have.
+    ///
+    /// # Errors
+    /// [`RunFailure`]. A state that cannot be loaded fails with [`RunError::Continuation`](crate::RunError::Continuation).
+    pub async fn run_carried<O>(&self, agent: &Agent<O>, carried: Carried) -> Result<RunResult<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
+        finished(self.typed(agent, before(carried), Waits::UntilDecided).await?)
+    }
+
+    /// Like [`run_carried`](Self::run_carried) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_any_carried<O>(&self, agent: &Agent<O>, carried: Carried) -> Result<RunResult<Value>, RunFailure> {
+        finished(self.untyped(agent, before(carried), Waits::UntilDecided).await?)
+    }
+
+    /// Like [`run_carried`](Self::run_carried) for a run that may end paused.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_carried_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        carried: Carried,
+    ) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
+        self.typed(agent, before(carried), Waits::NotAtAll).await
+    }
+
+    /// Like [`run_carried_until_paused`](Self::run_carried_until_paused) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_any_carried_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        carried: Carried,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, before(carried), Waits::NotAtAll).await
+    }
+}
+
+fn before(carried: Carried) -> Beginning {
+    Beginning::Before(Box::new(carried))
+}

@@ -1,0 +1,109 @@
+//! Runs that continue as new by themselves: nothing is lost, nothing happens twice, and every history of the chain replays.
+
+mod approvals;
+mod handlers;
+mod sessions;
+mod support;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+use temporal_agents::{
+    RunConfig,
+    wire::{Item, ModelCall},
+    worker::InlineRunner,
+};
+
+use self::support::{Finished, Limits, pages, read, reader, report};
+use crate::examples::Cache;
+
+/// What a model got, as text, so that the order of members counts.
+fn as_text(calls: &[ModelCall]) -> Vec<(Vec<String>, Value)> {
+    let one = |call: &ModelCall| {
+        let definitions = serde_json::to_value(&call.definitions).expect("definitions are JSON");
+        (call.input.iter().map(Item::json).collect(), definitions)
+    };
+    calls.iter().map(one).collect()
+}
+
+/// The run without Temporal: what models get, and what it gives back.
+async fn in_one_piece(turns: u32) -> anyhow::Result<(Vec<(Vec<String>, Value)>, Value)> {
+    let model = pages(turns);
+    let mut config = RunConfig::default();
+    config.max_turns = None;
+    let runner = InlineRunner::new().model_provider(model.clone()).config(config);
+    let result = runner.run(&reader(), "Read it to me.").await?;
+    Ok((as_text(&model.calls()), report(&result)))
+}
+
+/// Plays the run with these limits; it must be the one in one piece.
+async fn in_pieces(turns: u32, limits: Limits, cache: Cache) -> anyhow::Result<Finished> {
+    let (calls, result) = in_one_piece(turns).await?;
+    let finished = read(turns, limits, cache).await?;
+    assert_eq!(finished.result, Ok(result));
+    assert_eq!(as_text(&finished.calls), calls);
+    Ok(finished)
+}
+
+#[rstest]
+#[case::with_the_workflow_cache(Cache::On)]
+#[case::without_the_workflow_cache(Cache::Off)]
+#[tokio::test]
+async fn a_run_continues_as_new_after_so_many_events(#[case] cache: Cache) -> anyhow::Result<()> {
+    let finished = in_pieces(10, Limits { new_events: 30, ..Limits::default() }, cache).await?;
+    assert_eq!(finished.model_calls(), [3, 3, 3, 2]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_run_continues_as_new_after_so_many_bytes() -> anyhow::Result<()> {
+    let finished = in_pieces(10, Limits { new_bytes: 3_000, ..Limits::default() }, Cache::On).await?;
+    assert_eq!(finished.model_calls(), [6, 5]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_run_does_a_turn_in_each_execution_however_small_the_limits_are() -> anyhow::Result<()> {
+    let finished = in_pieces(4, Limits { new_events: 0, new_bytes: 0, ..Limits::default() }, Cache::On).await?;
+    assert_eq!(finished.model_calls(), [1, 1, 1, 1, 1]);
+    Ok(())
+}
+
+#[rstest]
+#[case::with_the_workflow_cache(Cache::On)]
+#[case::without_the_workflow_cache(Cache::Off)]
+#[tokio::test]
+async fn a_large_state_is_carried_in_chunks(#[case] cache: Cache) -> anyhow::Result<()> {
+    let limits = Limits { new_events: 30, inline_bytes: 1_000, chunk_bytes: 1_200, ..Limits::default() };
+    let finished = in_pieces(7, limits, cache).await?;
+    assert_eq!(finished.model_calls(), [3, 3, 2]);
+    assert_eq!(finished.count("agents.keep_state"), [3, 5, 0]);
+    assert_eq!(finished.count("agents.load_state"), [0, 3, 5]);
+    let ids: Vec<_> = finished.ids("agents.load_state").into_iter().map(|id| id[8..].to_owned()).collect();
+    let expected: Vec<_> = (0..3).chain(0..5).map(|number| format!("-state-{number}")).collect();
+    assert_eq!(ids, expected);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_state_that_is_too_large_fails_the_run_before_it_is_kept() -> anyhow::Result<()> {
+    let limits = Limits { new_events: 30, inline_bytes: 100, most_bytes: 2_000, ..Limits::default() };
+    let finished = read(7, limits, Cache::On).await?;
+    let failure = finished.result.expect_err("the state is too large");
+    let (kind, message) = failure.first().expect("a failure has a message");
+    assert_eq!(kind, "AgentsWorkflowError");
+    assert!(
+        message.starts_with("the conversation is too large to continue as new: the state of the run is "),
+        "{message}"
+    );
+    assert!(message.contains("the limit is 2000 (agent \"reader\"); shorten it with Runner::compaction"), "{message}");
+    assert_eq!(finished.histories.len(), 1);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_run_without_enough_new_stays() -> anyhow::Result<()> {
+    let finished = in_pieces(3, Limits::default(), Cache::On).await?;
+    assert_eq!(finished.model_calls(), [4]);
+    assert_eq!(finished.result.map(|result| result["usage"]["requests"].clone()), Ok(json!(4)));
+    Ok(())
+}

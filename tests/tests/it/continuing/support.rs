@@ -1,0 +1,149 @@
+//! An agent that reads aloud for many turns, in a workflow that continues as new.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use temporal_agents::{
+    Agent, RunResult, Runner, tool,
+    wire::{Carried, ModelCall},
+    workflow::ContinueOptions,
+};
+use temporal_agents_testing::{
+    FakeModel,
+    environment::activities,
+    fake_model::{Reply, text, tool_call},
+    history::History,
+};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{WorkflowContext, WorkflowResult};
+
+use crate::examples::{Cache, histories};
+
+/// A page of a book.
+#[tool]
+async fn page(number: u32) -> String {
+    format!("page {number} ").repeat(60)
+}
+
+pub(crate) fn reader() -> Agent {
+    Agent::new("reader").model("gpt-5").instructions("You read aloud.").tool(page)
+}
+
+/// A model that asks for a page at each turn, so many times.
+pub(crate) fn pages(count: u32) -> FakeModel {
+    FakeModel::function(move |call, _| -> Reply {
+        if call.turn > count { text("The end.") } else { tool_call("page", json!({"number": call.turn})) }
+    })
+}
+
+/// When the workflow continues as new.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Limits {
+    pub(crate) new_events: u32,
+    pub(crate) new_bytes: usize,
+    pub(crate) inline_bytes: usize,
+    pub(crate) chunk_bytes: usize,
+    pub(crate) most_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let ContinueOptions { new_events, new_bytes, inline_bytes, chunk_bytes, most_bytes, .. } =
+            ContinueOptions::default();
+        Self { new_events, new_bytes, inline_bytes, chunk_bytes, most_bytes }
+    }
+}
+
+impl From<Limits> for ContinueOptions {
+    fn from(limits: Limits) -> Self {
+        let Limits { new_events, new_bytes, inline_bytes, chunk_bytes, most_bytes } = limits;
+        Self::builder()
+            .new_events(new_events)
+            .new_bytes(new_bytes)
+            .inline_bytes(inline_bytes)
+            .chunk_bytes(chunk_bytes)
+            .most_bytes(most_bytes)
+            .build()
+    }
+}
+
+/// What is to be done, and what was done of it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub(crate) limits: Limits,
+    pub(crate) carried: Option<Carried>,
+}
+
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Reading;
+
+#[workflow_methods]
+impl Reading {
+    #[run(name = "reading")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, job: Job) -> WorkflowResult<Value> {
+        let Job { limits, carried } = job;
+        let next = limits.clone();
+        let runner = Runner::new(ctx)
+            .unlimited_turns()
+            .continue_with(move |carried| Job { limits: next.clone(), carried: Some(carried) })
+            .continue_when(limits.into());
+        let result = match carried {
+            None => runner.run(&reader(), "Read it to me.").await?,
+            Some(carried) => runner.run_carried(&reader(), carried).await?,
+        };
+        Ok(report(&result))
+    }
+}
+
+/// Everything a run gives back.
+pub(crate) fn report(result: &RunResult<String>) -> Value {
+    json!({
+        "final_output": result.final_output,
+        "last_agent": result.last_agent,
+        "turns": result.turns,
+        "usage": result.usage,
+        "context": result.context,
+        "new_items": result.new_items,
+        "input": result.to_input_list(),
+    })
+}
+
+/// A chain of executions that has ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// The result, or the failure from the outside in: type and message of each link.
+    pub(crate) result: Result<Value, Vec<(String, String)>>,
+    /// Each was replayed.
+    pub(crate) histories: Vec<History>,
+    pub(crate) calls: Vec<ModelCall>,
+}
+
+impl Finished {
+    /// How many model calls each execution has made.
+    pub(crate) fn model_calls(&self) -> Vec<usize> {
+        self.count("agents.call_model")
+    }
+
+    /// How many activities of this type each execution has.
+    pub(crate) fn count(&self, kind: &str) -> Vec<usize> {
+        let count = |history| activities(history).iter().filter(|activity| activity.activity_type == kind).count();
+        self.histories.iter().map(count).collect()
+    }
+
+    /// The ids of the activities of this type.
+    pub(crate) fn ids(&self, kind: &str) -> Vec<String> {
+        let all = self.histories.iter().flat_map(activities);
+        all.filter(|activity| activity.activity_type == kind).map(|activity| activity.activity_id).collect()
+    }
+}
+
+/// Reads so many pages.
+pub(crate) async fn read(turns: u32, limits: Limits, cache: Cache) -> anyhow::Result<Finished> {
+    let model = pages(turns);
+    let env = cache.environment::<Reading>()?.model(&model).agents((reader,)).start().await?;
+    let run = env.run(Reading::run, Job { limits, carried: None }).await?;
+    let histories = histories::<Reading>(&env, &run.workflow_id).await?;
+    let failure = run.failure_chain();
+    env.finish().await?;
+    Ok(Finished { result: run.output().map_err(|_| failure), histories, calls: model.calls() })
+}
