@@ -7,23 +7,13 @@ mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::{
-    RunConfig,
-    wire::{Item, ModelCall},
-    worker::InlineRunner,
-};
+use temporal_agents::{RunConfig, worker::InlineRunner};
 
 use self::support::{Finished, Limits, pages, read, reader, report};
-use crate::examples::Cache;
-
-/// What a model got, as text, so that the order of members counts.
-fn as_text(calls: &[ModelCall]) -> Vec<(Vec<String>, Value)> {
-    let one = |call: &ModelCall| {
-        let definitions = serde_json::to_value(&call.definitions).expect("definitions are JSON");
-        (call.input.iter().map(Item::json).collect(), definitions)
-    };
-    calls.iter().map(one).collect()
-}
+use crate::{
+    examples::Cache,
+    linear_history::{as_text, requests, segments},
+};
 
 /// The run without Temporal: what models get, and what it gives back.
 async fn in_one_piece(turns: u32) -> anyhow::Result<(Vec<(Vec<String>, Value)>, Value)> {
@@ -81,6 +71,11 @@ async fn a_large_state_is_carried_in_chunks(#[case] cache: Cache) -> anyhow::Res
     let ids: Vec<_> = finished.ids("agents.load_state").into_iter().map(|id| id[8..].to_owned()).collect();
     let expected: Vec<_> = (0..3).chain(0..5).map(|number| format!("-state-{number}")).collect();
     assert_eq!(ids, expected);
+    // What was loaded is in history, and is not sent again.
+    let first = requests(&finished.histories[1]).remove(0);
+    assert_eq!(segments(&first), ["state 0..10"]);
+    let first = requests(&finished.histories[2]).remove(0);
+    assert_eq!(segments(&first), ["state 0..19"]);
     Ok(())
 }
 

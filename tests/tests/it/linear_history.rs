@@ -17,7 +17,7 @@ fn request_bytes(history: &History) -> Vec<usize> {
 }
 
 /// The inputs of the model activities.
-fn requests(history: &History) -> Vec<Value> {
+pub(crate) fn requests(history: &History) -> Vec<Value> {
     let scheduled = history.events.iter().filter_map(|event| match &event.attributes {
         Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => Some(scheduled),
         _ => None,
@@ -29,11 +29,12 @@ fn requests(history: &History) -> Vec<Value> {
 }
 
 /// The segments of an input: `items N` for what travels itself, else kind, part and range.
-fn segments(request: &Value) -> Vec<String> {
+pub(crate) fn segments(request: &Value) -> Vec<String> {
     let of = |segment: &Value| match segment["kind"].as_str().expect("a kind") {
         "items" => format!("items {}", segment["items"].as_array().map_or(0, Vec::len)),
         "tool_result" => "tool result".to_owned(),
         "recorded" => format!("recorded {}..{}", segment["start"], segment["end"]),
+        "state" => format!("state {}..{}", segment["start"], segment["end"]),
         _ => format!("{} {}..{}", segment["part"].as_str().unwrap_or_default(), segment["start"], segment["end"]),
     };
     request["input"]["segments"].as_array().expect("segments").iter().map(of).collect()
@@ -51,7 +52,7 @@ fn model_calls(activities: Vec<ActivityRecord>) -> Vec<(String, String)> {
 }
 
 /// What a model got, as text, so that the order of members counts.
-fn as_text(calls: &[ModelCall]) -> Vec<(Vec<String>, Value)> {
+pub(crate) fn as_text(calls: &[ModelCall]) -> Vec<(Vec<String>, Value)> {
     let one = |call: &ModelCall| {
         let definitions = serde_json::to_value(&call.definitions).expect("definitions are JSON");
         (call.input.iter().map(Item::json).collect(), definitions)

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{CallPart, Conversation, InputSegment, WORTH_A_REFERENCE};
-use crate::wire::{Definitions, DefinitionsPart, Digest, DigestChain, Item, ItemDigest, ToolOutput};
+use crate::wire::{Definitions, DefinitionsPart, Digest, DigestChain, Item, ItemDigest, RunState, ToolOutput};
 
 /// How many definitions are remembered: agents that take turns, or tools that come and go.
 const DEFINITIONS: usize = 32;
@@ -168,9 +168,9 @@ impl Ledger {
     }
 
     /// The state that the workflow run began with was loaded in so many chunks, and these are its items.
-    #[expect(dead_code, reason = "states in chunks come with continue-as-new")]
-    pub(crate) fn loaded(&mut self, activity_id: &str, chunks: u32, items: &[Item]) {
-        self.hold_all(items, &List::State { activity_id: activity_id.into(), chunks });
+    pub(crate) fn loaded(&mut self, activity_id: &str, chunks: usize, state: &RunState) {
+        let list = List::State { activity_id: activity_id.into(), chunks: number(chunks) };
+        self.hold_all(state.items_in_order(), &list);
     }
 
     /// Definitions are not what they were when they were sent.
@@ -178,8 +178,8 @@ impl Ledger {
         self.definitions.clear();
     }
 
-    fn hold_all(&mut self, items: &[Item], list: &List) {
-        for (place, item) in items.iter().enumerate() {
+    fn hold_all<'i>(&mut self, items: impl IntoIterator<Item = &'i Item>, list: &List) {
+        for (place, item) in items.into_iter().enumerate() {
             self.hold(item, Place::In { list: list.clone(), index: number(place) });
         }
     }

@@ -63,7 +63,8 @@ pub enum InputSegment {
         /// One past the last item.
         end: u32,
     },
-    /// Items of the state that this workflow run began with and has loaded from the run before.
+    /// Items of the state that this workflow run began with and has loaded from the run before, in the order of
+    /// [`RunState::items_in_order`](crate::wire::RunState::items_in_order).
     State {
         /// The activity ids of the chunks begin like this; a `-` and a number follow.
         activity_id: String,

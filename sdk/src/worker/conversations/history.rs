@@ -15,10 +15,10 @@ use temporalio_common::{
     },
 };
 
-use super::{cache::RunKey, newest_first::NewestFirst, pending::Pending};
+use super::{cache::RunKey, newest_first::NewestFirst, pending::Pending, states::States};
 use crate::wire::{
-    Conversation, Definitions, DefinitionsPart, Digest, Item, MODEL_ACTIVITY, ModelReply, ModelRequest,
-    RECORD_ACTIVITY, RecordRequest, ToolReply, ToolRequest, decode,
+    Conversation, Definitions, DefinitionsPart, Digest, Item, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, ModelReply,
+    ModelRequest, RECORD_ACTIVITY, RecordRequest, ToolReply, ToolRequest, carried::LoadStateReply, decode,
 };
 
 /// Why history did not give what is missing.
@@ -67,6 +67,7 @@ pub(super) async fn read(
     let mut definitions = definitions;
     // By the event that scheduled them; they come before it.
     let mut results: HashMap<i64, Vec<Payload>> = HashMap::new();
+    let mut states = States::default();
     let mut pages = NewestFirst::of(client, key);
     while let Some(events) = pages.next().await? {
         read.pages += 1;
@@ -82,7 +83,7 @@ pub(super) async fn read(
                     let wants_definitions = definitions.filter(|wanted| wanted.activity_id == scheduled.activity_id);
                     if pending.wants(&scheduled.activity_id) || wants_definitions.is_some() {
                         let event = Event { converter: &converter, scheduled, result, read: &mut read };
-                        event.take(pending, wants_definitions).await?;
+                        event.take(pending, wants_definitions, &mut states).await?;
                         known(pending);
                         if wants_definitions.is_some() {
                             definitions = None;
@@ -116,10 +117,15 @@ impl Event<'_> {
         mut self,
         pending: &mut Pending,
         definitions: Option<&MissingDefinitions>,
+        states: &mut States,
     ) -> Result<(), HistoryError> {
         let activity_id = self.scheduled.activity_id.clone();
         let input = std::mem::take(&mut self.scheduled.input).unwrap_or_default().payloads;
         let kind = self.scheduled.activity_type.take().unwrap_or_default().name;
+        if kind == LOAD_STATE_ACTIVITY {
+            let LoadStateReply { version: _, chunk } = self.result("the result").await?;
+            return states.take(&activity_id, chunk, pending).map_err(|error| self.unreadable("the state", &error));
+        }
         if kind == RECORD_ACTIVITY {
             let RecordRequest { version: _, items } = self.message("the request", input).await?;
             pending.recorded(&activity_id, &items);

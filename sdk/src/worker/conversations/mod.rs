@@ -10,6 +10,7 @@
 //! | `pending.rs` | an input on its way from references to items |
 //! | `cache.rs` | what a worker remembers, up to a size |
 //! | `history.rs` | what it reads, newest event first |
+//! | `states.rs` | states in chunks, back to the items in them |
 //! | `recorded.rs` | the same for a whole history in hand |
 //! | `newest_first.rs` | the pages of a history |
 
@@ -18,6 +19,7 @@ mod history;
 mod newest_first;
 mod pending;
 mod recorded;
+mod states;
 mod wanted;
 
 use std::{

@@ -125,7 +125,6 @@ impl Pending {
 
     /// The state whose chunk this activity has loaded, where something of it is missing: how its activity ids begin, and how many
     /// chunks it has.
-    #[expect(dead_code, reason = "states in chunks come with continue-as-new")]
     pub(super) fn state_of(&self, activity: &str) -> Option<(String, usize)> {
         self.0.iter().find_map(|part| match part {
             Part::Missing(reference @ Reference::State { activity_id, chunks, .. }) if reference.is_of(activity) => {
@@ -136,7 +135,6 @@ impl Pending {
     }
 
     /// A state with these items was loaded.
-    #[expect(dead_code, reason = "states in chunks come with continue-as-new")]
     pub(super) fn loaded(&mut self, activity_id: &str, items: &[Item]) {
         self.look_up(|reference| match reference {
             Reference::State { activity_id: of, start, end, .. } if of == activity_id => {

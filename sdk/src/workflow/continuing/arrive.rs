@@ -1,13 +1,13 @@
 //! The beginning of a run in the execution after: its state is taken out of the input, or loaded from the history before.
 
-use std::rc::Rc;
+use std::{cell::RefCell, rc::Rc};
 
 use temporalio_workflow::WorkflowCancellationToken;
 
-use super::stored::{self, StoreError};
+use super::stored::{self, Loaded, StoreError};
 use crate::{
     engine::RunError,
-    wire::{CarriedState, RunState},
+    wire::{CarriedState, Ledger, RunState},
     workflow::{context::DurableContext, size::encoded_len},
 };
 
@@ -31,6 +31,7 @@ pub(in crate::workflow) async fn arrive(
     run: impl FnOnce() -> String,
     (continued, state): (u32, CarriedState),
     token: &WorkflowCancellationToken,
+    ledger: &RefCell<Ledger>,
 ) -> Result<(RunState, Arrived), RunError> {
     match state {
         CarriedState::Inline { state } => {
@@ -41,7 +42,10 @@ pub(in crate::workflow) async fn arrive(
             ctx.show("loads its state from the execution before".to_owned());
             let bytes = usize::try_from(kept.bytes).unwrap_or(usize::MAX);
             match stored::load(ctx, &run(), kept, token).await {
-                Ok(state) => Ok((state, Arrived { continued, bytes })),
+                Ok(Loaded { state, activity_id, chunks }) => {
+                    ledger.borrow_mut().loaded(&activity_id, chunks, &state);
+                    Ok((state, Arrived { continued, bytes }))
+                }
                 Err(StoreError::Cancelled) => Err(RunError::Cancelled { agent: start.to_owned(), turn: 0 }),
                 Err(StoreError::Failed(source)) => {
                     Err(RunError::Continuation { agent: start.to_owned(), turn: 0, source })

@@ -68,18 +68,25 @@ pub(super) async fn keep(
     Ok(KeptState { run_id: ctx.run_id(), activity_ids, bytes: text.len() as u64, digest: Digest::of_text(text) })
 }
 
-/// Reads a state that another execution has kept. The chunks are then in this one's history, as the results of activities
-/// `<run>-state-<n>`.
+/// A state that was loaded: its chunks are in this execution's history, as the results of activities `<activity_id>-<n>`.
+pub(super) struct Loaded {
+    pub(super) state: RunState,
+    pub(super) activity_id: String,
+    pub(super) chunks: usize,
+}
+
+/// Reads a state that another execution has kept.
 pub(super) async fn load(
     ctx: &Rc<dyn DurableContext>,
     run: &str,
     kept: KeptState,
     token: &WorkflowCancellationToken,
-) -> Result<RunState, StoreError> {
+) -> Result<Loaded, StoreError> {
     let KeptState { run_id, activity_ids, bytes, digest } = kept;
-    let mut text = String::new();
+    let (mut text, chunks) = (String::new(), activity_ids.len());
+    let loads = format!("{run}-state");
     for (number, activity_id) in activity_ids.into_iter().enumerate() {
-        let id = format!("{run}-state-{number}");
+        let id = format!("{loads}-{number}");
         let request = LoadStateRequest { version: WIRE_VERSION, run_id: run_id.clone(), activity_id };
         let reply = call(ctx, LOAD_STATE_ACTIVITY, "load", &id, serde_json::to_value(request)?, token).await?;
         let LoadStateReply { version: _, chunk } = decode("load state reply", reply)?;
@@ -93,7 +100,7 @@ pub(super) async fn load(
         );
         return Err(StoreError::Failed(error.into()));
     }
-    Ok(serde_json::from_str(&text)?)
+    Ok(Loaded { state: serde_json::from_str(&text)?, activity_id: loads, chunks })
 }
 
 async fn call(

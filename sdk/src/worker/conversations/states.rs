@@ -1,0 +1,38 @@
+//! States that a run has loaded in chunks, on their way back to the items in them.
+
+use std::collections::HashMap;
+
+use super::pending::{Pending, chunk_of};
+use crate::wire::{Item, RunState};
+
+/// The chunks that were found, by how their activity ids begin.
+#[derive(Debug, Default)]
+pub(super) struct States(HashMap<String, Vec<Option<String>>>);
+
+impl States {
+    /// A chunk that this activity has loaded. With the last one the items of its state are found.
+    ///
+    /// # Errors
+    /// When the chunks are no state.
+    pub(super) fn take(
+        &mut self,
+        activity: &str,
+        chunk: String,
+        pending: &mut Pending,
+    ) -> Result<(), serde_json::Error> {
+        let Some((begins, count)) = pending.state_of(activity) else { return Ok(()) };
+        let Some(number) = chunk_of(activity, &begins) else { return Ok(()) };
+        let chunks = self.0.entry(begins.clone()).or_insert_with(|| vec![None; count]);
+        if let Some(place) = chunks.get_mut(number) {
+            *place = Some(chunk);
+        }
+        if chunks.iter().any(Option::is_none) {
+            return Ok(());
+        }
+        let text: String = self.0.remove(&begins).into_iter().flatten().flatten().collect();
+        let state: RunState = serde_json::from_str(&text)?;
+        let items: Vec<Item> = state.items_in_order().into_iter().cloned().collect();
+        pending.loaded(&begins, &items);
+        Ok(())
+    }
+}
