@@ -48,6 +48,7 @@
 //! * `macros` (default): [`macro@tool`], [`guardrail`], [`agent_handlers`].
 //! * `worker` (default): the worker half. Without it the crate builds without any I/O crate.
 //! * `openai` (default): the OpenAI provider, `worker::OpenAi`.
+//! * `compression`: `worker::codec::ZstdCodec`, which compresses payloads.
 //! * `plugin`: `AgentsPlugin` as a Temporal worker plugin (experimental upstream).
 
 pub mod agent;

@@ -11,6 +11,7 @@
 
 mod agent_handle;
 mod agents;
+pub mod codec;
 mod conversations;
 mod heartbeat;
 mod inline_host;

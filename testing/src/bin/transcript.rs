@@ -197,6 +197,16 @@ fn in_full(error: &dyn Error) -> String {
     text
 }
 
+/// What decodes payloads: as they are, or compressed.
+#[cfg(feature = "compression")]
+fn data_converter() -> DataConverter {
+    use temporal_agents::worker::codec::ZstdCodec;
+    use temporalio_common::data_converters::{DefaultFailureConverter, PayloadConverter};
+    DataConverter::new(PayloadConverter::default(), DefaultFailureConverter::default(), ZstdCodec::default())
+}
+
+/// What decodes payloads: as they are.
+#[cfg(not(feature = "compression"))]
 fn data_converter() -> DataConverter {
     DataConverter::default()
 }
