@@ -4,6 +4,7 @@ mod agent_handlers;
 mod cancellation;
 mod cipher;
 mod compile_errors;
+mod compression;
 mod conformance;
 mod continuing;
 mod durable_run;
