@@ -413,7 +413,8 @@ impl<W: 'static> Runner<W> {
                 let Carried { version: _, continued, state, inbox } = *carried;
                 self.take_over(agent, inbox)?;
                 let draw = || host::run_id(&id, &self.ctx).to_owned();
-                let (state, arrived) = arrive(&self.ctx, &agent.name, draw, (continued, state), &token, &self.ledger).await?;
+                let (state, arrived) =
+                    arrive(&self.ctx, &agent.name, draw, (continued, state), &token, &self.ledger).await?;
                 (Run::GoOn(Box::new(state)), Some(arrived))
             }
         };

@@ -73,9 +73,9 @@ async fn a_large_state_is_carried_in_chunks(#[case] cache: Cache) -> anyhow::Res
     assert_eq!(ids, expected);
     // What was loaded is in history, and is not sent again.
     let first = requests(&finished.histories[1]).remove(0);
-    assert_eq!(segments(&first), ["state 0..10"]);
+    assert_eq!(segments(&first), ["state 0..7"]);
     let first = requests(&finished.histories[2]).remove(0);
-    assert_eq!(segments(&first), ["state 0..19"]);
+    assert_eq!(segments(&first), ["state 0..13"]);
     Ok(())
 }
 
