@@ -24,7 +24,8 @@ pub(super) enum Role {
 impl<'i> Place<'i> {
     /// The place of the activity with this id; `None` when the id is not one that a run gives.
     pub(super) fn of(id: &'i str) -> Option<Self> {
-        let id = id.strip_suffix("-full").unwrap_or(id);
+        // Calls that were sent once more.
+        let id = id.strip_suffix("-full").or_else(|| id.strip_suffix("-definitions")).unwrap_or(id);
         if let Some(rest) = id.strip_suffix("-model") {
             let (run, turn) = last_number(rest)?;
             return Some(Self { run, role: Role::Model { turn } });

@@ -67,7 +67,12 @@ fn recorded(records: &mut [Record]) -> Recorded {
                 let item = Item::function_call_output(&request.call_id, reply.output.clone().into_value());
                 recorded.tool(&activity.id, item);
             }
-            Exchange::Tool { reply: None, .. } | Exchange::Guardrail { .. } | Exchange::Session { .. } => {}
+            Exchange::Items { items } => recorded.items(&activity.id, std::mem::take(items)),
+            Exchange::Chunk { chunk: Some(chunk) } => recorded.chunk(&activity.id, std::mem::take(chunk)),
+            Exchange::Tool { reply: None, .. }
+            | Exchange::Guardrail { .. }
+            | Exchange::Session { .. }
+            | Exchange::Chunk { chunk: None } => {}
         }
     }
     recorded
@@ -93,6 +98,10 @@ struct Growing {
 impl Assembly {
     fn take(&mut self, record: Record) {
         let Record { activity, exchange } = record;
+        // What they hold is told where a call refers to it.
+        if matches!(exchange, Exchange::Items { .. } | Exchange::Chunk { .. }) {
+            return;
+        }
         let id = activity.id.clone();
         let place = Place::of(&id).unwrap_or(Place { run: &id, role: Role::Aside });
         let index = self.run(place.run);
@@ -112,6 +121,7 @@ impl Assembly {
             Exchange::Session { store, request, reply } => {
                 self.runs[index].run.sessions.push(session(store, request, reply, activity));
             }
+            Exchange::Items { .. } | Exchange::Chunk { .. } => {}
         }
     }
 

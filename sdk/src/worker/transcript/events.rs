@@ -28,8 +28,8 @@ use super::{
     shape::{Activity, End, Status},
 };
 use crate::wire::{
-    MODEL_ACTIVITY, ModelReply, ModelRequest, ModelResponse, SESSION_ACTIVITY, SessionReply, SessionRequest, ToolReply,
-    ToolRequest,
+    Item, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, ModelReply, ModelRequest, ModelResponse, RECORD_ACTIVITY, RecordRequest,
+    SESSION_ACTIVITY, SessionReply, SessionRequest, ToolReply, ToolRequest, carried::LoadStateReply,
 };
 
 const TOOL_PREFIX: &str = "agents.tool.";
@@ -68,10 +68,31 @@ pub(super) struct Record {
 /// What was asked and what was answered.
 #[derive(Debug)]
 pub(super) enum Exchange {
-    Model { request: Option<Box<ModelRequest>>, response: Option<ModelResponse> },
-    Tool { request: ToolRequest, reply: Option<ToolReply> },
-    Guardrail { request: ToolRequest, reply: Option<ToolReply> },
-    Session { store: String, request: SessionRequest, reply: Option<SessionReply> },
+    Model {
+        request: Option<Box<ModelRequest>>,
+        response: Option<ModelResponse>,
+    },
+    Tool {
+        request: ToolRequest,
+        reply: Option<ToolReply>,
+    },
+    Guardrail {
+        request: ToolRequest,
+        reply: Option<ToolReply>,
+    },
+    Session {
+        store: String,
+        request: SessionRequest,
+        reply: Option<SessionReply>,
+    },
+    /// Items recorded by themselves, which model calls refer to.
+    Items {
+        items: Vec<Item>,
+    },
+    /// A part of a state from the execution before, which model calls refer to.
+    Chunk {
+        chunk: Option<String>,
+    },
 }
 
 impl<'c> Events<'c> {
@@ -162,6 +183,11 @@ impl<'c> Events<'c> {
             Some(Exchange::Tool { request: message(converter, payloads, what).await?, reply: None })
         } else if kind.starts_with(GUARDRAIL_PREFIX) {
             Some(Exchange::Guardrail { request: message(converter, payloads, what).await?, reply: None })
+        } else if kind == RECORD_ACTIVITY {
+            let RecordRequest { version: _, items } = message(converter, payloads, what).await?;
+            Some(Exchange::Items { items })
+        } else if kind == LOAD_STATE_ACTIVITY {
+            Some(Exchange::Chunk { chunk: None })
         } else if let Some(store) = kind.strip_prefix(SESSION_ACTIVITY).and_then(|rest| rest.strip_prefix('.')) {
             let request = message(converter, payloads, what).await?;
             Some(Exchange::Session { store: store.to_owned(), request, reply: None })
@@ -185,6 +211,11 @@ impl<'c> Events<'c> {
                 *reply = Some(message(converter, payloads, what).await?);
             }
             Exchange::Session { reply, .. } => *reply = Some(message(converter, payloads, what).await?),
+            Exchange::Items { .. } => {}
+            Exchange::Chunk { chunk } => {
+                let reply: LoadStateReply = message(converter, payloads, what).await?;
+                *chunk = Some(reply.chunk);
+            }
         }
         Ok(())
     }

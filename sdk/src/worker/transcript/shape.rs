@@ -37,7 +37,7 @@ pub struct Turn {
     pub number: u32,
     /// The agent whose turn it is.
     pub agent: String,
-    /// Its model calls: one, or two where the first had to be sent again in full; none where a paused run goes on.
+    /// Its model calls: one, or more where the first had to be sent again with what was missing; none where a paused run goes on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
     /// What the model asked for, in the order of its answer.
