@@ -98,7 +98,8 @@ impl Engine {
 
     /// Takes up a run where its state stands. Decisions on pending calls take effect; without any the run stays interrupted.
     pub fn resume(state: RunState, rules: Rules) -> Self {
-        let mut engine = Self { state, rules };
+        // Written from here on as this build writes it, whatever build it comes from.
+        let mut engine = Self { state: RunState { version: WIRE_VERSION, ..state }, rules };
         resume::take_up(&mut engine.state);
         engine
     }

@@ -13,7 +13,7 @@ use super::{
     definitions::{Definitions, DefinitionsPart},
     digest::Digest,
     item::Item,
-    usage::Usage,
+    usage::{Usage, in_answer},
     version::{WIRE_VERSION, WireVersion, WireVersionMismatch},
 };
 
@@ -183,8 +183,8 @@ impl ModelRequest {
 pub struct ModelResponse {
     /// The output items, as they came and in their order.
     pub output: Vec<Item>,
-    /// What the call used.
-    #[serde(default)]
+    /// What the call used. As it travels the total is absent where it is the sum.
+    #[serde(default, with = "in_answer")]
     pub usage: Usage,
     /// The provider's id of the response.
     #[serde(default, skip_serializing_if = "Option::is_none")]

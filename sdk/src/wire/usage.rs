@@ -27,6 +27,48 @@ pub struct Usage {
     pub total_tokens: u64,
 }
 
+/// [`Usage`] in an answer of a model: there the total is absent where it is the sum of the tokens read and written.
+pub(super) mod in_answer {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::{InputTokensDetails, OutputTokensDetails, Usage, is_default};
+
+    #[derive(Default, Serialize, Deserialize)]
+    #[serde(default)]
+    struct Written {
+        requests: u64,
+        input_tokens: u64,
+        #[serde(skip_serializing_if = "is_default")]
+        input_tokens_details: InputTokensDetails,
+        output_tokens: u64,
+        #[serde(skip_serializing_if = "is_default")]
+        output_tokens_details: OutputTokensDetails,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total_tokens: Option<u64>,
+    }
+
+    pub(in crate::wire) fn serialize<S: Serializer>(usage: &Usage, serializer: S) -> Result<S::Ok, S::Error> {
+        let Usage { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } =
+            usage.clone();
+        let total_tokens = Some(total_tokens).filter(|total| *total != input_tokens.saturating_add(output_tokens));
+        Written { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens }
+            .serialize(serializer)
+    }
+
+    pub(in crate::wire) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Usage, D::Error> {
+        let Written {
+            requests,
+            input_tokens,
+            input_tokens_details,
+            output_tokens,
+            output_tokens_details,
+            total_tokens,
+        } = Written::deserialize(deserializer)?;
+        let total_tokens = total_tokens.unwrap_or_else(|| input_tokens.saturating_add(output_tokens));
+        Ok(Usage { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens })
+    }
+}
+
 /// How the tokens read divide.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

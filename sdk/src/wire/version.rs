@@ -4,14 +4,17 @@
 //! new *data* kinds are added; anything a reader must understand to act rightly needs a new kind of instruction,
 //! which an old reader refuses ([`WireVersionMismatch`]).
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{DeserializeOwned, Error},
+};
 use serde_json::Value;
 
 /// The version this build writes.
-pub const WIRE_VERSION: WireVersion = WireVersion { major: 1, minor: 0 };
+pub const WIRE_VERSION: WireVersion = WireVersion { major: 1, minor: 1 };
 
-/// A version of the wire contract; JSON shape `{"major": 1, "minor": 0}`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// A version of the wire contract; JSON shape `"1.1"`. Messages of 1.0 have `{"major": 1, "minor": 0}`, which is read, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WireVersion {
     /// Incremented when old readers cannot read the message at all.
     pub major: u16,
@@ -22,6 +25,32 @@ pub struct WireVersion {
 impl std::fmt::Display for WireVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl Serialize for WireVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for WireVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a wire version is a text like \"1.1\", or an object with major and minor")]
+        enum Written {
+            Text(String),
+            Object { major: u16, minor: u16 },
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Object { major, minor } => Ok(Self { major, minor }),
+            Written::Text(text) => {
+                let version = text
+                    .split_once('.')
+                    .and_then(|(major, minor)| Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? }));
+                version.ok_or_else(|| D::Error::custom(format_args!("{text:?} is no wire version, as \"1.1\" is one")))
+            }
+        }
     }
 }
 

@@ -35,7 +35,11 @@ pub(crate) fn segments(request: &Value) -> Vec<String> {
         "tool_result" => "tool result".to_owned(),
         "recorded" => format!("recorded {}..{}", segment["start"], segment["end"]),
         "state" => format!("state {}..{}", segment["start"], segment["end"]),
-        _ => format!("{} {}..{}", segment["part"].as_str().unwrap_or_default(), segment["start"], segment["end"]),
+        _ => {
+            let range = format!("call {}..{}", segment["start"].as_u64().unwrap_or(0), segment["end"]);
+            let results = segment["results"].as_u64().unwrap_or(0);
+            if results == 0 { range } else { format!("{range} and {results} results") }
+        }
     };
     request["input"]["segments"].as_array().expect("segments").iter().map(of).collect()
 }

@@ -10,7 +10,7 @@ use std::{
     rc::Rc,
 };
 
-use super::{CallPart, Conversation, InputSegment, WORTH_A_REFERENCE};
+use super::{Conversation, InputSegment, WORTH_A_REFERENCE, tool_activity_of};
 use crate::wire::{Definitions, DefinitionsPart, Digest, DigestChain, Item, ItemDigest, RunState, ToolOutput};
 
 /// How many definitions are remembered: agents that take turns, or tools that come and go.
@@ -64,9 +64,17 @@ enum Place {
 /// A list of items that history has.
 #[derive(Clone, Debug, PartialEq)]
 enum List {
-    Call { activity_id: Rc<str>, part: CallPart },
-    Recorded { activity_id: Rc<str> },
-    State { activity_id: Rc<str>, chunks: u32 },
+    /// What a model call was given, and then what it answered.
+    Call {
+        activity_id: Rc<str>,
+    },
+    Recorded {
+        activity_id: Rc<str>,
+    },
+    State {
+        activity_id: Rc<str>,
+        chunks: u32,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -130,12 +138,11 @@ impl Ledger {
     pub(crate) fn answered(&mut self, chain: &str, activity_id: &str, folded: Folded, output: &[Item]) {
         let Folded { conversation: _, definitions, given, inline } = folded;
         let activity_id: Rc<str> = activity_id.into();
-        let here = |part| List::Call { activity_id: Rc::clone(&activity_id), part };
-        for place in inline {
-            let place_of = Place::In { list: here(CallPart::Given), index: number(place) };
-            self.hold(&given[place].item, place_of);
+        let here = List::Call { activity_id: Rc::clone(&activity_id) };
+        let new = inline.into_iter().map(|place| (place, &given[place].item));
+        for (place, item) in new.chain((given.len()..).zip(output)) {
+            self.hold(item, Place::In { list: here.clone(), index: number(place) });
         }
-        self.hold_all(output, &here(CallPart::Answered));
         if let DefinitionsPart::Inline { digest, definitions } = definitions
             && self.defined(&definitions).is_none()
         {
@@ -209,11 +216,11 @@ impl Ledger {
 
     /// Whether history has this item at this place.
     fn has(&self, base: Option<&Given>, place: &Place, item: &Item, digest: ItemDigest) -> bool {
-        if let Place::In { list: List::Call { activity_id, part: CallPart::Given }, index } = place
+        if let Place::In { list: List::Call { activity_id }, index } = place
             && let Some(base) = base.filter(|base| base.activity_id == *activity_id)
+            && let Some(link) = usize::try_from(*index).ok().and_then(|index| base.items.get(index))
         {
-            return usize::try_from(*index)
-                .is_ok_and(|index| base.items.get(index).is_some_and(|link| is_same(&link.item, item)));
+            return is_same(&link.item, item);
         }
         self.held.get(&digest).is_some_and(|(held, at)| at == place && is_same(held, item))
     }
@@ -226,7 +233,7 @@ impl Ledger {
 
 impl Given {
     fn place(&self, index: u32) -> Place {
-        let list = List::Call { activity_id: Rc::clone(&self.activity_id), part: CallPart::Given };
+        let list = List::Call { activity_id: Rc::clone(&self.activity_id) };
         Place::In { list, index }
     }
 
@@ -246,30 +253,45 @@ struct Segments(Vec<Segment>);
 
 enum Segment {
     Items(Vec<Item>),
-    Range { list: List, start: u32, end: u32 },
-    Tool { activity_id: Rc<str> },
+    /// Of a call, followed by so many results of its tools.
+    Range {
+        list: List,
+        start: u32,
+        end: u32,
+        results: u32,
+    },
+    Tool {
+        activity_id: Rc<str>,
+    },
 }
 
 impl Segments {
     /// The place that the last segment would have next.
     fn next(&self) -> Option<Place> {
         match self.0.last()? {
-            Segment::Range { list, start: _, end } => Some(Place::In { list: list.clone(), index: *end }),
-            Segment::Items(_) | Segment::Tool { .. } => None,
+            Segment::Range { list, start: _, end, results: 0 } => Some(Place::In { list: list.clone(), index: *end }),
+            _ => None,
         }
     }
 
     /// So many items, the first of them at this place.
     fn refer(&mut self, place: Place, count: usize) {
         match place {
-            Place::Tool { activity_id } => self.0.push(Segment::Tool { activity_id }),
+            Place::Tool { activity_id } => match self.0.last_mut() {
+                Some(Segment::Range { list: List::Call { activity_id: call }, results, .. })
+                    if tool_activity_of(call, *results).as_deref() == Some(&activity_id) =>
+                {
+                    *results += 1;
+                }
+                _ => self.0.push(Segment::Tool { activity_id }),
+            },
             Place::In { list, index } => {
                 let new_end = index + number(count);
                 match self.0.last_mut() {
-                    Some(Segment::Range { list: last, start: _, end }) if (&*last, *end) == (&list, index) => {
+                    Some(Segment::Range { list: last, end, results: 0, .. }) if (&*last, *end) == (&list, index) => {
                         *end = new_end;
                     }
-                    _ => self.0.push(Segment::Range { list, start: index, end: new_end }),
+                    _ => self.0.push(Segment::Range { list, start: index, end: new_end, results: 0 }),
                 }
             }
         }
@@ -288,13 +310,13 @@ impl Segments {
         let written = |segment| match segment {
             Segment::Items(items) => InputSegment::Items { items },
             Segment::Tool { activity_id } => InputSegment::ToolResult { activity_id: activity_id.to_string() },
-            Segment::Range { list: List::Call { activity_id, part }, start, end } => {
-                InputSegment::Call { activity_id: activity_id.to_string(), part, start, end }
+            Segment::Range { list: List::Call { activity_id }, start, end, results } => {
+                InputSegment::Call { activity_id: activity_id.to_string(), part: None, start, end, results }
             }
-            Segment::Range { list: List::Recorded { activity_id }, start, end } => {
+            Segment::Range { list: List::Recorded { activity_id }, start, end, .. } => {
                 InputSegment::Recorded { activity_id: activity_id.to_string(), start, end }
             }
-            Segment::Range { list: List::State { activity_id, chunks }, start, end } => {
+            Segment::Range { list: List::State { activity_id, chunks }, start, end, .. } => {
                 InputSegment::State { activity_id: activity_id.to_string(), chunks, start, end }
             }
         };

@@ -11,6 +11,7 @@ use serde_json::Value;
 pub(crate) use ledger::{Folded, Ledger};
 
 use super::{
+    absent::is_default,
     digest::Digest,
     item::Item,
     version::{WIRE_VERSION, WireVersion},
@@ -42,16 +43,22 @@ pub enum InputSegment {
         /// The items.
         items: Vec<Item>,
     },
-    /// Items that an earlier model call of this workflow run was given, or answered.
+    /// Items that an earlier model call of this workflow run was given and answered, and then outputs of its tools.
     Call {
         /// The activity id of that call.
         activity_id: String,
-        /// Its input or its output.
-        part: CallPart,
-        /// First item, counted from 0.
+        /// Its input or its output; absent = both, the output after the input. Written by 1.0 only.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        part: Option<CallPart>,
+        /// First item, counted from 0; absent = 0.
+        #[serde(skip_serializing_if = "is_default")]
         start: u32,
         /// One past the last item.
         end: u32,
+        /// How many outputs follow, of the activity tools that the answer called, from the first one on (see
+        /// [`tool_activity_of`]); absent = 0.
+        #[serde(skip_serializing_if = "is_default")]
+        results: u32,
     },
     /// Items that were recorded by themselves, because together they were too large for the call: see
     /// [`RecordRequest`].
@@ -83,6 +90,20 @@ pub enum InputSegment {
     /// A kind this build does not know; reading it succeeds so that the version error can name it.
     #[serde(skip_serializing)]
     Unknown(String),
+}
+
+/// The activity id of the `number`th tool call that a model call has answered with, if that is an activity; ids are a part of the
+/// contract.
+///
+/// ```
+/// use temporal_agents::wire::conversation::tool_activity_of;
+///
+/// assert_eq!(tool_activity_of("k3x9q2ab-4-model", 1).as_deref(), Some("k3x9q2ab-4-tool-1"));
+/// assert_eq!(tool_activity_of("k3x9q2ab-4-model-full", 0).as_deref(), Some("k3x9q2ab-4-tool-0"));
+/// ```
+pub fn tool_activity_of(model_activity: &str, number: u32) -> Option<String> {
+    let (turn, _) = model_activity.rsplit_once("-model")?;
+    Some(format!("{turn}-tool-{number}"))
 }
 
 /// A side of a model call.
@@ -150,9 +171,13 @@ impl<'de> Deserialize<'de> for InputSegment {
         #[derive(Deserialize)]
         struct Call {
             activity_id: String,
-            part: CallPart,
+            #[serde(default)]
+            part: Option<CallPart>,
+            #[serde(default)]
             start: u32,
             end: u32,
+            #[serde(default)]
+            results: u32,
         }
         #[derive(Deserialize)]
         struct Recorded {
@@ -183,8 +208,8 @@ impl<'de> Deserialize<'de> for InputSegment {
                     {
                         return Ok(Self::Unknown(format!("call part {part}")));
                     }
-                    let Call { activity_id, part, start, end } = serde_json::from_value(value)?;
-                    Self::Call { activity_id, part, start, end }
+                    let Call { activity_id, part, start, end, results } = serde_json::from_value(value)?;
+                    Self::Call { activity_id, part, start, end, results }
                 }
                 "recorded" => {
                     let Recorded { activity_id, start, end } = serde_json::from_value(value)?;

@@ -19,6 +19,18 @@ fn own_major_is_read_at_any_minor() {
 }
 
 #[test]
+fn a_version_is_written_as_text_and_read_as_text_or_as_an_object() {
+    let read = |json| serde_json::from_value::<WireVersion>(json).map_err(|error| error.to_string());
+    let version = WireVersion { major: 1, minor: 12 };
+    assert_eq!(json!(version), json!("1.12"));
+    assert_eq!(read(json!("1.12")), Ok(version));
+    assert_eq!(read(json!({"major": 1, "minor": 12})), Ok(version));
+    assert_eq!(read(json!("new")), Err("\"new\" is no wire version, as \"1.1\" is one".to_owned()));
+    let shape = "a wire version is a text like \"1.1\", or an object with major and minor";
+    assert_eq!(read(json!(1.1)), Err(shape.to_owned()));
+}
+
+#[test]
 fn the_major_before_is_read() {
     assert!(read(0, 9).is_ok());
 }
@@ -29,7 +41,7 @@ fn a_newer_major_is_a_mismatch_that_asks_for_a_newer_worker() {
     assert!(mismatch.is_newer());
     assert_eq!(
         mismatch.to_string(),
-        "message has wire version 2.0, this build reads 0.x and 1.0; deploy a newer worker"
+        "message has wire version 2.0, this build reads 0.x and 1.1; deploy a newer worker"
     );
 }
 

@@ -82,11 +82,15 @@ impl Cache {
             }
             Reference::Call { activity_id, part, start, end } => {
                 let call = run.calls.iter().rev().find(|call| call.activity_id == *activity_id)?;
-                let items = match part {
-                    CallPart::Given => &call.given,
-                    CallPart::Answered => &call.answered,
-                };
-                items.get(*start..*end).map(<[Item]>::to_vec)
+                match part {
+                    Some(CallPart::Given) => call.given.get(*start..*end).map(<[Item]>::to_vec),
+                    Some(CallPart::Answered) => call.answered.get(*start..*end).map(<[Item]>::to_vec),
+                    None => {
+                        let all = call.given.iter().chain(&call.answered);
+                        let items: Vec<Item> = all.skip(*start).take(end.saturating_sub(*start)).cloned().collect();
+                        (items.len() == end.saturating_sub(*start)).then_some(items)
+                    }
+                }
             }
         }
     }

@@ -287,7 +287,9 @@ impl ConversationCache {
 /// The call whose whole input stands at the beginning of this one's.
 fn goes_on_with(request: &ModelRequest) -> Option<String> {
     match request.input.segments.first()? {
-        InputSegment::Call { activity_id, part: CallPart::Given, start: 0, end: _ } => Some(activity_id.clone()),
+        InputSegment::Call { activity_id, part: None | Some(CallPart::Given), start: 0, .. } => {
+            Some(activity_id.clone())
+        }
         _ => None,
     }
 }

@@ -1,6 +1,8 @@
 //! An input on its way from references back to items.
 
-use crate::wire::{CallPart, InputSegment, Item, WIRE_VERSION, WireVersion, WireVersionMismatch};
+use crate::wire::{
+    CallPart, InputSegment, Item, WIRE_VERSION, WireVersion, WireVersionMismatch, conversation::tool_activity_of,
+};
 
 /// The parts of an input, some of them still to be found.
 #[derive(Clone, Debug)]
@@ -15,8 +17,8 @@ enum Part {
 /// A place in history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
-    /// Items from `start` up to `end` that a model call was given, or answered.
-    Call { activity_id: String, part: CallPart, start: usize, end: usize },
+    /// Items from `start` up to `end` that a model call was given, or answered; without a part, of both, one after the other.
+    Call { activity_id: String, part: Option<CallPart>, start: usize, end: usize },
     /// Items from `start` up to `end` of those that were recorded by themselves.
     Recorded { activity_id: String, start: usize, end: usize },
     /// Items from `start` up to `end` of the state that the run has loaded in so many chunks.
@@ -44,8 +46,9 @@ impl std::fmt::Display for Reference {
         match self {
             Self::Call { activity_id, part, start, end } => {
                 let verb = match part {
-                    CallPart::Given => "was given",
-                    CallPart::Answered => "answered",
+                    Some(CallPart::Given) => "was given",
+                    Some(CallPart::Answered) => "answered",
+                    None => "was given and answered",
                 };
                 write!(f, "items {start}..{end} that model call {activity_id} {verb}")
             }
@@ -66,7 +69,11 @@ impl Pending {
     /// # Errors
     /// [`WireVersionMismatch`]: a kind of segment that this build does not know.
     pub(super) fn of(segments: Vec<InputSegment>, version: WireVersion) -> Result<Self, WireVersionMismatch> {
-        segments.into_iter().map(|segment| part(segment, version)).collect::<Result<_, _>>().map(Self)
+        let mut all = Vec::with_capacity(segments.len());
+        for segment in segments {
+            parts(segment, version, &mut all)?;
+        }
+        Ok(Self(all))
     }
 
     /// Puts in what is known at once.
@@ -95,20 +102,28 @@ impl Pending {
 
     /// A model call was given these segments, and answered with these items.
     pub(super) fn found(&mut self, activity_id: &str, given: &Pending, answered: &[Item]) {
+        let count = given.0.iter().map(Part::len).sum::<usize>();
         let parts = std::mem::take(&mut self.0);
         for part in parts {
-            match part {
-                Part::Missing(Reference::Call { activity_id: of, part: CallPart::Given, start, end })
-                    if of == activity_id =>
-                {
-                    self.0.extend(given.slice(start, end));
+            match &part {
+                Part::Missing(Reference::Call { activity_id: of, part: side, start, end }) if of == activity_id => {
+                    let (of_given, of_answered) = match side {
+                        Some(CallPart::Given) => ((*start, *end), (0, 0)),
+                        Some(CallPart::Answered) => ((0, 0), (*start, *end)),
+                        None => {
+                            let after = |place: usize| place.saturating_sub(count);
+                            (((*start).min(count), (*end).min(count)), (after(*start), after(*end)))
+                        }
+                    };
+                    match answered.get(of_answered.0..of_answered.1) {
+                        Some(items) => {
+                            self.0.extend(given.slice(of_given.0, of_given.1));
+                            self.0.push(Part::Found(items.to_vec()));
+                        }
+                        None => self.0.push(part),
+                    }
                 }
-                Part::Missing(Reference::Call { activity_id: of, part: CallPart::Answered, start, end })
-                    if of == activity_id && end <= answered.len() =>
-                {
-                    self.0.push(Part::Found(answered[start.min(end)..end].to_vec()));
-                }
-                other => self.0.push(other),
+                _ => self.0.push(part),
             }
         }
     }
@@ -210,11 +225,16 @@ pub(super) fn chunk_of(activity: &str, begins: &str) -> Option<usize> {
     activity.strip_prefix(begins)?.strip_prefix('-')?.parse().ok()
 }
 
-fn part(segment: InputSegment, version: WireVersion) -> Result<Part, WireVersionMismatch> {
-    Ok(match segment {
+fn parts(segment: InputSegment, version: WireVersion, parts: &mut Vec<Part>) -> Result<(), WireVersionMismatch> {
+    parts.push(match segment {
         InputSegment::Items { items } => Part::Found(items),
-        InputSegment::Call { activity_id, part, start, end } => {
-            Part::Missing(Reference::Call { activity_id, part, start: place(start), end: place(end) })
+        InputSegment::Call { activity_id, part, start, end, results } => {
+            let (start, end) = (place(start), place(end));
+            let tools = (0..results).filter_map(|number| tool_activity_of(&activity_id, number));
+            let tools: Vec<_> = tools.map(|activity_id| Part::Missing(Reference::Tool { activity_id })).collect();
+            parts.push(Part::Missing(Reference::Call { activity_id, part, start, end }));
+            parts.extend(tools);
+            return Ok(());
         }
         InputSegment::Recorded { activity_id, start, end } => {
             Part::Missing(Reference::Recorded { activity_id, start: place(start), end: place(end) })
@@ -227,7 +247,8 @@ fn part(segment: InputSegment, version: WireVersion) -> Result<Part, WireVersion
             let (message, reads, unknown) = ("model request", WIRE_VERSION, Some(kind));
             return Err(WireVersionMismatch { message, found: version, reads, unknown });
         }
-    })
+    });
+    Ok(())
 }
 
 fn place(place: u32) -> usize {

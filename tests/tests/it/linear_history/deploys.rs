@@ -103,7 +103,7 @@ async fn changed_instructions_travel_without_the_conversation() -> anyhow::Resul
     );
     let requests = requests(&run.history);
     let last = &requests[4];
-    assert_eq!(segments(last), ["given 0..5", "answered 0..1", "tool result"]);
+    assert_eq!(segments(last), ["call 0..6 and 1 results"]);
     assert_eq!(last["definitions"]["kind"], "inline");
     assert_eq!(run.output()?, "The end.");
     Ok(())

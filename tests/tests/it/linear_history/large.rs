@@ -48,7 +48,7 @@ async fn what_is_too_large_for_one_message_is_recorded_in_portions_first(
     assert_eq!(kinds, [record, record, record, record, "agents.call_model", "agents.tool.verse", "agents.call_model"]);
     let requests = requests(&run.history);
     assert_eq!(segments(&requests[0]), ["recorded 0..2", "recorded 0..1", "recorded 0..1", "recorded 0..1"]);
-    assert_eq!(segments(&requests[1]), ["given 0..5", "answered 0..1", "items 1"]);
+    assert_eq!(segments(&requests[1]), ["call 0..6", "items 1"]);
     assert!(request_bytes(&run.history).iter().all(|bytes| *bytes < 1500));
     assert_eq!(model.calls()[1].input.len(), 7);
     assert_eq!(run.output()?, "The end.");

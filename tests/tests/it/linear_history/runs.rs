@@ -70,8 +70,8 @@ async fn a_chat_sends_each_message_once_over_all_its_runs() -> anyhow::Result<()
     assert_eq!(segments(&requests[0]), ["items 1"]);
     // The first calls of the later runs: what the run before was given and answered, and the new message.
     for (exchange, request) in requests.iter().step_by(2).enumerate().skip(1) {
-        let before = 4 * exchange - 1;
-        assert_eq!(segments(request), [format!("given 0..{before}"), "answered 0..1".to_owned(), "items 1".to_owned()]);
+        let before = 4 * exchange;
+        assert_eq!(segments(request), [format!("call 0..{before}"), "items 1".to_owned()]);
         assert_eq!(request["definitions"]["kind"], "call");
     }
     assert_eq!(run.output()?, "six answers");
@@ -123,7 +123,7 @@ async fn runs_inside_a_run_have_conversations_of_their_own(
         .filter(|request| request["agent"] == "scholar" && request["turn"] == 2)
         .map(|request| segments(&request))
         .collect();
-    let second = ["given 0..1", "answered 0..1", "tool result"].map(str::to_owned).to_vec();
+    let second = vec!["call 0..2 and 1 results".to_owned()];
     assert_eq!(of_scholars, [second.clone(), second]);
     assert_eq!(run.output()?, "Now you know.");
     histories::<Faculty>(&env, "faculty-0").await?;

@@ -55,7 +55,7 @@ fn members_of_a_later_minor_version_do_not_keep_a_request_from_being_read() {
         definitions["settings"]["new"] = json!({"a": 1});
         definitions["tools"][0]["new"] = json!(true);
     });
-    request["version"]["minor"] = json!(9);
+    request["version"] = json!("1.9");
     request["new"] = json!(1);
     request["input"]["new"] = json!(1);
     request["input"]["segments"][0]["new"] = json!(1);
@@ -65,7 +65,7 @@ fn members_of_a_later_minor_version_do_not_keep_a_request_from_being_read() {
 #[test]
 fn members_of_a_later_minor_version_do_not_keep_a_reply_from_being_read() {
     let mut reply = json_of(&values::model_reply_full());
-    reply["version"]["minor"] = json!(9);
+    reply["version"] = json!("1.9");
     reply["new"] = json!(1);
     reply["response"]["new"] = json!(1);
     reply["response"]["usage"]["new"] = json!(1);
@@ -86,6 +86,7 @@ fn members_of_a_later_minor_version_do_not_keep_a_reply_from_being_read() {
 fn absent_usage_is_zero() {
     let reply = json!({"version": {"major": 1, "minor": 0}, "response": {"output": [], "usage": {"requests": 1}}});
     let mut expected = values::model_reply_minimal();
+    expected.version.minor = 0;
     expected.response.usage.requests = 1;
     assert_eq!(decode::<ModelReply>("model reply", reply).unwrap(), expected);
 }
@@ -98,8 +99,8 @@ fn what_was_carried_over_is_read_in_its_version_alone() {
         *json.pointer_mut(pointer).expect("it has this member") = value;
         serde_json::from_value::<Carried>(json).map_err(|error| error.to_string())
     };
-    assert_eq!(with("/version/minor", json!(9)).map(|read| read.state), Ok(carried.state.clone()));
-    let error = with("/version/major", json!(9)).expect_err("a later major is not read");
+    assert_eq!(with("/version", json!("1.9")).map(|read| read.state), Ok(carried.state.clone()));
+    let error = with("/version", json!("9.0")).expect_err("a later major is not read");
     assert!(error.contains("has wire version 9.0, this build reads"), "{error}");
     assert!(with("/state/kind", json!("elsewhere")).is_err(), "an unknown place cannot be gone to");
 }
@@ -133,7 +134,7 @@ fn an_unknown_instruction_is_a_version_mismatch_that_names_it(
     assert_eq!(
         mismatch.to_string(),
         format!(
-            "model request has wire version 1.0 and the unknown kind {unknown:?}, this build reads 0.x and 1.0; \
+            "model request has wire version 1.1 and the unknown kind {unknown:?}, this build reads 0.x and 1.1; \
              deploy a newer worker"
         )
     );

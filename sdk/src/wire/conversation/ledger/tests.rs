@@ -10,8 +10,12 @@ fn answer(id: &str) -> Item {
     Item::try_from(json!({"type": "message", "id": id, "role": "assistant", "content": "ok"})).expect("an object")
 }
 
-fn call(activity_id: &str, part: CallPart, start: u32, end: u32) -> InputSegment {
-    InputSegment::Call { activity_id: activity_id.to_owned(), part, start, end }
+fn call(activity_id: &str, start: u32, end: u32) -> InputSegment {
+    with_results(activity_id, start, end, 0)
+}
+
+fn with_results(activity_id: &str, start: u32, end: u32, results: u32) -> InputSegment {
+    InputSegment::Call { activity_id: activity_id.to_owned(), part: None, start, end, results }
 }
 
 fn items(items: &[Item]) -> InputSegment {
@@ -47,23 +51,18 @@ fn each_item_of_a_growing_conversation_travels_once() {
     let mut ledger = Ledger::default();
     let (long, short) = ("x".repeat(300), "12 degrees");
     let first = [user("hi")];
-    assert_eq!(played(&mut ledger, "1", &first, &[answer("a")]), [items(&first)]);
+    assert_eq!(played(&mut ledger, "1-model", &first, &[answer("a")]), [items(&first)]);
 
     ledger.returned("1-tool-0", "call_1", &ToolOutput::Text(long.clone()));
     ledger.returned("1-tool-1", "call_2", &ToolOutput::Text(short.to_owned()));
     let of_long = Item::function_call_output("call_1", long.into());
     let of_short = Item::function_call_output("call_2", short.into());
     let second = [user("hi"), answer("a"), of_long, of_short.clone()];
-    let expected = [
-        call("1", CallPart::Given, 0, 1),
-        call("1", CallPart::Answered, 0, 1),
-        InputSegment::ToolResult { activity_id: "1-tool-0".to_owned() },
-        items(&[of_short]),
-    ];
+    let expected = [with_results("1-model", 0, 2, 1), items(&[of_short])];
     assert_eq!(played(&mut ledger, "2", &second, &[answer("b"), answer("c")]), expected);
 
     let third: Vec<Item> = second.iter().cloned().chain([answer("b"), answer("c"), user("more")]).collect();
-    let expected = [call("2", CallPart::Given, 0, 4), call("2", CallPart::Answered, 0, 2), items(&[user("more")])];
+    let expected = [call("2", 0, 6), items(&[user("more")])];
     assert_eq!(played(&mut ledger, "3", &third, &[]), expected);
 }
 
@@ -74,12 +73,12 @@ fn a_trimmed_conversation_refers_to_where_its_items_were() {
     played(&mut ledger, "1", &all, &[answer("a")]);
 
     let trimmed: Vec<Item> = all[4..].iter().cloned().chain([answer("a")]).collect();
-    let expected = [call("1", CallPart::Given, 4, 6), call("1", CallPart::Answered, 0, 1)];
+    let expected = [call("1", 4, 7)];
     assert_eq!(played(&mut ledger, "2", &trimmed, &[]), expected);
 
     // What the latest call did not have is where it came up before.
     let restored: Vec<Item> = all.iter().cloned().chain([user("new")]).collect();
-    assert_eq!(played(&mut ledger, "3", &restored, &[]), [call("1", CallPart::Given, 0, 6), items(&[user("new")]),]);
+    assert_eq!(played(&mut ledger, "3", &restored, &[]), [call("1", 0, 6), items(&[user("new")]),]);
 }
 
 #[test]
@@ -88,7 +87,7 @@ fn items_in_front_leave_the_rest_where_it_is() {
     let all = [user("one"), user("two"), user("three")];
     played(&mut ledger, "1", &all, &[]);
     let input = [user("note"), user("one"), user("two"), user("three")];
-    assert_eq!(fold(&ledger, &input).conversation.segments, [items(&[user("note")]), call("1", CallPart::Given, 0, 3)]);
+    assert_eq!(fold(&ledger, &input).conversation.segments, [items(&[user("note")]), call("1", 0, 3)]);
 }
 
 #[test]
@@ -138,8 +137,7 @@ fn a_run_goes_on_with_what_the_runs_before_recorded() {
     played_in(&mut ledger, "other", "other-1", &[user("hi")], &[answer("b")]);
 
     let second = [first[0].clone(), first[1].clone(), answer("a"), user("and you?")];
-    let expected =
-        [call("one-1", CallPart::Given, 0, 2), call("one-1", CallPart::Answered, 0, 1), items(&[user("and you?")])];
+    let expected = [call("one-1", 0, 3), items(&[user("and you?")])];
     assert_eq!(played_in(&mut ledger, "two", "two-1", &second, &[]), expected);
 }
 
@@ -154,9 +152,9 @@ fn conversations_side_by_side_keep_apart_and_share_what_they_have_in_common() {
     ledger.answered("right", "right-1", right, &[answer("r")]);
     ledger.answered("left", "left-1", left, &[answer("l")]);
     let next = played_in(&mut ledger, "left", "left-2", &[document.clone(), answer("l")], &[]);
-    assert_eq!(next, [call("left-1", CallPart::Given, 0, 1), call("left-1", CallPart::Answered, 0, 1)]);
+    assert_eq!(next, [call("left-1", 0, 2)]);
     let next = played_in(&mut ledger, "right", "right-2", &[document, user("in French"), answer("r")], &[]);
-    assert_eq!(next, [call("right-1", CallPart::Given, 0, 2), call("right-1", CallPart::Answered, 0, 1)]);
+    assert_eq!(next, [call("right-1", 0, 3)]);
 }
 
 #[test]
@@ -167,5 +165,5 @@ fn items_that_were_recorded_by_themselves_are_referred_to() {
     ledger.recorded("1-items-1", &all[2..]);
     let recorded = |activity_id: &str| InputSegment::Recorded { activity_id: activity_id.to_owned(), start: 0, end: 2 };
     assert_eq!(played(&mut ledger, "1", &all, &[]), [recorded("1-items-0"), recorded("1-items-1")]);
-    assert_eq!(played(&mut ledger, "2", &all, &[]), [call("1", CallPart::Given, 0, 4)]);
+    assert_eq!(played(&mut ledger, "2", &all, &[]), [call("1", 0, 4)]);
 }

@@ -5,7 +5,7 @@ fn key(run_id: &str) -> RunKey {
 }
 
 fn given(activity_id: &str, start: usize, end: usize) -> Reference {
-    Reference::Call { activity_id: activity_id.to_owned(), part: CallPart::Given, start, end }
+    Reference::Call { activity_id: activity_id.to_owned(), part: Some(CallPart::Given), start, end }
 }
 
 fn texts(count: usize) -> Vec<Item> {
@@ -18,7 +18,7 @@ fn what_a_call_was_given_and_answered_is_found_by_its_place() {
     let (items, answer) = (texts(3), [Item::assistant("yes")]);
     cache.given(&key("1"), "a", &items, None);
     cache.answered(&key("1"), "a", &answer);
-    let answered = Reference::Call { activity_id: "a".to_owned(), part: CallPart::Answered, start: 0, end: 1 };
+    let answered = Reference::Call { activity_id: "a".to_owned(), part: Some(CallPart::Answered), start: 0, end: 1 };
     assert_eq!(cache.items(&key("1"), &given("a", 1, 3)), Some(items[1..].to_vec()));
     assert_eq!(cache.items(&key("1"), &answered), Some(answer.to_vec()));
     assert_eq!(cache.items(&key("1"), &given("a", 1, 4)), None, "more than there is");

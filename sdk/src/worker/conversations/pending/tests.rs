@@ -5,7 +5,7 @@ fn items(from: usize, to: usize) -> Vec<Item> {
 }
 
 fn of_call(activity_id: &str, part: CallPart, start: u32, end: u32) -> InputSegment {
-    InputSegment::Call { activity_id: activity_id.to_owned(), part, start, end }
+    InputSegment::Call { activity_id: activity_id.to_owned(), part: Some(part), start, end, results: 0 }
 }
 
 fn pending(segments: Vec<InputSegment>) -> Pending {
@@ -36,4 +36,22 @@ fn a_range_beyond_what_was_answered_stays_missing() {
     let mut wanted = pending(vec![of_call("1", CallPart::Answered, 0, 2)]);
     wanted.found("1", &pending(vec![]), &items(0, 1));
     assert_eq!(wanted.missing().map(ToString::to_string).as_deref(), Some("items 0..2 that model call 1 answered"));
+}
+
+#[test]
+fn what_a_call_was_given_and_answered_is_one_list_and_the_results_of_its_tools_follow() {
+    let call = |start, end, results| {
+        pending(vec![InputSegment::Call { activity_id: "2-model".to_owned(), part: None, start, end, results }])
+    };
+    let given = pending(vec![InputSegment::Items { items: items(0, 3) }]);
+    let mut wanted = call(2, 5, 1);
+    assert!(wanted.wants("2-model") && wanted.wants("2-tool-0"));
+    wanted.returned("2-tool-0", &items(5, 6)[0]);
+    wanted.found("2-model", &given, &items(3, 5));
+    assert_eq!((wanted.missing(), wanted.clone().into_items()), (None, items(2, 6)));
+
+    let mut beyond = call(0, 6, 0);
+    beyond.found("2-model", &given, &items(3, 5));
+    let missing = beyond.missing().map(ToString::to_string);
+    assert_eq!(missing.as_deref(), Some("items 0..6 that model call 2-model was given and answered"));
 }

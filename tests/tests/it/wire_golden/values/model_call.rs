@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use temporal_agents::wire::{
-    CallPart, Conversation, Definitions, DefinitionsPart, InputSegment, InputTokensDetails, ModelCall, ModelReply,
-    ModelRequest, ModelResponse, OutputTokensDetails, RecordRequest, Usage,
+    Conversation, Definitions, DefinitionsPart, InputSegment, InputTokensDetails, ModelCall, ModelReply, ModelRequest,
+    ModelResponse, OutputTokensDetails, RecordRequest, Usage,
 };
 
 use super::{definitions, items};
@@ -28,16 +28,22 @@ pub(in crate::wire_golden) fn model_request_minimal() -> ModelRequest {
 pub(in crate::wire_golden) fn model_request_by_reference() -> ModelRequest {
     let mut request = model_request_full();
     let Conversation { count, digest, .. } = request.input;
-    let call = |part, start, end| InputSegment::Call { activity_id: "r1.t1.model".to_owned(), part, start, end };
+    let call = |start, end, results| InputSegment::Call {
+        activity_id: "r1-1-model".to_owned(),
+        part: None,
+        start,
+        end,
+        results,
+    };
     let segments = vec![
-        call(CallPart::Given, 0, 1),
-        call(CallPart::Answered, 0, 2),
-        InputSegment::ToolResult { activity_id: "r1.t1.0".to_owned() },
-        InputSegment::Items { items: items().split_off(4) },
+        call(0, 2, 1),
+        call(2, 3, 0),
+        InputSegment::ToolResult { activity_id: "r1-1-tool-7".to_owned() },
+        InputSegment::Items { items: items().split_off(5) },
     ];
     request.input = Conversation { segments, count, digest };
     let digest = definitions().digest();
-    request.definitions = DefinitionsPart::Call { activity_id: "r1.t1.model".to_owned(), digest };
+    request.definitions = DefinitionsPart::Call { activity_id: "r1-1-model".to_owned(), digest };
     request
 }
 
@@ -45,7 +51,7 @@ pub(in crate::wire_golden) fn model_request_by_reference() -> ModelRequest {
 pub(in crate::wire_golden) fn model_request_by_recording() -> ModelRequest {
     let mut request = model_request_by_reference();
     let recorded =
-        |number, start, end| InputSegment::Recorded { activity_id: format!("r1.t2.model-items-{number}"), start, end };
+        |number, start, end| InputSegment::Recorded { activity_id: format!("r1-2-model-items-{number}"), start, end };
     request.input.segments = vec![recorded(0, 0, 3), recorded(1, 0, request.input.count - 3)];
     request
 }
