@@ -3,7 +3,7 @@
 mod approvals;
 mod handlers;
 mod sessions;
-mod support;
+pub(crate) mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -2,6 +2,7 @@
 
 mod archive;
 mod kinds;
+mod large;
 mod recorded;
 
 use serde_json::Value;

@@ -8,11 +8,10 @@ use super::{
     ReadError, Unavailable,
     history::{HistoryError, MissingDefinitions},
     pending::Pending,
+    states::States,
     wanted::Wanted,
 };
-use crate::wire::{
-    Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest, RunState, model_call::UnfoldError,
-};
+use crate::wire::{Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest, model_call::UnfoldError};
 
 /// What the activities of a workflow run were given and returned.
 #[derive(Clone, Debug, Default)]
@@ -110,7 +109,7 @@ impl Recorded {
         {
             wanted.definitions = Ok(Arc::from(definitions.clone()));
         }
-        self.find(&mut wanted.items, before, known).map_err(nothing)?;
+        find(&mut wanted.items, before, known).map_err(nothing)?;
         let input = wanted.items.clone().into_items();
         let definitions = wanted.definitions.as_ref().map(Arc::clone).unwrap_or_default();
         let missing = wanted.items.missing().map(|reference| HistoryError::Absent(reference.to_string()));
@@ -120,54 +119,32 @@ impl Recorded {
             Err(error) => Err(NotWhole { error: error.into(), input, definitions }),
         }
     }
+}
 
-    /// Puts in what history holds, the newest first: a request refers to earlier ones, and those to still earlier ones.
-    fn find(
-        &self,
-        items: &mut Pending,
-        before: &[(String, Exchange)],
-        known: Option<(&str, &[Item])>,
-    ) -> Result<(), UnfoldError> {
-        for (activity_id, exchange) in before.iter().rev() {
-            if items.missing().is_none() {
-                break;
-            }
-            if !items.wants(activity_id) {
-                continue;
-            }
-            match exchange {
-                Exchange::Tool(item) => items.returned(activity_id, item),
-                Exchange::Items(recorded) => items.recorded(activity_id, recorded),
-                Exchange::Chunk(_) => {
-                    if let Some((begins, chunks)) = items.state_of(activity_id)
-                        && let Some(state) = self.state(&begins, chunks)
-                    {
-                        let all: Vec<Item> = state.items_in_order().into_iter().cloned().collect();
-                        items.loaded(&begins, &all);
-                    }
-                }
-                Exchange::Model { request, answered } => {
-                    let segments = match known {
-                        Some((id, items)) if id == activity_id => vec![InputSegment::Items { items: items.to_vec() }],
-                        _ => request.input.segments.clone(),
-                    };
-                    let given = Pending::of(segments, request.version)?;
-                    items.found(activity_id, &given, answered);
-                }
+/// Puts in what history holds, the newest first: a request refers to earlier ones, and those to still earlier ones.
+fn find(items: &mut Pending, before: &[(String, Exchange)], known: Option<(&str, &[Item])>) -> Result<(), UnfoldError> {
+    let mut states = States::default();
+    for (activity_id, exchange) in before.iter().rev() {
+        if items.missing().is_none() {
+            break;
+        }
+        if !items.wants(activity_id) {
+            continue;
+        }
+        match exchange {
+            Exchange::Tool(item) => items.returned(activity_id, item),
+            Exchange::Items(recorded) => items.recorded(activity_id, recorded),
+            // Chunks that are no state leave it missing.
+            Exchange::Chunk(chunk) => drop(states.take(activity_id, chunk.clone(), items)),
+            Exchange::Model { request, answered } => {
+                let segments = match known {
+                    Some((id, items)) if id == activity_id => vec![InputSegment::Items { items: items.to_vec() }],
+                    _ => request.input.segments.clone(),
+                };
+                let given = Pending::of(segments, request.version)?;
+                items.found(activity_id, &given, answered);
             }
         }
-        Ok(())
     }
-
-    /// The state whose chunks the activities with ids like this have loaded, if all of it is there.
-    fn state(&self, begins: &str, chunks: usize) -> Option<RunState> {
-        let mut text = String::new();
-        for number in 0..chunks {
-            match self.activities.get(*self.places.get(&format!("{begins}-{number}"))?) {
-                Some((_, Exchange::Chunk(chunk))) => text.push_str(chunk),
-                _ => return None,
-            }
-        }
-        serde_json::from_str(&text).ok()
-    }
+    Ok(())
 }

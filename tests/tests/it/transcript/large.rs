@@ -1,0 +1,83 @@
+//! Conversations that are too large to travel in one piece: recorded in portions, or loaded from the execution before.
+
+use serde_json::json;
+use temporal_agents::{
+    Agent, Runner,
+    drive::RunInput,
+    tool,
+    wire::{Item, ModelCall},
+    worker::Transcript,
+};
+use temporal_agents_testing::{
+    AgentEnvironment,
+    fake_model::{FakeModel, text, tool_call},
+    history::History,
+};
+use temporalio_common::data_converters::DataConverter;
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{WorkflowContext, WorkflowResult};
+
+use crate::{
+    continuing::support::{Limits, read},
+    examples::Cache,
+};
+
+/// A line of a book.
+#[tool]
+async fn line() -> String {
+    "a line".to_owned()
+}
+
+fn reader() -> Agent {
+    Agent::new("reader").model("gpt-5").instructions("You read.").tool(line)
+}
+
+/// Begins with three messages that do not fit into one request.
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Volumes;
+
+#[workflow_methods]
+impl Volumes {
+    #[run(name = "volumes")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<String> {
+        let volumes: Vec<Item> = ["a", "b", "c"].map(|letter| Item::user(letter.repeat(900_000))).into();
+        Ok(Runner::new(ctx).run(&reader(), RunInput::from(volumes)).await?.final_output)
+    }
+}
+
+/// All requests of these histories.
+async fn requests(histories: &[History]) -> anyhow::Result<Vec<ModelCall>> {
+    let mut requests = Vec::new();
+    for history in histories {
+        let transcript = Transcript::of_history(history.clone(), &DataConverter::default()).await?;
+        for call in transcript.calls() {
+            assert_eq!(call.incomplete_input, None);
+            requests.push(transcript.request_of(call.number)?);
+        }
+    }
+    Ok(requests)
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_recorded_in_portions_is_told_at_the_call_it_was_recorded_for() -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_call("line", json!({})), text("The end.")]);
+    let env = AgentEnvironment::builder().workflow::<Volumes>()?.model(&model).agents((reader,)).start().await?;
+    let run = env.run(Volumes::run, ()).await?;
+    assert!(run.activities().iter().any(|activity| activity.activity_type == "agents.record_items"));
+    let transcript = Transcript::of_workflow(env.client(), &run.workflow_id, None).await?;
+    let new: Vec<usize> = transcript.calls().iter().map(|call| call.new_input.len()).collect();
+    assert_eq!((transcript.runs.len(), new), (1, vec![3, 0]));
+    assert_eq!(requests(&[run.history]).await?, model.calls());
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_loaded_from_the_execution_before_is_put_together() -> anyhow::Result<()> {
+    let limits = Limits { new_events: 30, inline_bytes: 1_000, chunk_bytes: 1_200, ..Limits::default() };
+    let finished = read(7, limits, Cache::On).await?;
+    assert_eq!(finished.count("agents.load_state"), [0, 3, 5]);
+    assert_eq!(requests(&finished.histories).await?, finished.calls);
+    Ok(())
+}
