@@ -31,10 +31,12 @@ const LEVEL: i32 = 3;
 /// read as before. Turn it on in two deploys: first everywhere to read (`min_bytes(usize::MAX)`), then to write. Turn it off in
 /// the same way, backwards: histories stay compressed.
 ///
-/// The text of a conversation becomes 3 to 5 times smaller; images and files in Base64 hardly change. Temporal's limits (2 MiB for a
-/// payload, 50 MB for a history) count what is sent, so more fits. The limit of a model request is counted before:
-/// raise [`ModelActivityOptions::max_request_bytes`](crate::ModelActivityOptions::max_request_bytes) to what surely fits, 4 MB for
-/// text. A request that is still too large after compression fails with the server's own refusal.
+/// The text of a conversation becomes 2 to 4 times smaller, images and files in Base64 by a quarter at most. Temporal's limits (2 MiB for a
+/// payload, 50 MB for a history) count what is sent, so more fits. The limit on a model request is checked before compression:
+/// with text alone,
+/// [`ModelActivityOptions::max_request_bytes`](crate::ModelActivityOptions::max_request_bytes) may be 4 MB. Not more than surely fits:
+/// a payload that is still too large fails the workflow task, again and again. Without raising it all works as well: what is
+/// too large for one request is recorded in portions.
 ///
 /// It runs on the thread that sends: a megabyte takes some milliseconds at level 3, and a good part of a second at 19.
 ///

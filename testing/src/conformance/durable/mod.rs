@@ -1,7 +1,7 @@
 //! The workflow host: one dev server for all scenarios, and for each a task queue and a worker of its own.
 //!
 //! Scenarios have tools of the same names that do other things, so they cannot share a worker. After a scenario its
-//! histories are taken from the server: their activities are counted, and each is replayed.
+//! histories are taken from the server: their activities are counted, and each is read as a transcript and replayed.
 
 mod chain;
 mod workflow;
@@ -12,11 +12,16 @@ use std::{
 };
 
 use serde_json::Value;
-use temporal_agents::{AgentsPlugin, worker::ConversationCache, workflow::MODEL_ACTIVITY};
+use temporal_agents::{
+    AgentsPlugin,
+    worker::{ConversationCache, Transcript, TranscriptError},
+    workflow::MODEL_ACTIVITY,
+};
 use temporalio_client::{
     Client, WorkflowGetResultOptions, WorkflowStartOptions, WorkflowTerminateOptions,
     errors::{WorkflowGetResultError, WorkflowInteractionError},
 };
+use temporalio_common::data_converters::DataConverter;
 use temporalio_sdk::WorkerOptions;
 use tokio::{task::spawn_blocking, time::timeout};
 
@@ -70,6 +75,15 @@ pub(super) enum DurableError {
     /// A history does not replay.
     #[error("a history does not replay: {0}")]
     Replay(#[from] ReplayError),
+    /// There is no transcript of a history.
+    #[error("there is no transcript: {0}")]
+    Transcript(#[from] TranscriptError),
+    /// A model call cannot be put together from its history.
+    #[error("a model call is not whole in the transcript: {reason}")]
+    Request {
+        /// Why.
+        reason: String,
+    },
     /// A workflow task has failed on the way, though the workflow ended.
     #[error("a workflow task failed: {reason}")]
     Task {
@@ -160,7 +174,7 @@ impl DurableHost {
     }
 }
 
-/// Counts the activities of a history and replays it, in one go and as a worker without a cache does.
+/// Counts the activities of a history, reads it as a transcript, and replays it, in one go and as a worker without a cache does.
 async fn check(history: &History, count: &mut Activities) -> Result<(), DurableError> {
     if let Some(reason) = chain::failed_task(history) {
         return Err(DurableError::Task { reason });
@@ -172,6 +186,10 @@ async fn check(history: &History, count: &mut Activities) -> Result<(), DurableE
         } else {
             count.tools += 1;
         }
+    }
+    let transcript = Box::pin(Transcript::of_history(history.clone(), &DataConverter::default())).await?;
+    if let Some(reason) = transcript.calls().into_iter().find_map(|call| call.incomplete_input.clone()) {
+        return Err(DurableError::Request { reason });
     }
     replay::<ConformanceWorkflow>(history).await?;
     Ok(replay_without_cache::<ConformanceWorkflow>(history).await?)
