@@ -8,7 +8,7 @@ pub mod progress;
 pub mod watch;
 
 use clap::{Args, Parser};
-use temporal_agents::worker::{AgentSources, OpenAi};
+use temporal_agents::{agent::AgentSources, worker::OpenAi};
 use temporal_agents_testing::{
     AgentEnvironment, DevServer, DevServerOptions, FakeModel, environment::AgentEnvironmentBuilder,
 };

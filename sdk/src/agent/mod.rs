@@ -17,6 +17,7 @@ mod instructions;
 mod into_guardrail;
 mod mcp_approval;
 mod output;
+mod sources;
 mod tool_use;
 
 pub use as_tool::{AgentTool, AgentToolResult, ExtractOutput};
@@ -36,4 +37,5 @@ pub use into_guardrail::{IntoInputGuardrail, IntoOutputGuardrail};
 pub use mcp_approval::AnswerApproval;
 pub(crate) use output::read_output;
 pub use output::{OutputDef, OutputType};
+pub use sources::{AgentSource, AgentSources};
 pub use tool_use::{DecideToolUse, ToolResult, ToolUseBehavior};

@@ -58,7 +58,7 @@ pub enum AgentHandleError {
     #[error("the state could not be asked for: {0}")]
     Query(#[source] WorkflowQueryError),
     /// The update failed.
-    #[error("the decision could not be sent: {0}")]
+    #[error("the update could not be sent: {0}")]
     Update(#[source] WorkflowUpdateError),
     /// The answer is of another release.
     #[error(transparent)]
@@ -77,14 +77,7 @@ impl AgentHandle {
     /// [`AgentHandleError`].
     pub async fn state(&self) -> Result<AgentState, AgentHandleError> {
         let asked = self.0.query(State, (), WorkflowQueryOptions::default()).await;
-        let state = asked.map_err(|error| match error {
-            WorkflowQueryError::NotFound(_) => self.not_found(),
-            WorkflowQueryError::Rpc(status) if i32::from(status.code()) == INVALID_ARGUMENT => {
-                let message = status.message().to_owned();
-                AgentHandleError::Refused { workflow_id: self.workflow_id(), message }
-            }
-            other => AgentHandleError::Query(other),
-        })?;
+        let state = asked.map_err(|error| query_error(&self.workflow_id(), error))?;
         Ok(decode("agent state", state)?)
     }
 
@@ -132,25 +125,39 @@ impl AgentHandle {
     }
 
     fn answer(&self, reply: Result<Value, WorkflowUpdateError>) -> Result<DecisionAnswer, AgentHandleError> {
-        let reply = reply.map_err(|error| match error {
-            WorkflowUpdateError::NotFound(_) => self.not_found(),
-            WorkflowUpdateError::Failed(failure) => {
-                let innermost = std::iter::successors(Some(&*failure), |failure| failure.cause.as_deref()).last();
-                let message = innermost.map(|failure| failure.message.clone()).unwrap_or_default();
-                AgentHandleError::Refused { workflow_id: self.workflow_id(), message }
-            }
-            other => AgentHandleError::Update(other),
-        })?;
+        let reply = reply.map_err(|error| update_error(&self.workflow_id(), error))?;
         let DecisionReply { version: _, answer } = decode("decision reply", reply)?;
         Ok(answer)
     }
 
-    fn not_found(&self) -> AgentHandleError {
-        AgentHandleError::NotFound { workflow_id: self.workflow_id() }
-    }
-
     fn workflow_id(&self) -> String {
         self.0.info().workflow_id.clone()
+    }
+}
+
+/// Why a workflow has not answered a query.
+pub(super) fn query_error(workflow_id: &str, error: WorkflowQueryError) -> AgentHandleError {
+    let workflow_id = workflow_id.to_owned();
+    match error {
+        WorkflowQueryError::NotFound(_) => AgentHandleError::NotFound { workflow_id },
+        WorkflowQueryError::Rpc(status) if i32::from(status.code()) == INVALID_ARGUMENT => {
+            AgentHandleError::Refused { workflow_id, message: status.message().to_owned() }
+        }
+        other => AgentHandleError::Query(other),
+    }
+}
+
+/// Why a workflow has not taken an update.
+pub(super) fn update_error(workflow_id: &str, error: WorkflowUpdateError) -> AgentHandleError {
+    let workflow_id = workflow_id.to_owned();
+    match error {
+        WorkflowUpdateError::NotFound(_) => AgentHandleError::NotFound { workflow_id },
+        WorkflowUpdateError::Failed(failure) => {
+            let innermost = std::iter::successors(Some(&*failure), |failure| failure.cause.as_deref()).last();
+            let message = innermost.map(|failure| failure.message.clone()).unwrap_or_default();
+            AgentHandleError::Refused { workflow_id, message }
+        }
+        other => AgentHandleError::Update(other),
     }
 }
 

@@ -10,7 +10,7 @@
 )]
 
 mod agent_handle;
-mod agents;
+mod chat_handle;
 pub mod codec;
 mod conversations;
 mod heartbeat;
@@ -31,7 +31,7 @@ mod tool_activity;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
-pub use agents::{AgentSource, AgentSources};
+pub use chat_handle::ChatHandle;
 pub use conversations::{ConversationCache, ConversationCounters};
 pub use inline_runner::InlineRunner;
 pub use model::{Model, ModelError, ModelProvider};

@@ -11,7 +11,6 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{WorkerOptions, activities::ActivityError};
 
 use super::{
-    agents::AgentSources,
     conversations::ConversationCache,
     kept_state,
     model::ModelProvider,
@@ -24,7 +23,7 @@ use super::{
     tool_activity::ToolActivity,
 };
 use crate::{
-    agent::{AgentDef, Graph, GraphIssue},
+    agent::{AgentDef, AgentSources, Graph, GraphIssue},
     tool::{StateMap, Tool, ToolBinding, ToolDef},
     wire::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, RECORD_ACTIVITY, SESSION_ACTIVITY},
 };

@@ -2,7 +2,6 @@
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
-    collections::BTreeSet,
     rc::Rc,
 };
 
@@ -42,8 +41,6 @@ pub(super) struct WorkflowHost {
     ledger: Rc<RefCell<Ledger>>,
     /// How it continues as new, where it does.
     moving: Option<Moving>,
-    /// Of this run and the runs inside it those that have called a model, by the path of their effects.
-    began: RefCell<BTreeSet<String>>,
 }
 
 impl WorkflowHost {
@@ -55,8 +52,8 @@ impl WorkflowHost {
         ledger: Rc<RefCell<Ledger>>,
         moving: Option<Moving>,
     ) -> Self {
-        let (run, session_calls, began) = (OnceCell::new(), Cell::new(0), RefCell::default());
-        Self { ctx, model, run, session_calls, inbox, token, ledger, moving, began }
+        let (run, session_calls) = (OnceCell::new(), Cell::new(0));
+        Self { ctx, model, run, session_calls, inbox, token, ledger, moving }
     }
 
     /// The same with an id that was drawn before.
@@ -77,14 +74,14 @@ impl WorkflowHost {
     fn notes_command(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
             moving.command(&*self.ctx);
-            moving.pace.borrow_mut().add(content());
+            moving.add(content());
         }
     }
 
     /// An activity has put this into history.
     fn notes(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
-            moving.pace.borrow_mut().add(content());
+            moving.add(content());
         }
     }
 
@@ -122,15 +119,11 @@ impl Host for WorkflowHost {
         let activity_id = format!("{}-{id}", self.run());
         // Each run, and each run inside it, has a conversation of its own.
         let books = Books { ledger: &self.ledger, chain: format!("{}-{}", self.run(), id.path()) };
-        let is_first = self.began.borrow_mut().insert(id.path().to_owned());
         async move {
             if let Some(moving) = &self.moving {
-                let mut pace = moving.pace.borrow_mut();
-                pace.model_call();
-                // What comes later has been counted when it was answered or returned.
-                if is_first && (pace.is_new_run() || !id.path().is_empty()) {
-                    pace.add(json_len(&call.input));
-                }
+                // What comes later is counted when it is answered or returned, what a run has brought along is not new.
+                let new = if call.turn == 1 { json_len(&call.input) } else { 0 };
+                moving.model_call(new);
             }
             if !self.model.is_local(&call.agent) {
                 self.notes_command(|| 0);

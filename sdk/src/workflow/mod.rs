@@ -10,6 +10,7 @@ mod failure;
 mod host;
 mod inbox;
 mod model_activity_options;
+mod ready_made;
 mod runner;
 mod session_call;
 mod size;
@@ -21,6 +22,7 @@ pub use continuing::ContinueOptions;
 pub use failure::EffectFailure;
 pub use inbox::{AgentInbox, HasAgentInbox};
 pub use model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
+pub use ready_made::{AgentSet, AgentWorkflow, ChatWorkflow};
 pub use runner::Runner;
 
 pub use crate::wire::MODEL_ACTIVITY;

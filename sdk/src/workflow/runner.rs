@@ -14,7 +14,7 @@ use temporalio_workflow::{WorkflowCancellationToken, WorkflowContext};
 use super::{
     activity_backed_model::ActivityBackedModel,
     context::DurableContext,
-    continuing::{ContinueOptions, Continuing, arrive},
+    continuing::{Arrived, ContinueOptions, Continuing, Moving, arrive},
     host::{self, WorkflowHost},
     inbox::{AgentInbox, HasAgentInbox, InboxContext, RunInbox, Waits},
     model_activity_options::ModelActivityOptions,
@@ -178,6 +178,12 @@ impl<W: 'static> Runner<W> {
     #[must_use]
     pub fn session(mut self, session: impl Into<SessionRef>) -> Self {
         self.config.session = Some(session.into());
+        self
+    }
+
+    /// No session, whatever the [configuration](Self::config) says.
+    pub(in crate::workflow) fn without_session(mut self) -> Self {
+        self.config.session = None;
         self
     }
 
@@ -388,8 +394,17 @@ impl<W: 'static> Runner<W> {
         run: Beginning,
         waits: Waits,
     ) -> Result<RunOutcome<Value>, RunFailure> {
-        let (host, run) = self.begin(agent.def(), run, waits).await?;
-        let outcome = run_untyped(&host, agent.def(), &self.config, run).await;
+        self.untyped_def(agent.def(), run, waits).await
+    }
+
+    async fn untyped_def(
+        &self,
+        agent: &AgentDef,
+        run: Beginning,
+        waits: Waits,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        let (host, run) = self.begin(agent, run, waits).await?;
+        let outcome = run_untyped(&host, agent, &self.config, run).await;
         host.ended(&outcome);
         outcome
     }
@@ -405,26 +420,17 @@ impl<W: 'static> Runner<W> {
         waits: Waits,
     ) -> Result<(WorkflowHost, Run), RunError> {
         Graph::new(agent).check_known(self.model.agents_with_options())?;
-        let token = self.token.clone().unwrap_or_else(|| self.ctx.cancellation_token());
         let id = OnceCell::new();
         let (run, arrived) = match beginning {
             Beginning::Here(run) => (run, None),
             Beginning::Before(carried) => {
-                let Carried { version: _, continued, state, inbox } = *carried;
-                self.take_over(agent, inbox)?;
-                let draw = || host::run_id(&id, &self.ctx).to_owned();
-                let (state, arrived) =
-                    arrive(&self.ctx, &agent.name, draw, (continued, state), &token, &self.ledger).await?;
+                let (state, arrived) = self.arrived(agent, *carried, &id).await?;
                 (Run::GoOn(Box::new(state)), Some(arrived))
             }
+            Beginning::Arrived(state, arrived) => (Run::GoOn(state), Some(arrived)),
         };
-        let moving = match &self.continuing {
-            None => None,
-            Some(continuing) => {
-                let announce = self.announce.clone();
-                Some(continuing.begin(&agent.name, self.continue_when.clone(), announce, arrived)?)
-            }
-        };
+        let moving = self.moving(agent, arrived)?;
+        let token = self.cancels();
         let paused = match &run {
             Run::Resume(state) | Run::GoOn(state) => Some(&**state),
             Run::Start(_) => None,
@@ -434,6 +440,30 @@ impl<W: 'static> Runner<W> {
             WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone(), inbox, token, Rc::clone(&self.ledger), moving);
         let host = host.with_id(id);
         Ok((host, run))
+    }
+
+    fn cancels(&self) -> WorkflowCancellationToken {
+        self.token.clone().unwrap_or_else(|| self.ctx.cancellation_token())
+    }
+
+    /// How a run of this agent continues as new, if it does.
+    fn moving(&self, agent: &AgentDef, arrived: Option<Arrived>) -> Result<Option<Moving>, RunError> {
+        let Some(continuing) = &self.continuing else { return Ok(None) };
+        let announce = self.announce.clone();
+        continuing.begin(&agent.name, self.continue_when.clone(), announce, arrived).map(Some)
+    }
+
+    /// The state that the execution before has left; its inbox is taken over.
+    async fn arrived(
+        &self,
+        agent: &AgentDef,
+        carried: Carried,
+        id: &OnceCell<String>,
+    ) -> Result<(RunState, Arrived), RunError> {
+        let Carried { version: _, continued, state, inbox } = carried;
+        self.take_over(agent, inbox)?;
+        let draw = || host::run_id(id, &self.ctx).to_owned();
+        arrive(&self.ctx, &agent.name, draw, (continued, state), &self.cancels(), &self.ledger).await
     }
 
     /// Takes over the inbox of the execution before.
@@ -461,6 +491,8 @@ enum Beginning {
     Here(Run),
     /// What the execution before has left.
     Before(Box<Carried>),
+    /// What was taken up of that.
+    Arrived(Box<RunState>, Arrived),
 }
 
 impl<R: Into<Run>> From<R> for Beginning {

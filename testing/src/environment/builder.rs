@@ -1,10 +1,14 @@
 //! What an environment is made of.
 
-use std::{sync::atomic::AtomicU32, time::Duration};
+use std::{
+    sync::{Arc, atomic::AtomicU32},
+    time::Duration,
+};
 
 use temporal_agents::{
     AgentsPlugin, ModelProvider,
-    worker::{AgentSources, ConversationCache, Session},
+    agent::AgentSources,
+    worker::{ConversationCache, Session},
 };
 use temporalio_client::ClientOptions;
 use temporalio_common::{WorkflowDefinition, data_converters::DataConverter};
@@ -47,6 +51,28 @@ impl AgentEnvironmentBuilder {
         self.replay = Some(replay);
         // The replayer's own registration has just shown that the type is new.
         self.workflows.push(Box::new(|options| drop(options.register_workflow::<W>())));
+        Ok(self)
+    }
+
+    /// A workflow that a function makes, such as `AgentWorkflow::factory(..)`.
+    ///
+    /// # Errors
+    /// When a workflow of this type is there already.
+    pub fn workflow_with_factory<W, F>(mut self, factory: F) -> Result<Self, EnvironmentError>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+        F: Fn() -> W + Send + Sync + 'static,
+    {
+        let factory = Arc::new(factory);
+        let of_replay = Arc::clone(&factory);
+        let mut replay = self.replay.unwrap_or_else(|| WorkflowReplayerOptions::new().build());
+        replay.register_workflow_with_factory::<W, _>(move || of_replay())?;
+        self.replay = Some(replay);
+        // The replayer's own registration has just shown that the type is new.
+        self.workflows.push(Box::new(move |options| {
+            drop(options.register_workflow_with_factory::<W, _>(move || factory()));
+        }));
         Ok(self)
     }
 

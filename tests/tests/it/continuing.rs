@@ -2,6 +2,7 @@
 
 mod approvals;
 mod handlers;
+mod ready_made;
 mod sessions;
 pub(crate) mod support;
 

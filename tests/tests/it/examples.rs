@@ -13,7 +13,7 @@ pub(crate) mod quickstart;
 pub(crate) mod sessions;
 pub(crate) mod structured_output;
 
-use temporal_agents::{wire::ModelCall, worker::AgentSources};
+use temporal_agents::{agent::AgentSources, wire::ModelCall};
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     environment::{AgentEnvironmentBuilder, activities},

@@ -9,9 +9,9 @@ mod vectors;
 
 use serde_json::Value;
 use temporal_agents::wire::{
-    AgentDecision, AgentState, Carried, ConversationUnavailable, DecisionReply, ModelFailureDetails, ModelReply,
-    ModelRequest, RecordRequest, RunState, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest,
-    WireDecodeError,
+    AgentDecision, AgentRequest, AgentState, Carried, ChatMessage, ChatReply, ChatRequest, ChatTranscript,
+    ConversationUnavailable, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RecordRequest, RunState,
+    SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     decode,
 };
@@ -90,6 +90,15 @@ fn what_a_run_leaves_to_the_next_execution_has_its_golden_shape() {
 }
 
 #[test]
+fn what_ready_made_workflows_are_told_and_answer_has_its_golden_shape() {
+    check_all("agent_request", &values::agent_requests());
+    check_all("chat_request", &values::chat_requests());
+    check_all("chat_message", &values::chat_messages());
+    check_all("chat_reply", &values::chat_replies());
+    check_all("chat_transcript", &values::chat_transcripts());
+}
+
+#[test]
 fn digests_and_canonical_json_are_the_golden_ones() {
     check("digests", &vectors::vectors());
 }
@@ -117,6 +126,11 @@ fn messages_of_every_version_ever_written_are_read() {
             "agent_state" => read::<AgentState>(json),
             "run_state" => read::<RunState>(json),
             "carried" => read::<Carried>(json),
+            "agent_request" => read::<AgentRequest>(json),
+            "chat_request" => read::<ChatRequest>(json),
+            "chat_message" => read::<ChatMessage>(json),
+            "chat_reply" => read::<ChatReply>(json),
+            "chat_transcript" => read::<ChatTranscript>(json),
             "keep_state_request" => read::<KeepStateRequest>(json),
             "keep_state_reply" => read::<KeepStateReply>(json),
             "load_state_request" => read::<LoadStateRequest>(json),

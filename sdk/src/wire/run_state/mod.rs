@@ -29,7 +29,12 @@ pub use phase::{
 };
 pub use server::ServerConversation;
 
-use super::{absent::is_default, item::Item, usage::Usage, version::WireVersion};
+use super::{
+    absent::is_default,
+    item::Item,
+    usage::Usage,
+    version::{WIRE_VERSION, WireVersion},
+};
 
 /// A run between two steps. Reading it fails on a version that is not [read here](WireVersion::check), whatever its shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -176,6 +181,34 @@ impl<'de> Deserialize<'de> for RunState {
 }
 
 impl RunState {
+    /// The state of a run that is over and has said nothing: what carries a conversation when no run is under way.
+    pub(crate) fn finished(agent: &str, conversation: Vec<Item>) -> Self {
+        Self {
+            version: WIRE_VERSION,
+            agent: agent.to_owned(),
+            input: conversation,
+            items: Vec::new(),
+            rewritten: None,
+            turn: 0,
+            max_turns: None,
+            usage: Usage::default(),
+            context: Map::new(),
+            tools_used: BTreeMap::new(),
+            last_response_id: None,
+            start_due: false,
+            admission: Admission::Admitted,
+            guardrails: GuardrailResults::default(),
+            approvals: Approvals::default(),
+            server: None,
+            session: None,
+            turn_began: TurnMark::default(),
+            holds_back_turn: false,
+            completed: Vec::new(),
+            patches: BTreeMap::new(),
+            phase: Phase::Finished { output: Value::Null },
+        }
+    }
+
     /// The items the model is given after the input, approval placeholders included.
     pub fn model_items(&self) -> impl Iterator<Item = &NewItem> {
         let (first, stands_for) = match &self.rewritten {

@@ -39,6 +39,10 @@ pub(super) struct Continuing {
     next: Next,
     /// Whether one of the runs is at work: continuing would lose a second one.
     at_work: Rc<Cell<bool>>,
+    /// What all runs of this execution have put into its history.
+    together: Rc<RefCell<Pace>>,
+    /// How often what is at work here has continued as new.
+    continued: Rc<Cell<u32>>,
 }
 
 /// A run that may continue as new.
@@ -49,7 +53,8 @@ pub(super) struct Moving {
     options: ContinueOptions,
     /// How often it has.
     continued: u32,
-    pub(super) pace: RefCell<Pace>,
+    pace: RefCell<Pace>,
+    together: Rc<RefCell<Pace>>,
     /// Whether there was a moment without handlers at work, so that the run cannot be inside one.
     is_in_no_handler: Cell<bool>,
     _at_work: AtWork,
@@ -67,16 +72,44 @@ impl Drop for AtWork {
 impl Moving {
     /// An activity is about to be scheduled: see `pace.rs` for why all is looked at here.
     pub(super) fn command(&self, ctx: &dyn DurableContext) {
-        self.pace.borrow_mut().command(ctx);
+        self.each(|pace| pace.command(ctx));
         if !ctx.has_handlers_at_work() {
             self.is_in_no_handler.set(true);
         }
     }
 }
 
+impl Moving {
+    /// A model is about to be called, and is given so much that is new.
+    pub(super) fn model_call(&self, bytes: usize) {
+        self.each(|pace| pace.model_call(bytes));
+    }
+
+    /// History gets so much content.
+    pub(super) fn add(&self, bytes: usize) {
+        self.each(|pace| pace.add(bytes));
+    }
+
+    fn each(&self, note: impl Fn(&mut Pace)) {
+        note(&mut self.pace.borrow_mut());
+        note(&mut self.together.borrow_mut());
+    }
+}
+
 impl Continuing {
+    /// Something has arrived from the execution before.
+    pub(super) fn has_arrived(&self, Arrived { continued, bytes }: Arrived) {
+        self.continued.set(continued);
+        self.together.replace(Pace::after(bytes));
+    }
+
+    /// Whether the runs of this execution have together put enough into its history.
+    pub(super) fn has_enough(&self, options: &ContinueOptions) -> bool {
+        self.together.borrow().is_enough(options)
+    }
+
     pub(super) fn new(next: Next) -> Self {
-        Self { next, at_work: Rc::default() }
+        Self { next, at_work: Rc::default(), together: Rc::default(), continued: Rc::default() }
     }
 
     /// A run begins, or goes on.
@@ -98,16 +131,17 @@ impl Continuing {
             return Err(RunError::User { agent: agent.to_owned(), message, has_run_data: false });
         }
         let at_work = AtWork(Rc::clone(&self.at_work));
-        let (continued, pace) = match arrived {
-            None => (0, Pace::new()),
-            Some(Arrived { continued, bytes }) => (continued, Pace::after(bytes)),
-        };
+        let pace = arrived.map_or_else(Pace::default, |Arrived { bytes, .. }| Pace::after(bytes));
+        if let Some(arrived) = arrived {
+            self.has_arrived(arrived);
+        }
         Ok(Moving {
             next: Rc::clone(&self.next),
             announce,
             options,
-            continued,
+            continued: self.continued.get(),
             pace: pace.into(),
+            together: Rc::clone(&self.together),
             is_in_no_handler: Cell::new(false),
             _at_work: at_work,
         })

@@ -20,19 +20,9 @@ pub(in crate::workflow) struct Pace {
 }
 
 impl Pace {
-    /// Of a new run.
-    pub(super) fn new() -> Self {
-        Self::default()
-    }
-
     /// Of a run that goes on from a state of so many bytes.
     pub(super) fn after(carried: usize) -> Self {
         Self { carried, ..Self::default() }
-    }
-
-    /// Whether the conversation that the first model call is given is new: it is not, where the run has brought it.
-    pub(in crate::workflow) fn is_new_run(&self) -> bool {
-        self.carried == 0
     }
 
     /// An activity is about to be scheduled.
@@ -43,9 +33,10 @@ impl Pace {
         self.suggested = ctx.continue_as_new_suggested();
     }
 
-    /// A model is about to be called.
-    pub(in crate::workflow) fn model_call(&mut self) {
+    /// A model is about to be called, and is given so much that is new.
+    pub(in crate::workflow) fn model_call(&mut self, bytes: usize) {
         self.has_called_a_model = true;
+        self.add(bytes);
     }
 
     /// History gets so much content.

@@ -1,6 +1,6 @@
 //! Runs that go on over several executions of their workflow.
 
-use std::rc::Rc;
+use std::{cell::OnceCell, rc::Rc};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -8,12 +8,14 @@ use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewO
 
 use super::{Beginning, Runner};
 use crate::{
-    agent::Agent,
-    drive::{RunFailure, RunOutcome, RunResult, finished},
-    wire::Carried,
+    agent::{Agent, AgentDef},
+    drive::{Run, RunFailure, RunInput, RunOutcome, RunResult, finished},
+    engine::RunError,
+    wire::{Carried, RunState},
     workflow::{
-        continuing::{ContinueOptions, Continuing},
-        inbox::Waits,
+        continuing::{Arrived, ContinueOptions, Continuing, Place},
+        host,
+        inbox::{RunInbox, Waits},
     },
 };
 
@@ -145,6 +147,77 @@ impl<W: 'static> Runner<W> {
         carried: Carried,
     ) -> Result<RunOutcome<Value>, RunFailure> {
         self.untyped(agent, before(carried), Waits::NotAtAll).await
+    }
+}
+
+/// For workflows that are there already: agents without their output types, and the parts of going on.
+impl<W: 'static> Runner<W> {
+    /// A run of this agent.
+    pub(in crate::workflow) async fn run_def(
+        &self,
+        agent: &AgentDef,
+        input: RunInput,
+    ) -> Result<RunResult<Value>, RunFailure> {
+        finished(self.untyped_def(agent, Run::from(input).into(), Waits::UntilDecided).await?)
+    }
+
+    /// A run of this agent that the execution before has left.
+    pub(in crate::workflow) async fn run_def_carried(
+        &self,
+        agent: &AgentDef,
+        carried: Carried,
+    ) -> Result<RunResult<Value>, RunFailure> {
+        finished(self.untyped_def(agent, before(carried), Waits::UntilDecided).await?)
+    }
+
+    /// A run of this agent that was [taken up](Self::take_up).
+    pub(in crate::workflow) async fn run_def_arrived(
+        &self,
+        agent: &AgentDef,
+        state: RunState,
+        arrived: Arrived,
+    ) -> Result<RunResult<Value>, RunFailure> {
+        finished(self.untyped_def(agent, Beginning::Arrived(Box::new(state), arrived), Waits::UntilDecided).await?)
+    }
+
+    /// Takes up what the execution before has left.
+    pub(in crate::workflow) async fn take_up(
+        &self,
+        agent: &AgentDef,
+        carried: Carried,
+    ) -> Result<(RunState, Arrived), RunError> {
+        self.arrived(agent, carried, &OnceCell::new()).await
+    }
+
+    /// Something that is no run has arrived.
+    pub(in crate::workflow) fn has_arrived(&self, arrived: Arrived) {
+        if let Some(continuing) = &self.continuing {
+            continuing.has_arrived(arrived);
+        }
+    }
+
+    /// Whether the runs of this execution have together put enough into its history.
+    pub(in crate::workflow) fn has_enough(&self) -> bool {
+        self.continuing.as_ref().is_some_and(|continuing| continuing.has_enough(&self.continue_when))
+    }
+
+    /// Continues as new with this state while no run is at work.
+    pub(in crate::workflow) async fn leave(&self, agent: &AgentDef, state: RunState) -> RunError {
+        let token = self.cancels();
+        let id = OnceCell::new();
+        match self.moving(agent, None) {
+            Ok(Some(moving)) => {
+                let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, Waits::NotAtAll, None));
+                let run = host::run_id(&id, &self.ctx);
+                moving.leave(Place { ctx: &self.ctx, inbox: inbox.as_ref(), run, token: &token }, &state).await
+            }
+            Ok(None) => RunError::Continuation {
+                agent: agent.name.clone(),
+                turn: 0,
+                source: "its runner does not say with which input (Runner::continue_with)".into(),
+            },
+            Err(error) => error,
+        }
     }
 }
 

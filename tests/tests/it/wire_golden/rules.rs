@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::wire::{
-    Carried, Digest, Item, ModelCall, ModelReply, ModelRequest, ModelSettings, ToolChoice, ToolReply, ToolRequest,
-    WireDecodeError, WireVersionMismatch, decode, model_call::UnfoldError,
+    AgentRequest, Carried, Digest, Item, ModelCall, ModelReply, ModelRequest, ModelSettings, ToolChoice, ToolReply,
+    ToolRequest, WireDecodeError, WireVersionMismatch, decode, model_call::UnfoldError,
 };
 
 use super::values;
@@ -103,6 +103,22 @@ fn what_was_carried_over_is_read_in_its_version_alone() {
     let error = with("/version", json!("9.0")).expect_err("a later major is not read");
     assert!(error.contains("has wire version 9.0, this build reads"), "{error}");
     assert!(with("/state/kind", json!("elsewhere")).is_err(), "an unknown place cannot be gone to");
+}
+
+#[test]
+fn a_start_that_cannot_be_understood_is_read_all_the_same_but_not_what_a_workflow_has_written() {
+    for odd in [json!({"agent": 7}), json!({"input": {"text": "hi"}}), json!(["hi"]), json!({"version": {"major": 9}})]
+    {
+        serde_json::from_value::<AgentRequest>(odd).expect("the workflow is to fail, not its task");
+    }
+    assert_eq!(
+        serde_json::from_value::<AgentRequest>(json!("hi")).unwrap().input.into_items(),
+        AgentRequest::new("triage", "hi").input.into_items()
+    );
+    let (_, continued) = values::agent_requests().swap_remove(2);
+    let mut json = json_of(&continued);
+    json["carried"]["version"]["major"] = json!(9);
+    serde_json::from_value::<AgentRequest>(json).expect_err("it waits for a newer worker");
 }
 
 #[test]

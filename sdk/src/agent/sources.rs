@@ -1,6 +1,6 @@
 //! What `AgentsPlugin::agents` takes: agents, functions that make them, and tuples of both.
 
-use crate::agent::{Agent, AgentDef};
+use super::def::{Agent, AgentDef};
 
 /// One agent: the agent itself, or a function that makes it.
 #[diagnostic::on_unimplemented(

@@ -1,0 +1,288 @@
+//! What the ready-made workflows are started with, are told, and answer.
+//!
+//! A caller of any language writes these as JSON. A start that cannot be understood is kept as such, and fails the workflow: an
+//! input that cannot be decoded would fail its workflow tasks for ever.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::{Map, Value};
+
+use super::{
+    absent::is_default,
+    agent_handlers::{first_version, readable_version},
+    carried::Carried,
+    item::Item,
+    version::{WIRE_VERSION, WireVersion},
+};
+
+/// The workflow type of `AgentWorkflow`.
+pub const AGENT_WORKFLOW: &str = "AgentWorkflow";
+/// The workflow type of `ChatWorkflow`.
+pub const CHAT_WORKFLOW: &str = "ChatWorkflow";
+/// The update that says something to a chat: a [`ChatMessage`] in, a [`ChatReply`] out.
+pub const CHAT_SEND: &str = "chat_send";
+/// The query for a [`ChatTranscript`].
+pub const CHAT_TRANSCRIPT: &str = "chat_transcript";
+/// The update that ends a chat: nothing in, a [`ChatReply`] out.
+pub const CHAT_END: &str = "chat_end";
+
+/// What an `AgentWorkflow` is started with.
+///
+/// JSON shape: `{"agent": "triage", "input": "Where is my parcel?"}`, or just the text where there is one agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct AgentRequest {
+    /// The version of this message; absent = 1.0, for people who write it by hand.
+    #[serde(default = "first_version", deserialize_with = "readable_version")]
+    pub version: WireVersion,
+    /// The agent; absent = the only one there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What it is asked.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub input: RequestInput,
+    /// The run context at the start.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub context: Map<String, Value>,
+    /// The run so far; the workflow writes it when it continues as new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried: Option<Box<Carried>>,
+    /// Why the input could not be understood.
+    #[serde(skip)]
+    pub(crate) malformed: Option<String>,
+}
+
+/// What an agent is asked; JSON shape: a text, or a list of items.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RequestInput {
+    /// A message of the user.
+    Text(String),
+    /// A conversation.
+    Items(Vec<Item>),
+}
+
+impl Default for RequestInput {
+    fn default() -> Self {
+        Self::Items(Vec::new())
+    }
+}
+
+impl RequestInput {
+    /// The items; a text is a user message.
+    pub fn into_items(self) -> Vec<Item> {
+        match self {
+            Self::Text(text) => vec![Item::user(text)],
+            Self::Items(items) => items,
+        }
+    }
+}
+
+impl AgentRequest {
+    /// This question, for this agent.
+    pub fn new(agent: impl Into<String>, input: impl Into<String>) -> Self {
+        Self { agent: Some(agent.into()), input: RequestInput::Text(input.into()), ..Self::empty() }
+    }
+
+    /// A run that goes on.
+    pub(crate) fn carried(agent: String, carried: Carried) -> Self {
+        Self { agent: Some(agent), carried: Some(Box::new(carried)), ..Self::empty() }
+    }
+
+    fn empty() -> Self {
+        Self {
+            version: WIRE_VERSION,
+            agent: None,
+            input: RequestInput::default(),
+            context: Map::new(),
+            carried: None,
+            malformed: None,
+        }
+    }
+}
+
+impl Serialize for AgentRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for AgentRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = Value::deserialize(deserializer)?;
+        if let Value::String(text) = json {
+            return Ok(Self { input: RequestInput::Text(text), ..Self::empty() });
+        }
+        // What a workflow has written is for a worker that can read it: the workflow task waits for one.
+        let is_own = json.get("carried").is_some();
+        match Self::deserialize(json) {
+            Err(error) if !is_own => Ok(Self { malformed: Some(error.to_string()), ..Self::empty() }),
+            read => read.map_err(D::Error::custom),
+        }
+    }
+}
+
+/// What a `ChatWorkflow` is started with.
+///
+/// JSON shape: `{"agent": "librarian"}`, or `{}` where there is one agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct ChatRequest {
+    /// The version of this message; absent = 1.0, for people who write it by hand.
+    #[serde(default = "first_version", deserialize_with = "readable_version")]
+    pub version: WireVersion,
+    /// The agent; absent = the only one there is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// What was said before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conversation: Vec<Item>,
+    /// The chat so far; the workflow writes it when it continues as new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried: Option<Box<CarriedChat>>,
+    /// Why the input could not be understood.
+    #[serde(skip)]
+    pub(crate) malformed: Option<String>,
+}
+
+/// A chat on its way to the next execution of its workflow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CarriedChat {
+    /// The conversation; a run that is under way, where one is.
+    pub run: Carried,
+    /// The message that the run answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current: Option<ChatMessage>,
+    /// Messages that wait.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<ChatMessage>,
+    /// The latest answers, for those who ask again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<ChatReply>,
+    /// How many messages have come.
+    pub messages: u32,
+    /// Whether the chat is to end once all is answered.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_ending: bool,
+}
+
+impl ChatRequest {
+    /// A chat with this agent.
+    pub fn new(agent: impl Into<String>) -> Self {
+        Self { agent: Some(agent.into()), ..Self::empty() }
+    }
+
+    fn empty() -> Self {
+        Self { version: WIRE_VERSION, agent: None, conversation: Vec::new(), carried: None, malformed: None }
+    }
+
+    /// A chat that goes on.
+    pub(crate) fn carried(agent: String, carried: CarriedChat) -> Self {
+        Self { agent: Some(agent), carried: Some(Box::new(carried)), ..Self::empty() }
+    }
+}
+
+impl Serialize for ChatRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChatRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let json = Value::deserialize(deserializer)?;
+        let is_own = json.get("carried").is_some();
+        match Self::deserialize(json) {
+            Err(error) if !is_own => Ok(Self { malformed: Some(error.to_string()), ..Self::empty() }),
+            read => read.map_err(D::Error::custom),
+        }
+    }
+}
+
+/// Something said to a chat; JSON shape: `{"text": "Where is my parcel?"}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChatMessage {
+    /// The version of this message; absent = 1.0.
+    #[serde(default = "first_version", deserialize_with = "readable_version")]
+    pub version: WireVersion,
+    /// What the message is known by: one with the id of an earlier one asks for its answer, and is not said again. Absent = a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What is said.
+    pub text: String,
+}
+
+impl ChatMessage {
+    /// This text under this id.
+    pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { version: WIRE_VERSION, id: Some(id.into()), text: text.into() }
+    }
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChatReply {
+    /// The version of this message.
+    pub version: WireVersion,
+    /// The message's id.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// What became of it.
+    pub outcome: ChatOutcome,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ChatOutcome {
+    /// The agent has answered.
+    Answered {
+        /// The answer: a text, or what the agent's output type makes of it.
+        output: Value,
+    },
+    /// The run has failed; the conversation stays as it was before the message.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// The workflow continues as new, and the message goes on there: send it once more, with this id, for its answer.
+    GoesOn,
+    /// The message was not taken.
+    Refused {
+        /// Why, and what to do.
+        reason: String,
+    },
+    /// The chat ends.
+    Ends,
+    /// An outcome of a later release.
+    #[serde(other)]
+    Other,
+}
+
+impl ChatReply {
+    /// This outcome of this message.
+    pub(crate) fn new(message: impl Into<String>, outcome: ChatOutcome) -> Self {
+        Self { version: WIRE_VERSION, message: message.into(), outcome }
+    }
+}
+
+/// What was said in a chat.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChatTranscript {
+    /// The version of this message.
+    pub version: WireVersion,
+    /// The agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The conversation, tool calls included, up to the latest message that was answered; the latest items, up to 1 MiB.
+    pub items: Vec<Item>,
+    /// How many older items were left out.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub left_out: u32,
+    /// The message that is being answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub current: Option<ChatMessage>,
+    /// Messages that wait.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<ChatMessage>,
+}

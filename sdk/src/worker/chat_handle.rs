@@ -1,0 +1,153 @@
+//! Speaks to a `ChatWorkflow`, from outside and by workflow id alone.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::Value;
+use temporalio_client::{
+    Client, WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowQueryOptions, errors::WorkflowUpdateError,
+};
+use temporalio_common::{QueryDefinition, UntypedWorkflow, UpdateDefinition};
+use uuid::Uuid;
+
+use super::agent_handle::{AgentHandleError, query_error, update_error};
+use crate::wire::{
+    ChatMessage, ChatOutcome, ChatReply, ChatTranscript, decode,
+    ready_made::{CHAT_END, CHAT_SEND, CHAT_TRANSCRIPT},
+};
+
+/// How often a message is sent again to a workflow that is just closing, because it continues as new.
+const ATTEMPTS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// A chat, as who talks sees it.
+///
+/// ```no_run
+/// use temporal_agents::{wire::ChatOutcome, worker::ChatHandle};
+/// # async fn talk(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+///
+/// let chat = ChatHandle::new(client, "chat-7");
+/// if let ChatOutcome::Answered { output } = chat.send("Do you have books about islands?").await?.outcome {
+///     println!("{output}");
+/// }
+/// chat.end().await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// After continue-as-new it is the same chat: a message that was on its way is sent again, and counts once.
+#[derive(Clone)]
+pub struct ChatHandle(Arc<WorkflowHandle<Client, UntypedWorkflow>>);
+
+impl ChatHandle {
+    /// Speaks to the latest run of the workflow with this id; nothing is sent yet.
+    pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
+        Self(Arc::new(client.get_workflow_handle(workflow_id)))
+    }
+
+    /// Says something, and waits for the answer, however long that takes.
+    ///
+    /// # Errors
+    /// [`AgentHandleError`]. That a run has failed is no error, see [`ChatOutcome`].
+    pub async fn send(&self, text: impl Into<String>) -> Result<ChatReply, AgentHandleError> {
+        self.send_as(Uuid::new_v4().to_string(), text).await
+    }
+
+    /// Says something under an id of the caller's: sent again, also by another process, it is said once, and the answer is the same.
+    ///
+    /// # Errors
+    /// [`AgentHandleError`].
+    pub async fn send_as(&self, id: impl Into<String>, text: impl Into<String>) -> Result<ChatReply, AgentHandleError> {
+        let message = ChatMessage::new(id, text);
+        loop {
+            let reply: ChatReply = self.update(Send, message.clone()).await?;
+            if reply.outcome != ChatOutcome::GoesOn {
+                return Ok(reply);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// What was said so far. A worker must be there to answer, also after the chat has ended.
+    ///
+    /// # Errors
+    /// [`AgentHandleError`].
+    pub async fn transcript(&self) -> Result<ChatTranscript, AgentHandleError> {
+        let asked = self.0.query(Transcript, (), WorkflowQueryOptions::default()).await;
+        Ok(decode("chat transcript", asked.map_err(|error| query_error(&self.workflow_id(), error))?)?)
+    }
+
+    /// Ends the chat, once all messages are answered.
+    ///
+    /// # Errors
+    /// [`AgentHandleError`].
+    pub async fn end(&self) -> Result<(), AgentHandleError> {
+        self.update(End, ()).await.map(drop)
+    }
+
+    /// Sends an update; once more, where the workflow is just closing: it continues as new, or has ended.
+    async fn update<U>(&self, update: U, input: U::Input) -> Result<ChatReply, AgentHandleError>
+    where
+        U: UpdateDefinition<Workflow = UntypedWorkflow, Output = Value> + Copy,
+        U::Input: std::marker::Send + Clone,
+    {
+        let mut attempt = 1;
+        loop {
+            let options = WorkflowExecuteUpdateOptions::default();
+            match self.0.execute_update(update, input.clone(), options).await {
+                Err(WorkflowUpdateError::NotFound(_) | WorkflowUpdateError::Rpc(_)) if attempt < ATTEMPTS => {
+                    attempt += 1;
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => return Err(update_error(&self.workflow_id(), error)),
+                Ok(reply) => return Ok(decode("chat reply", reply)?),
+            }
+        }
+    }
+
+    fn workflow_id(&self) -> String {
+        self.0.info().workflow_id.clone()
+    }
+}
+
+impl std::fmt::Debug for ChatHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("ChatHandle").field(&self.0.info().workflow_id).finish()
+    }
+}
+
+/// The handlers as their callers see them. Results are read as JSON first, so that their version can be checked.
+#[derive(Clone, Copy)]
+struct Send;
+#[derive(Clone, Copy)]
+struct End;
+struct Transcript;
+
+impl UpdateDefinition for Send {
+    type Workflow = UntypedWorkflow;
+    type Input = ChatMessage;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        CHAT_SEND
+    }
+}
+
+impl UpdateDefinition for End {
+    type Workflow = UntypedWorkflow;
+    type Input = ();
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        CHAT_END
+    }
+}
+
+impl QueryDefinition for Transcript {
+    type Workflow = UntypedWorkflow;
+    type Input = ();
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        CHAT_TRANSCRIPT
+    }
+}

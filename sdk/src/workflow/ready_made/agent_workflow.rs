@@ -1,0 +1,112 @@
+//! A run of an agent as a workflow.
+
+use serde_json::Value;
+use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods};
+
+use super::agent_set::{AgentSet, refused};
+use crate::{
+    tool::Failure,
+    wire::{AgentDecision, AgentState, DecisionReply, SuppliedOutput, ready_made::AgentRequest},
+    workflow::{AgentInbox, HasAgentInbox, Runner},
+};
+
+/// Runs an agent by name: the input is an [`AgentRequest`], the result the final output as JSON. It waits for decisions (an
+/// `AgentHandle` reaches it), and continues as new by itself.
+///
+/// ```
+/// # #[cfg(feature = "worker")]
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use temporal_agents::{Agent, workflow::{AgentSet, AgentWorkflow}};
+/// use temporalio_sdk::WorkerOptions;
+///
+/// fn triage() -> Agent {
+///     Agent::new("triage").model("gpt-5")
+/// }
+///
+/// let factory = AgentWorkflow::factory(AgentSet::new((triage,)));
+/// let options = WorkerOptions::new("support").register_workflow_with_factory::<AgentWorkflow, _>(factory)?.build();
+/// # Ok(())
+/// # }
+/// ```
+///
+/// ```sh
+/// temporal workflow execute --type AgentWorkflow --task-queue support --input '{"agent": "triage", "input": "Where is my parcel?"}'
+/// ```
+#[workflow]
+pub struct AgentWorkflow {
+    agents: AgentSet,
+    inbox: AgentInbox,
+    /// Whether the inbox of the execution before is here: what handlers say depends on it.
+    is_taken_up: bool,
+}
+
+impl AgentWorkflow {
+    /// Makes the workflow, for `register_workflow_with_factory`; the agents belong into the worker's `AgentsPlugin`, too.
+    pub fn factory(agents: AgentSet) -> impl Fn() -> Self + Send + Sync + 'static {
+        move || Self { agents: agents.clone(), inbox: AgentInbox::default(), is_taken_up: false }
+    }
+}
+
+#[workflow_methods(factory_only)]
+impl AgentWorkflow {
+    #[run(name = "AgentWorkflow")]
+    pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
+        let AgentRequest { version: _, agent, input, context, carried, malformed } = request;
+        if let Some(reason) = malformed {
+            return Err(refused("", format!("the input is no agent request: {reason}")));
+        }
+        let agents = ctx.state_mut(|workflow| {
+            if let Some(carried) = &carried {
+                workflow.inbox = AgentInbox::of(carried);
+            }
+            workflow.is_taken_up = true;
+            workflow.agents.clone()
+        });
+        let agent = agents.find(agent.as_deref())?;
+        let name = agent.name.clone();
+        let mut runner = agents
+            .runner(Runner::with_inbox(ctx))
+            .continue_with(move |carried| AgentRequest::carried(name.clone(), carried));
+        for (key, value) in context {
+            runner = runner.context(key, value);
+        }
+        let result = match carried {
+            None => runner.run_def(&agent, input.into_items().into()).await?,
+            Some(carried) => runner.run_def_carried(&agent, *carried).await?,
+        };
+        Ok(result.final_output)
+    }
+
+    #[update(name = "agent_decide")]
+    pub async fn agent_decide(
+        ctx: &mut WorkflowContext<Self>,
+        decision: AgentDecision,
+    ) -> Result<DecisionReply, Failure> {
+        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
+        Ok(ctx.state_mut(|workflow| workflow.inbox.decide(decision)).into())
+    }
+
+    #[update(name = "agent_supply_output")]
+    pub async fn agent_supply_output(
+        ctx: &mut WorkflowContext<Self>,
+        supplied: SuppliedOutput,
+    ) -> Result<DecisionReply, Failure> {
+        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
+        Ok(ctx.state_mut(|workflow| workflow.inbox.supply_output(supplied)).into())
+    }
+
+    #[query(name = "agent_state")]
+    pub fn agent_state(&self, _ctx: &WorkflowContextView) -> AgentState {
+        self.inbox.state()
+    }
+}
+
+impl HasAgentInbox for AgentWorkflow {
+    fn agent_inbox(&self) -> &AgentInbox {
+        &self.inbox
+    }
+
+    fn agent_inbox_mut(&mut self) -> &mut AgentInbox {
+        &mut self.inbox
+    }
+}

@@ -1,0 +1,148 @@
+//! What a chat remembers: messages that wait, the one that is being answered, answers for those who ask again.
+//!
+//! Plain data; the workflow around it waits and runs.
+
+use std::collections::VecDeque;
+
+use crate::wire::{
+    Item, WIRE_VERSION,
+    ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatTranscript},
+};
+
+/// Most bytes of messages that wait, and of answers that are kept: both are a part of the next execution's input.
+const MOST_WAITING: usize = 128 * 1024;
+const MOST_ANSWERS: usize = 128 * 1024;
+/// Most answers that are kept.
+const ANSWERS: usize = 100;
+/// Most bytes of items in a transcript.
+const TRANSCRIPT: usize = 1024 * 1024;
+
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    pub(super) agent: Option<String>,
+    /// What was said, up to the latest message that was answered.
+    pub(super) conversation: Vec<Item>,
+    pub(super) current: Option<ChatMessage>,
+    pub(super) waiting: VecDeque<ChatMessage>,
+    answered: VecDeque<ChatReply>,
+    messages: u32,
+    pub(super) is_ending: bool,
+}
+
+impl Chat {
+    /// Takes over what the execution before has left.
+    pub(super) fn take_over(&mut self, carried: CarriedChat) {
+        let CarriedChat { run: _, current, waiting, answered, messages, is_ending } = carried;
+        self.current = current;
+        self.waiting = waiting.into();
+        self.answered = answered.into();
+        self.messages = messages;
+        self.is_ending = is_ending;
+    }
+
+    /// What is left to the next execution, besides the conversation.
+    pub(super) fn leave(&self, run: crate::wire::Carried) -> CarriedChat {
+        CarriedChat {
+            run,
+            current: self.current.clone(),
+            waiting: self.waiting.iter().cloned().collect(),
+            answered: self.answered.iter().cloned().collect(),
+            messages: self.messages,
+            is_ending: self.is_ending,
+        }
+    }
+
+    /// Takes a message in; gives its id.
+    ///
+    /// # Errors
+    /// Why it is not taken.
+    pub(super) fn accept(&mut self, message: ChatMessage) -> Result<String, ChatReply> {
+        let id = message.id.clone().unwrap_or_else(|| (self.messages + 1).to_string());
+        if self.is_known(&id) {
+            return Ok(id);
+        }
+        let refused = |reason: &str| ChatReply::new(&*id, ChatOutcome::Refused { reason: reason.to_owned() });
+        if self.is_ending {
+            return Err(refused("the chat ends; start another one"));
+        }
+        let waiting: usize = self.waiting.iter().map(|message| message.text.len()).sum();
+        if waiting + message.text.len() > MOST_WAITING {
+            return Err(refused(
+                "the message is too long, or too many wait: 128 KiB of text may; say it after the others",
+            ));
+        }
+        self.messages += 1;
+        self.waiting.push_back(ChatMessage { id: Some(id.clone()), ..message });
+        Ok(id)
+    }
+
+    /// The next message, which is being answered from now on.
+    pub(super) fn next(&mut self) -> Option<ChatMessage> {
+        self.current = self.waiting.pop_front();
+        self.current.clone()
+    }
+
+    /// The current message has come to this.
+    pub(super) fn answer(&mut self, outcome: ChatOutcome) {
+        let Some(id) = self.current.take().and_then(|message| message.id) else { return };
+        self.answered.push_back(ChatReply::new(id, outcome));
+        let mut bytes = 0;
+        let mut kept = 0;
+        for reply in self.answered.iter().rev() {
+            bytes += size(reply);
+            if kept > 0 && (bytes > MOST_ANSWERS || kept == ANSWERS) {
+                break;
+            }
+            kept += 1;
+        }
+        self.answered.drain(..self.answered.len() - kept);
+    }
+
+    /// The answer to a message, where there is one.
+    pub(super) fn reply_to(&self, id: &str) -> Option<ChatReply> {
+        self.answered.iter().find(|reply| reply.message == id).cloned()
+    }
+
+    fn is_known(&self, id: &str) -> bool {
+        let is_it = |message: &ChatMessage| message.id.as_deref() == Some(id);
+        self.current.iter().chain(&self.waiting).any(is_it) || self.reply_to(id).is_some()
+    }
+
+    /// Whether all is said: the chat ends, and nothing waits.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_ending && self.waiting.is_empty()
+    }
+
+    pub(super) fn messages(&self) -> u32 {
+        self.messages
+    }
+
+    pub(super) fn transcript(&self) -> ChatTranscript {
+        let mut bytes = 0;
+        let fits = |item: &&Item| {
+            bytes += item.json_len();
+            bytes <= TRANSCRIPT
+        };
+        let latest = self.conversation.iter().rev().take_while(fits).count();
+        let left_out = self.conversation.len() - latest;
+        ChatTranscript {
+            version: WIRE_VERSION,
+            agent: self.agent.clone(),
+            items: self.conversation[left_out..].to_vec(),
+            left_out: u32::try_from(left_out).unwrap_or(u32::MAX),
+            current: self.current.clone(),
+            waiting: self.waiting.iter().cloned().collect(),
+        }
+    }
+}
+
+fn size(reply: &ChatReply) -> usize {
+    match &reply.outcome {
+        ChatOutcome::Answered { output } => output.to_string().len(),
+        ChatOutcome::Failed { reason } | ChatOutcome::Refused { reason } => reason.len(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+use serde_json::json;
+
+use super::{Chat, ChatMessage, ChatOutcome, ChatReply};
+
+fn said(id: &str, text: &str) -> ChatMessage {
+    ChatMessage::new(id, text)
+}
+
+fn answered(text: &str) -> ChatOutcome {
+    ChatOutcome::Answered { output: json!(text) }
+}
+
+#[test]
+fn a_message_is_taken_once_and_its_answer_is_there_for_who_asks_again() {
+    let mut chat = Chat::default();
+    assert_eq!(chat.accept(said("a", "Hello.")), Ok("a".to_owned()));
+    assert_eq!(chat.accept(said("a", "Hello.")), Ok("a".to_owned()));
+    assert_eq!(chat.next(), Some(said("a", "Hello.")));
+    assert_eq!(chat.accept(said("a", "Hello.")), Ok("a".to_owned()));
+    assert_eq!(chat.reply_to("a"), None);
+    chat.answer(answered("Hello to you."));
+    assert_eq!(chat.accept(said("a", "")), Ok("a".to_owned()));
+    assert_eq!(chat.reply_to("a"), Some(ChatReply::new("a", answered("Hello to you."))));
+    assert_eq!((chat.next(), chat.messages()), (None, 1));
+}
+
+#[test]
+fn a_message_without_an_id_gets_a_number() {
+    let mut chat = Chat::default();
+    let nameless = ChatMessage { id: None, ..said("", "Hello.") };
+    assert_eq!(chat.accept(nameless.clone()), Ok("1".to_owned()));
+    assert_eq!(chat.accept(nameless), Ok("2".to_owned()));
+}
+
+#[test]
+fn what_waits_and_what_is_kept_has_a_limit() {
+    let mut chat = Chat::default();
+    let long = "x".repeat(100 * 1024);
+    assert_eq!(chat.accept(said("a", &long)), Ok("a".to_owned()));
+    assert!(matches!(chat.accept(said("b", &long)), Err(ChatReply { outcome: ChatOutcome::Refused { .. }, .. })));
+    chat.next();
+    chat.answer(answered(&long));
+    assert_eq!(chat.accept(said("b", &long)), Ok("b".to_owned()));
+    chat.next();
+    chat.answer(answered(&long));
+    assert_eq!(chat.reply_to("a"), None);
+    assert_eq!(chat.reply_to("b").map(|reply| reply.outcome), Some(answered(&long)));
+}
+
+#[test]
+fn a_chat_that_ends_takes_no_more_messages() {
+    let mut chat = Chat { is_ending: true, ..Chat::default() };
+    assert!(matches!(chat.accept(said("a", "Hello.")), Err(ChatReply { outcome: ChatOutcome::Refused { .. }, .. })));
+}

@@ -1,0 +1,229 @@
+//! A chat with an agent as a workflow.
+
+use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods};
+
+use super::{
+    agent_set::{AgentSet, refused},
+    chat::Chat,
+};
+use crate::{
+    agent::AgentDef,
+    drive::{RunFailure, RunResult},
+    engine::RunError,
+    tool::Failure,
+    wire::{
+        AgentDecision, AgentState, Carried, DecisionReply, Item, RunState, SuppliedOutput,
+        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript},
+        run_state::Phase,
+    },
+    workflow::{AgentInbox, HasAgentInbox, Runner},
+};
+
+/// A chat with an agent: each message is an update (`chat_send`), its answer the update's result. The conversation is kept, calls wait
+/// for decisions, and the workflow continues as new by itself, between messages and while one is answered. A `ChatHandle` speaks to it.
+///
+/// ```
+/// # #[cfg(feature = "worker")]
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use temporal_agents::{Agent, workflow::{AgentSet, ChatWorkflow}};
+/// use temporalio_sdk::WorkerOptions;
+///
+/// fn librarian() -> Agent {
+///     Agent::new("librarian").model("gpt-5")
+/// }
+///
+/// let factory = ChatWorkflow::factory(AgentSet::new((librarian,)));
+/// let options = WorkerOptions::new("library").register_workflow_with_factory::<ChatWorkflow, _>(factory)?.build();
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It is started with a [`ChatRequest`] (`{"agent": "librarian"}`), and ends with the update `chat_end`, once all messages are
+/// answered; its result is their number. Each message is a run with the turn limit of the set, its input the whole conversation.
+/// A message whose run fails is answered with the reason, and leaves the conversation as it was.
+#[workflow]
+pub struct ChatWorkflow {
+    agents: AgentSet,
+    inbox: AgentInbox,
+    chat: Chat,
+    /// Whether what the execution before has left is here: what handlers say depends on it.
+    is_taken_up: bool,
+    /// Whether the workflow is about to continue as new: who waits for an answer is to ask again.
+    is_leaving: bool,
+    is_over: bool,
+}
+
+impl ChatWorkflow {
+    /// Makes the workflow, for `register_workflow_with_factory`; the agents belong into the worker's `AgentsPlugin`, too.
+    pub fn factory(agents: AgentSet) -> impl Fn() -> Self + Send + Sync + 'static {
+        move || Self {
+            agents: agents.clone(),
+            inbox: AgentInbox::default(),
+            chat: Chat::default(),
+            is_taken_up: false,
+            is_leaving: false,
+            is_over: false,
+        }
+    }
+}
+
+#[workflow_methods(factory_only)]
+impl ChatWorkflow {
+    #[run(name = "ChatWorkflow")]
+    pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
+        let ChatRequest { version: _, agent, conversation, carried, malformed } = request;
+        if let Some(reason) = malformed {
+            return Err(refused("", format!("the input is no chat request: {reason}")));
+        }
+        let agent = ctx.state(|workflow| workflow.agents.find(agent.as_deref()))?;
+        let run = ctx.state_mut(|workflow| {
+            workflow.chat.agent = Some(agent.name.clone());
+            workflow.chat.conversation = conversation;
+            let run = carried.map(|carried| {
+                let run = carried.run.clone();
+                workflow.inbox = AgentInbox::of(&run);
+                workflow.chat.take_over(*carried);
+                run
+            });
+            workflow.is_taken_up = true;
+            run
+        });
+        let runner = runner(ctx, &agent);
+        if let Some(run) = run {
+            go_on(ctx, &runner, &agent, run).await?;
+        }
+        while !ctx.state(|workflow| workflow.chat.is_over()) {
+            if runner.has_enough() {
+                let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
+                return Err(runner.leave(&agent, RunState::finished(&agent.name, conversation)).await.into());
+            }
+            ctx.wait_condition(|workflow| !workflow.chat.waiting.is_empty() || workflow.chat.is_ending).await?;
+            let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { break };
+            let input = ctx.state(|workflow| {
+                let said = workflow.chat.conversation.iter().cloned();
+                said.chain([Item::user(message.text)]).collect::<Vec<_>>()
+            });
+            let ended = runner.run_def(&agent, input.into()).await;
+            answer(ctx, ended)?;
+        }
+        ctx.state_mut(|workflow| workflow.is_over = true);
+        ctx.wait_condition(|_| ctx.all_handlers_finished()).await?;
+        Ok(ctx.state(|workflow| workflow.chat.messages()))
+    }
+
+    /// Says something, and gives the answer.
+    #[update(name = "chat_send")]
+    pub async fn chat_send(ctx: &mut WorkflowContext<Self>, message: ChatMessage) -> Result<ChatReply, Failure> {
+        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
+        let id = match ctx.state_mut(|workflow| workflow.chat.accept(message)) {
+            Ok(id) => id,
+            Err(refused) => return Ok(refused),
+        };
+        let is_answered =
+            |workflow: &Self| workflow.chat.reply_to(&id).is_some() || workflow.is_leaving || workflow.is_over;
+        ctx.wait_condition(is_answered).await?;
+        let reply = ctx.state(|workflow| workflow.chat.reply_to(&id));
+        Ok(reply.unwrap_or_else(|| ChatReply::new(id, ChatOutcome::GoesOn)))
+    }
+
+    /// Ends the chat once all messages are answered.
+    #[update(name = "chat_end")]
+    pub async fn chat_end(ctx: &mut WorkflowContext<Self>) -> Result<ChatReply, Failure> {
+        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
+        ctx.state_mut(|workflow| workflow.chat.is_ending = true);
+        Ok(ChatReply::new("", ChatOutcome::Ends))
+    }
+
+    #[query(name = "chat_transcript")]
+    pub fn chat_transcript(&self, _ctx: &WorkflowContextView) -> ChatTranscript {
+        self.chat.transcript()
+    }
+
+    #[update(name = "agent_decide")]
+    pub async fn agent_decide(
+        ctx: &mut WorkflowContext<Self>,
+        decision: AgentDecision,
+    ) -> Result<DecisionReply, Failure> {
+        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
+        Ok(ctx.state_mut(|workflow| workflow.inbox.decide(decision)).into())
+    }
+
+    #[update(name = "agent_supply_output")]
+    pub async fn agent_supply_output(
+        ctx: &mut WorkflowContext<Self>,
+        supplied: SuppliedOutput,
+    ) -> Result<DecisionReply, Failure> {
+        ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
+        Ok(ctx.state_mut(|workflow| workflow.inbox.supply_output(supplied)).into())
+    }
+
+    #[query(name = "agent_state")]
+    pub fn agent_state(&self, _ctx: &WorkflowContextView) -> AgentState {
+        self.inbox.state()
+    }
+}
+
+impl HasAgentInbox for ChatWorkflow {
+    fn agent_inbox(&self) -> &AgentInbox {
+        &self.inbox
+    }
+
+    fn agent_inbox_mut(&mut self) -> &mut AgentInbox {
+        &mut self.inbox
+    }
+}
+
+/// One runner for all messages: it knows what history holds already.
+fn runner(ctx: &WorkflowContext<ChatWorkflow>, agent: &AgentDef) -> Runner<ChatWorkflow> {
+    let (state, name) = (ctx.clone(), agent.name.clone());
+    let next = move |run: Carried| {
+        let chat = state.state(|workflow| workflow.chat.leave(run));
+        ChatRequest::carried(name.clone(), chat)
+    };
+    let agents = ctx.state(|workflow| workflow.agents.clone());
+    agents
+        .runner(Runner::with_inbox(ctx))
+        .without_session()
+        .continue_with(next)
+        .before_continuing(|workflow| workflow.is_leaving = true)
+}
+
+/// Takes up what the execution before has left: a conversation, or the run that was answering a message.
+async fn go_on(
+    ctx: &WorkflowContext<ChatWorkflow>,
+    runner: &Runner<ChatWorkflow>,
+    agent: &AgentDef,
+    carried: Carried,
+) -> Result<(), RunFailure> {
+    let (state, arrived) = runner.take_up(agent, carried).await?;
+    if let Phase::Finished { .. } = state.phase {
+        runner.has_arrived(arrived);
+        ctx.state_mut(|workflow| workflow.chat.conversation = state.input);
+        return Ok(());
+    }
+    // The run's input is the conversation and the message.
+    let said = state.input.len().saturating_sub(1);
+    ctx.state_mut(|workflow| workflow.chat.conversation = state.input[..said].to_vec());
+    let ended = runner.run_def_arrived(agent, state, arrived).await;
+    answer(ctx, ended)
+}
+
+/// What a message has come to; a run that the workflow ends with is passed on.
+fn answer(
+    ctx: &WorkflowContext<ChatWorkflow>,
+    ended: Result<RunResult<serde_json::Value>, RunFailure>,
+) -> Result<(), RunFailure> {
+    let outcome = match ended {
+        Ok(result) => {
+            let conversation = result.to_input_list();
+            ctx.state_mut(|workflow| workflow.chat.conversation = conversation);
+            ChatOutcome::Answered { output: result.final_output }
+        }
+        Err(failure) if failure.continues_as_new() || matches!(failure.error, RunError::Cancelled { .. }) => {
+            return Err(failure);
+        }
+        Err(failure) => ChatOutcome::Failed { reason: failure.to_string() },
+    };
+    ctx.state_mut(|workflow| workflow.chat.answer(outcome));
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! What the ready-made workflows are started with, are told, and answer.
+
+use serde_json::json;
+use temporal_agents::wire::{
+    AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, WIRE_VERSION,
+    ready_made::{CarriedChat, RequestInput},
+};
+
+use super::{carried, items, object};
+
+pub(in crate::wire_golden) fn agent_requests() -> Vec<(&'static str, AgentRequest)> {
+    let mut everything = AgentRequest::new("triage", "");
+    everything.input = RequestInput::Items(items().into_iter().take(1).collect());
+    everything.context = object(json!({"customer": 7}));
+    let mut continued = AgentRequest::new("triage", "");
+    continued.input = RequestInput::default();
+    continued.carried = Some(Box::new(kept()));
+    vec![("text", AgentRequest::new("triage", "hi")), ("everything", everything), ("carried", continued)]
+}
+
+pub(in crate::wire_golden) fn chat_requests() -> Vec<(&'static str, ChatRequest)> {
+    let mut everything = ChatRequest::new("triage");
+    everything.conversation = items().into_iter().take(1).collect();
+    let mut continued = ChatRequest::new("triage");
+    continued.carried = Some(Box::new(CarriedChat {
+        run: kept(),
+        current: Some(ChatMessage::new("m2", "and then?")),
+        waiting: vec![ChatMessage::new("m3", "really?")],
+        answered: vec![answered()],
+        messages: 3,
+        is_ending: true,
+    }));
+    vec![("minimal", ChatRequest::new("triage")), ("conversation", everything), ("carried", continued)]
+}
+
+pub(in crate::wire_golden) fn chat_messages() -> Vec<(&'static str, ChatMessage)> {
+    let nameless = ChatMessage { id: None, ..ChatMessage::new("", "hi") };
+    vec![("minimal", nameless), ("with_an_id", ChatMessage::new("m1", "hi"))]
+}
+
+pub(in crate::wire_golden) fn chat_replies() -> Vec<(&'static str, ChatReply)> {
+    let reply = |outcome| ChatReply { outcome, ..answered() };
+    vec![
+        ("answered", answered()),
+        ("failed", reply(ChatOutcome::Failed { reason: "the model is gone".to_owned() })),
+        ("goes_on", reply(ChatOutcome::GoesOn)),
+        ("refused", reply(ChatOutcome::Refused { reason: "too long".to_owned() })),
+        ("ends", ChatReply { message: String::new(), ..reply(ChatOutcome::Ends) }),
+    ]
+}
+
+pub(in crate::wire_golden) fn chat_transcripts() -> Vec<(&'static str, ChatTranscript)> {
+    let empty = ChatTranscript {
+        version: WIRE_VERSION,
+        agent: None,
+        items: Vec::new(),
+        left_out: 0,
+        current: None,
+        waiting: Vec::new(),
+    };
+    let full = ChatTranscript {
+        agent: Some("triage".to_owned()),
+        items: items().into_iter().take(2).collect(),
+        left_out: 40,
+        current: Some(ChatMessage::new("m2", "and then?")),
+        waiting: vec![ChatMessage::new("m3", "really?")],
+        ..empty.clone()
+    };
+    vec![("empty", empty), ("full", full)]
+}
+
+fn kept() -> Carried {
+    carried().swap_remove(1).1
+}
+
+fn answered() -> ChatReply {
+    let outcome = ChatOutcome::Answered { output: json!("hello") };
+    ChatReply { version: WIRE_VERSION, message: "m1".to_owned(), outcome }
+}
