@@ -297,6 +297,15 @@ pub enum RunEvent<'a> {
         /// Why.
         reason: &'a str,
     },
+    /// A summary of the conversation could not be had; the run goes on with all of it.
+    NotSummarized {
+        /// The agent.
+        agent: &'a str,
+        /// The turn.
+        turn: u32,
+        /// Why.
+        reason: &'a str,
+    },
     /// The run waits for decisions.
     Paused {
         /// The calls that wait.

@@ -6,6 +6,7 @@
 //! Everything an author supplies as a function is called here and nowhere else, once, in the order the engine fixes.
 //! Hosts implement [`Host`] and decide nothing, so that they cannot drift apart.
 
+mod compaction;
 mod config;
 mod env;
 mod finish;
@@ -27,6 +28,7 @@ mod turn_setup;
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
 
+pub use compaction::Compaction;
 pub use config::{
     CallModelInputFilter, ErrorHandler, ErrorHandlers, Handled, HandledError, HistoryMapper, ModelInput,
     NameCollisions, RunConfig, RunInput, SessionInputCallback, ToolErrorFormatter, ToolErrorMessage,
@@ -37,8 +39,8 @@ pub use host::{
     ToolEffect, ToolEffectError, WaitOutcome,
 };
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
-pub(crate) use run::finished;
 pub use run::{Run, run_paused_or_typed, run_typed, run_untyped};
+pub(crate) use run::{finished, move_idle};
 pub use session::{MemorySession, SessionRef};
 
 use self::{env::Env, input_guardrails::InputGuards};

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{
-    Ended,
+    Ended, compaction,
     config::{NameCollisions, RunConfig, RunInput},
     drive,
     env::Env,
@@ -20,6 +20,9 @@ use crate::{
 
 const SESSION_WITH_SERVER: &str = "Session persistence cannot be combined with conversation_id, previous_response_id, or \
      auto_previous_response_id.";
+
+const COMPACTION_WITH_SERVER: &str = "A compaction cannot be combined with conversation_id, previous_response_id, or \
+     auto_previous_response_id: the provider keeps the conversation, and it stays as long as it is.";
 
 const RESUMED_WITHOUT_SESSION: &str = "The run was started with a session and is resumed without one, so that the rest of \
      it would be written nowhere: resume it with .session(..).";
@@ -153,7 +156,12 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
             Ok(Ended::Finished(output)) => {
                 return Ok(Outcome::Finished(output, Box::new(engine.into_state())));
             }
-            Ok(Ended::Moves) => return Err(moved(host, engine.into_state(), &scope).await),
+            Ok(Ended::Moves) => {
+                return Err(match compaction::compact(&env, &mut engine).await {
+                    Ok(()) => moved(host, engine.into_state(), &scope).await,
+                    Err(error) => RunFailure { error, state: Some(Box::new(engine.into_state())) },
+                });
+            }
             Ok(Ended::Interrupted) => engine.into_state(),
             Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
         };
@@ -171,6 +179,17 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
                 return Err(RunFailure { error, state: Some(Box::new(state)) });
             }
         }
+    }
+}
+
+/// Takes a conversation elsewhere while no run is at work, after it was shortened as the configuration says.
+pub(crate) async fn move_idle<H: Host>(host: &H, agent: &AgentDef, config: &RunConfig, state: RunState) -> RunFailure {
+    let (graph, scope) = (Graph::new(agent), host.scope());
+    let env = Env::new(host, &graph, config, &scope, String::new());
+    let mut engine = Engine::go_on(state, config.rules());
+    match compaction::compact(&env, &mut engine).await {
+        Ok(()) => moved(host, engine.into_state(), &scope).await,
+        Err(error) => RunFailure { error, state: Some(Box::new(engine.into_state())) },
     }
 }
 
@@ -199,6 +218,10 @@ async fn begin<H: Host>(env: &Env<'_, H>, input: RunInput) -> Result<Engine, Run
     let config = env.config;
     let agent = env.graph.start().to_owned();
     let server = config.server();
+    if server.is_some() && config.compaction.is_some() {
+        let message = COMPACTION_WITH_SERVER.to_owned();
+        return Err(RunError::User { agent, message, has_run_data: false });
+    }
     if server.is_some() && config.session.is_some() {
         let message = SESSION_WITH_SERVER.to_owned();
         return Err(RunError::User { agent, message, has_run_data: false });

@@ -7,6 +7,7 @@
 mod abandon;
 mod blocked;
 mod calls;
+mod compact;
 mod conclude;
 mod dedupe;
 mod error;
@@ -25,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+pub use compact::{bytes_of, check_whole, newest_within};
 pub use dedupe::once;
 pub use error::{EffectError, ReferenceError, RunError};
 pub(crate) use fits::unknown_agent;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::wire::Item;
 
 /// The calls that this side answers, with the type of their outputs.
-fn output_of(kind: &str) -> Option<&'static str> {
+pub(super) fn output_of(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "function_call" => "function_call_output",
         "computer_call" => "computer_call_output",

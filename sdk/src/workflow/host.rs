@@ -224,12 +224,18 @@ impl Host for WorkflowHost {
                     "the model is told only that the tool call failed"
                 );
             }
+            RunEvent::NotSummarized { agent, turn, reason } if !self.ctx.is_replaying() => {
+                tracing::warn!(agent, turn, reason, "the conversation is carried over without a summary");
+            }
             RunEvent::Paused { interruptions } => {
                 let calls: Vec<String> =
                     interruptions.iter().map(|call| format!("`{}` of **{}**", call.tool, call.agent)).collect();
                 self.ctx.show(format!("waits for a decision on {}", calls.join(", ")));
             }
-            RunEvent::CallRefused { .. } | RunEvent::ModelAnswered { .. } | RunEvent::HandedOff { .. } => {}
+            RunEvent::CallRefused { .. }
+            | RunEvent::NotSummarized { .. }
+            | RunEvent::ModelAnswered { .. }
+            | RunEvent::HandedOff { .. } => {}
         }
     }
 }

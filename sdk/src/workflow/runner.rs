@@ -430,16 +430,18 @@ impl<W: 'static> Runner<W> {
             Beginning::Arrived(state, arrived) => (Run::GoOn(state), Some(arrived)),
         };
         let moving = self.moving(agent, arrived)?;
-        let token = self.cancels();
         let paused = match &run {
             Run::Resume(state) | Run::GoOn(state) => Some(&**state),
             Run::Start(_) => None,
         };
         let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, waits, paused));
-        let host =
-            WorkflowHost::new(Rc::clone(&self.ctx), self.model.clone(), inbox, token, Rc::clone(&self.ledger), moving);
-        let host = host.with_id(id);
+        let host = self.host(inbox, moving, id);
         Ok((host, run))
+    }
+
+    fn host(&self, inbox: Option<RunInbox>, moving: Option<Moving>, id: OnceCell<String>) -> WorkflowHost {
+        let (ctx, model, ledger) = (Rc::clone(&self.ctx), self.model.clone(), Rc::clone(&self.ledger));
+        WorkflowHost::new(ctx, model, inbox, self.cancels(), ledger, moving).with_id(id)
     }
 
     fn cancels(&self) -> WorkflowCancellationToken {

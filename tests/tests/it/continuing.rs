@@ -1,7 +1,9 @@
 //! Runs that continue as new by themselves: nothing is lost, nothing happens twice, and every history of the chain replays.
 
 mod approvals;
+mod compaction;
 mod handlers;
+mod long;
 mod ready_made;
 mod sessions;
 pub(crate) mod support;

@@ -14,7 +14,7 @@ pub use functions::{
 };
 pub use handlers::{ErrorHandler, ErrorHandlers, Handled, HandledError};
 
-use super::{guard::guarded, session::SessionRef};
+use super::{compaction::Compaction, guard::guarded, session::SessionRef};
 use crate::{
     agent::{HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
     engine::{ReasoningItemIds, Rules, RunError, UnknownTools},
@@ -58,6 +58,8 @@ pub struct RunConfig {
     pub unknown_tools: UnknownTools,
     /// What happens when tools and handoffs of an agent share a name. Default: an error before any model call.
     pub name_collisions: NameCollisions,
+    /// What shortens the conversation before the workflow continues as new; absent = nothing. Without effect where that does not happen.
+    pub compaction: Option<Compaction>,
     /// What stands for a tool's output that an output guardrail held back; absent = a fixed text.
     pub output_guardrail_blocked_message: Option<String>,
     /// Most tools of a turn that run at the same time; absent = all.
@@ -163,6 +165,7 @@ impl Default for RunConfig {
             reasoning_item_ids: ReasoningItemIds::default(),
             unknown_tools: UnknownTools::default(),
             name_collisions: NameCollisions::default(),
+            compaction: None,
             output_guardrail_blocked_message: None,
             max_tool_concurrency: None,
             guard_tools_before_approval: false,

@@ -181,13 +181,14 @@ impl<'de> Deserialize<'de> for RunState {
 }
 
 impl RunState {
-    /// The state of a run that is over and has said nothing: what carries a conversation when no run is under way.
+    /// The state of a run that is over: what carries a conversation when no run is under way.
     pub(crate) fn finished(agent: &str, conversation: Vec<Item>) -> Self {
+        let item = |raw| NewItem { kind: NewItemKind::Unknown, agent: agent.to_owned(), raw, handoff: None };
         Self {
             version: WIRE_VERSION,
             agent: agent.to_owned(),
-            input: conversation,
-            items: Vec::new(),
+            input: Vec::new(),
+            items: conversation.into_iter().map(item).collect(),
             rewritten: None,
             turn: 0,
             max_turns: None,

@@ -198,7 +198,8 @@ async fn go_on(
     let (state, arrived) = runner.take_up(agent, carried).await?;
     if let Phase::Finished { .. } = state.phase {
         runner.has_arrived(arrived);
-        ctx.state_mut(|workflow| workflow.chat.conversation = state.input);
+        let said = state.items.into_iter().map(|item| item.raw).collect();
+        ctx.state_mut(|workflow| workflow.chat.conversation = said);
         return Ok(());
     }
     // The run's input is the conversation and the message.

@@ -9,12 +9,11 @@ use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewO
 use super::{Beginning, Runner};
 use crate::{
     agent::{Agent, AgentDef},
-    drive::{Run, RunFailure, RunInput, RunOutcome, RunResult, finished},
+    drive::{Compaction, Run, RunFailure, RunInput, RunOutcome, RunResult, finished, move_idle},
     engine::RunError,
     wire::{Carried, RunState},
     workflow::{
-        continuing::{Arrived, ContinueOptions, Continuing, Place},
-        host,
+        continuing::{Arrived, ContinueOptions, Continuing},
         inbox::{RunInbox, Waits},
     },
 };
@@ -82,6 +81,13 @@ impl<W: 'static> Runner<W> {
     #[must_use]
     pub fn continue_when(mut self, options: ContinueOptions) -> Self {
         self.continue_when = options;
+        self
+    }
+
+    /// Shortens the conversation before the workflow [continues as new](Self::continue_with).
+    #[must_use]
+    pub fn compaction(mut self, compaction: Compaction) -> Self {
+        self.config.compaction = Some(compaction);
         self
     }
 
@@ -202,21 +208,14 @@ impl<W: 'static> Runner<W> {
     }
 
     /// Continues as new with this state while no run is at work.
-    pub(in crate::workflow) async fn leave(&self, agent: &AgentDef, state: RunState) -> RunError {
-        let token = self.cancels();
-        let id = OnceCell::new();
+    pub(in crate::workflow) async fn leave(&self, agent: &AgentDef, state: RunState) -> RunFailure {
         match self.moving(agent, None) {
-            Ok(Some(moving)) => {
+            Ok(moving) => {
                 let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, Waits::NotAtAll, None));
-                let run = host::run_id(&id, &self.ctx);
-                moving.leave(Place { ctx: &self.ctx, inbox: inbox.as_ref(), run, token: &token }, &state).await
+                let host = self.host(inbox, moving, OnceCell::new());
+                move_idle(&host, agent, &self.config, state).await
             }
-            Ok(None) => RunError::Continuation {
-                agent: agent.name.clone(),
-                turn: 0,
-                source: "its runner does not say with which input (Runner::continue_with)".into(),
-            },
-            Err(error) => error,
+            Err(error) => error.into(),
         }
     }
 }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, RunResult, Runner, tool,
+    Agent, RunResult, Runner,
+    drive::Compaction,
+    tool,
     wire::{Carried, ModelCall},
     workflow::ContinueOptions,
 };
@@ -32,6 +34,17 @@ pub(crate) fn reader() -> Agent {
 pub(crate) fn pages(count: u32) -> FakeModel {
     FakeModel::function(move |call, _| -> Reply {
         if call.turn > count { text("The end.") } else { tool_call("page", json!({"number": call.turn})) }
+    })
+}
+
+/// The same, and it can summarize.
+pub(crate) fn summarizing(count: u32) -> FakeModel {
+    FakeModel::function(move |call, _| -> Reply {
+        match call.turn {
+            turn if call.definitions.tools.is_empty() => text(format!("up to turn {turn}")),
+            turn if turn > count => text("The end."),
+            turn => tool_call("page", json!({"number": turn})),
+        }
     })
 }
 
@@ -70,7 +83,36 @@ impl From<Limits> for ContinueOptions {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Job {
     pub(crate) limits: Limits,
+    pub(crate) shortens: Option<Shortens>,
     pub(crate) carried: Option<Carried>,
+}
+
+/// What shortens the conversation.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) enum Shortens {
+    Newest(usize),
+    Summary(usize),
+    /// A function that keeps the latest call and its output.
+    LastTurn,
+    /// A function that keeps the latest output alone.
+    Torn,
+    Fails,
+    Panics,
+}
+
+impl From<Shortens> for Compaction {
+    fn from(shortens: Shortens) -> Self {
+        let keeps =
+            |count: usize| Self::with(move |mut items, _run| Ok(items.split_off(items.len().saturating_sub(count))));
+        match shortens {
+            Shortens::Newest(bytes) => Self::keep_newest(bytes),
+            Shortens::Summary(bytes) => Self::summarize(bytes),
+            Shortens::LastTurn => keeps(2),
+            Shortens::Torn => keeps(1),
+            Shortens::Fails => Self::with(|_items, _run| Err("no idea".into())),
+            Shortens::Panics => Self::with(|_items, _run| panic!("at a loss")),
+        }
+    }
 }
 
 #[workflow]
@@ -81,12 +123,15 @@ pub(crate) struct Reading;
 impl Reading {
     #[run(name = "reading")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, job: Job) -> WorkflowResult<Value> {
-        let Job { limits, carried } = job;
+        let Job { limits, shortens, carried } = job;
         let next = limits.clone();
-        let runner = Runner::new(ctx)
+        let mut runner = Runner::new(ctx)
             .unlimited_turns()
-            .continue_with(move |carried| Job { limits: next.clone(), carried: Some(carried) })
+            .continue_with(move |carried| Job { limits: next.clone(), shortens, carried: Some(carried) })
             .continue_when(limits.into());
+        if let Some(shortens) = shortens {
+            runner = runner.compaction(shortens.into());
+        }
         let result = match carried {
             None => runner.run(&reader(), "Read it to me.").await?,
             Some(carried) => runner.run_carried(&reader(), carried).await?,
@@ -139,9 +184,18 @@ impl Finished {
 
 /// Reads so many pages.
 pub(crate) async fn read(turns: u32, limits: Limits, cache: Cache) -> anyhow::Result<Finished> {
-    let model = pages(turns);
+    read_with(pages(turns), limits, None, cache).await
+}
+
+/// Reads with this model.
+pub(crate) async fn read_with(
+    model: FakeModel,
+    limits: Limits,
+    shortens: Option<Shortens>,
+    cache: Cache,
+) -> anyhow::Result<Finished> {
     let env = cache.environment::<Reading>()?.model(&model).agents((reader,)).start().await?;
-    let run = env.run(Reading::run, Job { limits, carried: None }).await?;
+    let run = env.run(Reading::run, Job { limits, shortens, carried: None }).await?;
     let histories = histories::<Reading>(&env, &run.workflow_id).await?;
     let failure = run.failure_chain();
     env.finish().await?;

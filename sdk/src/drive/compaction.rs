@@ -1,0 +1,173 @@
+//! What shortens a conversation before the run goes on elsewhere.
+
+use std::{fmt, sync::Arc};
+
+use super::{
+    env::Env,
+    guard,
+    host::{Host, ModelEffectError, RunEvent},
+};
+use crate::{
+    engine::{Engine, RunError, bytes_of, check_whole, input_items, newest_within, without_orphan_calls},
+    tool::{Failure, RunContext},
+    wire::{Definitions, Item, ModelCall, NewItem, NewItemKind},
+};
+
+const INSTRUCTIONS: &str = "You summarize conversations between a user, an assistant and its tools, so that the assistant can go on \
+     with the summary in place of the conversation. Keep what was asked, decisions, results of tools that still matter, names, \
+     numbers, identifiers, and what is still to be done. Write plain text.";
+const QUESTION: &str = "Summarize the conversation so far.";
+const PREAMBLE: &str = "Summary of the conversation so far:";
+
+/// What shortens a conversation before the workflow continues as new. The run's input stays as it is; what is shortened is what
+/// has happened since. A call and its output, and reasoning and what it led to, stay together.
+///
+/// ```
+/// use temporal_agents::drive::Compaction;
+///
+/// let trim = Compaction::keep_newest(200_000);
+/// let summarize = Compaction::summarize(50_000);
+/// let own = Compaction::with(|mut items, _run| {
+///     items.retain(|item| item.raw.kind() != "reasoning");
+///     Ok(items)
+/// });
+/// ```
+///
+/// The run's result then holds what was kept: `new_items` and `to_input_list()` begin with it. A session has everything all the same;
+/// usage and turns count everything, too.
+#[derive(Clone)]
+pub struct Compaction(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Newest { bytes: usize },
+    Summary { bytes: usize, instructions: Option<String>, model: Option<String> },
+    Function(Arc<Compact>),
+}
+
+type Compact = dyn Fn(Vec<NewItem>, &RunContext) -> Result<Vec<NewItem>, Failure> + Send + Sync;
+
+impl Compaction {
+    /// Keeps the newest items, up to so many bytes of JSON; older ones are gone. The newest turn stays in any case.
+    pub fn keep_newest(bytes: usize) -> Self {
+        Self(Kind::Newest { bytes })
+    }
+
+    /// Keeps the newest items, up to so many bytes of JSON, and puts a summary in the place of older ones: a model call of the
+    /// agent whose turn it is, in an activity like any other (`<run>-<turn>-summary`). Nothing is called where all fits.
+    ///
+    /// When that call fails, the run goes on with the whole conversation, as long as that is not too large.
+    pub fn summarize(bytes: usize) -> Self {
+        Self(Kind::Summary { bytes, instructions: None, model: None })
+    }
+
+    /// Other instructions for the summary.
+    #[must_use]
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        if let Kind::Summary { instructions, .. } = &mut self.0 {
+            *instructions = Some(text.into());
+        }
+        self
+    }
+
+    /// Another model for the summary than the agent's.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<String>) -> Self {
+        if let Kind::Summary { model, .. } = &mut self.0 {
+            *model = Some(name.into());
+        }
+        self
+    }
+
+    /// Your own function: it gets what the model is given after the run's input, and gives what it is to be given instead. What is
+    /// not shorter is not taken. An error, a panic, or a call that has lost its output ends the run.
+    ///
+    /// # Determinism
+    /// It runs in the workflow, again on replay: no clock, no randomness, no I/O.
+    pub fn with(
+        compact: impl Fn(Vec<NewItem>, &RunContext) -> Result<Vec<NewItem>, Failure> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Kind::Function(Arc::new(compact)))
+    }
+}
+
+impl fmt::Debug for Compaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Newest { bytes } => write!(f, "Compaction::keep_newest({bytes})"),
+            Kind::Summary { bytes, .. } => write!(f, "Compaction::summarize({bytes})"),
+            Kind::Function(_) => f.write_str("Compaction::with(..)"),
+        }
+    }
+}
+
+/// Shortens the conversation of a run that is between two turns, as its configuration says.
+///
+/// # Errors
+/// [`RunError::Function`] or [`RunError::Panicked`] of the author's function, [`RunError::Cancelled`] of a summary.
+pub(super) async fn compact<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> Result<(), RunError> {
+    let Some(Compaction(kind)) = &env.config.compaction else { return Ok(()) };
+    let before: Vec<NewItem> = engine.state().model_items().cloned().collect();
+    let after = match kind {
+        Kind::Newest { bytes } => before[newest_within(&before, *bytes)..].to_vec(),
+        Kind::Summary { bytes, instructions, model } => {
+            let (older, newest) = before.split_at(newest_within(&before, *bytes));
+            if older.is_empty() {
+                return Ok(());
+            }
+            let instructions = instructions.as_deref().unwrap_or(INSTRUCTIONS);
+            let Some(summary) = summary(env, engine, older, instructions, model.clone()).await? else { return Ok(()) };
+            std::iter::once(summary).chain(newest.iter().cloned()).collect()
+        }
+        Kind::Function(compact) => {
+            let (agent, run) = (engine.state().agent.clone(), RunContext::new(engine.state().context.clone()));
+            let function = || "the compaction".to_owned();
+            let failed = |source| RunError::Function { function: function(), agent: agent.clone(), source };
+            let after = guard::call(function, &agent, || compact(before.clone(), &run))?.map_err(failed)?;
+            check_whole(&before, &after).map_err(|torn| failed(torn.into()))?;
+            after
+        }
+    };
+    if bytes_of(&after) < bytes_of(&before) {
+        engine.compact(after);
+    }
+    Ok(())
+}
+
+/// Asks the agent's model for a summary; none, where that fails.
+async fn summary<H: Host>(
+    env: &Env<'_, H>,
+    engine: &mut Engine,
+    older: &[NewItem],
+    instructions: &str,
+    model: Option<String>,
+) -> Result<Option<NewItem>, RunError> {
+    let (agent, turn) = (engine.state().agent.clone(), engine.state().turn);
+    let definition = env.agent(&agent)?;
+    let model = model.or_else(|| env.config.model.clone()).or_else(|| definition.model.clone());
+    let mut settings = definition.settings.overlaid_by(&env.config.settings);
+    settings.tool_choice = None;
+    settings.parallel_tool_calls = None;
+    let definitions = Definitions { instructions: Some(instructions.to_owned()), settings, ..Definitions::default() };
+    let happened = without_orphan_calls(input_items(older, env.config.reasoning_item_ids));
+    let input = engine.state().input.iter().cloned().chain(happened).chain([Item::user(QUESTION)]).collect();
+    let mut call = ModelCall::new(&*agent, model.unwrap_or_default(), definitions, input);
+    call.turn = turn;
+    let scope = env.host.child(&env.scope);
+    let failed = |reason: &str| {
+        env.host.observe(&RunEvent::NotSummarized { agent: &agent, turn, reason });
+        Ok(None)
+    };
+    let response = match env.host.call_model(env.effect(format_args!("{turn}-summary")), call, &scope).await {
+        Ok(response) => response,
+        Err(ModelEffectError::Cancelled) => return Err(RunError::Cancelled { agent, turn }),
+        Err(ModelEffectError::Failed { reason, .. }) => return failed(&reason),
+    };
+    engine.count(&response.usage);
+    let text: String = response.output.iter().filter_map(Item::text).collect();
+    if text.trim().is_empty() {
+        return failed("the model has answered without a text");
+    }
+    let raw = Item::message("assistant", format!("{PREAMBLE}\n\n{text}"));
+    Ok(Some(NewItem { kind: NewItemKind::MessageOutput, agent, raw, handoff: None }))
+}

@@ -1,0 +1,131 @@
+//! Where a conversation can be cut, and what stays of a run that was shortened.
+//!
+//! A call and its output, and reasoning and what it led to, are never parted: providers refuse one without the other.
+
+use std::collections::BTreeMap;
+
+use super::{Engine, orphans::output_of};
+use crate::wire::{Item, NewItem, RunState, run_state::TurnMark};
+
+/// Where the newest items begin that have at most so many bytes together; the newest that belong together stay in any case.
+pub fn newest_within(items: &[NewItem], most_bytes: usize) -> usize {
+    let allowed = cuts(items);
+    let (mut bytes, mut best) = (0, None);
+    for place in (0..items.len()).rev() {
+        bytes += items[place].raw.json_len();
+        if allowed[place] && (bytes <= most_bytes || best.is_none()) {
+            best = Some(place);
+        }
+        if bytes > most_bytes && best.is_some() {
+            break;
+        }
+    }
+    best.unwrap_or(0)
+}
+
+/// The bytes of the items' JSON.
+pub fn bytes_of(items: &[NewItem]) -> usize {
+    items.iter().map(|item| item.raw.json_len()).sum()
+}
+
+/// What is torn apart in these items, and was not in those they were made of.
+///
+/// # Errors
+/// In words.
+pub fn check_whole(before: &[NewItem], after: &[NewItem]) -> Result<(), String> {
+    let (pairs_before, pairs_after) = (Pairs::of(before), Pairs::of(after));
+    if let Some(id) = pairs_after.lonely_outputs.iter().find(|id| !pairs_before.lonely_outputs.contains(id)) {
+        return Err(format!("the output of call {id:?} has lost its call"));
+    }
+    if let Some(id) = pairs_after.open_calls.iter().find(|id| !pairs_before.open_calls.contains(id)) {
+        return Err(format!("call {id:?} has lost its output"));
+    }
+    let ends_in_reasoning = |items: &[NewItem]| items.last().is_some_and(|item| item.raw.kind() == "reasoning");
+    if ends_in_reasoning(after) && !ends_in_reasoning(before) {
+        return Err("reasoning has lost what it led to".to_owned());
+    }
+    Ok(())
+}
+
+/// Before which items a conversation can be cut.
+fn cuts(items: &[NewItem]) -> Vec<bool> {
+    let mut allowed = vec![true; items.len()];
+    for (call, output) in Pairs::of(items).spans {
+        allowed[call + 1..=output].fill(false);
+    }
+    for (place, item) in items.iter().enumerate() {
+        if item.raw.kind() == "reasoning"
+            && let Some(next) = allowed.get_mut(place + 1)
+        {
+            *next = false;
+        }
+    }
+    allowed
+}
+
+/// Calls and their outputs, by place.
+#[derive(Default)]
+struct Pairs {
+    spans: Vec<(usize, usize)>,
+    open_calls: Vec<String>,
+    lonely_outputs: Vec<String>,
+}
+
+impl Pairs {
+    fn of(items: &[NewItem]) -> Self {
+        let mut pairs = Self::default();
+        // Some providers use the ids of calls again: an output is that of the latest call before it.
+        let mut open: BTreeMap<String, usize> = BTreeMap::new();
+        for (place, item) in items.iter().enumerate() {
+            match role(&item.raw) {
+                Some(Role::Call(id)) => {
+                    open.insert(id.to_owned(), place);
+                }
+                Some(Role::Output(id)) => match open.remove(id) {
+                    Some(call) => pairs.spans.push((call, place)),
+                    None => pairs.lonely_outputs.push(id.to_owned()),
+                },
+                None => {}
+            }
+        }
+        pairs.open_calls = open.into_keys().collect();
+        pairs
+    }
+}
+
+enum Role<'i> {
+    Call(&'i str),
+    Output(&'i str),
+}
+
+fn role(item: &Item) -> Option<Role<'_>> {
+    let kind = item.kind();
+    if kind == "mcp_approval_request" {
+        return item.id().map(Role::Call);
+    }
+    if kind == "mcp_approval_response" {
+        return item.get("approval_request_id").and_then(|id| id.as_str()).map(Role::Output);
+    }
+    if output_of(kind).is_some() {
+        return item.call_id().map(Role::Call);
+    }
+    item.call_id().filter(|_| kind.ends_with("_output")).map(Role::Output)
+}
+
+impl Engine {
+    /// Between two turns: the model is given these items after the input from now on, and the run has no others any more. What was
+    /// to be written to the session has been written.
+    pub fn compact(&mut self, items: Vec<NewItem>) {
+        let state: &mut RunState = &mut self.state;
+        state.items = items;
+        state.rewritten = None;
+        let kept = state.items.len();
+        if let Some(session) = &mut state.session {
+            session.saved = kept;
+        }
+        state.turn_began = TurnMark::here(state);
+    }
+}
+
+#[cfg(test)]
+mod tests;
