@@ -11,11 +11,11 @@ use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     environment::EnvironmentError,
     fake_model::{text, tool_call},
-    history::{self, History},
+    history::History,
 };
-use temporalio_common::protos::temporal::api::{enums::v1::EventType, history::v1::history_event::Attributes};
+use temporalio_common::protos::temporal::api::enums::v1::EventType;
 
-use super::support::{pages, reader};
+use super::support::{chain, pages, reader};
 use crate::{
     agent_handlers::support::{desk, interruption, last_outputs, state, state_when_waiting},
     held_model::HeldModel,
@@ -30,10 +30,7 @@ fn set(new_events: u32) -> AgentSet {
 
 /// All histories of a workflow, each replayed as workers with and without a cache do.
 async fn histories(env: &AgentEnvironment, workflow_id: &str) -> anyhow::Result<Vec<History>> {
-    let mut histories = vec![history::fetch(env.client(), workflow_id, None).await?];
-    while let Some(before) = run_before(&histories[0]) {
-        histories.insert(0, history::fetch(env.client(), workflow_id, Some(&*before)).await?);
-    }
+    let histories = chain(env, workflow_id).await?;
     for history in &histories {
         env.replay(history).await?;
         for (place, event) in history.events.iter().enumerate() {
@@ -44,15 +41,6 @@ async fn histories(env: &AgentEnvironment, workflow_id: &str) -> anyhow::Result<
         }
     }
     Ok(histories)
-}
-
-fn run_before(history: &History) -> Option<String> {
-    match history.events.first().and_then(|event| event.attributes.as_ref()) {
-        Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => {
-            Some(started.continued_execution_run_id.clone()).filter(|run| !run.is_empty())
-        }
-        _ => None,
-    }
 }
 
 #[rstest]
@@ -124,7 +112,7 @@ fn librarian() -> FakeModel {
         let said = call.input.iter().filter(|item| item.get("role").is_some_and(|role| role == "user")).count();
         let last = call.input.last().map(Item::kind).unwrap_or_default();
         if said == 2 && last != "function_call_output" {
-            return tool_call("page", json!({"number": 2}));
+            return tool_call("page", json!({"number": 2, "words": 3}));
         }
         text(format!("answer {said}"))
     })

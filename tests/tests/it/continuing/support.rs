@@ -10,11 +10,12 @@ use temporal_agents::{
     workflow::ContinueOptions,
 };
 use temporal_agents_testing::{
-    FakeModel,
+    AgentEnvironment, FakeModel,
     environment::activities,
-    fake_model::{Reply, text, tool_call},
-    history::History,
+    fake_model::{Reply, item, text},
+    history::{self, History},
 };
+use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
@@ -22,8 +23,8 @@ use crate::examples::{Cache, histories};
 
 /// A page of a book.
 #[tool]
-async fn page(number: u32) -> String {
-    format!("page {number} ").repeat(60)
+async fn page(number: u32, words: usize) -> String {
+    format!("page {number} ").repeat(words)
 }
 
 pub(crate) fn reader() -> Agent {
@@ -33,8 +34,19 @@ pub(crate) fn reader() -> Agent {
 /// A model that asks for a page at each turn, so many times.
 pub(crate) fn pages(count: u32) -> FakeModel {
     FakeModel::function(move |call, _| -> Reply {
-        if call.turn > count { text("The end.") } else { tool_call("page", json!({"number": call.turn})) }
+        if call.turn > count { text("The end.") } else { next_page(call.turn) }
     })
+}
+
+/// Asks for a page of so many words.
+pub(crate) fn page_call(number: u32, words: usize) -> Value {
+    let (id, arguments) = (format!("page_{number}"), json!({"number": number, "words": words}).to_string());
+    json!({"type": "function_call", "id": id, "call_id": id, "name": "page", "arguments": arguments})
+}
+
+/// Not with the model's own ids: those count the items of the conversation, which gets shorter.
+fn next_page(turn: u32) -> Reply {
+    item(page_call(turn, 60))
 }
 
 /// The same, and it can summarize.
@@ -43,7 +55,7 @@ pub(crate) fn summarizing(count: u32) -> FakeModel {
         match call.turn {
             turn if call.definitions.tools.is_empty() => text(format!("up to turn {turn}")),
             turn if turn > count => text("The end."),
-            turn => tool_call("page", json!({"number": turn})),
+            turn => next_page(turn),
         }
     })
 }
@@ -179,6 +191,24 @@ impl Finished {
     pub(crate) fn ids(&self, kind: &str) -> Vec<String> {
         let all = self.histories.iter().flat_map(activities);
         all.filter(|activity| activity.activity_type == kind).map(|activity| activity.activity_id).collect()
+    }
+}
+
+/// The histories of all executions of a workflow, the first one first.
+pub(crate) async fn chain(env: &AgentEnvironment, workflow_id: &str) -> anyhow::Result<Vec<History>> {
+    let mut histories = vec![history::fetch(env.client(), workflow_id, None).await?];
+    while let Some(before) = run_before(&histories[0]) {
+        histories.insert(0, history::fetch(env.client(), workflow_id, Some(&*before)).await?);
+    }
+    Ok(histories)
+}
+
+fn run_before(history: &History) -> Option<String> {
+    match history.events.first().and_then(|event| event.attributes.as_ref()) {
+        Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => {
+            Some(started.continued_execution_run_id.clone()).filter(|run| !run.is_empty())
+        }
+        _ => None,
     }
 }
 
