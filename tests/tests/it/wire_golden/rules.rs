@@ -117,7 +117,7 @@ fn a_start_that_cannot_be_understood_is_read_all_the_same_but_not_what_a_workflo
     );
     let (_, continued) = values::agent_requests().swap_remove(2);
     let mut json = json_of(&continued);
-    json["carried"]["version"]["major"] = json!(9);
+    json["carried"]["version"] = json!({"major": 9, "minor": 0});
     serde_json::from_value::<AgentRequest>(json).expect_err("it waits for a newer worker");
 }
 
