@@ -12,6 +12,8 @@ pub(super) struct Conversation {
     /// By agent.
     instructions: BTreeMap<String, Option<String>>,
     latest: Option<(String, Vec<Item>)>,
+    /// How often each item is in the input of the latest call.
+    counts: BTreeMap<ItemDigest, usize>,
 }
 
 impl Conversation {
@@ -22,21 +24,33 @@ impl Conversation {
 
     /// Takes in a call, and gives the items of its input that are new.
     pub(super) fn take(&mut self, activity_id: &str, input: Vec<Item>, output: &[Item]) -> Vec<Item> {
-        let mut here: BTreeMap<ItemDigest, usize> = BTreeMap::new();
-        let mut count = |item: &Item| {
-            let count = here.entry(item.digest()).or_default();
-            *count += 1;
-            *count
-        };
-        let is_new = |(item, count): &(&Item, usize)| *count > self.seen.get(&item.digest()).copied().unwrap_or(0);
-        let counted: Vec<(&Item, usize)> = input.iter().map(|item| (item, count(item))).collect();
-        let new = counted.into_iter().filter(is_new).map(|(item, _)| item.clone()).collect();
-        for item in output {
-            count(item);
+        let latest = self.latest.take().map_or_else(Vec::new, |(_, items)| items);
+        let goes_on = latest.len() <= input.len()
+            && latest
+                .iter()
+                .zip(&input)
+                .all(|(one, other)| one.is_shared_with(other) || one.digest() == other.digest());
+        if !goes_on {
+            self.counts.clear();
         }
-        for (digest, count) in here {
-            let most = self.seen.entry(digest).or_default();
-            *most = count.max(*most);
+        let mut new = Vec::new();
+        // What the latest call was given as well is counted already.
+        for item in input.iter().skip(if goes_on { latest.len() } else { 0 }) {
+            let count = self.counts.entry(item.digest()).or_default();
+            *count += 1;
+            let seen = self.seen.entry(item.digest()).or_default();
+            if *count > *seen {
+                *seen = *count;
+                new.push(item.clone());
+            }
+        }
+        let mut answered = BTreeMap::new();
+        for item in output {
+            let given = self.counts.get(&item.digest()).copied().unwrap_or(0);
+            let count = answered.entry(item.digest()).or_insert(given);
+            *count += 1;
+            let seen = self.seen.entry(item.digest()).or_default();
+            *seen = (*seen).max(*count);
         }
         self.latest = Some((activity_id.to_owned(), input));
         new
@@ -49,3 +63,6 @@ impl Conversation {
         instructions.filter(|now| before.flatten().as_ref() != Some(now))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -234,6 +234,27 @@ impl<'c> Events<'c> {
         Ok(())
     }
 
+    /// An activity that has not ended is at this attempt; the one before failed like this.
+    ///
+    /// # Errors
+    /// [`TranscriptError`]: the failure cannot be read.
+    pub(super) async fn under_way(
+        &mut self,
+        activity_id: &str,
+        attempt: u32,
+        failure: Option<WireFailure>,
+    ) -> Result<(), TranscriptError> {
+        let converter = self.converter;
+        let is_it = |record: &&mut Record| record.activity.id == activity_id;
+        let Some(record) = self.records.iter_mut().rev().find(is_it) else { return Ok(()) };
+        record.activity.attempts = attempt;
+        if let Some(failure) = failure {
+            let failure = failure::read(converter, failure, &format!("activity {activity_id}")).await?;
+            record.activity.earlier_failure = Some(failure);
+        }
+        Ok(())
+    }
+
     /// A failure of an activity of ours.
     async fn failure(
         &mut self,

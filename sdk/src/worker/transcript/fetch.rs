@@ -1,12 +1,14 @@
-//! The events of a workflow from the server, oldest first, page by page: never more than a page of them is held encoded.
+//! The events of a workflow from the server, oldest first, page by page: never more than a page of them is held encoded. Of a
+//! workflow that runs also what history does not have yet: the attempts of activities that have not ended.
 
 use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
 use temporalio_common::protos::temporal::api::{
-    common::v1::WorkflowExecution, workflowservice::v1::GetWorkflowExecutionHistoryRequest,
+    common::v1::WorkflowExecution,
+    workflowservice::v1::{DescribeWorkflowExecutionRequest, GetWorkflowExecutionHistoryRequest},
 };
 use tonic::Code;
 
-use super::{Transcript, TranscriptError, assemble, events::Events};
+use super::{Transcript, TranscriptError, assemble, events::Events, shape::End};
 
 /// Most events in a page.
 const PAGE: i32 = 500;
@@ -65,7 +67,33 @@ pub(super) async fn transcript(
         }
         next_page_token = page.next_page_token;
         if next_page_token.is_empty() {
-            return assemble::transcript(events);
+            break;
         }
     }
+    if events.end == End::Running {
+        pending(&mut client, &mut events, workflow_id, run_id).await?;
+    }
+    assemble::transcript(events)
+}
+
+/// Asks how far the activities are that have not ended: history hears of an attempt when it was the last.
+async fn pending(
+    client: &mut Client,
+    events: &mut Events<'_>,
+    workflow_id: &str,
+    run_id: Option<&str>,
+) -> Result<(), TranscriptError> {
+    let request = DescribeWorkflowExecutionRequest {
+        namespace: client.namespace(),
+        execution: Some(WorkflowExecution {
+            workflow_id: workflow_id.to_owned(),
+            run_id: run_id.unwrap_or_default().to_owned(),
+        }),
+    };
+    let described = WorkflowService::describe_workflow_execution(client, tonic::Request::new(request)).await?;
+    for activity in described.into_inner().pending_activities {
+        let attempt = u32::try_from(activity.attempt).unwrap_or_default();
+        events.under_way(&activity.activity_id, attempt, activity.last_failure).await?;
+    }
+    Ok(())
 }

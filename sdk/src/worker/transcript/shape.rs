@@ -165,7 +165,8 @@ pub struct Activity {
     pub summary: Option<String>,
     /// How it stands.
     pub status: Status,
-    /// The attempt that ended it, counted from 1; 0 while none has.
+    /// The attempt that ended it, counted from 1. While none has: the one that is due or under way, which only the server knows;
+    /// in a saved history 0.
     pub attempts: u32,
     /// Why it gave no result.
     #[serde(skip_serializing_if = "Option::is_none")]

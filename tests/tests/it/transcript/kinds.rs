@@ -20,6 +20,7 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{ContinueAsNewOptions, WorkflowContext, WorkflowResult};
 
 use crate::{
+    held_model::HeldModel,
     stored_sessions::Flaky,
     support::{Clerk, Stock, clerk},
 };
@@ -43,6 +44,34 @@ async fn an_attempt_that_failed_is_told_with_the_one_that_succeeded() -> anyhow:
     assert_eq!((&*earlier.type_name, &*earlier.message), ("ModelInvocationError.RateLimit", "too many requests"));
     let page = transcript.to_markdown();
     assert!(page.contains("*It succeeded at attempt 2.*"), "{page}");
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn of_a_workflow_that_runs_it_says_which_attempt_is_under_way_and_why_the_last_one_failed() -> anyhow::Result<()>
+{
+    let busy = failure(ModelFailureKind::RateLimit, "too many requests").retry_after(Duration::from_millis(1));
+    let held = HeldModel::new(&FakeModel::script([busy, text("Three.")]));
+    let builder = AgentEnvironment::builder().workflow::<Clerk>()?.state(Stock(3)).agents((clerk,));
+    let env = Box::pin(builder.model_provider(held.clone()).start()).await?;
+    let handle = env.start_workflow(Clerk::run, "How many?".to_owned()).await?;
+    held.asked().await?;
+    held.answer();
+    held.asked().await?;
+
+    let transcript = Transcript::of_workflow(env.client(), &handle.info().workflow_id, None).await?;
+    assert_eq!(transcript.end, End::Running);
+    let activity = &transcript.calls()[0].activity;
+    let earlier = activity.earlier_failure.as_ref().map(|failure| &*failure.type_name);
+    assert_eq!(
+        (activity.status, activity.attempts, earlier),
+        (Status::Pending, 2, Some("ModelInvocationError.RateLimit"))
+    );
+    let page = transcript.to_markdown();
+    assert!(page.contains("*It has not ended, attempt 2 is due or under way.*"), "{page}");
+    held.answer();
+    env.await_run(&handle).await?;
     env.finish().await?;
     Ok(())
 }

@@ -166,12 +166,13 @@ fn trouble(activity: &Activity) -> String {
     let Activity { id: _, summary: _, status, attempts, failure, earlier_failure } = activity;
     let tries = match attempts {
         0 | 1 => String::new(),
+        attempts if *status == Status::Pending => format!(", attempt {attempts} is due or under way"),
         attempts => format!(" at attempt {attempts}"),
     };
     let mut part = match (status, failure) {
         (Status::Completed, _) if *attempts > 1 => format!("*It succeeded{tries}.*\n\n"),
         (Status::Completed, _) => String::new(),
-        (Status::Pending, _) => "*It has not ended.*\n\n".to_owned(),
+        (Status::Pending, _) => format!("*It has not ended{tries}.*\n\n"),
         (Status::Cancelled, _) => "*It was cancelled.*\n\n".to_owned(),
         (_, Some(failure)) => format!("*It failed{tries}: {}*\n\n", reason(failure)),
         (_, None) => format!("*It failed{tries}.*\n\n"),
