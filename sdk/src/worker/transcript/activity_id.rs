@@ -30,6 +30,10 @@ impl<'i> Place<'i> {
             let (run, turn) = last_number(rest)?;
             return Some(Self { run, role: Role::Model { turn } });
         }
+        // A summary stands beside the run that it shortens, as a run of its own.
+        if let Some((_, turn)) = summary(id) {
+            return Some(Self { run: id, role: Role::Model { turn } });
+        }
         if let Some(place) = tool(id) {
             return Some(place);
         }
@@ -49,8 +53,14 @@ impl<'i> Place<'i> {
                 number.parse::<u32>().is_ok().then_some(parent)
             })
         };
-        of_tool.or_else(of_guardrail)
+        let of_summary = || summary(run).map(|(parent, _)| parent);
+        of_tool.or_else(of_guardrail).or_else(of_summary)
     }
+}
+
+/// The run that is shortened, and after which turn.
+fn summary(id: &str) -> Option<(&str, u32)> {
+    last_number(id.strip_suffix("-summary")?)
 }
 
 fn tool(id: &str) -> Option<Place<'_>> {

@@ -11,7 +11,8 @@ use crate::wire::{Item, Usage};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Run {
-    /// What the ids of its activities begin with: `k3x9q2ab`, for a run inside it `k3x9q2ab-1-tool-0`.
+    /// What the ids of its activities begin with: `k3x9q2ab`, for a run inside it `k3x9q2ab-1-tool-0`, for a summary of it after
+    /// turn 4 `k3x9q2ab-4-summary`.
     pub id: String,
     /// The run that it is inside of.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,7 +18,7 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use crate::{
-    continuing::support::{Limits, read},
+    continuing::support::{Limits, Shortens, read, read_with, summarizing},
     examples::Cache,
 };
 
@@ -79,5 +79,31 @@ async fn a_conversation_that_was_loaded_from_the_execution_before_is_put_togethe
     let finished = read(7, limits, Cache::On).await?;
     assert_eq!(finished.count("agents.load_state"), [0, 3, 5]);
     assert_eq!(requests(&finished.histories).await?, finished.calls);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_summary_is_told_after_the_turn_that_it_shortens() -> anyhow::Result<()> {
+    let limits = Limits { new_events: 30, most_bytes: 6_000, ..Limits::default() };
+    let finished = read_with(summarizing(7), limits, Some(Shortens::Summary(1_000)), Cache::On).await?;
+    assert_eq!(requests(&finished.histories).await?, finished.calls);
+    let transcript = Transcript::of_history(finished.histories[0].clone(), &DataConverter::default()).await?;
+    let [run, summary] = &*transcript.runs else { panic!("{} runs", transcript.runs.len()) };
+    assert_eq!((&summary.id, summary.parent.as_ref()), (&format!("{}-3-summary", run.id), Some(&run.id)));
+    let page = transcript.to_markdown();
+    let headings = page.lines().filter(|text| text.starts_with('#'));
+    let headings: Vec<_> = headings.map(|text| text.replace(&run.id, "RUN")).collect();
+    assert_eq!(
+        headings[1..],
+        [
+            "## Run `RUN`",
+            "### Turn 1 · reader",
+            "### Turn 2 · reader",
+            "### Turn 3 · reader",
+            "#### Run `RUN-3-summary` of reader",
+            "##### Turn 3 · reader",
+            "## Goes on"
+        ]
+    );
     Ok(())
 }

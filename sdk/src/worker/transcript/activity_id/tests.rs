@@ -12,6 +12,7 @@ fn an_id_tells_run_turn_and_role() {
     assert_eq!(place("k3x9q2ab-2-tool-0"), Some(("k3x9q2ab", Role::Tool { turn: 2, index: 0 })));
     assert_eq!(place("k3x9q2ab-1-tool-0-3-model"), Some(("k3x9q2ab-1-tool-0", Role::Model { turn: 3 })));
     assert_eq!(place("k3x9q2ab-1-tool-0-3-tool-1"), Some(("k3x9q2ab-1-tool-0", Role::Tool { turn: 3, index: 1 })));
+    assert_eq!(place("k3x9q2ab-4-summary"), Some(("k3x9q2ab-4-summary", Role::Model { turn: 4 })));
     assert_eq!(place("k3x9q2ab-session-0"), Some(("k3x9q2ab", Role::Aside)));
     assert_eq!(place("k3x9q2ab-session-0-1"), Some(("k3x9q2ab", Role::Aside)));
     assert_eq!(place("k3x9q2ab-input-guardrail-2"), Some(("k3x9q2ab", Role::Aside)));
@@ -33,5 +34,6 @@ fn a_run_inside_a_run_knows_its_parent() {
     assert_eq!(Place::parent("k3x9q2ab"), None);
     assert_eq!(Place::parent("k3x9q2ab-1-tool-0"), Some("k3x9q2ab"));
     assert_eq!(Place::parent("k3x9q2ab-1-tool-0-2-tool-1"), Some("k3x9q2ab-1-tool-0"));
+    assert_eq!(Place::parent("k3x9q2ab-4-summary"), Some("k3x9q2ab"));
     assert_eq!(Place::parent("k3x9q2ab-output-guardrail-1"), Some("k3x9q2ab"));
 }

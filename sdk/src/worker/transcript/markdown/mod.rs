@@ -60,10 +60,12 @@ fn one_run(run: &Run, all: &[Run], depth: usize) -> String {
     part.extend(guardrails.iter().map(guardrail));
     for turn in turns {
         part += &one_turn(turn, depth * 2 + 1);
-        for tool in &turn.tools {
-            if let ToolKind::Agent { run } = &tool.kind
-                && let Some(place) = inside.iter().position(|inner| inner.id == *run)
-            {
+        let called = turn.tools.iter().filter_map(|tool| match &tool.kind {
+            ToolKind::Agent { run } => Some(run.clone()),
+            _ => None,
+        });
+        for of_turn in called.chain([format!("{id}-{}-summary", turn.number)]) {
+            if let Some(place) = inside.iter().position(|inner| inner.id == of_turn) {
                 part += &one_run(inside.remove(place), all, depth + 1);
             }
         }
