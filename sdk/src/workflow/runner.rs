@@ -1,32 +1,32 @@
 //! What a workflow's author calls to run agents.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | here | the runner and its settings |
+//! | `running.rs` | runs, from an input or from a state |
+//! | `carried.rs` | runs that go on over several executions of their workflow |
+//! | `begin.rs` | what a run begins with, and what it runs on |
 
+mod begin;
 mod carried;
+mod running;
 
-use std::{
-    cell::{OnceCell, RefCell},
-    rc::Rc,
-};
+use std::{cell::RefCell, rc::Rc};
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use serde_json::{Map, Value};
 use temporalio_workflow::{WorkflowCancellationToken, WorkflowContext};
 
 use super::{
     activity_backed_model::ActivityBackedModel,
     context::DurableContext,
-    continuing::{Arrived, ContinueOptions, Continuing, Moving, arrive},
-    host::{self, WorkflowHost},
-    inbox::{AgentInbox, HasAgentInbox, InboxContext, RunInbox, Waits},
+    continuing::{ContinueOptions, Continuing},
+    inbox::{HasAgentInbox, InboxContext},
     model_activity_options::ModelActivityOptions,
 };
 use crate::{
-    agent::{Agent, AgentDef, Graph},
-    drive::{
-        Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
-        run_untyped,
-    },
-    engine::{EffectError, RunError},
-    wire::{Carried, Ledger, ModelSettings, RunState},
+    drive::{RunConfig, SessionRef},
+    wire::{Ledger, ModelSettings},
 };
 
 /// Runs agents durably inside a workflow.
@@ -251,255 +251,6 @@ impl<W: 'static> Runner<W> {
     pub fn model_activity_for(mut self, agent: impl Into<String>, options: ModelActivityOptions) -> Self {
         self.model = self.model.for_agent(agent, options);
         self
-    }
-
-    /// Runs an agent, and the agents it hands off to, until there is a final output. With an
-    /// [inbox](Self::with_inbox) it waits for decisions on the way, for as long as it takes.
-    ///
-    /// # Errors
-    /// [`RunFailure`], with the state of the run. A graph that is wrong fails before any model call, and so does one whose agents have different
-    /// output types: see [`run_any`](Self::run_any). Without an inbox, a call that needs approval fails the run.
-    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        finished(self.typed(agent, Run::from(input.into()).into(), Waits::UntilDecided).await?)
-    }
-
-    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_any<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.untyped(agent, Run::from(input.into()).into(), Waits::UntilDecided).await?)
-    }
-
-    /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision. It takes the decisions that
-    /// are in its inbox already, and waits for none.
-    ///
-    /// # Determinism
-    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
-    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
-    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
-    ///
-    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        self.typed(agent, Run::from(input.into()).into(), Waits::NotAtAll).await
-    }
-
-    /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
-    ///
-    /// # Determinism
-    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
-    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
-    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
-    ///
-    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_any_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, Run::from(input.into()).into(), Waits::NotAtAll).await
-    }
-
-    /// Goes on with a paused run, after decisions on its calls: in this workflow, after continue-as-new, or with the state of a
-    /// run that paused elsewhere. With an [inbox](Self::with_inbox) it waits for the decisions that are missing; without, what
-    /// was not decided keeps it paused.
-    ///
-    /// # Errors
-    /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
-    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        self.typed(agent, state.into(), Waits::UntilDecided).await
-    }
-
-    /// Like [`resume`](Self::resume) for agents with different output types.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, state.into(), Waits::UntilDecided).await
-    }
-
-    /// Like [`resume`](Self::resume), but it waits for nothing: it takes the decisions that are in its inbox already.
-    ///
-    /// # Determinism
-    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
-    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
-    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
-    ///
-    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn resume_until_paused<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        self.typed(agent, state.into(), Waits::NotAtAll).await
-    }
-
-    /// Like [`resume_until_paused`](Self::resume_until_paused) for agents with different output types.
-    ///
-    /// # Determinism
-    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
-    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
-    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
-    ///
-    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn resume_any_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        state: RunState,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, state.into(), Waits::NotAtAll).await
-    }
-
-    async fn typed<O>(&self, agent: &Agent<O>, run: Beginning, waits: Waits) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        let (host, run) = self.begin(agent.def(), run, waits).await?;
-        let outcome = run_paused_or_typed(&host, agent.def(), &self.config, run).await;
-        host.ended(&outcome);
-        outcome
-    }
-
-    async fn untyped<O>(
-        &self,
-        agent: &Agent<O>,
-        run: Beginning,
-        waits: Waits,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped_def(agent.def(), run, waits).await
-    }
-
-    async fn untyped_def(
-        &self,
-        agent: &AgentDef,
-        run: Beginning,
-        waits: Waits,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        let (host, run) = self.begin(agent, run, waits).await?;
-        let outcome = run_untyped(&host, agent, &self.config, run).await;
-        host.ended(&outcome);
-        outcome
-    }
-
-    /// The host of a run, and what the loop begins with.
-    ///
-    /// # Errors
-    /// What only a runner knows to be wrong, and why a run that was carried over cannot be gone on with.
-    async fn begin(
-        &self,
-        agent: &AgentDef,
-        beginning: Beginning,
-        waits: Waits,
-    ) -> Result<(WorkflowHost, Run), RunError> {
-        Graph::new(agent).check_known(self.model.agents_with_options())?;
-        let id = OnceCell::new();
-        let (run, arrived) = match beginning {
-            Beginning::Here(run) => (run, None),
-            Beginning::Before(carried) => {
-                let (state, arrived) = self.arrived(agent, *carried, &id).await?;
-                (Run::GoOn(Box::new(state)), Some(arrived))
-            }
-            Beginning::Arrived(state, arrived) => (Run::GoOn(state), Some(arrived)),
-        };
-        let moving = self.moving(agent, arrived)?;
-        let paused = match &run {
-            Run::Resume(state) | Run::GoOn(state) => Some(&**state),
-            Run::Start(_) => None,
-        };
-        let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, waits, paused));
-        let host = self.host(inbox, moving, id);
-        Ok((host, run))
-    }
-
-    fn host(&self, inbox: Option<RunInbox>, moving: Option<Moving>, id: OnceCell<String>) -> WorkflowHost {
-        let (ctx, model, ledger) = (Rc::clone(&self.ctx), self.model.clone(), Rc::clone(&self.ledger));
-        WorkflowHost::new(ctx, model, inbox, self.cancels(), ledger, moving).with_id(id)
-    }
-
-    fn cancels(&self) -> WorkflowCancellationToken {
-        self.token.clone().unwrap_or_else(|| self.ctx.cancellation_token())
-    }
-
-    /// How a run of this agent continues as new, if it does.
-    fn moving(&self, agent: &AgentDef, arrived: Option<Arrived>) -> Result<Option<Moving>, RunError> {
-        let Some(continuing) = &self.continuing else { return Ok(None) };
-        let announce = self.announce.clone();
-        continuing.begin(&agent.name, self.continue_when.clone(), announce, arrived).map(Some)
-    }
-
-    /// The state that the execution before has left; its inbox is taken over.
-    async fn arrived(
-        &self,
-        agent: &AgentDef,
-        carried: Carried,
-        id: &OnceCell<String>,
-    ) -> Result<(RunState, Arrived), RunError> {
-        let Carried { version: _, continued, state, inbox } = carried;
-        self.take_over(agent, inbox)?;
-        let draw = || host::run_id(id, &self.ctx).to_owned();
-        arrive(&self.ctx, &agent.name, draw, (continued, state), &self.cancels(), &self.ledger).await
-    }
-
-    /// Takes over the inbox of the execution before.
-    fn take_over(&self, agent: &AgentDef, inbox: Option<Value>) -> Result<(), RunError> {
-        let Some(inbox) = inbox else { return Ok(()) };
-        let unreadable = |source: EffectError| RunError::Continuation { agent: agent.name.clone(), turn: 0, source };
-        let before = AgentInbox::deserialize(inbox).map_err(|error| unreadable(error.into()))?;
-        let Some(ctx) = &self.inbox else {
-            let why = "it was continued with an inbox of decisions, and this runner has none: use Runner::with_inbox";
-            return Err(unreadable(why.into()));
-        };
-        let mut before = Some(before);
-        ctx.change(&mut |inbox| {
-            if let Some(before) = before.take() {
-                inbox.take_over(before);
-            }
-        });
-        Ok(())
-    }
-}
-
-/// What a run begins with.
-enum Beginning {
-    /// What is given here.
-    Here(Run),
-    /// What the execution before has left.
-    Before(Box<Carried>),
-    /// What was taken up of that.
-    Arrived(Box<RunState>, Arrived),
-}
-
-impl<R: Into<Run>> From<R> for Beginning {
-    fn from(run: R) -> Self {
-        Self::Here(run.into())
     }
 }
 

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewOptions, common::WorkflowDefinition};
 
-use super::{Beginning, Runner};
+use super::{Runner, begin::Beginning};
 use crate::{
     agent::{Agent, AgentDef},
     drive::{Compaction, Run, RunFailure, RunInput, RunOutcome, RunResult, finished, move_idle},

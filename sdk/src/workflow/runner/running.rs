@@ -1,0 +1,139 @@
+//! Runs: from an input, or from the state of a run that paused.
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::Runner;
+use crate::{
+    agent::Agent,
+    drive::{Run, RunFailure, RunInput, RunOutcome, RunResult, finished},
+    wire::RunState,
+    workflow::inbox::Waits,
+};
+
+impl<W: 'static> Runner<W> {
+    /// Runs an agent, and the agents it hands off to, until there is a final output. With an
+    /// [inbox](Self::with_inbox) it waits for decisions on the way, for as long as it takes.
+    ///
+    /// # Errors
+    /// [`RunFailure`], with the state of the run. A graph that is wrong fails before any model call, and so does one whose agents have different
+    /// output types: see [`run_any`](Self::run_any). Without an inbox, a call that needs approval fails the run.
+    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
+        finished(self.typed(agent, Run::from(input.into()).into(), Waits::UntilDecided).await?)
+    }
+
+    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_any<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunResult<Value>, RunFailure> {
+        finished(self.untyped(agent, Run::from(input.into()).into(), Waits::UntilDecided).await?)
+    }
+
+    /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision. It takes the decisions that
+    /// are in its inbox already, and waits for none.
+    ///
+    /// # Determinism
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
+    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
+    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    ///
+    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
+        self.typed(agent, Run::from(input.into()).into(), Waits::NotAtAll).await
+    }
+
+    /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
+    ///
+    /// # Determinism
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
+    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
+    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    ///
+    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_any_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, Run::from(input.into()).into(), Waits::NotAtAll).await
+    }
+
+    /// Goes on with a paused run, after decisions on its calls: in this workflow, after continue-as-new, or with the state of a
+    /// run that paused elsewhere. With an [inbox](Self::with_inbox) it waits for the decisions that are missing; without, what
+    /// was not decided keeps it paused.
+    ///
+    /// # Errors
+    /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
+    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
+        self.typed(agent, state.into(), Waits::UntilDecided).await
+    }
+
+    /// Like [`resume`](Self::resume) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, state.into(), Waits::UntilDecided).await
+    }
+
+    /// Like [`resume`](Self::resume), but it waits for nothing: it takes the decisions that are in its inbox already.
+    ///
+    /// # Determinism
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
+    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
+    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    ///
+    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn resume_until_paused<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned,
+    {
+        self.typed(agent, state.into(), Waits::NotAtAll).await
+    }
+
+    /// Like [`resume_until_paused`](Self::resume_until_paused) for agents with different output types.
+    ///
+    /// # Determinism
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
+    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
+    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    ///
+    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn resume_any_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        state: RunState,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, state.into(), Waits::NotAtAll).await
+    }
+}
