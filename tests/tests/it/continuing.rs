@@ -11,9 +11,11 @@ pub(crate) mod support;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{RunConfig, worker::InlineRunner};
+use temporal_agents_testing::AgentEnvironment;
 
-use self::support::{Finished, Limits, pages, read, reader, report};
+use self::support::{Finished, Job, Limits, Reading, chain, pages, read, reader, report};
 use crate::{
+    cipher::{Cipher, ciphered},
     examples::Cache,
     linear_history::{as_text, requests, segments},
 };
@@ -79,6 +81,25 @@ async fn a_large_state_is_carried_in_chunks(#[case] cache: Cache) -> anyhow::Res
     assert_eq!(segments(&first), ["state 0..7"]);
     let first = requests(&finished.histories[2]).remove(0);
     assert_eq!(segments(&first), ["state 0..13"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_large_state_is_carried_behind_a_codec() -> anyhow::Result<()> {
+    let builder = AgentEnvironment::builder().workflow::<Reading>()?.model_provider(pages(7)).agents((reader,));
+    let env = builder.data_converter(ciphered(Cipher(7))).start().await?;
+    let limits = Limits { new_events: 30, inline_bytes: 1_000, chunk_bytes: 1_200, ..Limits::default() };
+    let run = env.run(Reading::run, Job { limits, ..Job::default() }).await?;
+    let histories = chain(&env, &run.workflow_id).await?;
+    for history in &histories {
+        env.replay(history).await?;
+        let bytes = prost::Message::encode_to_vec(history);
+        assert!(!bytes.windows(6).any(|window| window == b"page 1"), "nobody reads what was said");
+    }
+    assert_eq!(histories.len(), 3);
+    let (_, result) = in_one_piece(7).await?;
+    assert_eq!(run.output()?, result);
+    env.finish().await?;
     Ok(())
 }
 

@@ -46,7 +46,7 @@ impl Chat {
             run,
             current: self.current.clone(),
             waiting: self.waiting.iter().cloned().collect(),
-            answered: self.answered.iter().cloned().collect(),
+            answered: self.answered.iter().map(carried).collect(),
             messages: self.messages,
             is_ending: self.is_ending,
         }
@@ -134,6 +134,15 @@ impl Chat {
             waiting: self.waiting.iter().cloned().collect(),
         }
     }
+}
+
+/// An answer as it travels to the next execution: who has missed a large one finds it in the transcript.
+fn carried(reply: &ChatReply) -> ChatReply {
+    if size(reply) <= MOST_ANSWERS {
+        return reply.clone();
+    }
+    let reason = "the message was answered before, at length: the answer is in the transcript".to_owned();
+    ChatReply::new(&*reply.message, ChatOutcome::Refused { reason })
 }
 
 fn size(reply: &ChatReply) -> usize {

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::{Chat, ChatMessage, ChatOutcome, ChatReply};
+use crate::wire::{Carried, CarriedState, RunState};
 
 fn said(id: &str, text: &str) -> ChatMessage {
     ChatMessage::new(id, text)
@@ -45,6 +46,20 @@ fn what_waits_and_what_is_kept_has_a_limit() {
     chat.answer(answered(&long));
     assert_eq!(chat.reply_to("a"), None);
     assert_eq!(chat.reply_to("b").map(|reply| reply.outcome), Some(answered(&long)));
+}
+
+#[test]
+fn an_answer_that_is_too_large_to_be_carried_still_counts_as_given() {
+    let mut chat = Chat::default();
+    assert_eq!(chat.accept(said("a", "Tell me all.")), Ok("a".to_owned()));
+    chat.next();
+    chat.answer(answered(&"x".repeat(200 * 1024)));
+    let state = CarriedState::Inline { state: Box::new(RunState::finished("a", Vec::new())) };
+    let mut next = Chat::default();
+    next.take_over(chat.leave(Carried::new(1, state, None)));
+    assert_eq!(next.accept(said("a", "Tell me all.")), Ok("a".to_owned()));
+    let outcome = next.reply_to("a").map(|reply| reply.outcome);
+    assert!(matches!(&outcome, Some(ChatOutcome::Refused { reason }) if reason.contains("transcript")), "{outcome:?}");
 }
 
 #[test]
