@@ -11,7 +11,7 @@ use super::version::WireVersion;
 pub const MODEL_INVOCATION_ERROR: &str = "ModelInvocationError";
 /// The failure type of a message another release wrote.
 pub const WIRE_VERSION_MISMATCH: &str = "WireVersionMismatch";
-/// The failure type of a tool request that has a readable version but not its shape.
+/// The failure type of a request (of a tool, a session, a recording, a state) that has a readable version but not its shape.
 pub const MALFORMED_REQUEST: &str = "MalformedRequest";
 /// The failure type of a model request whose references lead nowhere; the workflow sends what is missing once more. Its first
 /// detail is [`ConversationUnavailable`].

@@ -75,28 +75,23 @@ impl ActivityBackedModel {
             let nothing = RefCell::default();
             return Ok(scheduled.attempt(&activity_id, &Books { ledger: &nothing, ..books }.fold(&call)).await?);
         }
-        let mut id = activity_id.clone();
-        let mut missing = None;
-        loop {
-            let folded = scheduled.recorded(&id, &books).await?;
-            match (scheduled.attempt(&id, &folded).await, missing) {
-                (Ok(response), _) => {
-                    books.ledger.borrow_mut().answered(&books.chain, &id, folded, &response.output);
-                    return Ok(response);
-                }
-                (Err(Failed::Unavailable(ConversationPart::Definitions, _)), None) => {
-                    books.ledger.borrow_mut().forget_definitions();
-                    missing = Some(ConversationPart::Definitions);
-                    id = format!("{activity_id}-definitions");
-                }
-                (Err(Failed::Unavailable(..)), None | Some(ConversationPart::Definitions)) => {
-                    books.ledger.replace(Ledger::default());
-                    missing = Some(ConversationPart::Items);
-                    id = format!("{activity_id}-full");
-                }
-                (Err(failed), _) => return Err(failed.into()),
+        let missing = match scheduled.answer(&activity_id, &books).await {
+            Err(Failed::Unavailable(missing, _)) => missing,
+            answered => return Ok(answered?),
+        };
+        if missing == ConversationPart::Definitions {
+            books.ledger.borrow_mut().forget_definitions();
+            match scheduled.answer(&format!("{activity_id}-definitions"), &books).await {
+                Err(Failed::Unavailable(..)) => {}
+                answered => return Ok(answered?),
             }
         }
+        // In a ledger of its own: other conversations of the workflow may be in order, and go on by reference.
+        let alone = RefCell::default();
+        let fresh = Books { ledger: &alone, chain: books.chain.clone() };
+        let response = scheduled.answer(&format!("{activity_id}-full"), &fresh).await?;
+        books.ledger.borrow_mut().take_over(alone.into_inner());
+        Ok(response)
     }
 }
 
@@ -130,10 +125,20 @@ enum Failed {
 }
 
 impl Scheduled<'_> {
+    /// Makes the call, and notes what history has of it once it is answered.
+    async fn answer(&self, activity_id: &str, books: &Books<'_>) -> Result<ModelResponse, Failed> {
+        let folded = self.recorded(activity_id, books).await?;
+        let response = self.attempt(activity_id, &folded).await?;
+        books.ledger.borrow_mut().answered(&books.chain, activity_id, folded, &response.output);
+        Ok(response)
+    }
+
     /// The call in references, after items that are together too large to travel with it were recorded by themselves.
-    async fn recorded(&self, activity_id: &str, books: &Books<'_>) -> Result<Folded, ModelEffectError> {
+    async fn recorded(&self, activity_id: &str, books: &Books<'_>) -> Result<Folded, Failed> {
         let folded = books.fold(self.call);
-        let chunks = chunks(folded.inline_items(), self.options.max_request_bytes).map_err(Failed::of)?;
+        let limit = self.options.max_request_bytes;
+        let beside = beside_items(self.call, &folded).map_err(|error| Failed::of(error.into()))?;
+        let chunks = chunks(folded.inline_items(), limit, limit.saturating_sub(beside)).map_err(Failed::of)?;
         if chunks.is_empty() {
             return Ok(folded);
         }
@@ -151,7 +156,7 @@ impl Scheduled<'_> {
             };
             let recording = ctx.record_activity(items.clone().into(), options.recording(scheduling, count));
             if let Err(failure) = recording.await {
-                return Err(self.failed(failure).into());
+                return Err(self.failed(failure));
             }
             books.ledger.borrow_mut().recorded(&activity_id, &items);
         }
@@ -240,12 +245,12 @@ struct RequestTooLarge {
     limit: usize,
 }
 
-/// Items in the portions in which they are recorded; none where they can travel with their call.
+/// Items in the portions in which they are recorded; none where they can travel with their call, which has so much room for them.
 ///
 /// The sizes are a rule, because they decide which activities are scheduled: see CONTRIBUTING.md.
-fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize) -> Result<Vec<Vec<Item>>, EffectError> {
+fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize, room: usize) -> Result<Vec<Vec<Item>>, EffectError> {
     let sized: Vec<(usize, &Item)> = items.map(|item| (item.json_len(), item)).collect();
-    if sized.iter().map(|(bytes, _)| bytes).sum::<usize>() <= RECORDED_ABOVE.min(limit) {
+    if sized.iter().map(|(bytes, _)| bytes).sum::<usize>() <= RECORDED_ABOVE.min(room) {
         return Ok(Vec::new());
     }
     let (mut chunks, mut in_last) = (Vec::<Vec<Item>>::new(), 0);
@@ -284,19 +289,24 @@ fn described(item: &Item) -> String {
 /// not the words of the message around it, so that a release that writes others decides the same when it replays.
 fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) -> Result<ModelRequest, EffectError> {
     let new: usize = folded.inline_items().map(Item::json_len).sum();
+    let beside = beside_items(call, folded)?;
     let Folded { conversation, definitions, .. } = folded;
-    let defined = match definitions {
-        DefinitionsPart::Inline { .. } => encoded_len(&call.definitions)?,
-        _ => 0,
-    };
-    let bytes = defined + new + conversation.segments.len().saturating_sub(1) * REFERENCE_BYTES;
-    let limit = options.max_request_bytes;
+    let (bytes, limit) = (beside + new, options.max_request_bytes);
     if bytes > limit {
-        let what = format!("the request (definitions {defined}, new items {new}, references) is");
+        let what = format!("the request (definitions and references {beside}, new items {new}) is");
         let shorten = "instructions, tools or conversation";
         return Err(RequestTooLarge { what, shorten, bytes, limit }.into());
     }
     Ok(ModelRequest::with_parts(call, definitions.clone(), conversation.clone()))
+}
+
+/// What a request holds beside its items, in bytes.
+fn beside_items(call: &ModelCall, folded: &Folded) -> Result<usize, serde_json::Error> {
+    let defined = match folded.definitions {
+        DefinitionsPart::Inline { .. } => encoded_len(&call.definitions)?,
+        _ => 0,
+    };
+    Ok(defined + folded.conversation.segments.len().saturating_sub(1) * REFERENCE_BYTES)
 }
 
 fn summary_panicked(panic: &Panic) -> EffectError {

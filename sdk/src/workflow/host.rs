@@ -93,6 +93,14 @@ impl WorkflowHost {
     }
 }
 
+impl WorkflowHost {
+    /// The size of those items that have not come up in a call of this runner.
+    fn new_bytes(&self, input: &[Item]) -> usize {
+        let ledger = self.ledger.borrow();
+        input.iter().filter(|item| !ledger.holds(item)).map(Item::json_len).sum()
+    }
+}
+
 impl Host for WorkflowHost {
     type Scope = WorkflowCancellationToken;
 
@@ -121,8 +129,8 @@ impl Host for WorkflowHost {
         let books = Books { ledger: &self.ledger, chain: format!("{}-{}", self.run(), id.path()) };
         async move {
             if let Some(moving) = &self.moving {
-                // What comes later is counted when it is answered or returned, what a run has brought along is not new.
-                let new = if call.turn == 1 { json_len(&call.input) } else { 0 };
+                // What comes later is counted when it is answered or returned; what came up in earlier runs is not new.
+                let new = if call.turn == 1 { self.new_bytes(&call.input) } else { 0 };
                 moving.model_call(new);
             }
             if !self.model.is_local(&call.agent) {

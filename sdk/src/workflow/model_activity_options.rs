@@ -53,8 +53,13 @@ pub struct ModelActivityOptions {
     /// The line the Temporal UI shows. Default: agent and turn.
     #[builder(default, into)]
     pub summary: Summary,
-    /// Most bytes of the JSON of a call's definitions and items that are not in history yet; a larger one fails the run before it is scheduled, because the server refuses payloads over
-    /// 2 MiB and the workflow task would be retried for ever. A compressing codec allows more. Default 2,000,000.
+    /// Most bytes of JSON in one request: definitions and items that are not in history yet. Items that are more together are recorded
+    /// by themselves first; one item that is larger, or definitions, fail the run before anything is scheduled, because the server
+    /// refuses payloads over 2 MiB and the workflow task would be retried for ever. A compressing codec allows more. Default
+    /// 2,000,000.
+    ///
+    /// # Determinism
+    /// It decides which activities are scheduled: another value is a change of workflow code, with runs under way that are near it.
     #[builder(default = 2_000_000)]
     pub max_request_bytes: usize,
     /// Runs the calls as local activities: faster, without a task of their own, and without heartbeats. Default false.
@@ -190,6 +195,7 @@ impl ModelActivityOptions {
         ActivityOptions::with_close_timeouts(close)
             .activity_id(at.activity_id)
             .maybe_task_queue(self.task_queue.clone())
+            .maybe_schedule_to_start_timeout(self.schedule_to_start.map(accepted))
             .cancellation_token(at.token)
             .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
             .summary(format!("{} · turn {} · records {items} items", at.agent.name, at.agent.turn))

@@ -180,6 +180,22 @@ impl Ledger {
         self.hold_all(state.items_in_order(), &list);
     }
 
+    /// Whether an item has come up in a call that was answered.
+    pub(crate) fn holds(&self, item: &Item) -> bool {
+        self.place(item, item.digest()).is_some()
+    }
+
+    /// Takes over what was noted in a ledger of its own; its places count.
+    pub(crate) fn take_over(&mut self, other: Self) {
+        let Self { chains, held, definitions } = other;
+        self.held.extend(held);
+        self.chains.retain(|(chain, _)| chains.iter().all(|(other, _)| other != chain));
+        self.chains.extend(chains);
+        self.chains.drain(..self.chains.len().saturating_sub(CHAINS));
+        self.definitions.extend(definitions);
+        self.definitions.drain(..self.definitions.len().saturating_sub(DEFINITIONS));
+    }
+
     /// Definitions are not what they were when they were sent.
     pub(crate) fn forget_definitions(&mut self) {
         self.definitions.clear();

@@ -4,7 +4,7 @@
 //! whoever takes items out checks the digest of the whole before a model sees them.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -37,12 +37,17 @@ pub(super) struct Cache {
     most_bytes: usize,
     bytes: usize,
     runs: HashMap<RunKey, Run>,
+    /// The runs by when they were used, the one that was not used for longest first.
+    order: BTreeMap<u64, RunKey>,
+    uses: u64,
 }
 
 /// What is remembered of a workflow run.
 #[derive(Debug)]
 struct Run {
     used: Instant,
+    /// Its place in the order.
+    use_number: u64,
     bytes: usize,
     /// The latest last.
     calls: VecDeque<Call>,
@@ -63,13 +68,13 @@ struct Call {
 
 impl Cache {
     pub(super) fn new(most_bytes: usize) -> Self {
-        Self { most_bytes, bytes: 0, runs: HashMap::new() }
+        Self { most_bytes, bytes: 0, runs: HashMap::new(), order: BTreeMap::new(), uses: 0 }
     }
 
     /// Items at a place, if they are remembered.
     pub(super) fn items(&mut self, key: &RunKey, reference: &Reference) -> Option<Vec<Item>> {
+        self.use_now(key);
         let run = self.runs.get_mut(key)?;
-        run.used = Instant::now();
         match reference {
             Reference::Tool { activity_id } => {
                 run.tools.iter().rev().find(|(of, _)| of == activity_id).map(|(_, item)| vec![item.clone()])
@@ -148,7 +153,8 @@ impl Cache {
                     drop_one(&mut run.items, &mut run.bytes, &item);
                 }
             }
-            if let Some(before) = before {
+            // Another conversation may have begun with this one's, and that one may go on itself.
+            if let Some(before) = before.filter(|before| conversation_of(before) == conversation_of(activity_id)) {
                 run.forget(&before);
             }
         });
@@ -171,6 +177,7 @@ impl Cache {
     pub(super) fn forget(&mut self, key: &RunKey) {
         if let Some(run) = self.runs.remove(key) {
             self.bytes = self.bytes.saturating_sub(run.bytes);
+            self.order.remove(&run.use_number);
         }
     }
 
@@ -180,26 +187,33 @@ impl Cache {
         }
         let before = self.runs.get(key).map_or(0, |run| run.bytes);
         let run = self.runs.entry(key.clone()).or_insert_with(Run::new);
-        run.used = Instant::now();
         change(run);
         self.bytes = (self.bytes + run.bytes).saturating_sub(before);
+        if run.bytes > self.most_bytes {
+            // The others need not go for one that does not fit.
+            self.forget(key);
+        }
+        self.use_now(key);
         self.make_room();
     }
 
-    /// Forgets runs that are idle, then those that were not used for longest.
+    fn use_now(&mut self, key: &RunKey) {
+        let Some(run) = self.runs.get_mut(key) else { return };
+        self.order.remove(&run.use_number);
+        self.uses += 1;
+        (run.used, run.use_number) = (Instant::now(), self.uses);
+        self.order.insert(self.uses, key.clone());
+    }
+
+    /// Forgets runs that are idle, and those that were not used for longest, until there is room.
     fn make_room(&mut self) {
-        if self.bytes <= self.most_bytes {
-            return;
-        }
-        let idle: Vec<RunKey> =
-            self.runs.iter().filter(|(_, run)| run.used.elapsed() > IDLE).map(|(key, _)| key.clone()).collect();
-        for key in idle {
-            self.forget(&key);
-        }
-        while self.bytes > self.most_bytes {
-            let oldest = self.runs.iter().min_by_key(|(_, run)| run.used).map(|(key, _)| key.clone());
-            let Some(oldest) = oldest else { break };
+        let is_full = |cache: &Self| cache.bytes > cache.most_bytes;
+        let mut makes_room = is_full(self);
+        while makes_room && let Some((_, oldest)) = self.order.first_key_value() {
+            let oldest = oldest.clone();
             self.forget(&oldest);
+            let next = self.order.first_key_value().and_then(|(_, next)| self.runs.get(next));
+            makes_room = is_full(self) || next.is_some_and(|next| next.used.elapsed() > IDLE);
         }
     }
 }
@@ -208,6 +222,7 @@ impl Run {
     fn new() -> Self {
         Self {
             used: Instant::now(),
+            use_number: 0,
             bytes: OVERHEAD,
             calls: VecDeque::new(),
             definitions: VecDeque::new(),
@@ -234,6 +249,12 @@ impl Run {
             drop_one(&mut self.items, &mut self.bytes, item);
         }
     }
+}
+
+/// What the ids of all model calls of a conversation begin with: `k3x9q2ab` of `k3x9q2ab-4-model`.
+fn conversation_of(activity_id: &str) -> &str {
+    let turn = activity_id.rsplit_once("-model").map_or(activity_id, |(turn, _)| turn);
+    turn.rsplit_once('-').map_or(turn, |(conversation, _)| conversation)
 }
 
 fn drop_one(items: &mut HashMap<ItemDigest, usize>, bytes: &mut usize, item: &Item) {

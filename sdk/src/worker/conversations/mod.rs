@@ -1,8 +1,8 @@
 //! From the references in a model request back to the conversation: from memory, else from the workflow's history.
 //!
 //! Whatever is put together here is checked against the digest in the request before a model sees it, and only then
-//! remembered. A conversation that cannot be had is a failure (`ConversationUnavailable`) for which the workflow sends the
-//! call once more, in full.
+//! remembered. What cannot be had is a failure (`ConversationUnavailable`) for which the workflow sends the definitions once
+//! more, or all of it.
 //!
 //! | file | what it holds |
 //! |---|---|

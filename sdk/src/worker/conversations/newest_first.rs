@@ -54,7 +54,11 @@ impl NewestFirst {
     }
 }
 
-/// Whether an answer was larger than a message may be.
+/// Whether an answer was larger than a message may be. A rate limit has the same code, and wants fewer requests, not smaller ones.
 fn is_too_large(status: &tonic::Status) -> bool {
-    matches!(status.code(), tonic::Code::OutOfRange | tonic::Code::ResourceExhausted)
+    match status.code() {
+        tonic::Code::OutOfRange => true,
+        tonic::Code::ResourceExhausted => status.message().contains("larger than max"),
+        _ => false,
+    }
 }

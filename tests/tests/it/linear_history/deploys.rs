@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Mutex};
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Agent, Runner, tool};
+use temporal_agents::{Agent, Runner, drive::RunInput, tool, wire::Item};
 use temporal_agents_testing::{
     AgentEnvironment, FinishedRun,
     fake_model::{FakeModel, text, tool_call},
@@ -39,7 +39,8 @@ fn any_build() -> Agent {
     agent(String::new())
 }
 
-/// The build changes the instructions; that of a test with "question" in its name changes the question, too.
+/// The build changes the instructions; that of a test with "question" in its name changes the question, too; one with "large" in
+/// its name begins with 2.4 MB.
 #[workflow]
 #[derive(Default)]
 pub(crate) struct Deployed;
@@ -52,7 +53,11 @@ impl Deployed {
         let question =
             if test.contains("question") { format!("Read it to me, {build}.") } else { "Read it to me.".to_owned() };
         let reader = agent(format!("You are of build {build}. {}", "You read slowly. ".repeat(30)));
-        Ok(Runner::new(ctx).run(&reader, question).await?.final_output)
+        let mut said = vec![Item::user(question)];
+        if test.contains("large") {
+            said.extend(["a", "b", "c"].map(|letter| Item::user(letter.repeat(800_000))));
+        }
+        Ok(Runner::new(ctx).run(&reader, RunInput::from(said)).await?.final_output)
     }
 }
 
@@ -145,5 +150,22 @@ async fn a_changed_question_makes_the_whole_conversation_travel() -> anyhow::Res
         )
     );
     assert_eq!(segments(&requests(&run.history)[3]), ["items 5"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_large_conversation_that_travels_again_is_recorded_in_portions() -> anyhow::Result<()> {
+    let (run, told) = played("large question", "ab").await?;
+    assert_eq!(told[1], "You are of build b Read it to me, b.");
+    let ids: Vec<String> = run.activities().into_iter().map(|activity| activity.activity_id[9..].to_owned()).collect();
+    let portions = |call: &str| (0..3).map(|number| format!("{call}-items-{number}")).collect::<Vec<_>>();
+    let expected = [
+        portions("1-model"),
+        vec!["1-model".to_owned(), "1-tool-0".to_owned(), "2-model".to_owned()],
+        portions("2-model-full"),
+        vec!["2-model-full".to_owned()],
+    ];
+    assert_eq!(ids, expected.concat());
+    assert_eq!(run.output()?, "The end.");
     Ok(())
 }

@@ -167,3 +167,19 @@ fn items_that_were_recorded_by_themselves_are_referred_to() {
     assert_eq!(played(&mut ledger, "1", &all, &[]), [recorded("1-items-0"), recorded("1-items-1")]);
     assert_eq!(played(&mut ledger, "2", &all, &[]), [call("1", 0, 4)]);
 }
+
+#[test]
+fn what_was_sent_alone_is_taken_over_and_the_rest_stays() {
+    let mut ledger = Ledger::default();
+    played_in(&mut ledger, "lost", "lost-1-model", &[user("old")], &[]);
+    played_in(&mut ledger, "other", "other-1-model", &[user("hi")], &[answer("a")]);
+    let mut alone = Ledger::default();
+    played_in(&mut alone, "lost", "lost-2-model-full", &[user("old"), user("new")], &[]);
+    ledger.take_over(alone);
+
+    assert!(ledger.holds(&user("new")) && !ledger.holds(&user("never said")));
+    let next = played_in(&mut ledger, "lost", "lost-3-model", &[user("old"), user("new")], &[]);
+    assert_eq!(next, [call("lost-2-model-full", 0, 2)]);
+    let next = played_in(&mut ledger, "other", "other-2-model", &[user("hi"), answer("a")], &[]);
+    assert_eq!(next, [call("other-1-model", 0, 2)]);
+}

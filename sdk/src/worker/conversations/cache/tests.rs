@@ -39,12 +39,27 @@ fn shared_items_are_counted_once() {
 fn a_call_that_another_one_goes_on_with_is_kept_until_that_one_is_answered() {
     let mut cache = Cache::new(1 << 20);
     let items = texts(3);
-    cache.given(&key("1"), "a", &items[..2], None);
-    cache.given(&key("1"), "b", &items, Some("a".to_owned()));
-    assert!(cache.items(&key("1"), &given("a", 0, 2)).is_some(), "another attempt refers to it");
-    cache.answered(&key("1"), "b", &[]);
-    assert_eq!(cache.items(&key("1"), &given("a", 0, 2)), None);
-    assert_eq!(cache.items(&key("1"), &given("b", 0, 3)), Some(items));
+    let [first, second, of_another] = ["run-1-model", "run-2-model", "other-1-model"];
+    cache.given(&key("1"), first, &items[..2], None);
+    cache.given(&key("1"), of_another, &items, Some(first.to_owned()));
+    cache.answered(&key("1"), of_another, &[]);
+    assert!(cache.items(&key("1"), &given(first, 0, 2)).is_some(), "another conversation began with it");
+
+    cache.given(&key("1"), second, &items, Some(first.to_owned()));
+    assert!(cache.items(&key("1"), &given(first, 0, 2)).is_some(), "another attempt refers to it");
+    cache.answered(&key("1"), second, &[]);
+    assert_eq!(cache.items(&key("1"), &given(first, 0, 2)), None);
+    assert_eq!(cache.items(&key("1"), &given(second, 0, 3)), Some(items));
+}
+
+#[test]
+fn a_run_that_does_not_fit_leaves_the_others_alone() {
+    let mut cache = Cache::new(4_000);
+    cache.given(&key("1"), "a", &texts(8), None);
+    cache.given(&key("2"), "a", &texts(80), None);
+    assert!(cache.items(&key("1"), &given("a", 0, 8)).is_some());
+    assert_eq!(cache.items(&key("2"), &given("a", 0, 1)), None);
+    assert_eq!(cache.order.len(), cache.runs.len());
 }
 
 #[test]
