@@ -1,5 +1,6 @@
 //! Where a conversation can be cut, and what stays of a run that was shortened.
 //!
+//! What is cut decides what the next execution begins with: a change here is a change of a rule (see CONTRIBUTING.md).
 //! A call and its output, and reasoning and what it led to, are never parted: providers refuse one without the other.
 
 use std::collections::BTreeMap;

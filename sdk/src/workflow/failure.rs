@@ -165,8 +165,14 @@ impl From<RunFailure> for WorkflowTermination {
 }
 
 fn application_failure(error: RunError, cause: Option<IncomingError>) -> WorkflowTermination {
-    let retry_is_useless =
-        matches!(error, RunError::Graph(_) | RunError::State(_) | RunError::User { .. } | RunError::Context { .. });
+    let retry_is_useless = matches!(
+        error,
+        RunError::Graph(_)
+            | RunError::State(_)
+            | RunError::User { .. }
+            | RunError::Context { .. }
+            | RunError::ConversationTooLarge { .. }
+    );
     ApplicationFailure::builder(error)
         .type_name(AGENTS_WORKFLOW_ERROR.to_owned())
         .non_retryable(retry_is_useless)

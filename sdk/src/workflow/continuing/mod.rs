@@ -77,9 +77,7 @@ impl Moving {
             self.is_in_no_handler.set(true);
         }
     }
-}
 
-impl Moving {
     /// A model is about to be called, and is given so much that is new.
     pub(super) fn model_call(&self, bytes: usize) {
         self.each(|pace| pace.model_call(bytes));
@@ -97,6 +95,11 @@ impl Moving {
 }
 
 impl Continuing {
+    /// Runs that continue as new like this.
+    pub(super) fn new(next: Next) -> Self {
+        Self { next, at_work: Rc::default(), together: Rc::default(), continued: Rc::default() }
+    }
+
     /// Something has arrived from the execution before.
     pub(super) fn has_arrived(&self, Arrived { continued, bytes }: Arrived) {
         self.continued.set(continued);
@@ -106,10 +109,6 @@ impl Continuing {
     /// Whether the runs of this execution have together put enough into its history.
     pub(super) fn has_enough(&self, options: &ContinueOptions) -> bool {
         self.together.borrow().is_enough(options)
-    }
-
-    pub(super) fn new(next: Next) -> Self {
-        Self { next, at_work: Rc::default(), together: Rc::default(), continued: Rc::default() }
     }
 
     /// A run begins, or goes on.

@@ -3,6 +3,9 @@
 //! What the context says of history (its length, the server's suggestion) is read where a command is about to be given, and nowhere
 //! else. On replay a worker may be given the news of several workflow tasks at once, where none of them but the last has led to
 //! commands; in one that has, history is as long as it was.
+//!
+//! What counts, and how much, decides when a workflow continues as new: a change here is a change of a rule (see CONTRIBUTING.md). So
+//! content is counted, and not the words of the messages around it.
 
 use super::options::ContinueOptions;
 use crate::workflow::context::DurableContext;

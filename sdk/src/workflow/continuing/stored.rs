@@ -1,5 +1,6 @@
 //! States that are too large for a workflow's input: chunks of their JSON text, recorded one after another.
 //!
+//! How many there are decides which activities are scheduled: a change here is a change of a rule (see CONTRIBUTING.md).
 //! One after another, because neither a workflow task nor its answer may be larger than 4 MB.
 
 use std::{rc::Rc, time::Duration};
