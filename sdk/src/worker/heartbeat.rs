@@ -2,20 +2,22 @@
 //!
 //! They come from a task of their own: a body that blocks its thread still beats, as long as the worker's runtime has another
 //! thread, so that the server does not start a second attempt beside it.
+//!
+//! The first one is due after a quarter of the timeout: a body that is done by then costs no request to the server.
 
 use std::{future::Future, time::Duration};
 
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::{
     task::{JoinHandle, yield_now},
-    time::{MissedTickBehavior, interval, sleep},
+    time::{Instant, MissedTickBehavior, interval_at, sleep},
 };
 
 /// The SDK sends at most one heartbeat per 0.8 timeouts and drops the others, so often is cheap.
 const PER_TIMEOUT: u32 = 4;
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// Runs `body` with a heartbeat from its first moment on.
+/// Runs `body` with heartbeats.
 ///
 /// When the activity is cancelled, or its worker shuts down, the body has `grace` to end by itself.
 ///
@@ -52,7 +54,8 @@ impl Beats {
         };
         let ctx = ctx.clone();
         Self(Some(tokio::spawn(async move {
-            let mut ticks = interval((timeout / PER_TIMEOUT).max(SHORTEST));
+            let period = (timeout / PER_TIMEOUT).max(SHORTEST);
+            let mut ticks = interval_at(Instant::now() + period, period);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 ticks.tick().await;
