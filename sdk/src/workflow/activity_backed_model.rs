@@ -19,7 +19,7 @@ use crate::{
     engine::EffectError,
     wire::{
         ConversationPart, ConversationUnavailable, DefinitionsPart, Folded, Item, ItemView, Ledger, ModelCall,
-        ModelReply, ModelRequest, ModelResponse, decode, failure::CONVERSATION_UNAVAILABLE,
+        ModelReply, ModelRequest, ModelResponse, failure::CONVERSATION_UNAVAILABLE,
     },
 };
 
@@ -183,7 +183,7 @@ impl Scheduled<'_> {
         match pending.await {
             Ok(reply) => {
                 let ModelReply { version: _, response } =
-                    decode("model reply", reply).map_err(|error| Failed::of(error.into()))?;
+                    ModelReply::read(reply).map_err(|error| Failed::of(error.into()))?;
                 Ok(response)
             }
             Err(failure) => Err(self.failed(failure)),
