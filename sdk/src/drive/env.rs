@@ -1,5 +1,7 @@
 //! What one loop works with: its host, its agents, its configuration, and its place among the runs inside each other.
 
+use std::cell::RefCell;
+
 use super::{
     config::RunConfig,
     guard,
@@ -7,7 +9,7 @@ use super::{
 };
 use crate::{
     agent::{AgentDef, Graph, HookContext, HookResult, RunHooks},
-    engine::{Engine, RunError, StateMismatch, unknown_agent},
+    engine::{Engine, Once, RunError, StateMismatch, unknown_agent},
     tool::RunContext,
 };
 
@@ -22,6 +24,8 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) guard_scope: H::Scope,
     /// What the ids of this run's effects begin with: empty, or the id of the call that this run answers and a dash.
     pub(super) path: String,
+    /// What the model was given so far.
+    pub(super) once: RefCell<Once>,
 }
 
 impl<'r, H: Host> Env<'r, H> {
@@ -29,7 +33,7 @@ impl<'r, H: Host> Env<'r, H> {
     pub(super) fn new(host: &'r H, graph: &'r Graph, config: &'r RunConfig, inside: &H::Scope, path: String) -> Self {
         let scope = host.child(inside);
         let guard_scope = host.child(&scope);
-        Self { host, graph, config, scope, guard_scope, path }
+        Self { host, graph, config, scope, guard_scope, path, once: RefCell::default() }
     }
 
     /// Whether this run is inside no other.

@@ -8,7 +8,7 @@ use super::{
     input_guardrails::InputGuards,
 };
 use crate::{
-    engine::{Engine, Resolution, RunError, once},
+    engine::{Engine, Resolution, RunError},
     tool::RunContext,
     wire::ModelCall,
 };
@@ -25,7 +25,7 @@ pub(super) async fn call<'g, H: Host>(
 ) -> Result<(), RunError> {
     let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
     filter(env, engine, &mut call)?;
-    call.input = once(call.input);
+    call.input = env.once.borrow_mut().once(call.input);
     env.tell(engine, &agent, "on_llm_start", |hooks, ctx| {
         hooks.on_llm_start(ctx, &agent, call.definitions.instructions.as_deref(), &call.input)
     })?;

@@ -64,22 +64,26 @@ fn is_new_call(
     if call.call_id.is_empty() {
         return Err(NO_ID);
     }
-    let same_id = |item: &Item| match item.view() {
-        ItemView::FunctionCall(other) if other.call_id == call.call_id => Some(is_same(&other, call)),
+    let same_id = |item: &Item| match (item.call_id() == Some(call.call_id)).then(|| item.view())? {
+        ItemView::FunctionCall(other) => Some(is_same(&other, call)),
         _ => None,
     };
-    let shown = state.model_items().find_map(|item| same_id(&item.raw));
+    // One look at the whole conversation: the calls and outputs of this id, by place.
+    let of_run = state.items.iter().enumerate().filter(|(_, item)| item.raw.call_id() == Some(call.call_id));
+    let of_run: Vec<(usize, &NewItem)> = of_run.collect();
+    let (rewritten, stands_for) = state.rewritten.as_ref().map_or((&[][..], 0), |it| (&*it.items, it.stands_for));
+    let since = of_run.iter().filter(|(place, _)| *place >= stands_for).map(|(_, item)| *item);
+    let shown = rewritten.iter().chain(since).find_map(|item| same_id(&item.raw));
     if shown == Some(false) {
         return Err(REUSED_LATER);
     }
     // A handoff and a tool are different things, whatever their names.
     let is_handoff = setup.definitions.handoffs.iter().any(|handoff| handoff.tool_name == call.name);
-    let has_changed_role = |item: &NewItem| {
-        item.raw.call_id() == Some(call.call_id)
-            && matches!(item.kind, NewItemKind::HandoffCall | NewItemKind::ToolCall)
+    let has_changed_role = |(_, item): &(usize, &NewItem)| {
+        matches!(item.kind, NewItemKind::HandoffCall | NewItemKind::ToolCall)
             && (item.kind == NewItemKind::HandoffCall) != is_handoff
     };
-    if state.items.iter().any(has_changed_role) {
+    if of_run.iter().any(has_changed_role) {
         return Err(REUSED_FILTERED);
     }
     let here = before.iter().find_map(same_id);
@@ -87,7 +91,7 @@ fn is_new_call(
         return Err(REUSED_HERE);
     }
     // What a handoff's filter has hidden from the model was called all the same.
-    let hidden = state.items.iter().rev().find_map(|item| same_id(&item.raw));
+    let hidden = of_run.iter().rev().find_map(|(_, item)| same_id(&item.raw));
     if hidden == Some(false) {
         return Err(REUSED_FILTERED);
     }

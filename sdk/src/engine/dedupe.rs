@@ -4,9 +4,46 @@
 //! again. Providers refuse that. What counts is the latest content; a call or reasoning stays where it first stood, because
 //! what follows depends on it, anything else moves to where it last stood.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use crate::wire::{Item, item::PLACEHOLDER_ID};
+
+/// Remembers from one call to the next which items are known to differ, so that a conversation that goes on is not looked at
+/// from its beginning again.
+#[derive(Debug, Default)]
+pub struct Once {
+    seen: Vec<Item>,
+    /// Of the seen items' identities, sorted.
+    hashes: Vec<u64>,
+}
+
+impl Once {
+    /// The same as [`once`].
+    pub fn once(&mut self, items: Vec<Item>) -> Vec<Item> {
+        let goes_on = items.len() >= self.seen.len() && self.seen.iter().zip(&items).all(|(a, b)| a.is_shared_with(b));
+        if !goes_on {
+            *self = Self::default();
+        }
+        for item in &items[self.seen.len()..] {
+            if let Some(identity) = Identity::of(item) {
+                let hash = identity.hashed();
+                match self.hashes.binary_search(&hash) {
+                    // Two hashes may be equal: a long look tells.
+                    Ok(_) => {
+                        *self = Self::default();
+                        return once(items);
+                    }
+                    Err(place) => self.hashes.insert(place, hash),
+                }
+            }
+        }
+        self.seen.extend_from_slice(&items[self.seen.len()..]);
+        items
+    }
+}
 
 /// The items with each one once. Items without an identity, messages among them, all stay.
 pub fn once(items: Vec<Item>) -> Vec<Item> {
@@ -40,7 +77,7 @@ pub fn once(items: Vec<Item>) -> Vec<Item> {
 }
 
 /// What makes two items the same: their kind, and the id of the call, of the item, or of the approval they answer.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Identity<'i> {
     // Compared first: ids differ, kinds are few.
     id: &'i str,
@@ -56,6 +93,12 @@ impl<'i> Identity<'i> {
         let approval = || item.get("approval_request_id").and_then(|id| id.as_str());
         let id = item.call_id().or_else(|| item.id().filter(|id| *id != PLACEHOLDER_ID)).or_else(approval)?;
         Some(Self { id, kind })
+    }
+
+    fn hashed(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 
     fn keeps_its_place(&self) -> bool {

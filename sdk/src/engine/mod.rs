@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 pub use compact::{bytes_of, check_whole, newest_within};
-pub use dedupe::once;
+pub use dedupe::{Once, once};
 pub use error::{EffectError, ReferenceError, RunError};
 pub(crate) use fits::unknown_agent;
 pub use fits::{StateIssue, StateMismatch, check_fit};

@@ -21,6 +21,9 @@ pub(super) fn output_of(kind: &str) -> Option<&'static str> {
 
 /// The items without calls that have no output among them, and without the reasoning that led to such a call.
 pub fn without_orphan_calls(items: Vec<Item>) -> Vec<Item> {
+    if all_are_answered(&items) {
+        return items;
+    }
     // By call id first: ids differ, kinds are few.
     let outputs: BTreeSet<(&str, &str)> =
         items.iter().filter_map(|item| Some((item.call_id()?, item.kind()))).collect();
@@ -41,6 +44,28 @@ pub fn without_orphan_calls(items: Vec<Item>) -> Vec<Item> {
         return items;
     }
     items.into_iter().zip(keep).filter_map(|(item, keep)| keep.then_some(item)).collect()
+}
+
+/// How many calls may wait for their outputs at a time, for the quick look.
+const OPEN: usize = 64;
+
+/// A quick look at what is the rule: each call has its output after it. `false` says nothing.
+fn all_are_answered(items: &[Item]) -> bool {
+    let mut open: Vec<(&str, &str)> = Vec::new();
+    for item in items {
+        let kind = item.kind();
+        if let Some(output) = output_of(kind) {
+            match item.call_id() {
+                Some(id) if open.len() < OPEN => open.push((id, output)),
+                _ => return false,
+            }
+        } else if !open.is_empty()
+            && let Some(id) = item.call_id()
+        {
+            open.retain(|due| *due != (id, kind));
+        }
+    }
+    open.is_empty()
 }
 
 #[cfg(test)]

@@ -24,10 +24,37 @@ pub struct Item(Arc<Shared>);
 /// What the copies of an item share.
 struct Shared {
     object: Map<String, Value>,
+    names: Names,
+    /// The kind, where it is one of [`COMMON_KINDS`].
+    kind: Option<&'static str>,
     /// Made once, when somebody asks: a conversation is digested at each turn.
     digest: OnceLock<ItemDigest>,
     /// The same for the length of its JSON text.
     json_len: OnceLock<usize>,
+}
+
+/// The kinds that conversations are made of.
+const COMMON_KINDS: [&str; 4] = ["message", "function_call", "function_call_output", "reasoning"];
+
+/// Tells at a glance most names that an object does not have: the loop looks at every item at every turn.
+#[derive(Clone, Copy)]
+struct Names(u64);
+
+impl Names {
+    fn of(object: &Map<String, Value>) -> Self {
+        Self(object.keys().fold(0, |all, name| all | Self::bit(name)))
+    }
+
+    /// `false` is certain.
+    fn may_have(self, name: &str) -> bool {
+        self.0 & Self::bit(name) != 0
+    }
+
+    fn bit(name: &str) -> u64 {
+        let bytes = name.as_bytes();
+        let at = |place: Option<&u8>| place.map_or(0, |byte| usize::from(*byte));
+        1 << ((bytes.len() * 5 + at(bytes.first()) * 7 + at(bytes.last()) * 3) % 64)
+    }
 }
 
 /// The JSON is not an object, so it is no item.
@@ -129,9 +156,12 @@ impl Item {
 
     /// The item's `type`; a message may leave it out and is `message` all the same.
     pub fn kind(&self) -> &str {
+        if let Some(kind) = self.0.kind {
+            return kind;
+        }
         match self.str("type") {
             Some(kind) => kind,
-            None if self.0.object.contains_key("role") => "message",
+            None if self.get("role").is_some() => "message",
             None => "",
         }
     }
@@ -148,7 +178,11 @@ impl Item {
 
     /// A member of the object.
     pub fn get(&self, member: &str) -> Option<&Value> {
-        self.0.object.get(member)
+        if !self.0.names.may_have(member) {
+            return None;
+        }
+        // An item has few members: looking at each is quicker than a hash.
+        self.0.object.iter().find_map(|(name, value)| (name == member).then_some(value))
     }
 
     /// The whole object, as it came.
@@ -172,7 +206,7 @@ impl Item {
     /// A copy of this item without one member; the others keep their order.
     #[must_use]
     pub fn without(&self, member: &str) -> Self {
-        if !self.0.object.contains_key(member) {
+        if self.get(member).is_none() {
             return self.clone();
         }
         let mut map = self.0.object.clone();
@@ -256,7 +290,7 @@ impl Item {
     }
 
     fn str(&self, member: &str) -> Option<&str> {
-        self.0.object.get(member).and_then(Value::as_str)
+        self.get(member).and_then(Value::as_str)
     }
 }
 
@@ -278,7 +312,12 @@ impl TryFrom<Value> for Item {
 
 impl From<Map<String, Value>> for Item {
     fn from(map: Map<String, Value>) -> Self {
-        Self(Arc::new(Shared { object: map, digest: OnceLock::new(), json_len: OnceLock::new() }))
+        let kind = match map.get("type") {
+            Some(kind) => COMMON_KINDS.into_iter().find(|common| kind == common),
+            None => None,
+        };
+        let names = Names::of(&map);
+        Self(Arc::new(Shared { object: map, names, kind, digest: OnceLock::new(), json_len: OnceLock::new() }))
     }
 }
 

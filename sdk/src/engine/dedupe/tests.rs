@@ -35,3 +35,16 @@ fn messages_placeholder_ids_and_items_without_an_id_all_stay() {
     ]);
     assert_eq!(once(all.clone()), all);
 }
+
+#[test]
+fn a_conversation_that_goes_on_is_told_apart_as_one_that_is_looked_at_whole() {
+    let call = |id: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": "{}"});
+    let all =
+        items(&[json!({"role": "user", "content": "hi"}), call("c1"), call("c2"), call("c1"), call("c3"), call("c3")]);
+    let other = items(&[call("c3"), call("c4")]);
+    let calls = [&all[..1], &all[..3], &all[..4], &all[..5], &other[..], &all[..3], &all[..2], &all[..]];
+    let mut goes_on = Once::default();
+    for given in calls {
+        assert_eq!(goes_on.once(given.to_vec()), once(given.to_vec()));
+    }
+}
