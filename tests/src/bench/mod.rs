@@ -1,0 +1,26 @@
+//! The workloads of the benchmarks: an agent, the same work without agents, and a model that answers at once.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`spec`] | what one run is to do |
+//! | [`script`] | what the model answers and the tool returns, as text |
+//! | [`model`] | the scripted model as a provider |
+//! | [`agents`] | the agents and their tool |
+//! | [`agent_bench`] | the workflow that runs them |
+//! | [`floor`] | two workflows that do as much without agents: what remains is Temporal |
+//! | [`worker`] | a worker that serves all of them |
+//!
+//! The names of workflows, agents and ids are a contract: programs in other languages do the same work under the same names, so
+//! that one client can measure them all.
+
+pub mod agent_bench;
+pub mod agents;
+pub mod floor;
+pub mod model;
+pub mod script;
+pub mod spec;
+pub mod worker;
+
+pub use agent_bench::AgentBench;
+pub use floor::{FloorBare, FloorConv};
+pub use spec::{Kind, Spec};

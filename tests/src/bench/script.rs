@@ -1,0 +1,54 @@
+//! What the scripted model answers and the tool returns: a function of the conversation alone, in the Responses API's shapes.
+
+use serde_json::{Value, json};
+
+use super::spec::Spec;
+
+/// The name of the tool.
+pub const TOOL: &str = "lookup";
+/// The call id of the handoff, whose output is no result of the tool.
+pub const HANDOFF_CALL: &str = "call_handoff";
+
+/// ASCII text of exactly `size` bytes that begins with `tag`.
+pub fn filler(tag: &str, size: usize) -> String {
+    let unit = format!("{tag} lorem ipsum dolor sit amet ");
+    let mut text = unit.repeat(size / unit.len() + 1);
+    text.truncate(size);
+    text
+}
+
+/// Whether an output answers a call of the tool.
+pub fn is_tool_result(kind: Option<&str>, call_id: Option<&str>) -> bool {
+    kind == Some("function_call_output") && call_id != Some(HANDOFF_CALL)
+}
+
+/// The call of a handoff.
+pub fn handoff(name: &str) -> Vec<Value> {
+    vec![function_call("handoff", name, "{}")]
+}
+
+/// The answer once the tool has returned `done` times: a text, and as long as turns are left, a call of the tool.
+pub fn answer(spec: &Spec, done: u32) -> Vec<Value> {
+    let text = filler(&format!("turn-{done}"), spec.text_bytes);
+    let mut output = vec![json!({
+        "type": "message", "id": format!("msg_{done:04}"), "role": "assistant", "status": "completed",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
+    })];
+    if done < spec.turns {
+        let arguments = json!({"q": format!("turn-{done}"), "n": spec.tool_bytes}).to_string();
+        output.push(function_call(&format!("{done:04}"), TOOL, &arguments));
+    }
+    output
+}
+
+/// The id of that response.
+pub fn response_id(done: u32) -> String {
+    format!("resp_{done:04}")
+}
+
+fn function_call(id: &str, name: &str, arguments: &str) -> Value {
+    json!({
+        "type": "function_call", "id": format!("fc_{id}"), "call_id": format!("call_{id}"), "name": name,
+        "arguments": arguments, "status": "completed",
+    })
+}

@@ -1,0 +1,39 @@
+//! What a process has used: CPU time, and memory.
+
+use std::fs;
+
+use anyhow::Context;
+use rustix::{
+    param::clock_ticks_per_second,
+    time::{ClockId, clock_gettime},
+};
+
+/// The CPU time of this process so far, user and system, of all its threads, living or gone; in milliseconds.
+#[expect(clippy::cast_precision_loss, reason = "a double has nanoseconds for a hundred days")]
+pub(crate) fn own_cpu_ms() -> f64 {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
+}
+
+/// The same of another process; it moves in steps of some 10 ms.
+#[expect(clippy::cast_precision_loss, reason = "there are a hundred ticks in a second")]
+pub(crate) fn cpu_ms_of(pid: u32) -> anyhow::Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    // The second field is the program's name in parentheses, which may hold anything.
+    let (_, fields) = stat.rsplit_once(')').context("/proc has no name for the process")?;
+    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u32>).sum::<Result<u32, _>>()?;
+    Ok(f64::from(ticks) * 1e3 / clock_ticks_per_second() as f64)
+}
+
+/// The highest resident memory of a process since its start, or since [`forget_peak`]; in KiB.
+pub(crate) fn peak_kib(process: &str) -> anyhow::Result<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|peak| peak.trim().strip_suffix("kB"));
+    Ok(kib.context("the process has no VmHWM")?.trim().parse()?)
+}
+
+/// Lets the peak begin again at what is resident now.
+pub(crate) fn forget_peak(pid: u32) -> anyhow::Result<()> {
+    Ok(fs::write(format!("/proc/{pid}/clear_refs"), "5")?)
+}

@@ -1,0 +1,60 @@
+//! The measurement: a fresh server for each column, a fresh worker process for each workload, rounds in turn, medians.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `scale.rs` | how much is measured |
+//! | `column.rs` | what is measured: the agents, and the floors under them |
+//! | `server.rs` | a server, and runs on it |
+//! | `worker_process.rs` | a worker in a process of its own |
+//! | `facts.rs` | what the history of a run says |
+//! | `small.rs` | short runs, one after another and many at a time |
+//! | `long.rs` | long conversations |
+//! | `replays.rs` | replays of their histories |
+//! | `table.rs` | the numbers, and the table of their medians |
+
+mod column;
+mod facts;
+mod long;
+mod replays;
+mod scale;
+mod server;
+mod small;
+mod table;
+mod worker_process;
+
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+pub(crate) use scale::Scale;
+
+use self::{column::Column, server::Server, table::Table};
+
+/// Measures so many rounds, and prints the table.
+pub(crate) async fn run(rounds: u32, scale: &Scale) -> anyhow::Result<()> {
+    let mut table = Table::default();
+    for round in 1..=rounds {
+        for column in Column::ALL {
+            eprintln!("round {round} of {rounds}: {}", column.name());
+            let histories = TempDir::with_prefix("bench-peer-")?;
+            let server = Server::start().await?;
+            small::measure(&server, column, scale, histories.path(), &mut table).await?;
+            long::measure(&server, column, scale, histories.path(), &mut table).await?;
+            server.end().await;
+            replays::measure(column, scale, histories.path(), &mut table).await?;
+        }
+    }
+    println!("{}", table.markdown());
+    println!("Medians of {rounds} rounds, {}.", scale.name);
+    Ok(())
+}
+
+/// The median of some durations.
+fn median(mut durations: Vec<Duration>) -> Duration {
+    durations.sort();
+    durations.get(durations.len() / 2).copied().unwrap_or_default()
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}

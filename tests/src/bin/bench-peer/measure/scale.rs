@@ -1,0 +1,45 @@
+//! How much is measured.
+
+/// How much is measured.
+#[derive(Debug)]
+pub(crate) struct Scale {
+    pub(crate) name: &'static str,
+    /// Runs before those that count.
+    pub(super) warm: usize,
+    /// Runs one after another.
+    pub(super) sequential: usize,
+    /// Runs of which [`in_flight`](Self::in_flight) are under way at a time.
+    pub(super) crowd: usize,
+    pub(super) in_flight: usize,
+    /// Turns of long conversations, and how many of each.
+    pub(super) long: &'static [(u32, usize)],
+    /// Replays of a short history, and of the one of 50 turns.
+    pub(super) replays: usize,
+    pub(super) long_replays: usize,
+}
+
+impl Scale {
+    /// What a result takes.
+    pub(crate) const FULL: Self = Self {
+        name: "full scale",
+        warm: 10,
+        sequential: 20,
+        crowd: 200,
+        in_flight: 50,
+        long: &[(10, 5), (50, 3), (100, 3), (200, 1), (1000, 1)],
+        replays: 40,
+        long_replays: 10,
+    };
+
+    /// What shows that it works.
+    pub(crate) const QUICK: Self = Self {
+        name: "quick",
+        warm: 3,
+        sequential: 5,
+        crowd: 30,
+        in_flight: 50,
+        long: &[(10, 1), (50, 1)],
+        replays: 5,
+        long_replays: 2,
+    };
+}

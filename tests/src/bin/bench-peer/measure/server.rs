@@ -1,0 +1,67 @@
+//! A dev server, and runs on it.
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context, ensure};
+use temporal_agents_testing::{DevServer, DevServerOptions};
+use temporal_agents_tests::bench::Spec;
+use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowStartOptions};
+use tokio::time::timeout;
+
+use super::column::Column;
+use crate::clock::cpu_ms_of;
+
+/// A run that takes longer hangs.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// A fresh server with a client.
+pub(super) struct Server {
+    process: DevServer,
+    pub(super) client: Client,
+    started: AtomicU32,
+}
+
+/// A run that has ended as it should.
+pub(super) struct Ended {
+    pub(super) took: Duration,
+    pub(super) handle: WorkflowHandle<Client, Column>,
+}
+
+impl Server {
+    /// A server whose own limits on reading its queues are lifted: at their defaults they, and not the worker, are measured.
+    pub(super) async fn start() -> anyhow::Result<Self> {
+        let options = DevServerOptions::builder().lift_poll_limits(true).build();
+        let server = DevServer::start_with(options).await?;
+        let client = server.client().await?;
+        Ok(Self { process: server, client, started: AtomicU32::new(0) })
+    }
+
+    pub(super) fn address(&self) -> &str {
+        self.process.address()
+    }
+
+    /// The CPU time it has used, in milliseconds.
+    pub(super) fn cpu_ms(&self) -> anyhow::Result<f64> {
+        cpu_ms_of(self.process.pid())
+    }
+
+    /// One run, from the call that starts it to its result.
+    pub(super) async fn run(&self, column: Column, task_queue: &str, spec: Spec) -> anyhow::Result<Ended> {
+        let id = format!("bench-{}", self.started.fetch_add(1, Ordering::Relaxed));
+        let began = Instant::now();
+        let options = WorkflowStartOptions::new(task_queue, &*id).build();
+        let handle = self.client.start_workflow(column, spec, options).await?;
+        let result = timeout(PATIENCE, handle.get_result(WorkflowGetResultOptions::default())).await;
+        let output = result.with_context(|| format!("{} has not ended after {PATIENCE:?}", column.name()))??;
+        let took = began.elapsed();
+        ensure!(output == column.expected(&spec), "{} answered {output:?} to {spec:?}", column.name());
+        Ok(Ended { took, handle })
+    }
+
+    pub(super) async fn end(self) {
+        self.process.shutdown().await;
+    }
+}

@@ -1,0 +1,46 @@
+//! Replays of a history, measured: what a worker pays when it has to take a workflow up from its history.
+
+use std::{fs, iter::repeat_n, path::Path, time::Instant};
+
+use anyhow::Context;
+use prost::Message;
+use serde::{Deserialize, Serialize};
+use temporal_agents_testing::history::History;
+use temporal_agents_tests::bench::worker;
+use temporalio_client::WorkflowHistory;
+use temporalio_sdk::workflow_replayer::WorkflowReplayer;
+
+use crate::clock::{own_cpu_ms, peak_kib};
+
+/// What so many replays took.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) n: usize,
+    pub(crate) wall_s: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) rss_peak_kb: u64,
+}
+
+pub(crate) async fn replay(history: &Path, n: usize, warmup: usize) -> anyhow::Result<()> {
+    let file = history.with_extension("bin");
+    let bytes = fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))?;
+    let history = History::decode(&*bytes).with_context(|| format!("{} holds no history", file.display()))?;
+    let replayer = worker::replayer()?;
+    replay_all(&replayer, &history, warmup).await?;
+    let (began, cpu) = (Instant::now(), own_cpu_ms());
+    replay_all(&replayer, &history, n).await?;
+    let (wall, cpu) = (began.elapsed(), own_cpu_ms() - cpu);
+    let report = Report { n, wall_s: wall.as_secs_f64(), cpu_s: cpu / 1e3, rss_peak_kb: peak_kib("self")? };
+    println!("{}", serde_json::to_string(&report)?);
+    Ok(())
+}
+
+/// Replays it so often in one replayer, one after another. The start of the replayer and the copies of the history are among
+/// what is measured.
+async fn replay_all(replayer: &WorkflowReplayer, history: &History, n: usize) -> anyhow::Result<()> {
+    let histories = repeat_n(history, n).map(|history| WorkflowHistory::from(history.clone()));
+    for result in replayer.replay_workflows(histories).await? {
+        result.replay_failure.map_or(Ok(()), Err)?;
+    }
+    Ok(())
+}

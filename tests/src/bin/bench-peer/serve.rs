@@ -1,0 +1,29 @@
+//! The worker: the SDK's defaults, until SIGTERM.
+
+use std::pin::pin;
+
+use temporal_agents_tests::bench::worker;
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// What the worker prints once it polls.
+pub(crate) const READY: &str = "READY";
+
+pub(crate) async fn serve(address: &str, task_queue: &str) -> anyhow::Result<()> {
+    let url: Url = format!("http://{address}").parse()?;
+    let connection = Connection::connect(ConnectionOptions::new(url).build()).await?;
+    let client = Client::new(connection, ClientOptions::new("default").build())?;
+    let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
+    let mut worker = Worker::new(&runtime, client, worker::options(task_queue)?)?;
+    let shut_down = worker.shutdown_handle();
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut running = pin!(worker.run());
+    tokio::select! {
+        // In this order, so that the worker has begun to poll when it says so.
+        biased;
+        ended = &mut running => return Ok(ended?),
+        _ = async { println!("{READY}"); terminate.recv().await } => shut_down(),
+    }
+    Ok(running.await?)
+}
