@@ -51,7 +51,7 @@ impl ModelProvider for Pages {
 async fn run(pages: Pages, limits: Limits, shortens: Option<Shortens>) -> anyhow::Result<Vec<usize>> {
     let env =
         AgentEnvironment::builder().workflow::<Reading>()?.model_provider(pages).agents((reader,)).start().await?;
-    let handle = env.start_workflow(Reading::run, Job { limits, shortens, carried: None }).await?;
+    let handle = env.start_workflow(Reading::run, Job { limits, shortens, is_brief: true, carried: None }).await?;
     let result = handle.get_result(WorkflowGetResultOptions::default()).await?;
     let histories = chain(&env, &handle.info().workflow_id).await?;
     for history in &histories {

@@ -96,6 +96,8 @@ impl From<Limits> for ContinueOptions {
 pub(crate) struct Job {
     pub(crate) limits: Limits,
     pub(crate) shortens: Option<Shortens>,
+    /// Gives back no items: a result may have 2 MB.
+    pub(crate) is_brief: bool,
     pub(crate) carried: Option<Carried>,
 }
 
@@ -135,11 +137,11 @@ pub(crate) struct Reading;
 impl Reading {
     #[run(name = "reading")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, job: Job) -> WorkflowResult<Value> {
-        let Job { limits, shortens, carried } = job;
+        let Job { limits, shortens, is_brief, carried } = job;
         let next = limits.clone();
         let mut runner = Runner::new(ctx)
             .unlimited_turns()
-            .continue_with(move |carried| Job { limits: next.clone(), shortens, carried: Some(carried) })
+            .continue_with(move |carried| Job { limits: next.clone(), shortens, is_brief, carried: Some(carried) })
             .continue_when(limits.into());
         if let Some(shortens) = shortens {
             runner = runner.compaction(shortens.into());
@@ -148,6 +150,9 @@ impl Reading {
             None => runner.run(&reader(), "Read it to me.").await?,
             Some(carried) => runner.run_carried(&reader(), carried).await?,
         };
+        if is_brief {
+            return Ok(json!({"final_output": result.final_output, "turns": result.turns, "usage": result.usage}));
+        }
         Ok(report(&result))
     }
 }
@@ -225,7 +230,7 @@ pub(crate) async fn read_with(
     cache: Cache,
 ) -> anyhow::Result<Finished> {
     let env = cache.environment::<Reading>()?.model(&model).agents((reader,)).start().await?;
-    let run = env.run(Reading::run, Job { limits, shortens, carried: None }).await?;
+    let run = env.run(Reading::run, Job { limits, shortens, ..Job::default() }).await?;
     let histories = histories::<Reading>(&env, &run.workflow_id).await?;
     let failure = run.failure_chain();
     env.finish().await?;
