@@ -24,7 +24,6 @@ pub struct Item(Arc<Shared>);
 /// What the copies of an item share.
 struct Shared {
     object: Map<String, Value>,
-    names: Names,
     /// The kind, where it is one of [`COMMON_KINDS`].
     kind: Option<&'static str>,
     /// Made once, when somebody asks: a conversation is digested at each turn.
@@ -35,27 +34,6 @@ struct Shared {
 
 /// The kinds that conversations are made of.
 const COMMON_KINDS: [&str; 4] = ["message", "function_call", "function_call_output", "reasoning"];
-
-/// Tells at a glance most names that an object does not have: the loop looks at every item at every turn.
-#[derive(Clone, Copy)]
-struct Names(u64);
-
-impl Names {
-    fn of(object: &Map<String, Value>) -> Self {
-        Self(object.keys().fold(0, |all, name| all | Self::bit(name)))
-    }
-
-    /// `false` is certain.
-    fn may_have(self, name: &str) -> bool {
-        self.0 & Self::bit(name) != 0
-    }
-
-    fn bit(name: &str) -> u64 {
-        let bytes = name.as_bytes();
-        let at = |place: Option<&u8>| place.map_or(0, |byte| usize::from(*byte));
-        1 << ((bytes.len() * 5 + at(bytes.first()) * 7 + at(bytes.last()) * 3) % 64)
-    }
-}
 
 /// The JSON is not an object, so it is no item.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -178,9 +156,6 @@ impl Item {
 
     /// A member of the object.
     pub fn get(&self, member: &str) -> Option<&Value> {
-        if !self.0.names.may_have(member) {
-            return None;
-        }
         // An item has few members: looking at each is quicker than a hash.
         self.0.object.iter().find_map(|(name, value)| (name == member).then_some(value))
     }
@@ -312,12 +287,8 @@ impl TryFrom<Value> for Item {
 
 impl From<Map<String, Value>> for Item {
     fn from(map: Map<String, Value>) -> Self {
-        let kind = match map.get("type") {
-            Some(kind) => COMMON_KINDS.into_iter().find(|common| kind == common),
-            None => None,
-        };
-        let names = Names::of(&map);
-        Self(Arc::new(Shared { object: map, names, kind, digest: OnceLock::new(), json_len: OnceLock::new() }))
+        let kind = map.get("type").and_then(|kind| COMMON_KINDS.into_iter().find(|common| kind == common));
+        Self(Arc::new(Shared { object: map, kind, digest: OnceLock::new(), json_len: OnceLock::new() }))
     }
 }
 
