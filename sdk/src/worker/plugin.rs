@@ -9,9 +9,10 @@ use serde::Serialize;
 use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{WorkerOptions, activities::ActivityError};
+use temporalio_workflow::workflow_interceptors::WorkflowInterceptorConstructor;
 
 use super::{
-    conversations::ConversationCache,
+    conversations::{ConversationCache, ForgetEnded},
     kept_state,
     model::ModelProvider,
     model_activity::ModelActivity,
@@ -172,6 +173,11 @@ impl AgentsPlugin {
     pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
         let activities = self.activities(&options.task_queue)?;
         options.register_activities(activities);
+        if !self.providers.is_empty() {
+            let conversations = self.conversations.clone();
+            let forget = WorkflowInterceptorConstructor::new(move |_| ForgetEnded(conversations.clone()));
+            options.workflow_interceptor(forget);
+        }
         Ok(())
     }
 

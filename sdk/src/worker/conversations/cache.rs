@@ -71,6 +71,11 @@ impl Cache {
         Self { most_bytes, bytes: 0, runs: HashMap::new(), order: BTreeMap::new(), uses: 0 }
     }
 
+    /// How many bytes of text are remembered.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Items at a place, if they are remembered.
     pub(super) fn items(&mut self, key: &RunKey, reference: &Reference) -> Option<Vec<Item>> {
         self.use_now(key);

@@ -9,12 +9,14 @@
 //! | `wanted.rs` | what a request asks for, and the check of what was found |
 //! | `pending.rs` | an input on its way from references to items |
 //! | `cache.rs` | what a worker remembers, up to a size |
+//! | `ended.rs` | forgets what belongs to workflow runs that have ended |
 //! | `history.rs` | what it reads, newest event first |
 //! | `states.rs` | states in chunks, back to the items in them |
 //! | `recorded.rs` | the same for a whole history in hand |
 //! | `newest_first.rs` | the pages of a history |
 
 mod cache;
+mod ended;
 mod history;
 mod newest_first;
 mod pending;
@@ -37,6 +39,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityInfo};
 use tokio::sync::Semaphore;
 use tonic::Code;
 
+pub(super) use self::ended::ForgetEnded;
 use self::{
     cache::Cache,
     history::MissingDefinitions,
@@ -95,6 +98,8 @@ pub struct ConversationCounters {
     pub rebuilt_bytes: u64,
     /// Pages of history that were read.
     pub rebuilt_pages: u64,
+    /// Bytes of text that are remembered now.
+    pub remembered_bytes: u64,
 }
 
 /// Why a request cannot be turned back into the call that was meant.
@@ -152,6 +157,7 @@ impl ConversationCache {
             misses: read(&self.0.misses),
             rebuilt_bytes: read(&self.0.rebuilt_bytes),
             rebuilt_pages: read(&self.0.rebuilt_pages),
+            remembered_bytes: u64::try_from(self.lock().bytes()).unwrap_or(u64::MAX),
         }
     }
 

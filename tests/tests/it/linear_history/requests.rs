@@ -112,6 +112,7 @@ async fn whatever_filters_do_models_get_what_they_would_get_in_full(
     assert_eq!(as_text(&model.calls()), as_text(&inline.calls()));
     let counters = cache.counters();
     assert_eq!(counters.hits + counters.misses, 6, "all but the first refer to something: {counters:?}");
+    assert_eq!(counters.remembered_bytes, 0, "what belongs to a run that has ended is forgotten: {counters:?}");
     env.finish().await?;
     Ok(())
 }
