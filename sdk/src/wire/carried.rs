@@ -71,6 +71,19 @@ pub struct KeepStateRequest {
     pub version: WireVersion,
     /// The chunk: a part of JSON text.
     pub chunk: String,
+    /// That text.
+    pub of: StateText,
+}
+
+/// The text of a state that is kept in chunks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateText {
+    /// How long it is.
+    pub bytes: u64,
+    /// Its digest.
+    pub digest: Digest,
+    /// In how many chunks it is kept.
+    pub chunks: u32,
 }
 
 /// Its result: the chunk is in history.
@@ -78,6 +91,9 @@ pub struct KeepStateRequest {
 pub struct KeepStateReply {
     /// The version of this message.
     pub version: WireVersion,
+    /// The text that the chunk in history is a part of. A worker that replays may make another text of the same state, so that what
+    /// was kept is known from here alone.
+    pub of: StateText,
 }
 
 /// The input of the activity that reads a chunk.

@@ -1,6 +1,6 @@
 //! The activities through which a state that is too large for a workflow's input gets from one execution to the next.
 //!
-//! Keeping does nothing: the input of the activity is in history then. Loading reads it there, newest event first, through the
+//! Keeping does nothing: the input of the activity is in history then, and the result says of which text it is a part. Loading reads it there, newest event first, through the
 //! client's data converter, so that codecs keep working; its result is in the next execution's history.
 
 use serde::de::DeserializeOwned;
@@ -26,8 +26,8 @@ use crate::wire::{
 
 /// Records a chunk: its request is in history.
 pub(super) fn keep(ctx: &ActivityContext, request: Value) -> Result<KeepStateReply, ActivityError> {
-    read::<KeepStateRequest>(ctx, "keep state request", request)?;
-    Ok(KeepStateReply { version: WIRE_VERSION })
+    let KeepStateRequest { version: _, chunk: _, of } = read(ctx, "keep state request", request)?;
+    Ok(KeepStateReply { version: WIRE_VERSION, of })
 }
 
 /// Reads a chunk from the execution that has kept it.
@@ -82,7 +82,7 @@ async fn chunk_of(
     let context = SerializationContextData::Activity(ActivitySerializationContext::new());
     let converter = ctx.client().data_converter().clone();
     let json: Value = converter.from_payloads(&context, payloads).await.map_err(|error| unreadable(&error))?;
-    let KeepStateRequest { version: _, chunk } =
+    let KeepStateRequest { version: _, chunk, of: _ } =
         decode("keep state request", json).map_err(|error| unreadable(&error))?;
     Ok(chunk)
 }

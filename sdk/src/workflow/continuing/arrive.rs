@@ -41,7 +41,7 @@ pub(in crate::workflow) async fn arrive(
         CarriedState::Kept(kept) => {
             ctx.show("loads its state from the execution before".to_owned());
             let bytes = usize::try_from(kept.bytes).unwrap_or(usize::MAX);
-            match stored::load(ctx, &run(), kept, token).await {
+            match stored::load(ctx, &run(), start, kept, token).await {
                 Ok(Loaded { state, activity_id, chunks }) => {
                     ledger.borrow_mut().loaded(&activity_id, chunks, &state);
                     Ok((state, Arrived { continued, bytes }))

@@ -11,7 +11,7 @@ use temporalio_workflow::{
 
 use super::{
     Moving,
-    stored::{self, StoreError},
+    stored::{Keeps, StoreError},
 };
 use crate::{
     drive::guard::guarded,
@@ -85,7 +85,9 @@ impl Moving {
             place.ctx.show("keeps its state for the next execution".to_owned());
             let text = serde_json::to_string(state)?;
             let chunk_bytes = self.options.chunk_bytes();
-            CarriedState::Kept(stored::keep(place.ctx, place.run, &text, chunk_bytes, place.token).await?)
+            let Place { ctx, run, token, .. } = *place;
+            let (series, agent, turn) = (&self.series, &*state.agent, state.turn);
+            CarriedState::Kept(Keeps { ctx, run, series, agent, turn, token }.keep(&text, chunk_bytes).await?)
         };
         self.wait_for_handlers(place).await?;
         // From here on nothing is waited for, so that no handler comes in between.

@@ -57,6 +57,8 @@ pub(super) struct Moving {
     together: Rc<RefCell<Pace>>,
     /// Whether there was a moment without handlers at work, so that the run cannot be inside one.
     is_in_no_handler: Cell<bool>,
+    /// How often it has begun to keep its state.
+    series: Cell<u32>,
     _at_work: AtWork,
 }
 
@@ -142,6 +144,7 @@ impl Continuing {
             pace: pace.into(),
             together: Rc::clone(&self.together),
             is_in_no_handler: Cell::new(false),
+            series: Cell::default(),
             _at_work: at_work,
         })
     }

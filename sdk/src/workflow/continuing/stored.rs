@@ -3,7 +3,7 @@
 //! How many there are decides which activities are scheduled: a change here is a change of a rule (see CONTRIBUTING.md).
 //! One after another, because neither a workflow task nor its answer may be larger than 4 MB.
 
-use std::{rc::Rc, time::Duration};
+use std::{cell::Cell, rc::Rc, time::Duration};
 
 use serde_json::Value;
 use temporalio_workflow::{
@@ -14,7 +14,7 @@ use crate::{
     engine::EffectError,
     wire::{
         Digest, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY, RunState, WIRE_VERSION,
-        carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+        carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
         decode,
     },
     workflow::{
@@ -50,23 +50,67 @@ struct NotInstalled {
     source: EffectFailure,
 }
 
-/// Records the text of a state in this execution's history; `run` is what the ids of its activities begin with.
-pub(super) async fn keep(
-    ctx: &Rc<dyn DurableContext>,
-    run: &str,
-    text: &str,
-    chunk_bytes: usize,
-    token: &WorkflowCancellationToken,
-) -> Result<KeptState, StoreError> {
-    let mut activity_ids = Vec::new();
-    for (number, chunk) in chunks(text, chunk_bytes).into_iter().enumerate() {
-        let id = format!("{run}-keep-{number}");
-        let request = KeepStateRequest { version: WIRE_VERSION, chunk: chunk.to_owned() };
-        let reply = call(ctx, KEEP_STATE_ACTIVITY, "keep", &id, serde_json::to_value(request)?, token).await?;
-        decode::<KeepStateReply>("keep state reply", reply)?;
-        activity_ids.push(id);
+/// Most times that a text is kept anew.
+const MOST_SERIES: u32 = 10;
+
+/// What is kept for whom.
+pub(super) struct Keeps<'k> {
+    pub(super) ctx: &'k Rc<dyn DurableContext>,
+    /// What the ids of the run's activities begin with.
+    pub(super) run: &'k str,
+    /// How often the run has begun to keep its state in this execution.
+    pub(super) series: &'k Cell<u32>,
+    pub(super) agent: &'k str,
+    pub(super) turn: u32,
+    pub(super) token: &'k WorkflowCancellationToken,
+}
+
+impl Keeps<'_> {
+    /// Records the text of a state in this execution's history.
+    ///
+    /// A worker that takes the workflow over (another release, say) may make another text of the same state than the one that is
+    /// in history already. So the replies alone say what was kept, and for how long it goes on; where the chunks are of two texts,
+    /// all is kept anew under other ids.
+    pub(super) async fn keep(&self, text: &str, chunk_bytes: usize) -> Result<KeptState, StoreError> {
+        let chunks = chunks(text, chunk_bytes);
+        let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
+        let of = StateText { bytes: text.len() as u64, digest: Digest::of_text(text), chunks: count };
+        for _ in 0..MOST_SERIES {
+            if let Some(kept) = self.series(&chunks, &of).await? {
+                return Ok(kept);
+            }
+        }
+        Err("the state is another one each time it is made; is something in the workflow not deterministic?".into())
     }
-    Ok(KeptState { run_id: ctx.run_id(), activity_ids, bytes: text.len() as u64, digest: Digest::of_text(text) })
+
+    /// One after another under ids of their own; nothing, where they are not of one text.
+    async fn series(&self, chunks: &[&str], of: &StateText) -> Result<Option<KeptState>, StoreError> {
+        let series = self.series.replace(self.series.get() + 1);
+        let mut activity_ids = Vec::new();
+        let mut kept: Option<StateText> = None;
+        loop {
+            let number = activity_ids.len();
+            let id = match series {
+                0 => format!("{}-keep-{number}", self.run),
+                again => format!("{}-keep-again-{again}-{number}", self.run),
+            };
+            // What is in history may have more chunks than this text.
+            let chunk = chunks.get(number).copied().unwrap_or_default().to_owned();
+            let request = KeepStateRequest { version: WIRE_VERSION, chunk, of: of.clone() };
+            let summary = format!("{} · turn {} · keep a part of the run's state", self.agent, self.turn);
+            let request = serde_json::to_value(request)?;
+            let reply = call(self.ctx, KEEP_STATE_ACTIVITY, summary, &id, request, self.token).await?;
+            let KeepStateReply { version: _, of: recorded } = decode("keep state reply", reply)?;
+            activity_ids.push(id);
+            if *kept.get_or_insert_with(|| recorded.clone()) != recorded {
+                return Ok(None);
+            }
+            let StateText { bytes, digest, chunks } = recorded;
+            if activity_ids.len() >= chunks as usize {
+                return Ok(Some(KeptState { run_id: self.ctx.run_id(), activity_ids, bytes, digest }));
+            }
+        }
+    }
 }
 
 /// A state that was loaded: its chunks are in this execution's history, as the results of activities `<activity_id>-<n>`.
@@ -80,6 +124,7 @@ pub(super) struct Loaded {
 pub(super) async fn load(
     ctx: &Rc<dyn DurableContext>,
     run: &str,
+    agent: &str,
     kept: KeptState,
     token: &WorkflowCancellationToken,
 ) -> Result<Loaded, StoreError> {
@@ -89,7 +134,8 @@ pub(super) async fn load(
     for (number, activity_id) in activity_ids.into_iter().enumerate() {
         let id = format!("{loads}-{number}");
         let request = LoadStateRequest { version: WIRE_VERSION, run_id: run_id.clone(), activity_id };
-        let reply = call(ctx, LOAD_STATE_ACTIVITY, "load", &id, serde_json::to_value(request)?, token).await?;
+        let summary = format!("{agent} · load a part of the run's state");
+        let reply = call(ctx, LOAD_STATE_ACTIVITY, summary, &id, serde_json::to_value(request)?, token).await?;
         let LoadStateReply { version: _, chunk } = decode("load state reply", reply)?;
         text.push_str(&chunk);
     }
@@ -107,7 +153,7 @@ pub(super) async fn load(
 async fn call(
     ctx: &Rc<dyn DurableContext>,
     activity: &'static str,
-    verb: &str,
+    summary: String,
     id: &str,
     request: Value,
     token: &WorkflowCancellationToken,
@@ -118,7 +164,7 @@ async fn call(
         .activity_id(id)
         .cancellation_token(token.clone())
         .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
-        .summary(format!("{verb} a part of the run's state"))
+        .summary(summary)
         .build();
     ctx.state_activity(activity, request, options).await.map_err(|failure| {
         if matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some() {

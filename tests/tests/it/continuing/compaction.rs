@@ -1,12 +1,12 @@
 //! Conversations that are shortened before the workflow continues as new.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::atomic::Ordering};
 
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::wire::{Item, ModelCall};
 
-use super::support::{Limits, Shortens, pages, read_with, summarizing};
+use super::support::{ASKED, Limits, Shortens, pages, read_with, summarizing};
 use crate::examples::Cache;
 
 fn limits() -> Limits {
@@ -105,5 +105,19 @@ async fn what_is_still_too_large_fails_the_run() -> anyhow::Result<()> {
     let finished = read_with(pages(5), limits, Some(Shortens::Newest(10)), Cache::On).await?;
     let failure = finished.result.expect_err("a turn is larger than the limit");
     assert!(failure[0].1.starts_with("the conversation is too large to continue as new"), "{failure:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_worker_that_makes_another_text_of_a_state_loses_nothing() -> anyhow::Result<()> {
+    // In one chunk, which is what was kept; in several, of which only the first one was: they are kept anew.
+    for (chunk_bytes, kept, first_input) in [(100_000, "-keep-0", 5), (500, "-keep-again-1-0", 3)] {
+        ASKED.store(0, Ordering::SeqCst);
+        let limits = Limits { new_events: 30, inline_bytes: 100, chunk_bytes, ..Limits::default() };
+        let finished = read_with(pages(5), limits, Some(Shortens::LessTheNextTime), Cache::Off).await?;
+        assert!(finished.result.is_ok(), "{:?}", finished.result);
+        assert!(finished.ids("agents.keep_state").iter().any(|id| id.ends_with(kept)), "{finished:?}");
+        assert_eq!(finished.calls[3].input.len(), first_input);
+    }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! An agent that reads aloud for many turns, in a workflow that continues as new.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
@@ -110,9 +112,14 @@ pub(crate) enum Shortens {
     LastTurn,
     /// A function that keeps the latest output alone.
     Torn,
+    /// A function that keeps more when it is asked for the first time: as if another release had taken the workflow over.
+    LessTheNextTime,
     Fails,
     Panics,
 }
+
+/// How often [`Shortens::LessTheNextTime`] was asked; one test uses it.
+pub(crate) static ASKED: AtomicUsize = AtomicUsize::new(0);
 
 impl From<Shortens> for Compaction {
     fn from(shortens: Shortens) -> Self {
@@ -123,6 +130,10 @@ impl From<Shortens> for Compaction {
             Shortens::Summary(bytes) => Self::summarize(bytes),
             Shortens::LastTurn => keeps(2),
             Shortens::Torn => keeps(1),
+            Shortens::LessTheNextTime => Self::with(|mut items, _run| {
+                let kept = if ASKED.fetch_add(1, Ordering::SeqCst) == 0 { 4 } else { 2 };
+                Ok(items.split_off(items.len().saturating_sub(kept)))
+            }),
             Shortens::Fails => Self::with(|_items, _run| Err("no idea".into())),
             Shortens::Panics => Self::with(|_items, _run| panic!("at a loss")),
         }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use temporal_agents::wire::{
     Carried, CarriedState, Digest, KeptState, WIRE_VERSION,
-    carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+    carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
 };
 
 use super::run_states;
@@ -25,12 +25,16 @@ pub(in crate::wire_golden) fn carried() -> Vec<(&'static str, Carried)> {
     ]
 }
 
+fn state_text() -> StateText {
+    StateText { bytes: 1_500_000, digest: Digest::of_text("{}"), chunks: 2 }
+}
+
 pub(in crate::wire_golden) fn keep_state_request() -> KeepStateRequest {
-    KeepStateRequest { version: WIRE_VERSION, chunk: "{\"version\":{\"major\"".to_owned() }
+    KeepStateRequest { version: WIRE_VERSION, chunk: "{\"version\":{\"major\"".to_owned(), of: state_text() }
 }
 
 pub(in crate::wire_golden) fn keep_state_reply() -> KeepStateReply {
-    KeepStateReply { version: WIRE_VERSION }
+    KeepStateReply { version: WIRE_VERSION, of: state_text() }
 }
 
 pub(in crate::wire_golden) fn load_state_request() -> LoadStateRequest {
