@@ -108,7 +108,7 @@ impl Engine {
 
     /// Goes on with a run exactly where its state stands: what was not decided is not asked for anew.
     pub fn go_on(state: RunState, rules: Rules) -> Self {
-        Self { state, rules }
+        Self { state: RunState { version: WIRE_VERSION, ..state }, rules }
     }
 
     /// The state between two steps.

@@ -3,7 +3,7 @@
 use rstest::rstest;
 
 use super::*;
-use crate::wire::run_state::CallProgress;
+use crate::wire::{WireVersion, run_state::CallProgress};
 
 /// A run whose first response has made these calls, each of which waits, beside call `c0` of `time`, which has its output.
 fn waiting_for(setup: TurnSetup, rules: Rules, call_ids: &[&str]) -> ByHand {
@@ -213,4 +213,11 @@ fn calls_without_output_in_the_callers_input_are_dropped_when_a_run_is_taken_up(
     run.tools_come_to(vec![CallResult::NeedsApproval]);
     run.decide(&[approved("c1")]);
     assert_eq!(run.engine.state().input, [Item::user("hi")]);
+}
+
+#[test]
+fn a_state_of_another_build_is_written_as_this_one_writes_it_from_here_on() {
+    let state = RunState { version: WireVersion { major: 1, minor: 0 }, ..RunState::finished("a", Vec::new()) };
+    assert_eq!(Engine::go_on(state.clone(), Rules::default()).state().version, WIRE_VERSION);
+    assert_eq!(Engine::resume(state, Rules::default()).state().version, WIRE_VERSION);
 }
