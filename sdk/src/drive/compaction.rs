@@ -27,9 +27,10 @@ const PREAMBLE: &str = "Summary of the conversation so far:";
 ///
 /// let trim = Compaction::keep_newest(200_000);
 /// let summarize = Compaction::summarize(50_000);
-/// let own = Compaction::with(|mut items, _run| {
-///     items.retain(|item| item.raw.kind() != "reasoning");
-///     Ok(items)
+/// // From the input again, where the tools have noted in the run context that a part of the work is done.
+/// let own = Compaction::with(|items, run| {
+///     let is_done = run.get::<bool>("is_done")?.unwrap_or_default();
+///     Ok(if is_done { Vec::new() } else { items })
 /// });
 /// ```
 ///
@@ -80,7 +81,8 @@ impl Compaction {
     }
 
     /// Your own function: it gets what the model is given after the run's input, and gives what it is to be given instead. What is
-    /// not shorter is not taken. An error, a panic, or a call that has lost its output ends the run.
+    /// not shorter is not taken. An error, a panic, or items that are torn apart (a call without its output, reasoning without what it led
+    /// to, and the other way round) end the run: providers refuse those.
     ///
     /// # Determinism
     /// It runs in the workflow, again on replay: no clock, no randomness, no I/O.

@@ -3,7 +3,7 @@
 //! What is cut decides what the next execution begins with: a change here is a change of a rule (see CONTRIBUTING.md).
 //! A call and its output, and reasoning and what it led to, are never parted: providers refuse one without the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Engine, orphans::output_of};
 use crate::wire::{Item, NewItem, RunState, run_state::TurnMark};
@@ -41,11 +41,63 @@ pub fn check_whole(before: &[NewItem], after: &[NewItem]) -> Result<(), String> 
     if let Some(id) = pairs_after.open_calls.iter().find(|id| !pairs_before.open_calls.contains(id)) {
         return Err(format!("call {id:?} has lost its output"));
     }
-    let ends_in_reasoning = |items: &[NewItem]| items.last().is_some_and(|item| item.raw.kind() == "reasoning");
-    if ends_in_reasoning(after) && !ends_in_reasoning(before) {
-        return Err("reasoning has lost what it led to".to_owned());
+    Reasoned::of(before).check(after)
+}
+
+/// Reasoning and what came right after it, by their JSON.
+#[derive(Default)]
+struct Reasoned {
+    led_to: BTreeMap<String, BTreeSet<Option<String>>>,
+    /// What came after reasoning, and what came without.
+    led: BTreeSet<String>,
+    free: BTreeSet<String>,
+}
+
+impl Reasoned {
+    fn of(items: &[NewItem]) -> Self {
+        let mut reasoned = Self::default();
+        for (before, item, next) in neighbours(items) {
+            if is_reasoning(item) {
+                reasoned.led_to.entry(json(item)).or_default().insert(next.map(json));
+            } else if before.is_some_and(is_reasoning) {
+                reasoned.led.insert(json(item));
+            } else {
+                reasoned.free.insert(json(item));
+            }
+        }
+        reasoned
     }
-    Ok(())
+
+    /// What is not known from before is the author's own.
+    fn check(&self, items: &[NewItem]) -> Result<(), String> {
+        for (before, item, next) in neighbours(items) {
+            let text = json(item);
+            if is_reasoning(item) {
+                let is_whole = self.led_to.get(&text).map_or(next.is_some(), |known| known.contains(&next.map(json)));
+                if !is_whole {
+                    return Err("reasoning has lost what it led to".to_owned());
+                }
+            } else if !before.is_some_and(is_reasoning) && self.led.contains(&text) && !self.free.contains(&text) {
+                let id = item.raw.call_id().or_else(|| item.raw.id()).unwrap_or_default();
+                return Err(format!("{} {id:?} has lost the reasoning that led to it", item.raw.kind()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Each item with the ones beside it.
+fn neighbours(items: &[NewItem]) -> impl Iterator<Item = (Option<&NewItem>, &NewItem, Option<&NewItem>)> {
+    let before = |place: usize| place.checked_sub(1).and_then(|before| items.get(before));
+    items.iter().enumerate().map(move |(place, item)| (before(place), item, items.get(place + 1)))
+}
+
+fn is_reasoning(item: &NewItem) -> bool {
+    item.raw.kind() == "reasoning"
+}
+
+fn json(item: &NewItem) -> String {
+    serde_json::to_string(&item.raw).unwrap_or_default()
 }
 
 /// Before which items a conversation can be cut.
@@ -55,7 +107,7 @@ fn cuts(items: &[NewItem]) -> Vec<bool> {
         allowed[call + 1..=output].fill(false);
     }
     for (place, item) in items.iter().enumerate() {
-        if item.raw.kind() == "reasoning"
+        if is_reasoning(item)
             && let Some(next) = allowed.get_mut(place + 1)
         {
             *next = false;

@@ -56,3 +56,16 @@ fn what_is_torn_apart_is_found_but_not_what_was_so_before() {
     assert_eq!(check_whole(&before, &before[..2]), Err("call \"1\" has lost its output".to_owned()));
     assert_eq!(check_whole(&before, &before[..4]), Err("reasoning has lost what it led to".to_owned()));
 }
+
+#[test]
+fn reasoning_in_the_middle_stays_with_what_it_led_to() {
+    let thought = |id: &str| item(json!({"type": "reasoning", "id": id}));
+    let before = [thought("a"), call("1"), output("1"), thought("b"), call("2"), output("2"), said()];
+    let keep = |kept: &[usize]| kept.iter().map(|place| before[*place].clone()).collect::<Vec<_>>();
+    assert_eq!(check_whole(&before, &keep(&[0, 1, 2, 6])), Ok(()));
+    assert_eq!(check_whole(&before, &keep(&[3, 4, 5])), Ok(()));
+    assert_eq!(check_whole(&before, &keep(&[0, 3, 4, 5])), Err("reasoning has lost what it led to".to_owned()));
+    assert_eq!(check_whole(&before, &keep(&[0, 4, 5])), Err("reasoning has lost what it led to".to_owned()));
+    let lost = "function_call \"2\" has lost the reasoning that led to it".to_owned();
+    assert_eq!(check_whole(&before, &keep(&[0, 1, 2, 4, 5])), Err(lost));
+}
