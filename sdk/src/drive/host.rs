@@ -12,6 +12,18 @@ use crate::{
     wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput, run_state::Interruption},
 };
 
+/// Why a run that was to move goes on where it is: this cannot be left now.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("it cannot be left now")]
+pub(crate) struct Stays;
+
+impl Stays {
+    /// Whether a host has said so.
+    pub(crate) fn is_said_by(error: &RunError) -> bool {
+        matches!(error, RunError::Continuation { source, .. } if source.is::<Self>())
+    }
+}
+
 /// The effects of a run. Futures are `!Send`: in a workflow everything lives on one thread.
 pub trait Host {
     /// A part of the run that can be cancelled by itself.
@@ -67,7 +79,9 @@ pub trait Host {
         false
     }
 
-    /// Takes the run to where it goes on, once [`is_to_move`](Self::is_to_move) has said so; gives what the run here ends with.
+    /// Takes the run to where it goes on, once [`is_to_move`](Self::is_to_move) has said so; gives what the run here ends with. It does
+    /// not end, but goes on here, with a [`RunError::Continuation`] whose source says that it stays; until the next turn the host then does
+    /// not say again that it is to move.
     fn move_on<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
         let _ = scope;
         let source = "this host moves no runs".into();

@@ -34,6 +34,7 @@ pub use config::{
     NameCollisions, RunConfig, RunInput, SessionInputCallback, ToolErrorFormatter, ToolErrorMessage,
     ToolErrorMessageKind,
 };
+pub(crate) use host::Stays;
 pub use host::{
     EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer,
     ToolEffect, ToolEffectError, WaitOutcome,

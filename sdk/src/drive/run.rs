@@ -8,7 +8,7 @@ use super::{
     config::{NameCollisions, RunConfig, RunInput},
     drive,
     env::Env,
-    host::{Host, RunEvent, WaitOutcome},
+    host::{Host, RunEvent, Stays, WaitOutcome},
     result::{PausedRun, RunFailure, RunOutcome, RunResult, read},
     session,
 };
@@ -157,16 +157,23 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
                 return Ok(Outcome::Finished(output, Box::new(engine.into_state())));
             }
             Ok(Ended::Moves) => {
-                return Err(match compaction::compact(&env, &mut engine).await {
-                    Ok(()) => moved(host, engine.into_state(), &scope).await,
-                    Err(error) => RunFailure { error, state: Some(Box::new(engine.into_state())) },
-                });
+                let error = match compaction::compact(&env, &mut engine).await {
+                    Ok(()) => host.move_on(engine.state(), &scope).await,
+                    Err(error) => error,
+                };
+                if Stays::is_said_by(&error) {
+                    continue;
+                }
+                return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) });
             }
             Ok(Ended::Interrupted) => engine.into_state(),
             Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
         };
         if host.is_to_move(&state) {
-            return Err(moved(host, state, &scope).await);
+            let error = host.move_on(&state, &scope).await;
+            if !Stays::is_said_by(&error) {
+                return Err(RunFailure { error, state: Some(Box::new(state)) });
+            }
         }
         host.observe(&RunEvent::Paused { interruptions: &state.interruptions() });
         match host.wait_for_decisions(&mut state, &scope).await {
@@ -187,16 +194,11 @@ pub(crate) async fn move_idle<H: Host>(host: &H, agent: &AgentDef, config: &RunC
     let (graph, scope) = (Graph::new(agent), host.scope());
     let env = Env::new(host, &graph, config, &scope, String::new());
     let mut engine = Engine::go_on(state, config.rules());
-    match compaction::compact(&env, &mut engine).await {
-        Ok(()) => moved(host, engine.into_state(), &scope).await,
-        Err(error) => RunFailure { error, state: Some(Box::new(engine.into_state())) },
-    }
-}
-
-/// The end of a run that goes on elsewhere.
-async fn moved<H: Host>(host: &H, state: RunState, scope: &H::Scope) -> RunFailure {
-    let error = host.move_on(&state, scope).await;
-    RunFailure { error, state: Some(Box::new(state)) }
+    let error = match compaction::compact(&env, &mut engine).await {
+        Ok(()) => host.move_on(engine.state(), &scope).await,
+        Err(error) => error,
+    };
+    RunFailure { error, state: Some(Box::new(engine.into_state())) }
 }
 
 /// Checks that a run goes on with what it was started with.

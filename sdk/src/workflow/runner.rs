@@ -20,7 +20,7 @@ use temporalio_workflow::{WorkflowCancellationToken, WorkflowContext};
 use super::{
     activity_backed_model::ActivityBackedModel,
     context::DurableContext,
-    continuing::{ContinueOptions, Continuing},
+    continuing::{Announcement, AtWork, ContinueOptions, Continuing},
     inbox::{HasAgentInbox, InboxContext},
     model_activity_options::ModelActivityOptions,
 };
@@ -75,7 +75,9 @@ pub struct Runner<W> {
     /// What history holds of the conversations of this runner and its clones.
     ledger: Rc<RefCell<Ledger>>,
     continuing: Option<Continuing>,
-    announce: Option<Rc<dyn Fn()>>,
+    announcement: Announcement,
+    /// The runs of this runner and its clones.
+    at_work: AtWork,
     continue_when: ContinueOptions,
 }
 
@@ -91,7 +93,8 @@ impl<W: 'static> Runner<W> {
             token: None,
             ledger: Rc::default(),
             continuing: None,
-            announce: None,
+            announcement: Announcement::default(),
+            at_work: AtWork::default(),
             continue_when: ContinueOptions::default(),
         }
     }
@@ -264,7 +267,8 @@ impl<W> Clone for Runner<W> {
             model: self.model.clone(),
             token: self.token.clone(),
             continuing: self.continuing.clone(),
-            announce: self.announce.clone(),
+            announcement: self.announcement.clone(),
+            at_work: self.at_work.clone(),
             continue_when: self.continue_when.clone(),
             ledger: Rc::clone(&self.ledger),
         }

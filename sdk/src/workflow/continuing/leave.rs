@@ -14,7 +14,7 @@ use super::{
     stored::{Keeps, StoreError},
 };
 use crate::{
-    drive::guard::guarded,
+    drive::{Stays, guard::guarded},
     engine::{EffectError, RunError},
     wire::{Carried, CarriedState, RunState, run_state::Phase},
     workflow::{
@@ -55,17 +55,37 @@ impl Moving {
             }
             _ => true,
         };
-        self.pace.borrow().is_enough(&self.options) && !token.is_cancelled() && can_move()
+        self.pace.borrow().is_enough(&self.options)
+            && !token.is_cancelled()
+            && self.stayed_at.get().is_none_or(|turn| state.turn > turn)
+            && self.is_alone(inbox)
+            && can_move()
+    }
+
+    /// Whether no other run is at work that would be lost, as far as anybody can tell.
+    fn is_alone(&self, inbox: Option<&RunInbox>) -> bool {
+        self.at_work.count() <= 1 && inbox.is_none_or(RunInbox::is_alone)
     }
 
     /// Leaves, and gives what the run ends with.
     pub(in crate::workflow) async fn leave(&self, place: Place<'_>, state: &RunState) -> RunError {
         let (agent, turn) = (state.agent.clone(), state.turn);
-        match self.left(&place, state).await {
-            Ok(next) => RunError::ContinuesAsNew { agent, turn, next: Box::new(next) },
-            Err(Stayed::Cancelled) => RunError::Cancelled { agent, turn },
-            Err(Stayed::TooLarge { bytes, limit }) => RunError::ConversationTooLarge { agent, bytes, limit },
-            Err(Stayed::Failed(source)) => RunError::Continuation { agent, turn, source },
+        let why = match self.left(&place, state).await {
+            Ok(next) => return RunError::ContinuesAsNew { agent, turn, next: Box::new(next) },
+            Err(why) => why,
+        };
+        let taken_back = self.take_back();
+        match taken_back.err().unwrap_or(why) {
+            Stayed::Here => {
+                self.stayed_at.set(Some(turn));
+                RunError::Continuation { agent, turn, source: Stays.into() }
+            }
+            Stayed::Cancelled => RunError::Cancelled { agent, turn },
+            Stayed::TooLarge { bytes, limit } => RunError::ConversationTooLarge { agent, bytes, limit },
+            why @ Stayed::InputTooLarge { .. } => {
+                RunError::Continuation { agent, turn, source: why.to_string().into() }
+            }
+            Stayed::Failed(source) => RunError::Continuation { agent, turn, source },
         }
     }
 
@@ -79,74 +99,85 @@ impl Moving {
         if bytes > limit {
             return Err(Stayed::TooLarge { bytes, limit });
         }
-        let state = if bytes <= self.options.inline_bytes() {
-            CarriedState::Inline { state: Box::new(state.clone()) }
-        } else {
-            place.ctx.show("keeps its state for the next execution".to_owned());
-            let text = serde_json::to_string(state)?;
-            let chunk_bytes = self.options.chunk_bytes();
-            let Place { ctx, run, token, .. } = *place;
-            let (series, agent, turn) = (&self.series, &*state.agent, state.turn);
-            CarriedState::Kept(Keeps { ctx, run, series, agent, turn, token }.keep(&text, chunk_bytes).await?)
-        };
-        self.wait_for_handlers(place).await?;
-        // From here on nothing is waited for, so that no handler comes in between.
-        let inbox = match place.inbox {
-            None => None,
-            Some(inbox) if inbox.is_alone() => Some(inbox.carried()?),
-            Some(_) => {
-                return Err(Stayed::Failed(
-                    "another run of the workflow is at work, and would be lost; run one after the other".into(),
-                ));
+        if !self.is_alone(place.inbox) {
+            return Err(Stayed::Here);
+        }
+        if bytes <= self.options.inline_bytes() {
+            self.wait_for_handlers(place).await?;
+            match self.next(place, CarriedState::Inline { state: Box::new(state.clone()) }) {
+                // With what else goes into the input.
+                Err(Stayed::InputTooLarge { .. }) => {}
+                next => return next,
             }
-        };
-        self.next(Carried::new(self.continued.saturating_add(1), state, inbox))
+        }
+        if self.stayed_at.get().is_some() {
+            // The state is not put into history for nothing again.
+            self.wait_for_handlers(place).await?;
+        }
+        place.ctx.show("keeps its state for the next execution".to_owned());
+        let text = serde_json::to_string(state)?;
+        let Place { ctx, run, token, .. } = *place;
+        let (series, agent, turn) = (&self.series, &*state.agent, state.turn);
+        let keeps = Keeps { ctx, run, series, agent, turn, token };
+        let kept = keeps.keep(&text, self.options.chunk_bytes()).await?;
+        self.wait_for_handlers(place).await?;
+        self.next(place, CarriedState::Kept(kept))
     }
 
     async fn wait_for_handlers(&self, place: &Place<'_>) -> Result<(), Stayed> {
-        if let Some(announce) = &self.announce {
-            guarded(|| announce()).map_err(|panic| Stayed::of(format!("the function before_continuing: {panic}")))?;
+        if let Some(tell) = &self.announcement.tell
+            && !self.has_announced.replace(true)
+        {
+            guarded(|| tell()).map_err(|panic| Stayed::of(format!("the function before_continuing: {panic}")))?;
         }
         if !place.ctx.has_handlers_at_work() {
             return Ok(());
         }
         place.ctx.show("waits for the workflow's handlers to finish, to continue as new".to_owned());
         let finish = place.ctx.handlers_finish(place.token.clone());
-        let finished = if self.is_in_no_handler.get() {
-            finish.await
-        } else {
-            let timer = WorkflowCancellationToken::new();
-            match select(finish, place.ctx.pause(self.options.handlers_have, timer.clone())).await {
-                Either::Left((finished, _)) => {
-                    timer.cancel();
-                    finished
-                }
-                Either::Right(((), _)) => {
-                    return Err(Stayed::of(format!(
-                        "handlers of the workflow (async signals or updates) have not finished within {:?}. If this run is inside \
-                         one of them: a handler cannot continue as new, run it in the workflow's run method. Else let them finish \
-                         when Runner::before_continuing says so",
-                        self.options.handlers_have
-                    )));
-                }
+        let timer = WorkflowCancellationToken::new();
+        match select(finish, place.ctx.pause(self.options.handlers_have, timer.clone())).await {
+            Either::Left((finished, _)) => {
+                timer.cancel();
+                if finished { Ok(()) } else { Err(Stayed::Cancelled) }
             }
-        };
-        if finished { Ok(()) } else { Err(Stayed::Cancelled) }
+            // One of them may wait for the run.
+            Either::Right(((), _)) if self.is_in_no_handler.get() => Err(Stayed::Here),
+            Either::Right(((), _)) => Err(Stayed::of(format!(
+                "handlers of the workflow (async signals or updates) have not finished within {:?}. If this run is inside \
+                 one of them: a handler cannot continue as new, run it in the workflow's run method. Else let them finish \
+                 when Runner::before_continuing says so",
+                self.options.handlers_have
+            ))),
+        }
     }
 
-    /// Makes the input of the next execution, by the author's function.
-    fn next(&self, carried: Carried) -> Result<NextExecution, Stayed> {
+    /// The workflow does not continue as new after all.
+    fn take_back(&self) -> Result<(), Stayed> {
+        match &self.announcement.take_back {
+            Some(take_back) if self.has_announced.replace(false) => {
+                guarded(|| take_back()).map_err(|panic| Stayed::of(format!("the function not_continuing: {panic}")))
+            }
+            _ => {
+                self.has_announced.set(false);
+                Ok(())
+            }
+        }
+    }
+
+    /// Makes the input of the next execution, by the author's function. Nothing is waited for any more, so that no handler comes in
+    /// between.
+    fn next(&self, place: &Place<'_>, state: CarriedState) -> Result<NextExecution, Stayed> {
+        if !self.is_alone(place.inbox) {
+            return Err(Stayed::Here);
+        }
+        let inbox = place.inbox.map(RunInbox::carried).transpose()?;
+        let carried = Carried::new(self.continued.saturating_add(1), state, inbox);
         let ended = guarded(|| (self.next)(carried));
         match ended.map_err(|panic| Stayed::of(format!("the function continue_with: {panic}")))? {
             WorkflowTermination::ContinueAsNew(next) => {
                 let bytes: usize = next.arguments.iter().map(|payload| payload.data.len()).sum();
-                if bytes > MOST_BYTES {
-                    return Err(Stayed::of(format!(
-                        "the input of the next execution is {bytes} bytes, the limit is {MOST_BYTES}; what continue_with adds to \
-                         what is carried is too large"
-                    )));
-                }
-                Ok(NextExecution(next))
+                if bytes > MOST_BYTES { Err(Stayed::InputTooLarge { bytes }) } else { Ok(NextExecution(next)) }
             }
             other => Err(Stayed::of(format!("the input of the next execution cannot be written: {other}"))),
         }
@@ -154,9 +185,21 @@ impl Moving {
 }
 
 /// Why a run has not left.
+#[derive(Debug, thiserror::Error)]
 enum Stayed {
+    /// It cannot be left now; the run goes on here.
+    #[error("the execution cannot be left now")]
+    Here,
+    #[error("cancelled")]
     Cancelled,
+    #[error("the state is {bytes} bytes, the limit is {limit}")]
     TooLarge { bytes: usize, limit: usize },
+    #[error(
+        "the input of the next execution is {bytes} bytes, the limit is {MOST_BYTES}; what continue_with adds to what is \
+         carried is too large"
+    )]
+    InputTooLarge { bytes: usize },
+    #[error("{0}")]
     Failed(EffectError),
 }
 

@@ -33,12 +33,44 @@ use crate::{engine::RunError, wire::Carried};
 /// Ends an execution so that the next one gets what is carried.
 pub(super) type Next = Rc<dyn Fn(Carried) -> WorkflowTermination>;
 
+/// Tells the workflow that its handlers are waited for, and takes that back.
+#[derive(Clone, Default)]
+pub(super) struct Announcement {
+    pub(super) tell: Option<Rc<dyn Fn()>>,
+    pub(super) take_back: Option<Rc<dyn Fn()>>,
+}
+
+/// Counts runs at work.
+#[derive(Clone, Default)]
+pub(super) struct AtWork(Rc<Cell<u32>>);
+
+/// Says that a run is at work, until it is dropped.
+pub(super) struct OneAtWork(AtWork);
+
+impl AtWork {
+    pub(super) fn one(&self) -> OneAtWork {
+        self.0.set(self.0.get() + 1);
+        OneAtWork(self.clone())
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl Drop for OneAtWork {
+    fn drop(&mut self) {
+        let AtWork(count) = &self.0;
+        count.set(count.get().saturating_sub(1));
+    }
+}
+
 /// How the runs of a runner continue as new.
 #[derive(Clone)]
 pub(super) struct Continuing {
     next: Next,
-    /// Whether one of the runs is at work: continuing would lose a second one.
-    at_work: Rc<Cell<bool>>,
+    /// The runs that may continue as new: one at a time.
+    movers: AtWork,
     /// What all runs of this execution have put into its history.
     together: Rc<RefCell<Pace>>,
     /// How often what is at work here has continued as new.
@@ -48,8 +80,8 @@ pub(super) struct Continuing {
 /// A run that may continue as new.
 pub(super) struct Moving {
     next: Next,
-    /// Tells the workflow that its handlers are waited for.
-    announce: Option<Rc<dyn Fn()>>,
+    announcement: Announcement,
+    has_announced: Cell<bool>,
     options: ContinueOptions,
     /// How often it has.
     continued: u32,
@@ -59,16 +91,11 @@ pub(super) struct Moving {
     is_in_no_handler: Cell<bool>,
     /// How often it has begun to keep its state.
     series: Cell<u32>,
-    _at_work: AtWork,
-}
-
-/// Says that a run is at work, until it is dropped.
-struct AtWork(Rc<Cell<bool>>);
-
-impl Drop for AtWork {
-    fn drop(&mut self) {
-        self.0.set(false);
-    }
+    /// The turn at which it was to leave and could not; it tries again after the next one.
+    stayed_at: Cell<Option<u32>>,
+    /// All runs of the runner and its clones, also those that do not continue as new.
+    at_work: AtWork,
+    _mover: OneAtWork,
 }
 
 impl Moving {
@@ -78,6 +105,12 @@ impl Moving {
         if !ctx.has_handlers_at_work() {
             self.is_in_no_handler.set(true);
         }
+    }
+
+    /// It is known to be in no handler.
+    pub(super) fn in_no_handler(self) -> Self {
+        self.is_in_no_handler.set(true);
+        self
     }
 
     /// A model is about to be called, and is given so much that is new.
@@ -99,7 +132,7 @@ impl Moving {
 impl Continuing {
     /// Runs that continue as new like this.
     pub(super) fn new(next: Next) -> Self {
-        Self { next, at_work: Rc::default(), together: Rc::default(), continued: Rc::default() }
+        Self { next, movers: AtWork::default(), together: Rc::default(), continued: Rc::default() }
     }
 
     /// Something has arrived from the execution before.
@@ -121,31 +154,37 @@ impl Continuing {
         &self,
         agent: &str,
         options: ContinueOptions,
-        announce: Option<Rc<dyn Fn()>>,
+        announcement: Announcement,
+        at_work: AtWork,
         arrived: Option<Arrived>,
     ) -> Result<Moving, RunError> {
-        if self.at_work.replace(true) {
-            let message =
-                "Two runs at the same time cannot both continue as new: the workflow would go on with one of them and \
-                 lose the other. Run one after the other, or give the others a Runner without continue_with."
-                    .to_owned();
+        if self.movers.count() > 0 {
+            let message = "Two runs at the same time cannot both continue as new: the workflow would go on with one of them and \
+                           lose the other. Run one after the other, or let none of those that run at the same time continue as new."
+                .to_owned();
             return Err(RunError::User { agent: agent.to_owned(), message, has_run_data: false });
         }
-        let at_work = AtWork(Rc::clone(&self.at_work));
-        let pace = arrived.map_or_else(Pace::default, |Arrived { bytes, .. }| Pace::after(bytes));
         if let Some(arrived) = arrived {
             self.has_arrived(arrived);
         }
+        // Also where another run has arrived, or a conversation: the next execution will begin with that much, too.
+        let pace = self.together.borrow().anew();
         Ok(Moving {
             next: Rc::clone(&self.next),
-            announce,
+            announcement,
+            has_announced: Cell::default(),
             options,
             continued: self.continued.get(),
             pace: pace.into(),
             together: Rc::clone(&self.together),
             is_in_no_handler: Cell::new(false),
             series: Cell::default(),
-            _at_work: at_work,
+            stayed_at: Cell::default(),
+            at_work,
+            _mover: self.movers.one(),
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,8 +41,8 @@ pub struct ContinueOptions {
     /// have 50 MiB, and the state is in it when it comes and when it goes.)
     #[builder(default = 16 * MIB)]
     pub most_bytes: usize,
-    /// How long handlers of the workflow have to finish, where the run cannot tell that it is not inside one of them, which would
-    /// wait for itself. Default one minute.
+    /// How long handlers of the workflow have to finish. Then the run goes on here, and tries again after its next turn; one that cannot
+    /// tell that it is not inside a handler, which would wait for itself, fails. Default one minute.
     #[builder(default = Duration::from_mins(1))]
     pub handlers_have: Duration,
 }

@@ -28,6 +28,11 @@ impl Pace {
         Self { carried, ..Self::default() }
     }
 
+    /// Of a run that begins beside or after others, with what the execution has brought along.
+    pub(super) fn anew(&self) -> Self {
+        Self::after(self.carried)
+    }
+
     /// An activity is about to be scheduled.
     pub(in crate::workflow) fn command(&mut self, ctx: &dyn DurableContext) {
         let now = ctx.history_length();

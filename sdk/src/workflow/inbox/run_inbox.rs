@@ -11,7 +11,7 @@ use super::{
     questions::{Asked, questions},
 };
 use crate::{
-    drive::{RunFailure, RunOutcome, WaitOutcome},
+    drive::{RunFailure, RunOutcome, Stays, WaitOutcome},
     engine::RunError,
     wire::{
         AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict,
@@ -170,6 +170,7 @@ impl RunInbox {
         let status = match outcome {
             Ok(RunOutcome::Paused(_)) | Err(RunFailure { error: RunError::ContinuesAsNew { .. }, .. }) => None,
             Ok(RunOutcome::Finished(_)) => Some(AgentStatus::Finished),
+            Err(RunFailure { error, .. }) if Stays::is_said_by(error) => None,
             Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Some(AgentStatus::Cancelled),
             Err(_) => Some(AgentStatus::Failed),
         };

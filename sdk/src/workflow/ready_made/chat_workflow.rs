@@ -95,7 +95,10 @@ impl ChatWorkflow {
         while !ctx.state(|workflow| workflow.chat.is_over()) {
             if runner.has_enough() {
                 let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
-                return Err(runner.leave(&agent, RunState::finished(&agent.name, conversation)).await.into());
+                if let Some(left) = runner.leave(&agent, RunState::finished(&agent.name, conversation)).await {
+                    return Err(left.into());
+                }
+                // It cannot now, and tries again after the next message.
             }
             ctx.wait_condition(|workflow| !workflow.chat.waiting.is_empty() || workflow.chat.is_ending).await?;
             let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { break };
@@ -186,6 +189,7 @@ fn runner(ctx: &WorkflowContext<ChatWorkflow>, agent: &AgentDef) -> Runner<ChatW
         .without_session()
         .continue_with(next)
         .before_continuing(|workflow| workflow.is_leaving = true)
+        .not_continuing(|workflow| workflow.is_leaving = false)
 }
 
 /// Takes up what the execution before has left: a conversation, or the run that was answering a message.

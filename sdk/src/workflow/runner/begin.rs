@@ -45,6 +45,7 @@ impl<W: 'static> Runner<W> {
     where
         O: DeserializeOwned,
     {
+        let _at_work = self.at_work.one();
         let (host, run) = self.begin(agent.def(), run, waits).await?;
         let outcome = run_paused_or_typed(&host, agent.def(), &self.config, run).await;
         host.ended(&outcome);
@@ -66,6 +67,7 @@ impl<W: 'static> Runner<W> {
         run: Beginning,
         waits: Waits,
     ) -> Result<RunOutcome<Value>, RunFailure> {
+        let _at_work = self.at_work.one();
         let (host, run) = self.begin(agent, run, waits).await?;
         let outcome = run_untyped(&host, agent, &self.config, run).await;
         host.ended(&outcome);
@@ -114,8 +116,8 @@ impl<W: 'static> Runner<W> {
     /// How a run of this agent continues as new, if it does.
     pub(super) fn moving(&self, agent: &AgentDef, arrived: Option<Arrived>) -> Result<Option<Moving>, RunError> {
         let Some(continuing) = &self.continuing else { return Ok(None) };
-        let announce = self.announce.clone();
-        continuing.begin(&agent.name, self.continue_when.clone(), announce, arrived).map(Some)
+        let (announcement, at_work) = (self.announcement.clone(), self.at_work.clone());
+        continuing.begin(&agent.name, self.continue_when.clone(), announcement, at_work, arrived).map(Some)
     }
 
     /// The state that the execution before has left; its inbox is taken over.

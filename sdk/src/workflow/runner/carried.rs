@@ -9,11 +9,11 @@ use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewO
 use super::{Runner, begin::Beginning};
 use crate::{
     agent::{Agent, AgentDef},
-    drive::{Compaction, Run, RunFailure, RunInput, RunOutcome, RunResult, finished, move_idle},
+    drive::{Compaction, Run, RunFailure, RunInput, RunOutcome, RunResult, Stays, finished, move_idle},
     engine::RunError,
     wire::{Carried, RunState},
     workflow::{
-        continuing::{Arrived, ContinueOptions, Continuing},
+        continuing::{Arrived, ContinueOptions, Continuing, Moving},
         inbox::{RunInbox, Waits},
     },
 };
@@ -61,9 +61,15 @@ impl<W: 'static> Runner<W> {
     /// Carried is the whole state of the run: conversation, usage, turns, run context, approvals, what of it is in its session, and the
     /// [inbox](Self::with_inbox). What else the workflow has goes into its input by `input`, a `MemorySession` say.
     ///
+    /// `input` may be asked twice: what would be too large for an input is made again with the state in history.
+    ///
     /// Not in a handler: only the run method of a workflow can end it. The run waits for handlers to finish before it continues; one
-    /// that is itself inside a handler fails after [`ContinueOptions::handlers_have`]. And not for two runs at the same time: the
-    /// second one fails at once, and whatever else the workflow has under way besides the run is lost, as with any continue-as-new.
+    /// that is itself inside a handler fails after [`ContinueOptions::handlers_have`]. Any other goes on here when handlers have not
+    /// finished by then, and tries again after the next turn ([`not_continuing`](Self::not_continuing)).
+    ///
+    /// And not for two runs at the same time: the second one that may continue as new fails at once. As long as other runs of this
+    /// runner, of its clones, or of its inbox are at work, the run does not continue as new. Whatever else the workflow has under
+    /// way besides it is lost, as with any continue-as-new.
     #[must_use]
     pub fn continue_with(mut self, input: impl Fn(Carried) -> <W::Run as WorkflowDefinition>::Input + 'static) -> Self
     where
@@ -105,7 +111,17 @@ impl<W: 'static> Runner<W> {
     #[must_use]
     pub fn before_continuing(mut self, tell: impl Fn(&mut W) + 'static) -> Self {
         let ctx = self.workflow.clone();
-        self.announce = Some(Rc::new(move || ctx.state_mut(&tell)));
+        self.announcement.tell = Some(Rc::new(move || ctx.state_mut(&tell)));
+        self
+    }
+
+    /// Takes back what [`before_continuing`](Self::before_continuing) has told the workflow, which does not continue as new after all:
+    /// handlers have not finished in time, so that the run goes on here and tries again after its next turn; or it has failed, or was
+    /// cancelled.
+    #[must_use]
+    pub fn not_continuing(mut self, take_back: impl Fn(&mut W) + 'static) -> Self {
+        let ctx = self.workflow.clone();
+        self.announcement.take_back = Some(Rc::new(move || ctx.state_mut(&take_back)));
         self
     }
 
@@ -207,16 +223,17 @@ impl<W: 'static> Runner<W> {
         self.continuing.as_ref().is_some_and(|continuing| continuing.has_enough(&self.continue_when))
     }
 
-    /// Continues as new with this state while no run is at work.
-    pub(in crate::workflow) async fn leave(&self, agent: &AgentDef, state: RunState) -> RunFailure {
-        match self.moving(agent, None) {
-            Ok(moving) => {
-                let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, Waits::NotAtAll, None));
-                let host = self.host(inbox, moving, OnceCell::new());
-                move_idle(&host, agent, &self.config, state).await
-            }
-            Err(error) => error.into(),
-        }
+    /// Continues as new with this state while no run is at work; nothing, where that cannot be now. Not in a handler.
+    pub(in crate::workflow) async fn leave(&self, agent: &AgentDef, state: RunState) -> Option<RunFailure> {
+        let moving = match self.moving(agent, None) {
+            Ok(moving) => moving.map(Moving::in_no_handler),
+            Err(error) => return Some(error.into()),
+        };
+        let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, Waits::NotAtAll, None));
+        let host = self.host(inbox, moving, OnceCell::new());
+        let left = Err(move_idle(&host, agent, &self.config, state).await);
+        host.ended::<Value>(&left);
+        left.err().filter(|failure| !Stays::is_said_by(&failure.error))
     }
 }
 

@@ -4,8 +4,13 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde::{Deserialize, Serialize};
-use temporal_agents::{Runner, tool::Failure, wire::Carried, workflow::ContinueOptions};
-use temporal_agents_testing::{AgentEnvironment, FakeModel};
+use temporal_agents::{
+    Runner,
+    tool::Failure,
+    wire::{Carried, CarriedState},
+    workflow::ContinueOptions,
+};
+use temporal_agents_testing::{AgentEnvironment, FakeModel, environment::activities};
 use temporalio_client::{
     Client, RpcOptions, WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowStartUpdateOptions,
     errors::WorkflowUpdateError,
@@ -26,6 +31,9 @@ pub(crate) enum Visit {
     IsForHandlers,
     /// With two runs at the same time.
     IsDouble,
+    /// With something in the input that leaves no room for the state.
+    IsLaden,
+    Laden(Carried, String),
     Continued(Carried),
 }
 
@@ -41,11 +49,15 @@ pub(crate) struct Parlour {
 impl Parlour {
     #[run(name = "parlour")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, visit: Visit) -> WorkflowResult<String> {
-        let runner = continuing(ctx).before_continuing(|parlour| parlour.is_leaving = true);
+        let runner = continuing(ctx)
+            .before_continuing(|parlour| parlour.is_leaving = true)
+            .not_continuing(|parlour| parlour.is_leaving = false);
         let agent = reader();
         let result = match visit {
             Visit::Begins => runner.run(&agent, "Read it to me.").await?,
             Visit::Continued(carried) => runner.run_carried(&agent, carried).await?,
+            Visit::IsLaden => runner.continue_with(laden).run(&agent, "Read it to me.").await?,
+            Visit::Laden(carried, _) => runner.continue_with(laden).run_carried(&agent, carried).await?,
             Visit::IsForHandlers => {
                 ctx.wait_condition(|parlour| parlour.is_over).await?;
                 return Ok("over".to_owned());
@@ -58,7 +70,16 @@ impl Parlour {
                 });
             }
         };
+        ctx.state_mut(|parlour| parlour.is_over = true);
+        ctx.wait_condition(|_| ctx.all_handlers_finished()).await?;
         Ok(result.final_output)
+    }
+
+    /// Waits until all is read, and says whether anybody is leaving.
+    #[update]
+    pub(crate) async fn hear_it_all(ctx: &mut WorkflowContext<Self>) -> Result<bool, Failure> {
+        ctx.wait_condition(|parlour| parlour.is_over).await?;
+        Ok(ctx.state(|parlour| parlour.is_leaving))
     }
 
     /// Waits until the reader leaves this execution.
@@ -75,6 +96,11 @@ impl Parlour {
         ctx.state_mut(|parlour| parlour.is_over = true);
         Ok(read?.final_output)
     }
+}
+
+fn laden(carried: Carried) -> Visit {
+    let luggage = if matches!(carried.state, CarriedState::Inline { .. }) { 2_000_000 } else { 0 };
+    Visit::Laden(carried, "x".repeat(luggage))
 }
 
 fn continuing(ctx: &WorkflowContext<Parlour>) -> Runner<Parlour> {
@@ -133,8 +159,41 @@ async fn the_second_of_two_runs_at_the_same_time_fails_at_once() -> anyhow::Resu
     assert_eq!(
         run.output()?,
         "Two runs at the same time cannot both continue as new: the workflow would go on with one of them and lose the \
-         other. Run one after the other, or give the others a Runner without continue_with. (agent \"reader\")"
+         other. Run one after the other, or let none of those that run at the same time continue as new. (agent \"reader\")"
     );
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[case::with_the_workflow_cache(Cache::On)]
+#[case::without_the_workflow_cache(Cache::Off)]
+#[tokio::test]
+async fn a_run_stays_as_long_as_a_handler_waits_for_it(#[case] cache: Cache) -> anyhow::Result<()> {
+    let held = HeldModel::new(&pages(1));
+    let env = cache.environment::<Parlour>()?.model_provider(held.clone()).agents((reader,)).start().await?;
+    let started = env.start_workflow(Parlour::run, Visit::Begins).await?;
+    let parlour: WorkflowHandle<Client, Parlour> = env.client().get_workflow_handle(&*started.info().workflow_id);
+    held.asked().await?;
+    let hearing = parlour.start_update(Parlour::hear_it_all, (), WorkflowStartUpdateOptions::default()).await?;
+    held.answer();
+    held.answer();
+    assert!(!hearing.get_result(RpcOptions::default()).await?, "nobody leaves any more");
+    assert_eq!(env.await_run(&parlour).await?.output()?, "The end.");
+    assert_eq!(histories::<Parlour>(&env, &started.info().workflow_id).await?.len(), 1);
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_state_that_fits_into_the_input_but_not_with_the_rest_is_kept_in_history() -> anyhow::Result<()> {
+    let env = parlour(&pages(1), Cache::On).await?;
+    let run = env.run(Parlour::run, Visit::IsLaden).await?;
+    assert_eq!(run.output()?, "The end.");
+    let histories = histories::<Parlour>(&env, &run.workflow_id).await?;
+    let kept =
+        |history| activities(history).iter().filter(|activity| activity.activity_type == "agents.keep_state").count();
+    assert_eq!(histories.iter().map(kept).collect::<Vec<_>>(), [1, 0]);
     env.finish().await?;
     Ok(())
 }

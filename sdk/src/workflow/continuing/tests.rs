@@ -1,0 +1,40 @@
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::*;
+use crate::wire::RunState;
+
+fn begin(continuing: &Continuing, arrived: Option<Arrived>) -> Result<Moving, RunError> {
+    let options = ContinueOptions::default();
+    continuing.begin("a", options, Announcement::default(), AtWork::default(), arrived)
+}
+
+#[test]
+fn a_run_begins_with_what_the_execution_has_brought_along() -> Result<(), RunError> {
+    let continuing = Continuing::new(Rc::new(|_| WorkflowTermination::cancelled()));
+    let arrived = begin(&continuing, Some(Arrived { continued: 1, bytes: 3_000 }))?;
+    arrived.add(100);
+    drop(arrived);
+    let later = begin(&continuing, None)?;
+    assert_eq!((later.continued, later.pace.into_inner()), (1, Pace::after(3_000)));
+    Ok(())
+}
+
+#[test]
+fn a_run_continues_neither_beside_others_nor_at_a_turn_at_which_it_could_not() -> Result<(), RunError> {
+    let continuing = Continuing::new(Rc::new(|_| WorkflowTermination::cancelled()));
+    let (at_work, token) = (AtWork::default(), WorkflowCancellationToken::new());
+    let options = ContinueOptions::builder().new_events(0).build();
+    let moving = continuing.begin("a", options, Announcement::default(), at_work.clone(), None)?;
+    let mut state = RunState::finished("a", Vec::new());
+    let _this = at_work.one();
+    moving.model_call(0);
+    assert!(moving.is_due(None, &token, &state));
+    let other = at_work.one();
+    assert!(!moving.is_due(None, &token, &state));
+    drop(other);
+    moving.stayed_at.set(Some(0));
+    assert!(!moving.is_due(None, &token, &state));
+    state.turn = 1;
+    assert!(moving.is_due(None, &token, &state));
+    Ok(())
+}
