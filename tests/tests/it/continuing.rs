@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use temporal_agents::{RunConfig, worker::InlineRunner};
 use temporal_agents_testing::AgentEnvironment;
 
-use self::support::{Finished, Job, Limits, Reading, chain, pages, read, reader, report};
+pub(crate) use self::support::Reading;
+use self::support::{Finished, Job, Limits, chain, pages, read, reader, report};
 use crate::{
     cipher::{Cipher, ciphered},
     examples::Cache,
@@ -61,6 +62,12 @@ async fn a_run_does_a_turn_in_each_execution_however_small_the_limits_are() -> a
     let finished = in_pieces(4, Limits { new_events: 0, new_bytes: 0, ..Limits::default() }, Cache::On).await?;
     assert_eq!(finished.model_calls(), [1, 1, 1, 1, 1]);
     Ok(())
+}
+
+/// Histories of a run whose state is carried in the input, then in chunks.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Finished> {
+    let limits = Limits { new_events: 30, inline_bytes: 3_000, chunk_bytes: 2_000, ..Limits::default() };
+    in_pieces(7, limits, cache).await
 }
 
 #[rstest]

@@ -24,7 +24,14 @@ use temporal_agents_testing::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-use crate::examples::{self, Cache};
+use crate::{
+    continuing::{self, Reading},
+    examples::{self, Cache},
+    linear_history::{
+        deploys::{self, Deployed},
+        large::{self, LongStory},
+    },
+};
 
 /// One test for each line: the histories of this name replay with this workflow. Missing ones are those of what is played.
 macro_rules! histories_replay {
@@ -60,6 +67,9 @@ mod histories_of_v0_1_replay {
         sessions: Chat = examples::sessions::played;
         guardrails: BankChat = examples::guardrails::played;
         approval: Refunds = examples::approval::played;
+        definitions_again: Deployed = deploys::recorded;
+        portions: LongStory = large::recorded;
+        continued: Reading = continuing::recorded;
     } }
 }
 

@@ -1,7 +1,7 @@
 //! Model requests refer to what history holds: histories grow with the turns, and models get what they would get in full.
 
-mod deploys;
-mod large;
+pub(crate) mod deploys;
+pub(crate) mod large;
 mod requests;
 mod runs;
 mod workers;
@@ -10,6 +10,11 @@ use serde_json::Value;
 use temporal_agents::wire::{Item, MODEL_ACTIVITY, ModelCall};
 use temporal_agents_testing::{environment::ActivityRecord, history::History};
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
+
+/// What is kept as golden histories.
+pub(crate) struct Recorded {
+    pub(crate) histories: Vec<History>,
+}
 
 /// The inputs of the model activities, in bytes.
 fn request_bytes(history: &History) -> Vec<usize> {

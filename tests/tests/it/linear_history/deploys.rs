@@ -12,7 +12,8 @@ use temporal_agents_testing::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-use super::{model_calls, requests, segments};
+use super::{Recorded, model_calls, requests, segments};
+use crate::examples::Cache;
 
 /// Which build each test's worker runs; a build is a letter.
 static BUILDS: Mutex<BTreeMap<String, char>> = Mutex::new(BTreeMap::new());
@@ -82,6 +83,12 @@ async fn played(test: &'static str, builds: &'static str) -> anyhow::Result<(Fin
         format!("{} {question}", instructions.split('.').next().unwrap_or_default())
     });
     Ok((run, told.collect()))
+}
+
+/// A history in which the definitions travel again.
+pub(crate) async fn recorded(_cache: Cache) -> anyhow::Result<Recorded> {
+    let (run, _) = played("recorded", "aaab").await?;
+    Ok(Recorded { histories: vec![run.history] })
 }
 
 const COMPLETED: &str = "Completed";

@@ -7,7 +7,7 @@ use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-use super::{request_bytes, requests, segments};
+use super::{Recorded, request_bytes, requests, segments};
 use crate::examples::{Cache, histories};
 
 /// The default.
@@ -63,6 +63,15 @@ async fn what_is_too_large_for_one_message_is_recorded_in_portions_first(
     histories::<LongStory>(&env, "long_story-0").await?;
     env.finish().await?;
     Ok(())
+}
+
+/// A history with a portion.
+pub(crate) async fn recorded(cache: Cache) -> anyhow::Result<Recorded> {
+    let model = FakeModel::script([tool_call("verse", json!({})), text("The end.")]);
+    let env = cache.environment::<LongStory>()?.model(&model).agents((reader,)).start().await?;
+    let run = env.run(LongStory::run, (vec![5_000, 5_000], 25_000)).await?;
+    env.finish().await?;
+    Ok(Recorded { histories: vec![run.history] })
 }
 
 #[tokio::test]
