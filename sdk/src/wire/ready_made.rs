@@ -68,6 +68,14 @@ impl Default for RequestInput {
 }
 
 impl RequestInput {
+    /// Whether nothing is asked.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.trim().is_empty(),
+            Self::Items(items) => items.is_empty(),
+        }
+    }
+
     /// The items; a text is a user message.
     pub fn into_items(self) -> Vec<Item> {
         match self {
@@ -106,6 +114,11 @@ impl Serialize for AgentRequest {
     }
 }
 
+/// Whether a workflow has written it.
+fn is_carried(json: &Value) -> bool {
+    json.get("carried").is_some_and(|carried| !carried.is_null())
+}
+
 impl<'de> Deserialize<'de> for AgentRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Value::deserialize(deserializer)?;
@@ -113,7 +126,7 @@ impl<'de> Deserialize<'de> for AgentRequest {
             return Ok(Self { input: RequestInput::Text(text), ..Self::empty() });
         }
         // What a workflow has written is for a worker that can read it: the workflow task waits for one.
-        let is_own = json.get("carried").is_some();
+        let is_own = is_carried(&json);
         match Self::deserialize(json) {
             Err(error) if !is_own => Ok(Self { malformed: Some(error.to_string()), ..Self::empty() }),
             read => read.map_err(D::Error::custom),
@@ -190,7 +203,7 @@ impl Serialize for ChatRequest {
 impl<'de> Deserialize<'de> for ChatRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = Value::deserialize(deserializer)?;
-        let is_own = json.get("carried").is_some();
+        let is_own = is_carried(&json);
         match Self::deserialize(json) {
             Err(error) if !is_own => Ok(Self { malformed: Some(error.to_string()), ..Self::empty() }),
             read => read.map_err(D::Error::custom),
@@ -204,7 +217,8 @@ pub struct ChatMessage {
     /// The version of this message; absent = 1.0.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// What the message is known by: one with the id of an earlier one asks for its answer, and is not said again. Absent = a number.
+    /// What the message is known by: one with the id of an earlier one asks for its answer, and is not said again. At most 256 bytes. Absent = the
+    /// chat gives it one that begins with `#`, as no other may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What is said.
@@ -240,7 +254,8 @@ pub enum ChatOutcome {
         /// The answer: a text, or what the agent's output type makes of it.
         output: Value,
     },
-    /// The run has failed; the conversation stays as it was before the message.
+    /// The run has failed; what it has done is in the conversation, after the message. Where it has done nothing, the conversation stays
+    /// as it was before the message.
     Failed {
         /// Why.
         reason: String,

@@ -7,7 +7,7 @@ use temporalio_workflow::WorkflowTermination;
 use crate::{
     agent::{AgentDef, AgentSources},
     drive::RunConfig,
-    engine::RunError,
+    engine::{ReasoningItemIds, RunError},
     workflow::{ActivityBackedModel, ContinueOptions, ModelActivityOptions, Runner},
 };
 
@@ -89,6 +89,10 @@ impl AgentSet {
                 None => refused("", format!("the input names no agent; the workflow has: {known}")),
             }
         })
+    }
+
+    pub(super) fn reasoning_item_ids(&self) -> ReasoningItemIds {
+        self.config.reasoning_item_ids
     }
 
     /// A runner as the set says.

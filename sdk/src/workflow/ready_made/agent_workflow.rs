@@ -55,6 +55,9 @@ impl AgentWorkflow {
         if let Some(reason) = malformed {
             return Err(refused("", format!("the input is no agent request: {reason}")));
         }
+        if carried.is_none() && input.is_empty() {
+            return Err(refused("", "the input asks nothing: it has no \"input\", or an empty one".to_owned()));
+        }
         let agents = ctx.state_mut(|workflow| {
             if let Some(carried) = &carried {
                 workflow.inbox = AgentInbox::of(carried);

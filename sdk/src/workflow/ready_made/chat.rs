@@ -12,6 +12,10 @@ use crate::wire::{
 /// Most bytes of messages that wait, and of answers that are kept: both are a part of the next execution's input.
 const MOST_WAITING: usize = 128 * 1024;
 const MOST_ANSWERS: usize = 128 * 1024;
+/// What the ids begin with that a chat gives to messages without; callers' own may not.
+const OWN_ID: char = '#';
+/// Most bytes of an id.
+const MOST_ID: usize = 256;
 /// Most answers that are kept.
 const ANSWERS: usize = 100;
 /// Most bytes of items in a transcript.
@@ -52,21 +56,43 @@ impl Chat {
         }
     }
 
+    /// What was said before the message that is being answered, of the input of its run. A handoff may have made another input of
+    /// it, which is all there is of the conversation then.
+    pub(super) fn before_the_message<'i>(&self, input: &'i [Item]) -> &'i [Item] {
+        let message = self.current.as_ref().map(|message| Item::user(&*message.text));
+        match input.split_last() {
+            Some((last, said)) if Some(last) == message.as_ref() => said,
+            _ => input,
+        }
+    }
+
     /// Takes a message in; gives its id.
     ///
     /// # Errors
     /// Why it is not taken.
     pub(super) fn accept(&mut self, message: ChatMessage) -> Result<String, ChatReply> {
-        let id = message.id.clone().unwrap_or_else(|| (self.messages + 1).to_string());
-        if self.is_known(&id) {
-            return Ok(id);
-        }
-        let refused = |reason: &str| ChatReply::new(&*id, ChatOutcome::Refused { reason: reason.to_owned() });
+        let refuse = |id: &str, reason: &str| ChatReply::new(id, ChatOutcome::Refused { reason: reason.to_owned() });
+        let id = match &message.id {
+            None => format!("{OWN_ID}{}", self.messages.saturating_add(1)),
+            Some(id) if id.len() > MOST_ID => {
+                return Err(refuse("", "the message's id is too long: 256 bytes may be"));
+            }
+            Some(id) if self.is_known(id) => return Ok(id.clone()),
+            Some(id) if id.starts_with(OWN_ID) => {
+                return Err(refuse(
+                    id,
+                    "ids that begin with # are given by the chat; send the message under another id",
+                ));
+            }
+            Some(id) => id.clone(),
+        };
+        let refused = |reason: &str| refuse(&id, reason);
         if self.is_ending {
             return Err(refused("the chat ends; start another one"));
         }
-        let waiting: usize = self.waiting.iter().map(|message| message.text.len()).sum();
-        if waiting + message.text.len() > MOST_WAITING {
+        let of = |message: &ChatMessage| message.text.len() + message.id.as_ref().map_or(0, String::len);
+        let waiting: usize = self.waiting.iter().map(of).sum();
+        if waiting + of(&message) > MOST_WAITING {
             return Err(refused(
                 "the message is too long, or too many wait: 128 KiB of text may; say it after the others",
             ));
@@ -146,11 +172,12 @@ fn carried(reply: &ChatReply) -> ChatReply {
 }
 
 fn size(reply: &ChatReply) -> usize {
-    match &reply.outcome {
+    let outcome = match &reply.outcome {
         ChatOutcome::Answered { output } => output.to_string().len(),
         ChatOutcome::Failed { reason } | ChatOutcome::Refused { reason } => reason.len(),
         _ => 0,
-    }
+    };
+    reply.message.len() + outcome
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     agent::AgentDef,
-    drive::{RunFailure, RunResult},
-    engine::RunError,
+    drive::{PausedRun, RunFailure, RunResult},
+    engine::{RunError, without_orphan_calls},
     tool::Failure,
     wire::{
         AgentDecision, AgentState, Carried, DecisionReply, Item, RunState, SuppliedOutput,
@@ -40,7 +40,8 @@ use crate::{
 ///
 /// It is started with a [`ChatRequest`] (`{"agent": "librarian"}`), and ends with the update `chat_end`, once all messages are
 /// answered; its result is their number. Each message is a run with the turn limit of the set, its input the whole conversation.
-/// A message whose run fails is answered with the reason, and leaves the conversation as it was.
+/// A message whose run fails is answered with the reason. The conversation then has the message and what the run has done, so that
+/// the model does not do it again; where nothing was done, or where that is too large to be carried over, it stays as it was.
 #[workflow]
 pub struct ChatWorkflow {
     agents: AgentSet,
@@ -206,9 +207,7 @@ async fn go_on(
         ctx.state_mut(|workflow| workflow.chat.conversation = said);
         return Ok(());
     }
-    // The run's input is the conversation and the message.
-    let said = state.input.len().saturating_sub(1);
-    ctx.state_mut(|workflow| workflow.chat.conversation = state.input[..said].to_vec());
+    ctx.state_mut(|workflow| workflow.chat.conversation = workflow.chat.before_the_message(&state.input).to_vec());
     let ended = runner.run_def_arrived(agent, state, arrived).await;
     answer(ctx, ended)
 }
@@ -227,8 +226,23 @@ fn answer(
         Err(failure) if failure.continues_as_new() || matches!(failure.error, RunError::Cancelled { .. }) => {
             return Err(failure);
         }
-        Err(failure) => ChatOutcome::Failed { reason: failure.to_string() },
+        Err(failure) => {
+            let reason = failure.to_string();
+            if let Some(conversation) = what_happened(ctx, failure) {
+                ctx.state_mut(|workflow| workflow.chat.conversation = conversation);
+            }
+            ChatOutcome::Failed { reason }
+        }
     };
     ctx.state_mut(|workflow| workflow.chat.answer(outcome));
     Ok(())
+}
+
+/// The conversation with what a failed run has done, where it has done something: a model that is not told does it again.
+fn what_happened(ctx: &WorkflowContext<ChatWorkflow>, failure: RunFailure) -> Option<Vec<Item>> {
+    // A conversation that cannot be carried would end the chat.
+    let is_too_large = matches!(failure.error, RunError::ConversationTooLarge { .. });
+    let state = failure.state.filter(|state| !state.items.is_empty() && !is_too_large)?;
+    let ids = ctx.state(|workflow| workflow.agents.reasoning_item_ids());
+    Some(without_orphan_calls(PausedRun::new(*state, ids).to_input_list()))
 }

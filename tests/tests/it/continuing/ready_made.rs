@@ -100,6 +100,14 @@ async fn a_start_that_makes_no_sense_fails_and_says_why() -> anyhow::Result<()> 
     let run = env.run(AgentWorkflow::run, AgentRequest::new("nobody", "Hello.")).await?;
     let message = "the workflow has no agent \"nobody\"; it has: reader, desk (agent \"nobody\")".to_owned();
     assert_eq!(run.failure_chain(), [("AgentsWorkflowError".to_owned(), message)]);
+    let run = env.run(AgentWorkflow::run, serde_json::from_value(json!({"agent": "reader"}))?).await?;
+    let message = "the input asks nothing: it has no \"input\", or an empty one (agent \"\")".to_owned();
+    assert_eq!(run.failure_chain(), [("AgentsWorkflowError".to_owned(), message)]);
+    // What would not be read at all would fail workflow tasks for ever.
+    for unreadable in [json!(null), json!({"agent": 5, "carried": null})] {
+        let read: AgentRequest = serde_json::from_value(unreadable.clone())?;
+        assert!(format!("{read:?}").contains("malformed: Some(\"invalid type"), "{unreadable}: {read:?}");
+    }
     let alone: AgentRequest = serde_json::from_value(json!("Hello."))?;
     assert_eq!((alone.agent, alone.version), (None, WIRE_VERSION));
     env.finish().await?;
@@ -195,7 +203,8 @@ async fn messages_that_wait_are_carried_over() -> anyhow::Result<()> {
 }
 
 #[tokio::test]
-async fn a_message_whose_run_fails_leaves_the_conversation_as_it_was() -> anyhow::Result<()> {
+async fn a_message_whose_run_fails_before_it_has_done_anything_leaves_the_conversation_as_it_was() -> anyhow::Result<()>
+{
     let model = FakeModel::function(|call, _| {
         let said = call.input.iter().filter_map(Item::text).next_back().unwrap_or_default();
         if said == "fail" { tool_call("nothing", json!({})) } else { text(format!("you said {said}")) }
@@ -212,6 +221,32 @@ async fn a_message_whose_run_fails_leaves_the_conversation_as_it_was() -> anyhow
     let refused = chat.send("too late").await;
     assert!(!matches!(refused, Ok(ChatReply { outcome: ChatOutcome::Answered { .. }, .. })), "{refused:?}");
     assert_eq!(env.await_run(&started).await?.output()?, 2);
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn what_a_failed_run_has_done_stays_in_the_conversation(
+    // In one execution, and with a continue-as-new in between.
+    #[values(10_000, 0)] new_events: u32,
+) -> anyhow::Result<()> {
+    let model = FakeModel::function(|call, _| match call.input.last().map(Item::kind) {
+        Some("function_call_output") => tool_call("nothing", json!({})),
+        _ if call.input.len() > 1 => text(format!("I know {}", call.input.len() - 1)),
+        _ => tool_call("page", json!({"number": 1, "words": 3})),
+    });
+    let env = chat(new_events, true, model).await?;
+    let started = env.start_workflow(ChatWorkflow::run, ChatRequest::new("reader")).await?;
+    let chat = ChatHandle::new(env.client(), &*started.info().workflow_id);
+    let failed = chat.send_as("m1", "read").await?.outcome;
+    assert!(matches!(&failed, ChatOutcome::Failed { reason } if reason.contains("nothing")), "{failed:?}");
+    assert_eq!(chat.send_as("m2", "hello").await?, answered("m2", "I know 3"));
+    let kinds: Vec<_> = chat.transcript().await?.items.iter().map(|item| item.kind().to_owned()).collect();
+    assert_eq!(kinds, ["message", "function_call", "function_call_output", "message", "message"]);
+    chat.end().await?;
+    env.await_run(&started).await?;
+    histories(&env, &started.info().workflow_id).await?;
     env.finish().await?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::{Chat, ChatMessage, ChatOutcome, ChatReply};
-use crate::wire::{Carried, CarriedState, RunState};
+use crate::wire::{Carried, CarriedState, Item, RunState};
 
 fn said(id: &str, text: &str) -> ChatMessage {
     ChatMessage::new(id, text)
@@ -29,8 +29,24 @@ fn a_message_is_taken_once_and_its_answer_is_there_for_who_asks_again() {
 fn a_message_without_an_id_gets_a_number() {
     let mut chat = Chat::default();
     let nameless = ChatMessage { id: None, ..said("", "Hello.") };
-    assert_eq!(chat.accept(nameless.clone()), Ok("1".to_owned()));
-    assert_eq!(chat.accept(nameless), Ok("2".to_owned()));
+    assert_eq!(chat.accept(nameless.clone()), Ok("#1".to_owned()));
+    assert_eq!(chat.accept(said("2", "Hello.")), Ok("2".to_owned()));
+    assert_eq!(chat.accept(nameless), Ok("#3".to_owned()));
+    assert_eq!(chat.accept(said("#3", "")), Ok("#3".to_owned()), "it asks again");
+}
+
+#[test]
+fn ids_that_a_chat_would_give_itself_and_long_ones_are_refused() {
+    let mut chat = Chat::default();
+    let reason = |accepted| match accepted {
+        Err(ChatReply { outcome: ChatOutcome::Refused { reason }, .. }) => reason,
+        other => format!("{other:?}"),
+    };
+    let own = reason(chat.accept(said("#1", "Hello.")));
+    assert_eq!(own, "ids that begin with # are given by the chat; send the message under another id");
+    let long = reason(chat.accept(said(&"x".repeat(257), "Hello.")));
+    assert_eq!(long, "the message's id is too long: 256 bytes may be");
+    assert_eq!(chat.messages(), 0);
 }
 
 #[test]
@@ -66,4 +82,15 @@ fn an_answer_that_is_too_large_to_be_carried_still_counts_as_given() {
 fn a_chat_that_ends_takes_no_more_messages() {
     let mut chat = Chat { is_ending: true, ..Chat::default() };
     assert!(matches!(chat.accept(said("a", "Hello.")), Err(ChatReply { outcome: ChatOutcome::Refused { .. }, .. })));
+}
+
+#[test]
+fn what_was_said_before_a_message_is_known_of_the_input_of_its_run() {
+    let mut chat = Chat::default();
+    assert_eq!(chat.accept(said("a", "Hello.")), Ok("a".to_owned()));
+    chat.next();
+    let input = [Item::assistant("Welcome."), Item::user("Hello.")];
+    assert_eq!(chat.before_the_message(&input), &input[..1]);
+    let rewritten = [Item::assistant("Somebody was welcomed and said hello.")];
+    assert_eq!(chat.before_the_message(&rewritten), &rewritten);
 }
