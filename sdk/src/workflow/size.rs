@@ -3,7 +3,10 @@
 //! What is measured is what author, model and history give, not the message around it: a release that writes its messages in
 //! other words decides the same when it replays.
 
-use crate::engine::EffectError;
+use crate::{
+    engine::EffectError,
+    wire::{Item, RunState},
+};
 
 /// Most bytes of JSON in one request; the message around it has room below the server's limit.
 pub(super) const MOST_BYTES: usize = 2_000_000;
@@ -23,6 +26,13 @@ struct TooLarge {
 pub(super) fn check(what: &'static str, value: &impl serde::Serialize) -> Result<usize, EffectError> {
     let bytes = encoded_len(value)?;
     if bytes > MOST_BYTES { Err(TooLarge { what, bytes }.into()) } else { Ok(bytes) }
+}
+
+/// How large what a state holds is: its items and its context. Not the state around them, which another release may write in other
+/// words, and would then decide differently when it replays.
+pub(super) fn content_of(state: &RunState) -> Result<usize, serde_json::Error> {
+    let items: usize = state.items_in_order().into_iter().map(Item::json_len).sum();
+    Ok(items + encoded_len(&state.context)?)
 }
 
 /// How long the JSON of a value is, without keeping it.

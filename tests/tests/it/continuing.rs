@@ -112,7 +112,7 @@ async fn a_large_state_is_carried_behind_a_codec() -> anyhow::Result<()> {
 
 #[tokio::test]
 async fn a_state_that_is_too_large_fails_the_run_before_it_is_kept() -> anyhow::Result<()> {
-    let limits = Limits { new_events: 30, inline_bytes: 100, most_bytes: 2_000, ..Limits::default() };
+    let limits = Limits { new_events: 30, inline_bytes: 100, most_bytes: 1_500, ..Limits::default() };
     let finished = read(7, limits, Cache::On).await?;
     let failure = finished.result.expect_err("the state is too large");
     let (kind, message) = failure.first().expect("a failure has a message");
@@ -121,7 +121,7 @@ async fn a_state_that_is_too_large_fails_the_run_before_it_is_kept() -> anyhow::
         message.starts_with("the conversation is too large to continue as new: the state of the run is "),
         "{message}"
     );
-    assert!(message.contains("the limit is 2000 (agent \"reader\"); shorten it with Runner::compaction"), "{message}");
+    assert!(message.contains("the limit is 1500 (agent \"reader\"); shorten it with Runner::compaction"), "{message}");
     assert_eq!(finished.histories.len(), 1);
     Ok(())
 }

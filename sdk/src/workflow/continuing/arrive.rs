@@ -8,7 +8,7 @@ use super::stored::{self, Loaded, StoreError};
 use crate::{
     engine::RunError,
     wire::{CarriedState, Ledger, RunState},
-    workflow::{context::DurableContext, size::encoded_len},
+    workflow::{context::DurableContext, size::content_of},
 };
 
 /// What a run has brought along.
@@ -35,7 +35,7 @@ pub(in crate::workflow) async fn arrive(
 ) -> Result<(RunState, Arrived), RunError> {
     match state {
         CarriedState::Inline { state } => {
-            let bytes = encoded_len(&state).unwrap_or_default();
+            let bytes = content_of(&state).unwrap_or_default();
             Ok((*state, Arrived { continued, bytes }))
         }
         CarriedState::Kept(kept) => {

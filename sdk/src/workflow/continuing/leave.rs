@@ -20,7 +20,7 @@ use crate::{
     workflow::{
         context::DurableContext,
         inbox::RunInbox,
-        size::{MOST_BYTES, encoded_len},
+        size::{MOST_BYTES, content_of},
     },
 };
 
@@ -51,7 +51,7 @@ impl Moving {
             // and be compacted after the turn.
             Phase::Interrupted { .. } => {
                 inbox.is_some_and(RunInbox::waits)
-                    && encoded_len(state).is_ok_and(|bytes| bytes <= self.options.most_bytes)
+                    && content_of(state).is_ok_and(|bytes| bytes <= self.options.most_bytes)
             }
             _ => true,
         };
@@ -94,7 +94,7 @@ impl Moving {
             // It goes on waiting in the next execution; what it waits for is known from now on.
             inbox.publish(state);
         }
-        let bytes = encoded_len(state)?;
+        let bytes = content_of(state)?;
         let limit = self.options.most_bytes;
         if bytes > limit {
             return Err(Stayed::TooLarge { bytes, limit });

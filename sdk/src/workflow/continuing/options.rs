@@ -7,7 +7,12 @@ const MIB: usize = 1024 * 1024;
 /// When a run continues as new, and how large its state may be.
 ///
 /// What counts is what is *new* since the run began in this execution of its workflow, so that a run with a large state does not
-/// continue as new all the time.
+/// continue as new all the time. The size of a state is that of the JSON of its items and its run context.
+///
+/// # Determinism
+/// They are a part of the workflow's code. Another limit makes a running execution continue as new elsewhere than its history says
+/// when it is replayed, which fails its workflow task. So let the executions that run finish with the old ones, or ask
+/// `ctx.patched("..")` which ones to take.
 ///
 /// ```
 /// use temporal_agents::workflow::ContinueOptions;

@@ -70,6 +70,10 @@ impl<W: 'static> Runner<W> {
     /// And not for two runs at the same time: the second one that may continue as new fails at once. As long as other runs of this
     /// runner, of its clones, or of its inbox are at work, the run does not continue as new. Whatever else the workflow has under
     /// way besides it is lost, as with any continue-as-new.
+    ///
+    /// # Determinism
+    /// Adding it to a workflow, or taking it away, changes what executions do that run already: those with long histories would now
+    /// continue as new where, on replay, their histories go on. Let them finish, or ask `ctx.patched("..")` whether to call it.
     #[must_use]
     pub fn continue_with(mut self, input: impl Fn(Carried) -> <W::Run as WorkflowDefinition>::Input + 'static) -> Self
     where
@@ -84,6 +88,9 @@ impl<W: 'static> Runner<W> {
     }
 
     /// When runs [continue as new](Self::continue_with), and how large their states may be.
+    ///
+    /// # Determinism
+    /// The limits are a part of the workflow's code: see [`ContinueOptions`] before you change them for executions that run.
     #[must_use]
     pub fn continue_when(mut self, options: ContinueOptions) -> Self {
         self.continue_when = options;

@@ -101,7 +101,7 @@ async fn a_function_that_fails_or_tears_a_call_apart_ends_the_run(
 
 #[tokio::test]
 async fn what_is_still_too_large_fails_the_run() -> anyhow::Result<()> {
-    let limits = Limits { most_bytes: 900, ..limits() };
+    let limits = Limits { most_bytes: 500, ..limits() };
     let finished = read_with(pages(5), limits, Some(Shortens::Newest(10)), Cache::On).await?;
     let failure = finished.result.expect_err("a turn is larger than the limit");
     assert!(failure[0].1.starts_with("the conversation is too large to continue as new"), "{failure:?}");
