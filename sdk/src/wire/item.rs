@@ -212,6 +212,11 @@ impl Item {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Whether the two are the same text, the order of members included.
+    pub(crate) fn has_the_text_of(&self, other: &Self) -> bool {
+        same_members(&self.0.object, &other.0.object)
+    }
+
     /// A typed look at the kinds the loop knows.
     pub fn view(&self) -> ItemView<'_> {
         const NULL: &Value = &Value::Null;
@@ -266,6 +271,23 @@ impl Item {
 
     fn str(&self, member: &str) -> Option<&str> {
         self.get(member).and_then(Value::as_str)
+    }
+}
+
+fn same_members(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    let same = |((name, one), (other_name, other))| name == other_name && same_text(one, other);
+    one.len() == other.len() && one.iter().zip(other).all(same)
+}
+
+fn same_text(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => same_members(one, other),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_text(one, other))
+        }
+        // Zero and minus zero are equal, and not the same text.
+        (Value::Number(one), Value::Number(other)) => one.to_string() == other.to_string(),
+        (one, other) => one == other,
     }
 }
 

@@ -9,6 +9,7 @@ use temporalio_workflow::{
     WorkflowCancellationToken, WorkflowContext, common::ActivityDefinition,
 };
 
+use super::json::Json;
 use crate::wire::{MODEL_ACTIVITY, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest};
 
 pub(super) type ActivityResult = Result<Value, ActivityExecutionError>;
@@ -76,7 +77,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { ctx.execute_activity(ModelActivity, request, options).await }.boxed_local()
+        async move { Ok(ctx.execute_activity(ModelActivity, request, options).await?.0) }.boxed_local()
     }
 
     fn local_model_activity(
@@ -85,7 +86,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: LocalActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { ctx.execute_local_activity(ModelActivity, request, options).await }.boxed_local()
+        async move { Ok(ctx.execute_local_activity(ModelActivity, request, options).await?.0) }.boxed_local()
     }
 
     fn record_activity(
@@ -94,7 +95,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { ctx.execute_activity(RecordActivity, request, options).await }.boxed_local()
+        async move { Ok(ctx.execute_activity(RecordActivity, request, options).await?.0) }.boxed_local()
     }
 
     fn tool_activity(
@@ -104,7 +105,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { ctx.execute_activity(ToolActivity(activity_type), request, options).await }.boxed_local()
+        async move { Ok(ctx.execute_activity(ToolActivity(activity_type), request, options).await?.0) }.boxed_local()
     }
 
     fn session_activity(
@@ -114,7 +115,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { ctx.execute_activity(SessionActivity(activity_type), request, options).await }.boxed_local()
+        async move { Ok(ctx.execute_activity(SessionActivity(activity_type), request, options).await?.0) }.boxed_local()
     }
 
     fn state_activity(
@@ -124,7 +125,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { ctx.execute_activity(StateActivity(activity_type), request, options).await }.boxed_local()
+        async move { Ok(ctx.execute_activity(StateActivity(activity_type), request, options).await?.0) }.boxed_local()
     }
 
     fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()> {
@@ -191,7 +192,7 @@ struct ModelActivity;
 
 impl ActivityDefinition for ModelActivity {
     type Input = ModelRequest;
-    type Output = Value;
+    type Output = Json;
 
     fn name(&self) -> &str {
         MODEL_ACTIVITY
@@ -203,7 +204,7 @@ struct RecordActivity;
 
 impl ActivityDefinition for RecordActivity {
     type Input = RecordRequest;
-    type Output = Value;
+    type Output = Json;
 
     fn name(&self) -> &str {
         RECORD_ACTIVITY
@@ -215,7 +216,7 @@ struct ToolActivity(String);
 
 impl ActivityDefinition for ToolActivity {
     type Input = ToolRequest;
-    type Output = Value;
+    type Output = Json;
 
     fn name(&self) -> &str {
         &self.0
@@ -227,7 +228,7 @@ struct SessionActivity(String);
 
 impl ActivityDefinition for SessionActivity {
     type Input = SessionRequest;
-    type Output = Value;
+    type Output = Json;
 
     fn name(&self) -> &str {
         &self.0
@@ -239,7 +240,7 @@ struct StateActivity(&'static str);
 
 impl ActivityDefinition for StateActivity {
     type Input = Value;
-    type Output = Value;
+    type Output = Json;
 
     fn name(&self) -> &str {
         self.0

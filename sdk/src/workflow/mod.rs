@@ -9,6 +9,7 @@ mod continuing;
 mod failure;
 mod host;
 mod inbox;
+mod json;
 mod model_activity_options;
 mod ready_made;
 mod runner;
