@@ -191,7 +191,7 @@ impl<W: 'static> Runner<W> {
     }
 
     /// What cancels the runs of this runner. Default: the workflow's own token. Make it a child of that, so that the run ends
-    /// with its workflow, too. A cancelled run tells its activities, awaits its tools and fails with [`RunError::Cancelled`].
+    /// with its workflow, too. A cancelled run tells its activities, awaits its tools and fails with [`RunError::Cancelled`](crate::RunError::Cancelled).
     ///
     /// ```
     /// # use std::time::Duration;

@@ -45,7 +45,7 @@ impl<W: 'static> Runner<W> {
     /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
     /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
     ///
-    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
     /// # Errors
     /// [`RunFailure`].
@@ -67,7 +67,7 @@ impl<W: 'static> Runner<W> {
     /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
     /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
     ///
-    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
     /// # Errors
     /// [`RunFailure`].
@@ -107,7 +107,7 @@ impl<W: 'static> Runner<W> {
     /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
     /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
     ///
-    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
     /// # Errors
     /// [`RunFailure`].
@@ -125,7 +125,7 @@ impl<W: 'static> Runner<W> {
     /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
     /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
     ///
-    /// [`AgentInbox::has_decisions_on`]: super::AgentInbox::has_decisions_on
+    /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
     /// # Errors
     /// [`RunFailure`].
