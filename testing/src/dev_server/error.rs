@@ -8,8 +8,8 @@ use super::LocateError;
 
 /// What the operating systems' messages for a taken port contain.
 const PORT_TAKEN: [&str; 2] = ["address already in use", "Only one usage of each socket address"];
-/// What stands in the stack trace of a server that panics while it starts.
-const PANICKED: &str = "go.temporal.io/server/temporal.NewServer";
+/// What stands in the stack trace of a server that panics while it starts, as a whole or one of its services.
+const PANICKED: [&str; 2] = ["go.temporal.io/server/temporal.NewServer", ".(*Service).Start"];
 
 /// Why a dev server did not start, or could not be reached.
 #[derive(Debug, Error)]
@@ -70,7 +70,7 @@ impl DevServerError {
     /// Whether the server ended because another process holds one of its ports. It chooses most of them by itself, and panics
     /// when one is taken meanwhile; the end of its log is a stack trace then, without the reason.
     pub(super) fn is_port_conflict(&self) -> bool {
-        let told = |log: &str| PORT_TAKEN.iter().any(|message| log.contains(message)) || log.contains(PANICKED);
-        matches!(self, Self::Exited { log, .. } if told(log))
+        let tells = |log: &str| PORT_TAKEN.iter().chain(&PANICKED).any(|message| log.contains(message));
+        matches!(self, Self::Exited { log, .. } if tells(log))
     }
 }

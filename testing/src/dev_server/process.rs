@@ -23,17 +23,20 @@ pub(super) struct ServerProcess {
     child: Child,
     guard: Option<OrphanGuard>,
     cli: PathBuf,
-    /// Working directory of the server; holds `LOG`. Removed after the process has ended.
+    /// Working directory of the server; holds `LOG` and `ANNOUNCEMENT`. Removed after the process has ended.
     directory: TempDir,
 }
 
+/// What the server writes to stderr.
 const LOG: &str = "server.log";
+/// What it writes to stdout: nothing until all its services serve, then its addresses.
+const ANNOUNCEMENT: &str = "announcement.txt";
 
 impl ServerProcess {
     pub(super) fn spawn(cli: &Path, arguments: &[String]) -> Result<Self, DevServerError> {
         let directory = TempDir::with_prefix("temporal-agents-dev-server-").map_err(DevServerError::Directory)?;
-        let stdout = File::create(directory.path().join(LOG)).map_err(DevServerError::Directory)?;
-        let stderr = stdout.try_clone().map_err(DevServerError::Directory)?;
+        let file = |name| File::create(directory.path().join(name)).map_err(DevServerError::Directory);
+        let (stdout, stderr) = (file(ANNOUNCEMENT)?, file(LOG)?);
         let child = Command::new(cli)
             .args(arguments)
             .current_dir(directory.path())
@@ -61,7 +64,13 @@ impl ServerProcess {
         self.child.try_wait().expect("a child of this process can be waited for")
     }
 
-    /// The end of what the server wrote to its output.
+    /// Whether the server has said that all its services serve. The one that answers clients does so earlier than others, and
+    /// one of those may still find its port taken, which ends the server.
+    pub(super) fn announced(&self) -> bool {
+        self.directory.path().join(ANNOUNCEMENT).metadata().is_ok_and(|file| file.len() > 0)
+    }
+
+    /// The end of the server's log.
     pub(super) fn log_tail(&self) -> String {
         read_tail(&self.directory.path().join(LOG)).unwrap_or_else(|error| format!("(cannot read the log: {error})"))
     }

@@ -14,21 +14,45 @@ use super::{DevServerError, process::ServerProcess};
 const DEADLINE: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_millis(50);
 
+/// How long a server that answers may take to announce itself. One that says nothing, of another version, is ready then too.
+const ANNOUNCEMENT: Duration = Duration::from_secs(5);
+
 /// How long one question may take. Something else on the port may take the connection and never answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Returns when all `namespaces` exist at `address`, or when the server has ended, or after 30 seconds.
+/// Returns when all `namespaces` exist at `address` and all services serve, or when the server has ended, or after 30 seconds.
 pub(super) async fn wait(
     process: &mut ServerProcess,
     address: &str,
     namespaces: [&str; 2],
 ) -> Result<(), DevServerError> {
     let deadline = Instant::now() + DEADLINE;
+    until_it_answers(process, address, namespaces, deadline).await?;
+    let announced_by = Instant::now() + ANNOUNCEMENT;
+    while !process.announced() && Instant::now() < announced_by {
+        still_runs(process)?;
+        sleep(INTERVAL).await;
+    }
+    // A service whose port was taken panics in the moment of the announcement.
+    sleep(INTERVAL).await;
+    still_runs(process)
+}
+
+fn still_runs(process: &mut ServerProcess) -> Result<(), DevServerError> {
+    match process.ended() {
+        None => Ok(()),
+        Some(status) => Err(DevServerError::Exited { status, log: process.log_tail() }),
+    }
+}
+
+async fn until_it_answers(
+    process: &mut ServerProcess,
+    address: &str,
+    namespaces: [&str; 2],
+    deadline: Instant,
+) -> Result<(), DevServerError> {
     loop {
-        if let Some(status) = process.ended() {
-            let log = process.log_tail();
-            return Err(DevServerError::Exited { status, log });
-        }
+        still_runs(process)?;
         let last_answer = match timeout(PATIENCE, probe(address, namespaces)).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(reason)) => reason,
