@@ -11,7 +11,7 @@ use super::{
     agent_handlers::readable_version,
     digest::Digest,
     run_state::RunState,
-    version::{WIRE_VERSION, WireVersion},
+    version::{Versioned, WIRE_VERSION, WireVersion},
 };
 
 /// The type of the activity that records a chunk of a state.
@@ -96,6 +96,12 @@ pub struct KeepStateReply {
     pub of: StateText,
 }
 
+impl Versioned for KeepStateReply {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
+}
+
 /// The input of the activity that reads a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadStateRequest {
@@ -114,6 +120,12 @@ pub struct LoadStateReply {
     pub version: WireVersion,
     /// The chunk.
     pub chunk: String,
+}
+
+impl Versioned for LoadStateReply {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
 }
 
 impl Carried {

@@ -84,13 +84,12 @@ impl Digest {
     }
 
     fn named(bytes: [u8; BYTES]) -> Self {
-        use std::fmt::Write as _;
-
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = String::with_capacity(ALGORITHM.len() + 1 + 2 * BYTES);
         text.push_str(ALGORITHM);
         text.push(':');
-        for byte in bytes {
-            write!(text, "{byte:02x}").expect("writing to a String cannot fail");
+        for digit in bytes.into_iter().flat_map(|byte| [byte >> 4, byte & 15]) {
+            text.push(char::from(DIGITS[usize::from(digit)]));
         }
         Self(text)
     }

@@ -156,8 +156,7 @@ impl Item {
 
     /// A member of the object.
     pub fn get(&self, member: &str) -> Option<&Value> {
-        // An item has few members: looking at each is quicker than a hash.
-        self.0.object.iter().find_map(|(name, value)| (name == member).then_some(value))
+        self::member(&self.0.object, member)
     }
 
     /// The whole object, as it came.
@@ -274,6 +273,11 @@ impl Item {
     }
 }
 
+/// An item has few members: looking at each is quicker than a hash.
+fn member<'o>(object: &'o Map<String, Value>, name: &str) -> Option<&'o Value> {
+    object.iter().find_map(|(member, value)| (member == name).then_some(value))
+}
+
 fn same_members(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let same = |((name, one), (other_name, other))| name == other_name && same_text(one, other);
     one.len() == other.len() && one.iter().zip(other).all(same)
@@ -309,7 +313,7 @@ impl TryFrom<Value> for Item {
 
 impl From<Map<String, Value>> for Item {
     fn from(map: Map<String, Value>) -> Self {
-        let kind = map.get("type").and_then(|kind| COMMON_KINDS.into_iter().find(|common| kind == common));
+        let kind = member(&map, "type").and_then(|kind| COMMON_KINDS.into_iter().find(|common| kind == common));
         Self(Arc::new(Shared { object: map, kind, digest: OnceLock::new(), json_len: OnceLock::new() }))
     }
 }

@@ -46,4 +46,5 @@ pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, Session
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
 pub use usage::{InputTokensDetails, OutputTokensDetails, Usage};
+pub(crate) use version::{Versioned, decode_text};
 pub use version::{WIRE_VERSION, WireDecodeError, WireVersion, WireVersionMismatch, decode};

@@ -14,7 +14,7 @@ use super::{
     digest::Digest,
     item::Item,
     usage::{Usage, in_answer},
-    version::{WIRE_VERSION, WireDecodeError, WireVersion, WireVersionMismatch, decode},
+    version::{Versioned, WIRE_VERSION, WireVersion, WireVersionMismatch},
 };
 
 /// The type of the activity that calls models.
@@ -209,18 +209,9 @@ pub struct ModelReply {
     pub response: ModelResponse,
 }
 
-impl ModelReply {
-    /// Reads a reply, its version first. Its items are taken as they are, not apart and together again.
-    ///
-    /// # Errors
-    /// [`WireDecodeError`].
-    pub fn read(mut json: Value) -> Result<Self, WireDecodeError> {
-        let output = json.get_mut("response").and_then(|response| response.get_mut("output"));
-        let items = output.and_then(Value::as_array_mut).filter(|items| items.iter().all(Value::is_object));
-        let items = items.map(std::mem::take).unwrap_or_default();
-        let mut reply: Self = decode("model reply", json)?;
-        reply.response.output.extend(items.into_iter().filter_map(|item| Item::try_from(item).ok()));
-        Ok(reply)
+impl Versioned for ModelReply {
+    fn version(&self) -> WireVersion {
+        self.version
     }
 }
 

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{item::Item, version::WireVersion};
+use super::{
+    item::Item,
+    version::{Versioned, WireVersion},
+};
 
 /// What the type of a session's activity begins with; the store's name follows.
 pub const SESSION_ACTIVITY: &str = "agents.session";
@@ -47,4 +50,10 @@ pub struct SessionReply {
     /// The items that were read; absent = none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
+}
+
+impl Versioned for SessionReply {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::version::WireVersion;
+use super::version::{Versioned, WireVersion};
 
 /// The input of a tool activity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,12 @@ pub struct ToolReply {
     /// Changes to the run context: a JSON merge patch (RFC 7396).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_patch: Option<Value>,
+}
+
+impl Versioned for ToolReply {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
 }
 
 /// What a tool returns to the model; JSON shape: a string, or a list of content parts

@@ -126,5 +126,26 @@ pub fn decode<T: DeserializeOwned>(message: &'static str, json: Value) -> Result
     serde_json::from_value(json).map_err(malformed)
 }
 
+/// A message that says of which version it is.
+pub(crate) trait Versioned: DeserializeOwned {
+    /// The version.
+    fn version(&self) -> WireVersion;
+}
+
+/// Reads a message from its text, with the same outcome as [`decode`], in one go where its version is ours.
+///
+/// # Errors
+/// [`WireDecodeError`], which tells a foreign version from a malformed message.
+pub(crate) fn decode_text<T: Versioned>(message: &'static str, json: &[u8]) -> Result<T, WireDecodeError> {
+    match serde_json::from_slice::<T>(json) {
+        Ok(read) if read.version().check(message).is_ok() => Ok(read),
+        // Whatever is wrong, it is said in the right order.
+        _ => decode(
+            message,
+            serde_json::from_slice(json).map_err(|source| WireDecodeError::Malformed { message, source })?,
+        ),
+    }
+}
+
 #[cfg(test)]
 mod tests;

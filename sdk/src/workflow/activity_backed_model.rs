@@ -183,7 +183,7 @@ impl Scheduled<'_> {
         match pending.await {
             Ok(reply) => {
                 let ModelReply { version: _, response } =
-                    ModelReply::read(reply).map_err(|error| Failed::of(error.into()))?;
+                    reply.read("model reply").map_err(|error| Failed::of(error.into()))?;
                 Ok(response)
             }
             Err(failure) => Err(self.failed(failure)),

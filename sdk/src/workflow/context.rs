@@ -12,7 +12,7 @@ use temporalio_workflow::{
 use super::json::Json;
 use crate::wire::{MODEL_ACTIVITY, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest};
 
-pub(super) type ActivityResult = Result<Value, ActivityExecutionError>;
+pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
 
 /// What the durable host needs of a workflow context. Calls are lazy: a command is pushed at the first poll.
 pub(super) trait DurableContext {
@@ -77,7 +77,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { Ok(ctx.execute_activity(ModelActivity, request, options).await?.0) }.boxed_local()
+        async move { ctx.execute_activity(ModelActivity, request, options).await }.boxed_local()
     }
 
     fn local_model_activity(
@@ -86,7 +86,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: LocalActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { Ok(ctx.execute_local_activity(ModelActivity, request, options).await?.0) }.boxed_local()
+        async move { ctx.execute_local_activity(ModelActivity, request, options).await }.boxed_local()
     }
 
     fn record_activity(
@@ -95,7 +95,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { Ok(ctx.execute_activity(RecordActivity, request, options).await?.0) }.boxed_local()
+        async move { ctx.execute_activity(RecordActivity, request, options).await }.boxed_local()
     }
 
     fn tool_activity(
@@ -105,7 +105,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { Ok(ctx.execute_activity(ToolActivity(activity_type), request, options).await?.0) }.boxed_local()
+        async move { ctx.execute_activity(ToolActivity(activity_type), request, options).await }.boxed_local()
     }
 
     fn session_activity(
@@ -115,7 +115,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { Ok(ctx.execute_activity(SessionActivity(activity_type), request, options).await?.0) }.boxed_local()
+        async move { ctx.execute_activity(SessionActivity(activity_type), request, options).await }.boxed_local()
     }
 
     fn state_activity(
@@ -125,7 +125,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
-        async move { Ok(ctx.execute_activity(StateActivity(activity_type), request, options).await?.0) }.boxed_local()
+        async move { ctx.execute_activity(StateActivity(activity_type), request, options).await }.boxed_local()
     }
 
     fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()> {

@@ -1,4 +1,4 @@
-//! What an activity returned, as JSON, so that its version can be checked before anything else of it is read.
+//! What an activity returned, not yet read, so that its version can be checked before anything else of it is believed.
 
 use serde_json::Value;
 use temporalio_workflow::common::{
@@ -9,22 +9,38 @@ use temporalio_workflow::common::{
     protos::temporal::api::common::v1::Payload,
 };
 
+use crate::wire::{Versioned, WireDecodeError, decode, decode_text};
+
 /// The result of an activity.
-pub(super) struct Json(pub(super) Value);
+pub(super) enum Json {
+    /// Plain JSON, as it came.
+    Text(Vec<u8>),
+    /// What the worker's converter made of something else.
+    Value(Value),
+}
+
+impl Json {
+    /// The message in it.
+    pub(super) fn read<T: Versioned>(self, message: &'static str) -> Result<T, WireDecodeError> {
+        match self {
+            Self::Text(text) => decode_text(message, &text),
+            Self::Value(value) => decode(message, value),
+        }
+    }
+}
 
 impl TemporalDeserializable for Json {
-    /// Reads what is plain JSON at once: the SDK's converter would read it, and then read what it has read. Anything else is the
-    /// converter's.
+    /// Takes what is plain JSON as it is: the SDK's converter would read it, and then read what it has read. Anything else is
+    /// the converter's.
     fn from_serde(
         converter: &dyn ErasedSerdePayloadConverter,
         ctx: &SerializationContext<'_>,
         payload: Payload,
     ) -> Result<Self, PayloadConversionError> {
         if payload.metadata.get("encoding").is_some_and(|encoding| encoding == b"json/plain") {
-            let read = serde_json::from_slice(&payload.data);
-            return read.map(Self).map_err(|error| PayloadConversionError::EncodingError(error.into()));
+            return Ok(Self::Text(payload.data));
         }
-        Value::from_serde(converter, ctx, payload).map(Self)
+        Value::from_serde(converter, ctx, payload).map(Self::Value)
     }
 }
 

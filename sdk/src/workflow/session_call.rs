@@ -3,7 +3,6 @@
 use std::{rc::Rc, time::Duration};
 
 use futures::future::{Either, LocalBoxFuture, select};
-use serde_json::Value;
 use temporalio_workflow::{
     ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
 };
@@ -11,6 +10,7 @@ use temporalio_workflow::{
 use super::{
     context::{ActivityResult, DurableContext},
     failure::{EffectFailure, NEVER_RETRIED},
+    json::Json,
     size,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     drive::{SessionAction, SessionEffect, SessionEffectError},
     engine::EffectError,
     wire::{
-        Item, WIRE_VERSION, decode,
+        Item, WIRE_VERSION,
         session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest},
     },
 };
@@ -43,14 +43,14 @@ pub(super) async fn call(
         SessionAction::Read { limit } => {
             let reply = session.schedule("read", id, SessionOperation::Read { limit }, scope.clone()).await;
             let SessionReply { version: _, items } =
-                decode("session reply", settled(reply)?).map_err(EffectError::from)?;
+                settled(reply)?.read("session reply").map_err(EffectError::from)?;
             Ok(items)
         }
         SessionAction::Add { items } => {
             for (number, items) in parts(items)?.into_iter().enumerate() {
                 let id = if number == 0 { id.clone() } else { format!("{id}-{number}") };
                 let reply = session.write(id, items, scope).await;
-                decode::<SessionReply>("session reply", settled(reply)?).map_err(EffectError::from)?;
+                settled(reply)?.read::<SessionReply>("session reply").map_err(EffectError::from)?;
             }
             Ok(Vec::new())
         }
@@ -77,7 +77,7 @@ fn parts(items: Vec<Item>) -> Result<Vec<Vec<Item>>, EffectError> {
     Ok(full)
 }
 
-fn settled(reply: ActivityResult) -> Result<Value, SessionEffectError> {
+fn settled(reply: ActivityResult) -> Result<Json, SessionEffectError> {
     reply.map_err(|failure| {
         if matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some() {
             return SessionEffectError::Cancelled;

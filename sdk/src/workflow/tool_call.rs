@@ -20,7 +20,7 @@ use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::{CallInfo, ToolActivityOptions},
     wire::{
-        ToolReply, ToolRequest, WIRE_VERSION, decode,
+        ToolReply, ToolRequest, WIRE_VERSION,
         failure::{MALFORMED_REQUEST, TOOL_ERROR, WIRE_VERSION_MISMATCH},
     },
 };
@@ -44,7 +44,7 @@ pub(super) async fn call(
     match ctx.tool_activity(tool.activity_type(), request, scheduled).await {
         Ok(reply) => {
             let ToolReply { version: _, output, context_patch } =
-                decode("tool reply", reply).map_err(|error| ToolEffectError::Host(error.into()))?;
+                reply.read("tool reply").map_err(|error| ToolEffectError::Host(error.into()))?;
             Ok(ToolAnswer { output, context_patch })
         }
         Err(ActivityExecutionError::Cancelled(_)) => Err(ToolEffectError::Cancelled),

@@ -23,8 +23,10 @@ const CHAINS: usize = 64;
 pub(crate) struct Ledger {
     /// By conversation, the latest call that was answered, and what it was given; the one that was answered last at the end.
     chains: Vec<(Rc<str>, Given)>,
-    /// Where each item is that came up in a call that was answered, or that a tool returned; the latest place counts.
+    /// Where each item is that came up in a call that was answered; the latest place counts.
     held: BTreeMap<ItemDigest, (Item, Place)>,
+    /// What tools returned, by the call it answers, the latest last. Not digested here: its item is, where it comes up.
+    returned: BTreeMap<String, Vec<Returned>>,
     /// The definitions that calls were given, the latest last.
     definitions: VecDeque<Defined>,
 }
@@ -52,6 +54,13 @@ struct Link {
 struct Given {
     activity_id: Rc<str>,
     items: Vec<Link>,
+}
+
+/// What a tool returned, and the activity that has it in history.
+#[derive(Clone, Debug)]
+struct Returned {
+    activity_id: Rc<str>,
+    output: ToolOutput,
 }
 
 /// Where history has an item.
@@ -163,9 +172,14 @@ impl Ledger {
 
     /// A tool activity has returned this for a call.
     pub(crate) fn returned(&mut self, activity_id: &str, call_id: &str, output: &ToolOutput) {
-        let item = Item::function_call_output(call_id, output.clone().into_value());
-        if item.json_len() > WORTH_A_REFERENCE {
-            self.hold(&item, Place::Tool { activity_id: activity_id.into() });
+        let is_worth_it = match output {
+            // The text is most of its item, whose exact length decides only where the text alone is too short.
+            ToolOutput::Text(text) if text.len() > WORTH_A_REFERENCE => true,
+            _ => Item::function_call_output(call_id, output.clone().into_value()).json_len() > WORTH_A_REFERENCE,
+        };
+        if is_worth_it {
+            let returned = Returned { activity_id: activity_id.into(), output: output.clone() };
+            self.returned.entry(call_id.to_owned()).or_default().push(returned);
         }
     }
 
@@ -187,8 +201,11 @@ impl Ledger {
 
     /// Takes over what was noted in a ledger of its own; its places count.
     pub(crate) fn take_over(&mut self, other: Self) {
-        let Self { chains, held, definitions } = other;
+        let Self { chains, held, returned, definitions } = other;
         self.held.extend(held);
+        for (call_id, returned) in returned {
+            self.returned.entry(call_id).or_default().extend(returned);
+        }
         self.chains.retain(|(chain, _)| chains.iter().all(|(other, _)| other != chain));
         self.chains.extend(chains);
         self.chains.drain(..self.chains.len().saturating_sub(CHAINS));
@@ -242,8 +259,18 @@ impl Ledger {
     }
 
     fn place(&self, item: &Item, digest: ItemDigest) -> Option<Place> {
-        let (held, place) = self.held.get(&digest)?;
-        is_same(held, item).then(|| place.clone())
+        match self.held.get(&digest) {
+            Some((held, place)) => is_same(held, item).then(|| place.clone()),
+            None => self.place_of_result(item),
+        }
+    }
+
+    fn place_of_result(&self, item: &Item) -> Option<Place> {
+        let call_id = item.call_id()?;
+        let made = |output: &ToolOutput| Item::function_call_output(call_id, output.clone().into_value());
+        let mut returned = self.returned.get(call_id)?.iter().rev();
+        let of_item = returned.find(|returned| item.has_the_text_of(&made(&returned.output)))?;
+        Some(Place::Tool { activity_id: Rc::clone(&of_item.activity_id) })
     }
 }
 

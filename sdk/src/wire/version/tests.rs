@@ -50,3 +50,33 @@ fn a_message_without_a_version_is_malformed() {
     let error = decode::<Message>("message", json!({"text": "hi"})).expect_err("has no version");
     assert!(matches!(error, WireDecodeError::Malformed { .. }), "{error}");
 }
+
+#[test]
+fn a_message_is_read_from_its_text_with_the_same_outcome() {
+    #[derive(Debug, PartialEq, Deserialize)]
+    struct Stamped {
+        version: WireVersion,
+        text: String,
+    }
+    impl Versioned for Stamped {
+        fn version(&self) -> WireVersion {
+            self.version
+        }
+    }
+    let outcome = |read: Result<Stamped, WireDecodeError>| read.map_err(|error| error.to_string());
+    let versions = [json!("1.1"), json!({"major": 1, "minor": 0}), json!("2.0"), json!("new"), json!(null)];
+    for json in versions.into_iter().flat_map(|version| {
+        [
+            json!({"version": version, "text": "hi", "new": 1}),
+            json!({"text": "hi", "version": version}),
+            json!({"version": version, "text": 1}),
+            json!({"version": version}),
+            json!([version]),
+        ]
+    }) {
+        let text = json.to_string();
+        assert_eq!(outcome(decode_text("message", text.as_bytes())), outcome(decode("message", json)), "{text}");
+    }
+    let error = decode_text::<Stamped>("message", b"{").expect_err("is no JSON");
+    assert!(matches!(error, WireDecodeError::Malformed { .. }), "{error}");
+}

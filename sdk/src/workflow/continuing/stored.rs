@@ -15,11 +15,11 @@ use crate::{
     wire::{
         Digest, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY, RunState, WIRE_VERSION,
         carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
-        decode,
     },
     workflow::{
         context::DurableContext,
         failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+        json::Json,
     },
 };
 
@@ -100,7 +100,7 @@ impl Keeps<'_> {
             let summary = format!("{} · turn {} · keep a part of the run's state", self.agent, self.turn);
             let request = serde_json::to_value(request)?;
             let reply = call(self.ctx, KEEP_STATE_ACTIVITY, summary, &id, request, self.token).await?;
-            let KeepStateReply { version: _, of: recorded } = decode("keep state reply", reply)?;
+            let KeepStateReply { version: _, of: recorded } = reply.read("keep state reply")?;
             activity_ids.push(id);
             if *kept.get_or_insert_with(|| recorded.clone()) != recorded {
                 return Ok(None);
@@ -136,7 +136,7 @@ pub(super) async fn load(
         let request = LoadStateRequest { version: WIRE_VERSION, run_id: run_id.clone(), activity_id };
         let summary = format!("{agent} · load a part of the run's state");
         let reply = call(ctx, LOAD_STATE_ACTIVITY, summary, &id, serde_json::to_value(request)?, token).await?;
-        let LoadStateReply { version: _, chunk } = decode("load state reply", reply)?;
+        let LoadStateReply { version: _, chunk } = reply.read("load state reply")?;
         text.push_str(&chunk);
     }
     let found = Digest::of_text(&text);
@@ -157,7 +157,7 @@ async fn call(
     id: &str,
     request: Value,
     token: &WorkflowCancellationToken,
-) -> Result<Value, StoreError> {
+) -> Result<Json, StoreError> {
     let times =
         ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: ALL_ATTEMPTS };
     let options = ActivityOptions::with_close_timeouts(times)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use temporalio_client::GrpcCompression;
 
 use crate::{
     measure::{self, Scale},
@@ -35,6 +36,9 @@ enum Command {
         /// The task queue.
         #[arg(long)]
         task_queue: String,
+        /// Compresses what goes over the wire, as the SDK does unless it is told otherwise. Over loopback it only costs.
+        #[arg(long)]
+        gzip: bool,
     },
     /// Replays a history, and prints one line of JSON: how long that took, in wall and CPU time.
     Replay {
@@ -59,7 +63,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
                 let scale = if quick { Scale::QUICK } else { Scale::FULL };
                 measure::run(rounds, &scale).await
             }
-            Command::Worker { address, task_queue } => serve::serve(&address, &task_queue).await,
+            Command::Worker { address, task_queue, gzip } => {
+                let compression = if gzip { GrpcCompression::Gzip } else { GrpcCompression::None };
+                serve::serve(&address, &task_queue, compression).await
+            }
             Command::Replay { history, n, warmup } => replay::replay(&history, n, warmup).await,
         }
     })

@@ -1,18 +1,18 @@
-//! The worker: the SDK's defaults, until SIGTERM.
+//! The worker: the SDK's defaults, until SIGTERM; over loopback, so that nothing is compressed.
 
 use std::pin::pin;
 
 use temporal_agents_tests::bench::worker;
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, GrpcCompression, Url};
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What the worker prints once it polls.
 pub(crate) const READY: &str = "READY";
 
-pub(crate) async fn serve(address: &str, task_queue: &str) -> anyhow::Result<()> {
+pub(crate) async fn serve(address: &str, task_queue: &str, compression: GrpcCompression) -> anyhow::Result<()> {
     let url: Url = format!("http://{address}").parse()?;
-    let connection = Connection::connect(ConnectionOptions::new(url).build()).await?;
+    let connection = Connection::connect(ConnectionOptions::new(url).grpc_compression(compression).build()).await?;
     let client = Client::new(connection, ClientOptions::new("default").build())?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
     let mut worker = Worker::new(&runtime, client, worker::options(task_queue)?)?;
