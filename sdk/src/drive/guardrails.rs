@@ -268,13 +268,13 @@ fn activity<'f, H: Host>(
     let Call { function, arguments, run, turn } = call;
     let failed =
         move |source: Failure| RunError::Function { function: function.clone(), agent: agent.name.clone(), source };
-    let ToolBinding::Activity { options, .. } = tool.binding() else {
+    if !matches!(tool.binding(), ToolBinding::Activity { .. }) {
         let error = failed("it is made of a tool that is no activity; make it of ToolDef::activity".into());
         return std::future::ready(Err(error)).boxed_local();
-    };
+    }
     let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn);
     let context = named_keys(run.values(), tool.context_keys());
-    let effect = ToolEffect { tool, options, info, id: env.effect(&name), arguments, context };
+    let effect = ToolEffect { tool, info, id: env.effect(&name), arguments, context };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     agent::AgentInfo,
     engine::{EffectError, RunError},
-    tool::{CallInfo, ToolActivityOptions, ToolDef},
+    tool::{CallInfo, ToolDef},
     wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput, run_state::Interruption},
 };
 
@@ -182,10 +182,8 @@ pub enum SessionAction {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ToolEffect<'a> {
-    /// The tool.
+    /// The tool; its binding says where it runs. Never one that runs in the loop itself, as inline tools and agents do.
     pub tool: &'a ToolDef,
-    /// How its activity is to be run.
-    pub options: &'a ToolActivityOptions,
     /// The call.
     pub info: CallInfo,
     /// Its id in the run.

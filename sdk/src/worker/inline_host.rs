@@ -22,7 +22,10 @@ use crate::{
         ToolEffect, ToolEffectError,
     },
     engine::EffectError,
-    tool::{ActivityBody, Heartbeat, RunContext, StateMap, ToolBinding, ToolContext, ToolError, ToolErrorKind},
+    tool::{
+        ActivityBody, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext, ToolError,
+        ToolErrorKind,
+    },
     wire::{Item, ModelCall, ModelResponse, RunState},
 };
 
@@ -159,9 +162,22 @@ impl InlineHost {
     }
 
     async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
-        let ToolBinding::Activity { body, options } = call.tool.binding() else {
-            unreachable!("the loop itself calls inline tools")
-        };
+        match call.tool.binding() {
+            ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
+            ToolBinding::Inline(_) | ToolBinding::Agent(_) => {
+                unreachable!("the loop itself runs inline tools and agents")
+            }
+        }
+    }
+
+    /// Runs the body of an activity tool right here, as often as its options allow.
+    async fn activity(
+        &self,
+        body: &ActivityBody,
+        options: &ToolActivityOptions,
+        call: ToolEffect<'_>,
+        scope: &CancellationToken,
+    ) -> Result<ToolAnswer, ToolEffectError> {
         let mut attempt = 1;
         loop {
             let info = call.info.clone().at_attempt(attempt);

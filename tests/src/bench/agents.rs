@@ -2,7 +2,11 @@
 
 use temporal_agents::{Agent, tool};
 
-use super::{script::filler, spec::Kind};
+use super::{
+    model::BY_TURN,
+    script::filler,
+    spec::{Kind, Spec},
+};
 
 /// The model's name; the scripted model answers to any.
 const MODEL: &str = "scripted";
@@ -34,6 +38,11 @@ pub fn chat() -> Agent {
 /// Answers with the tool.
 pub fn assistant() -> Agent {
     Agent::new("assistant").model(MODEL).instructions("You answer with the lookup tool.").tool(lookup)
+}
+
+/// Answers with the tool. What it is to do stands in its instructions, and how far it is in its turn: its conversation may be cut.
+pub fn tireless(spec: &Spec) -> Agent {
+    Agent::new("assistant").model(BY_TURN).instructions(spec.message()).tool(lookup)
 }
 
 /// Hands off to a specialist, who answers with the tool.

@@ -7,6 +7,7 @@
 //! | [`model`] | the scripted model as a provider |
 //! | [`agents`] | the agents and their tool |
 //! | [`agent_bench`] | the workflow that runs them |
+//! | [`endless`] | a workflow that runs one of them for thousands of turns, and continues as new |
 //! | [`floor`] | two workflows that do as much without agents: what remains is Temporal |
 //! | [`worker`] | a worker that serves all of them |
 //!
@@ -15,6 +16,7 @@
 
 pub mod agent_bench;
 pub mod agents;
+pub mod endless;
 pub mod floor;
 pub mod model;
 pub mod script;
@@ -22,5 +24,6 @@ pub mod spec;
 pub mod worker;
 
 pub use agent_bench::AgentBench;
+pub use endless::{Endless, EndlessBench};
 pub use floor::{FloorBare, FloorConv};
 pub use spec::{Kind, Spec};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, ready};
+use serde_json::Value;
 use temporal_agents::{
     Model, ModelProvider,
     wire::{Item, ModelCall, ModelFailureKind, ModelResponse, Usage},
@@ -10,6 +11,9 @@ use temporal_agents::{
 };
 
 use super::{script, spec::Spec};
+
+/// The name of the model that goes by the turn, and not by the conversation.
+pub const BY_TURN: &str = "scripted-by-turn";
 
 /// The model, under whatever name.
 #[derive(Clone, Copy, Debug)]
@@ -22,21 +26,45 @@ impl Model for ScriptedModel {
 }
 
 impl ModelProvider for ScriptedModel {
-    fn model<'a>(&'a self, _name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
-        Box::pin(ready(Ok(Some(Arc::new(Self) as Arc<dyn Model>))))
+    fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
+        let model: Arc<dyn Model> = if name == BY_TURN { Arc::new(ByTurn) } else { Arc::new(Self) };
+        Box::pin(ready(Ok(Some(model))))
     }
 }
 
+struct ByTurn;
+
+impl Model for ByTurn {
+    fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        let spec = call.definitions.instructions.as_deref().unwrap_or_default();
+        Box::pin(ready(spec_of(spec).and_then(|spec| {
+            let done = call.turn.saturating_sub(1);
+            response(script::answer(&spec, done), done)
+        })))
+    }
+}
+
+fn wrong(what: String) -> ModelError {
+    ModelError::new(ModelFailureKind::Internal, what)
+}
+
+fn spec_of(said: &str) -> Result<Spec, ModelError> {
+    serde_json::from_str(said).map_err(|error| wrong(format!("{said:?} is no spec: {error}")))
+}
+
 fn answer(call: &ModelCall) -> Result<ModelResponse, ModelError> {
-    let wrong = |what: String| ModelError::new(ModelFailureKind::Internal, what);
     let said = call.input.first().and_then(Item::text).ok_or_else(|| wrong("there is no user message".to_owned()))?;
-    let spec: Spec = serde_json::from_str(&said).map_err(|error| wrong(format!("{said:?} is no spec: {error}")))?;
+    let spec = spec_of(&said)?;
     let results = call.input.iter().filter(|item| script::is_tool_result(Some(item.kind()), item.call_id()));
     let done = u32::try_from(results.count()).map_err(|error| wrong(error.to_string()))?;
     let output = match call.definitions.handoffs.first() {
         Some(handoff) => script::handoff(&handoff.tool_name),
         None => script::answer(&spec, done),
     };
+    response(output, done)
+}
+
+fn response(output: Vec<Value>, done: u32) -> Result<ModelResponse, ModelError> {
     let output = output.into_iter().map(Item::try_from).collect::<Result<_, _>>();
     Ok(ModelResponse {
         output: output.map_err(|error| wrong(error.to_string()))?,

@@ -111,9 +111,9 @@ async fn body<H: Host>(
             context.replace(ctx.into_run().into_values());
             returned?.map(Body::output).or_else(|error| refused(WentWrong::inline(&error), error.message()))
         }
-        ToolBinding::Activity { options, .. } => {
+        ToolBinding::Activity { .. } => {
             let context = named_keys(&context.borrow(), tool.context_keys());
-            let effect = ToolEffect { tool, options, info: info.clone(), id, arguments, context };
+            let effect = ToolEffect { tool, info: info.clone(), id, arguments, context };
             match env.host.call_tool(effect, scope).await {
                 Ok(ToolAnswer { output, context_patch }) => Ok(Body { context_patch, ..Body::output(output) }),
                 Err(error) => {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use temporal_agents_tests::bench::worker::Memory;
 use temporalio_client::GrpcCompression;
 
 use crate::{
@@ -39,6 +40,27 @@ enum Command {
         /// Compresses what goes over the wire, as the SDK does unless it is told otherwise. Over loopback it only costs.
         #[arg(long)]
         gzip: bool,
+        /// How many bytes of conversations it remembers.
+        #[arg(long)]
+        conversation_bytes: Option<usize>,
+        /// How many workflows it keeps in memory.
+        #[arg(long)]
+        cached_workflows: Option<usize>,
+    },
+    /// Runs thousands of turns that continue as new, and prints what they took.
+    Endless {
+        /// Turns whose results have 500 bytes; a fifth as many are made with results of 20 kB, and trimmed.
+        #[arg(long, default_value_t = 5_000)]
+        turns: u32,
+    },
+    /// Measures what it costs to remember nothing, and to change workers, and prints a table.
+    Prices {
+        /// Turns of one run.
+        #[arg(long, default_value_t = 200)]
+        turns: u32,
+        /// How often everything is measured.
+        #[arg(long, default_value_t = 3)]
+        rounds: u32,
     },
     /// Replays a history, and prints one line of JSON: how long that took, in wall and CPU time.
     Replay {
@@ -63,10 +85,13 @@ pub(crate) fn run() -> anyhow::Result<()> {
                 let scale = if quick { Scale::QUICK } else { Scale::FULL };
                 measure::run(rounds, &scale).await
             }
-            Command::Worker { address, task_queue, gzip } => {
+            Command::Worker { address, task_queue, gzip, conversation_bytes, cached_workflows } => {
                 let compression = if gzip { GrpcCompression::Gzip } else { GrpcCompression::None };
-                serve::serve(&address, &task_queue, compression).await
+                let memory = Memory { conversation_bytes, cached_workflows };
+                serve::serve(&address, &task_queue, compression, memory).await
             }
+            Command::Endless { turns } => measure::endless(turns).await,
+            Command::Prices { turns, rounds } => measure::prices(turns, rounds).await,
             Command::Replay { history, n, warmup } => replay::replay(&history, n, warmup).await,
         }
     })

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use temporal_agents_tests::bench::worker;
+use temporal_agents_tests::bench::worker::{self, Memory};
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, GrpcCompression, Url};
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
 use tokio::signal::unix::{SignalKind, signal};
@@ -10,12 +10,17 @@ use tokio::signal::unix::{SignalKind, signal};
 /// What the worker prints once it polls.
 pub(crate) const READY: &str = "READY";
 
-pub(crate) async fn serve(address: &str, task_queue: &str, compression: GrpcCompression) -> anyhow::Result<()> {
+pub(crate) async fn serve(
+    address: &str,
+    task_queue: &str,
+    compression: GrpcCompression,
+    memory: Memory,
+) -> anyhow::Result<()> {
     let url: Url = format!("http://{address}").parse()?;
     let connection = Connection::connect(ConnectionOptions::new(url).grpc_compression(compression).build()).await?;
     let client = Client::new(connection, ClientOptions::new("default").build())?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
-    let mut worker = Worker::new(&runtime, client, worker::options(task_queue)?)?;
+    let mut worker = Worker::new(&runtime, client, worker::options(task_queue, memory)?)?;
     let shut_down = worker.shutdown_handle();
     let mut terminate = signal(SignalKind::terminate())?;
     let mut running = pin!(worker.run());

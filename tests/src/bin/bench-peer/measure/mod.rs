@@ -9,12 +9,16 @@
 //! | `facts.rs` | what the history of a run says |
 //! | `small.rs` | short runs, one after another and many at a time |
 //! | `long.rs` | long conversations |
+//! | `endless.rs` | thousands of turns that continue as new |
+//! | `prices.rs` | what it costs to remember nothing, and to change workers |
 //! | `replays.rs` | replays of their histories |
 //! | `table.rs` | the numbers, and the table of their medians |
 
 mod column;
+mod endless;
 mod facts;
 mod long;
+mod prices;
 mod replays;
 mod scale;
 mod server;
@@ -26,6 +30,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+pub(crate) use endless::endless;
+pub(crate) use prices::prices;
 pub(crate) use scale::Scale;
 
 use self::{column::Column, server::Server, table::Table};

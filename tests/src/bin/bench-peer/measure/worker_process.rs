@@ -27,8 +27,14 @@ pub(super) struct WorkerProcess {
 impl WorkerProcess {
     /// A fresh worker that has come to rest.
     pub(super) async fn start(address: &str, task_queue: &str) -> anyhow::Result<Self> {
+        Self::start_with(address, task_queue, &[]).await
+    }
+
+    /// The same with more arguments.
+    pub(super) async fn start_with(address: &str, task_queue: &str, arguments: &[&str]) -> anyhow::Result<Self> {
         let mut child = Command::new(env::current_exe()?)
             .args(["worker", "--address", address, "--task-queue", task_queue])
+            .args(arguments)
             .stdout(Stdio::piped())
             .spawn()
             .context("the worker process cannot be started")?;

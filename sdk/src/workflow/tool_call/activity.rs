@@ -1,4 +1,4 @@
-//! A tool call as an activity.
+//! A tool call as an activity of ours.
 
 use std::{rc::Rc, time::Duration};
 
@@ -8,7 +8,7 @@ use temporalio_workflow::{
     common::error::{ApplicationFailure, TimeoutError, TimeoutType},
 };
 
-use super::{
+use super::super::{
     context::DurableContext,
     failure::{
         EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, application, is_not_registered, message_of,
@@ -28,13 +28,15 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// Schedules the activity and reads what it returns.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
+    options: &ToolActivityOptions,
     effect: ToolEffect<'_>,
     activity_id: String,
     token: WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool, options, info, id: _, arguments, context } = effect;
+    let ToolEffect { tool, info, id: _, arguments, context } = effect;
     size::check("what the call is given (arguments and run context)", &(&arguments, &context))
         .map_err(ToolEffectError::Host)?;
     let scheduled = activity_options(options, &info, activity_id, token);

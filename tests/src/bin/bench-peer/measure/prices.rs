@@ -1,0 +1,68 @@
+//! What it costs to remember nothing, and to change workers: the same long run on workers that keep less and less in memory.
+
+use temporal_agents_testing::history;
+use temporal_agents_tests::bench::Spec;
+
+use super::{Column, Server, millis, worker_process::WorkerProcess};
+
+/// A row of the table: what the workers are told, and how many there are.
+struct Forgetting {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    workers: usize,
+}
+
+const ROWS: [Forgetting; 5] = [
+    Forgetting { name: "all is remembered", arguments: &[], workers: 1 },
+    Forgetting { name: "no conversation cache", arguments: &["--conversation-bytes", "0"], workers: 1 },
+    Forgetting { name: "no workflow cache", arguments: &["--cached-workflows", "0"], workers: 1 },
+    Forgetting { name: "neither", arguments: &["--conversation-bytes", "0", "--cached-workflows", "0"], workers: 1 },
+    Forgetting {
+        name: "two workers that take turns, no workflow cache",
+        arguments: &["--cached-workflows", "0"],
+        workers: 2,
+    },
+];
+
+/// Measures runs of so many turns, and prints the medians of the rounds.
+pub(crate) async fn prices(turns: u32, rounds: u32) -> anyhow::Result<()> {
+    let mut measured: Vec<Vec<[f64; 4]>> = ROWS.iter().map(|_| Vec::new()).collect();
+    for round in 1..=rounds {
+        for (row, measured) in ROWS.iter().zip(&mut measured) {
+            eprintln!("round {round} of {rounds}: {}", row.name);
+            measured.push(measure(row, turns).await?);
+        }
+    }
+    println!("| T = {turns} | wall, ms/turn | workers' CPU, ms/turn | server's CPU, ms/turn | history, bytes |");
+    println!("|---|---:|---:|---:|---:|");
+    for (row, measured) in ROWS.iter().zip(measured) {
+        let [wall, cpu, server, bytes] =
+            [0, 1, 2, 3].map(|place| median(measured.iter().map(|it| it[place]).collect()));
+        println!("| {} | {wall:.1} | {cpu:.1} | {server:.1} | {bytes:.0} |", row.name);
+    }
+    println!("Medians of {rounds} rounds.");
+    Ok(())
+}
+
+async fn measure(row: &Forgetting, turns: u32) -> anyhow::Result<[f64; 4]> {
+    let server = Server::start().await?;
+    let mut workers = Vec::new();
+    for _ in 0..row.workers {
+        workers.push(WorkerProcess::start_with(server.address(), "prices", row.arguments).await?);
+    }
+    server.run(Column::Agents, "prices", Spec::tools(5)).await?;
+    let cpu = |workers: &[WorkerProcess]| workers.iter().map(WorkerProcess::cpu_ms).sum::<anyhow::Result<f64>>();
+    let (workers_before, server_before) = (cpu(&workers)?, server.cpu_ms()?);
+    let ended = server.run(Column::Agents, "prices", Spec::tools(turns)).await?;
+    let (of_workers, of_server) = (cpu(&workers)? - workers_before, server.cpu_ms()? - server_before);
+    let history = history::fetch(&server.client, &ended.handle.info().workflow_id, None).await?;
+    let bytes = u32::try_from(prost::Message::encoded_len(&history))?;
+    server.end().await;
+    let turns = f64::from(turns);
+    Ok([millis(ended.took) / turns, of_workers / turns, of_server / turns, bytes.into()])
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
