@@ -62,7 +62,7 @@ enum Command {
         #[arg(long, default_value_t = 3)]
         rounds: u32,
     },
-    /// Replays a history, and prints one line of JSON: how long that took, in wall and CPU time.
+    /// Replays a history on one CPU, and prints one line of JSON: how long that took, in wall and CPU time.
     Replay {
         /// The history; what is read is the file of this name that ends in `.bin`, a `temporal.api.history.v1.History`.
         #[arg(long)]
@@ -78,6 +78,9 @@ enum Command {
 
 pub(crate) fn run() -> anyhow::Result<()> {
     let command = Arguments::parse().command;
+    if let Command::Replay { .. } = command {
+        replay::keep_to_one_cpu()?;
+    }
     let runtime = tokio::runtime::Runtime::new()?;
     runtime.block_on(async {
         match command {

@@ -4,6 +4,7 @@ use std::{fs, iter::repeat_n, path::Path, time::Instant};
 
 use anyhow::Context;
 use prost::Message;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 use temporal_agents_testing::history::History;
 use temporal_agents_tests::bench::worker;
@@ -19,6 +20,18 @@ pub(crate) struct Report {
     pub(crate) wall_s: f64,
     pub(crate) cpu_s: f64,
     pub(crate) rss_peak_kb: u64,
+}
+
+/// Keeps this process to the first CPU it may use; called before it has other threads.
+///
+/// A replay is one thing after another, on two threads that wait for each other at each step. On two CPUs most of its time is that
+/// of waking the other one, which says nothing of the workflow.
+pub(crate) fn keep_to_one_cpu() -> anyhow::Result<()> {
+    let allowed = sched_getaffinity(None)?;
+    let first = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).context("this process may use no CPU")?;
+    let mut one = CpuSet::new();
+    one.set(first);
+    Ok(sched_setaffinity(None, &one)?)
 }
 
 pub(crate) async fn replay(history: &Path, n: usize, warmup: usize) -> anyhow::Result<()> {
