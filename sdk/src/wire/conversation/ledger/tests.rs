@@ -183,3 +183,23 @@ fn what_was_sent_alone_is_taken_over_and_the_rest_stays() {
     let next = played_in(&mut ledger, "other", "other-2-model", &[user("hi"), answer("a")], &[]);
     assert_eq!(next, [call("other-1-model", 0, 2)]);
 }
+
+#[test]
+fn a_result_is_where_the_same_call_returned_the_same_text_last() {
+    let mut ledger = Ledger::default();
+    played(&mut ledger, "1", &[user("hi")], &[]);
+    let (one, other) = ("1".repeat(300), "2".repeat(300));
+    for (activity_id, call_id, text) in [("a", "call_1", &one), ("b", "call_1", &other), ("c", "call_2", &one)] {
+        ledger.returned(activity_id, call_id, &ToolOutput::Text(text.clone()));
+    }
+    ledger.returned("d", "call_1", &ToolOutput::Text(one.clone()));
+
+    let of = |call_id: &str, text: &str| Item::function_call_output(call_id, text.into());
+    let reordered = Item::try_from(json!({"output": one, "call_id": "call_1", "type": "function_call_output"}));
+    let reordered = reordered.expect("an object");
+    let input = [of("call_1", &one), of("call_1", &other), of("call_2", &one), of("call_2", &other), reordered.clone()];
+    let result = |activity_id: &str| InputSegment::ToolResult { activity_id: activity_id.to_owned() };
+    let expected = [result("d"), result("b"), result("c"), items(&[of("call_2", &other), reordered])];
+    assert_eq!(fold(&ledger, &input).conversation.segments, expected);
+    assert!(ledger.holds(&of("call_1", &one)) && !ledger.holds(&of("call_2", &other)));
+}
