@@ -11,7 +11,7 @@ use super::{
 };
 use crate::wire::{
     RunState,
-    run_state::{CallProgress, McpApproval, Phase, RoundCall, ToolRound, TurnMark},
+    run_state::{CallProgress, McpApproval, Phase, PlannedCall, RoundCall, ToolRound, TurnMark},
 };
 
 /// Readies a paused run. What was not decided goes on waiting.
@@ -23,10 +23,12 @@ pub(super) fn take_up(state: &mut RunState) {
     state.turn_began = TurnMark::here(state);
     state.completed.clear();
     for call in &mut round.calls {
+        let PlannedCall { tool, call_id, .. } = &call.call;
         match &mut call.progress {
-            CallProgress::NeedsApproval
-                if state.approvals.on_call(&state.agent, &call.call.tool, &call.call.call_id).is_some() =>
-            {
+            CallProgress::NeedsApproval if state.approvals.on_call(&state.agent, tool, call_id).is_some() => {
+                call.progress = CallProgress::Due;
+            }
+            CallProgress::NeedsOutput if state.approvals.on_output(&state.agent, tool, call_id).is_some() => {
                 call.progress = CallProgress::Due;
             }
             CallProgress::Paused { run, since_earlier } => *since_earlier = !can_go_on(run),

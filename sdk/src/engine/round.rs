@@ -11,8 +11,8 @@ use crate::{
     wire::{
         Item, NewItem, NewItemKind, RunState, ToolOutput,
         run_state::{
-            CallProgress, Decision, FinalOutput, FinalSource, GuardrailResults, McpAnswerer, McpApproval, Phase,
-            PlannedCall, ToolRound, ToolUse,
+            CallProgress, Decision, FinalOutput, FinalSource, GuardrailResults, Interruption, InterruptionKind,
+            McpAnswerer, McpApproval, Phase, PlannedCall, ToolRound, ToolUse,
         },
     },
 };
@@ -131,6 +131,10 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
             let raw = state.raw_call(&call.call.call_id);
             item(NewItemKind::ToolApproval, raw)
         }
+        CallResult::NeedsOutput => {
+            call.progress = CallProgress::NeedsOutput;
+            None
+        }
         CallResult::Paused(run) => {
             call.progress = CallProgress::Paused { run, since_earlier: false };
             None
@@ -169,7 +173,10 @@ pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
 /// Whether anything of a round waits for a person.
 pub(super) fn waits(round: &ToolRound) -> bool {
     let call_waits = |call: &crate::wire::run_state::RoundCall| {
-        matches!(call.progress, CallProgress::NeedsApproval | CallProgress::Paused { .. })
+        matches!(
+            call.progress,
+            CallProgress::NeedsApproval | CallProgress::NeedsOutput | CallProgress::Paused { .. }
+        )
     };
     round.calls.iter().any(call_waits) || round.mcp_approvals.iter().any(McpApproval::waits_for_a_person)
 }
@@ -222,7 +229,8 @@ pub(super) fn show_nested(state: &mut RunState, round: &ToolRound) {
             _ => {}
         }
     }
-    for interruption in pending.into_iter().chain(paused_anew) {
+    let asks = |call: &Interruption| call.kind == InterruptionKind::Approval;
+    for interruption in pending.into_iter().chain(paused_anew).filter(asks) {
         let is_shown = |item: &NewItem| {
             item.kind == NewItemKind::ToolApproval && item.agent == interruption.agent && item.raw == interruption.raw
         };

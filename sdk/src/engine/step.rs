@@ -230,6 +230,8 @@ pub enum CallResult {
     Output(ToolOutput),
     /// It needs a decision first.
     NeedsApproval,
+    /// It is made elsewhere, and waits for its output.
+    NeedsOutput,
     /// It is an agent's run that waits for decisions.
     Paused(Box<RunState>),
 }

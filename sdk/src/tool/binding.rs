@@ -36,6 +36,8 @@ pub enum ToolBinding {
     },
     /// In a run of another agent.
     Agent(Arc<AgentTool>),
+    /// Nowhere here: the run waits until a caller has made the call and supplies its output.
+    Client,
 }
 
 impl std::fmt::Debug for ToolBinding {
@@ -44,6 +46,7 @@ impl std::fmt::Debug for ToolBinding {
             Self::Inline(_) => f.write_str("Inline"),
             Self::Activity { options, .. } => f.debug_tuple("Activity").field(options).finish(),
             Self::Agent(agent) => agent.fmt(f),
+            Self::Client => f.write_str("Client"),
         }
     }
 }

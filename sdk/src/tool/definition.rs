@@ -108,6 +108,24 @@ impl ToolDef {
         Self::new(name, description, schema::schema_of::<A>(), binding)
     }
 
+    /// A tool that runs at the caller's: in a browser, in an editor, on somebody's desk. A call of it pauses the run, durably, as an
+    /// interruption of [kind `Output`](crate::wire::run_state::InterruptionKind::Output), until somebody supplies the output: by the
+    /// update `agent_supply_output` (`AgentHandle::supply_output`), or on a paused run's
+    /// [state](crate::wire::RunState::supply_output). Arguments are checked before anybody is asked, the output by the tool's
+    /// output guardrails. One that needs approval is approved first.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use temporal_agents::{Agent, tool::ToolDef};
+    ///
+    /// let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]});
+    /// let pick_file = ToolDef::client("pick_file", "Lets the user pick a file.", schema);
+    /// let editor = Agent::new("editor").model("gpt-5").tool(pick_file);
+    /// ```
+    pub fn client(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
+        Self::new(name, description, parameters, ToolBinding::Client)
+    }
+
     /// A tool with a schema that is not a Rust type's. The schema is made strict where it can be.
     pub fn new(
         name: impl Into<String>,

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     absent::is_default,
-    run_state::Interruption,
+    run_state::{Interruption, InterruptionKind},
     version::{WIRE_VERSION, WireVersion},
 };
 
@@ -212,7 +212,7 @@ pub enum AgentStatus {
     Other,
 }
 
-/// A call that waits for a decision.
+/// A call that waits for a decision, or, with `kind` [`Output`](InterruptionKind::Output), for its output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInterruption {
     /// What to decide by: the id of the call, with `#2` and so on at its end where another question had that id.
@@ -226,14 +226,17 @@ pub struct AgentInterruption {
     /// The hosted MCP server that asks; absent for the tools of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// What it waits for; absent = a decision.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub kind: InterruptionKind,
 }
 
 impl From<Interruption> for AgentInterruption {
     fn from(interruption: Interruption) -> Self {
         let arguments = interruption.arguments();
-        let Interruption { id, agent, tool, raw } = interruption;
-        let server = raw.get("server_label").and_then(Value::as_str).map(str::to_owned);
-        Self { id, agent, tool, arguments, server }
+        let server = interruption.server().map(str::to_owned);
+        let Interruption { id, agent, tool, raw: _, kind } = interruption;
+        Self { id, agent, tool, arguments, server, kind }
     }
 }
 

@@ -164,7 +164,7 @@ impl InlineHost {
     async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
         match call.tool.binding() {
             ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
-            ToolBinding::Inline(_) | ToolBinding::Agent(_) => {
+            ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
                 unreachable!("the loop itself runs inline tools and agents")
             }
         }

@@ -9,7 +9,7 @@ use temporal_agents::{
     drive::{MemorySession, PausedRun, RunOutcome},
     wire::{
         Item, RunState,
-        run_state::{Decision, UnknownInterruption},
+        run_state::{Decision, DecisionRefused},
     },
 };
 
@@ -54,7 +54,7 @@ pub(crate) enum PlayError {
     },
     /// A paused state refuses a decision.
     #[error(transparent)]
-    Decision(#[from] UnknownInterruption),
+    Decision(#[from] DecisionRefused),
     /// A paused state is not the same after it was written and read.
     #[error("the paused state cannot be written and read again: {0}")]
     State(#[from] serde_json::Error),
@@ -174,7 +174,7 @@ fn decided(paused: PausedRun, round: &[format::Decision]) -> Result<RunState, Pl
         let format::Decision { decision, always, message } = decision;
         let decision = match decision {
             DecisionKind::Approve => Decision::approve(),
-            DecisionKind::Reject => Decision { approve: false, message: message.clone() },
+            DecisionKind::Reject => message.clone().map_or_else(Decision::reject, Decision::reject_with),
             DecisionKind::Skip => continue,
         };
         if *always == Some(true) {

@@ -4,7 +4,7 @@ mod approvals;
 mod compaction;
 mod handlers;
 mod long;
-mod ready_made;
+pub(crate) mod ready_made;
 mod sessions;
 pub(crate) mod support;
 

@@ -3,6 +3,7 @@
 mod agent_handlers;
 mod cancellation;
 mod cipher;
+mod client_tools;
 mod compile_errors;
 mod compression;
 mod conformance;

@@ -7,8 +7,8 @@ use crate::{
     agent::{AgentDef, HookedCall},
     drive::{env::Env, guard, host::Host, tool_failure},
     engine::{CallResult, Engine, RunError},
-    tool::{NeedsApproval, RunContext, ToolDef, ToolGuardrailContext},
-    wire::run_state::{ToolGuardrailBehavior, ToolGuardrailResult},
+    tool::{NeedsApproval, RunContext, ToolBinding, ToolDef, ToolGuardrailContext},
+    wire::run_state::{Decision, ToolGuardrailBehavior, ToolGuardrailResult},
 };
 
 /// Decides about all calls, then tells the hooks of those that run.
@@ -21,13 +21,21 @@ pub(super) fn begin<H: Host>(
     for call in &mut *calls {
         decide(env, engine, call)?;
     }
-    for call in calls.iter().filter(|call| call.settled.is_none() && call.paused.is_none()) {
+    for call in calls.iter().filter(|call| begins(call)) {
         env.tell(engine, &agent.name, "on_tool_start", |hooks, ctx| {
             hooks.on_tool_start(ctx, &agent.name, &HookedCall::new(&call.info, &call.arguments))
         })
         .map_err(|error| in_tool(&call.info, error))?;
     }
     Ok(())
+}
+
+/// Whether the hooks hear now that a call begins. They have heard it of a paused run, and of a client tool when its output was
+/// asked for.
+fn begins(call: &Call<'_>) -> bool {
+    let was_asked_for =
+        || call.supplied.is_some() && call.tool.is_some_and(|tool| matches!(tool.binding(), ToolBinding::Client));
+    call.settled.is_none() && call.paused.is_none() && !was_asked_for()
 }
 
 /// What is decided before a body runs: whether there is a tool, whether a person has to decide, what its guardrails say.
@@ -41,6 +49,10 @@ fn decide<H: Host>(env: &Env<'_, H>, engine: &Engine, call: &mut Call<'_>) -> Re
     }
     let run = RunContext::new(engine.state().context.clone());
     match call.decision.take() {
+        Some(Decision { supplied: true, message, .. }) => {
+            call.supplied = Some(message.unwrap_or_default().into());
+            return Ok(());
+        }
         Some(decision) if !decision.approve => {
             call.settled = Some(CallResult::Output(tool_failure::rejected(env.config, &call.info, &decision)?));
             return Ok(());

@@ -36,6 +36,11 @@ impl Body {
         Self { result: CallResult::Output(output), context_patch: None }
     }
 
+    /// The call is made elsewhere.
+    fn needs_output() -> Self {
+        Self { result: CallResult::NeedsOutput, context_patch: None }
+    }
+
     pub(super) fn paused(run: RunState) -> Self {
         Self { result: CallResult::Paused(Box::new(run)), context_patch: None }
     }
@@ -49,6 +54,8 @@ struct Call<'c> {
     arguments: String,
     decision: Option<Decision>,
     paused: Option<Box<RunState>>,
+    /// Its output, where somebody else has made it.
+    supplied: Option<ToolOutput>,
     input_guardrails: Vec<ToolGuardrailResult>,
     /// What came of it before its body, if nothing more is to be done.
     settled: Option<CallResult>,
@@ -93,7 +100,7 @@ impl<'c> Call<'c> {
         let PlannedCall { tool: name, variant, call_id, arguments } = call;
         let info = CallInfo::new(name, call_id, &*agent.name, turn);
         let tool = if is_known { agent.tool_named(&info.tool, variant) } else { None };
-        Self { info, index, tool, arguments, decision, paused, input_guardrails: Vec::new(), settled: None }
+        Self { info, index, tool, arguments, decision, paused, supplied: None, input_guardrails: Vec::new(), settled: None }
     }
 }
 

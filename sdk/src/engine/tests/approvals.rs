@@ -1,7 +1,7 @@
 //! Calls that need approval: what a pause looks like, and what was decided for good.
 
 use super::*;
-use crate::wire::run_state::{Interruption, UnknownInterruption};
+use crate::wire::run_state::{Interruption, InterruptionKind, UnknownInterruption};
 
 fn pay(call_id: &str) -> Item {
     call(call_id, "pay", r#"{"amount":5}"#)
@@ -35,7 +35,7 @@ fn an_interruption_is_the_call_as_it_came() {
     run.turn(setup(), vec![pay("c1")]).unwrap();
     run.tools_come_to(vec![CallResult::NeedsApproval]);
     let pending =
-        Interruption { id: "c1".to_owned(), agent: "triage".to_owned(), tool: "pay".to_owned(), raw: pay("c1") };
+        Interruption { id: "c1".to_owned(), agent: "triage".to_owned(), tool: "pay".to_owned(), raw: pay("c1"), kind: InterruptionKind::Approval };
     assert_eq!(run.engine.state().interruptions(), std::slice::from_ref(&pending));
     assert_eq!(pending.arguments(), r#"{"amount":5}"#);
 }
@@ -65,7 +65,7 @@ fn a_decision_on_what_does_not_wait_says_what_does() {
     run.tools_come_to(vec![CallResult::Output("noon".into()), CallResult::NeedsApproval]);
     let mut state = run.engine.into_state();
     let unknown = |id: &str| UnknownInterruption { id: id.to_owned(), pending: vec!["c2".to_owned()] };
-    assert_eq!(state.decide("c1", Decision::approve()), Err(unknown("c1")));
+    assert_eq!(state.decide("c1", Decision::approve()), Err(unknown("c1").into()));
     assert_eq!(unknown("c1").to_string(), r#"the run does not wait for a decision on "c1"; it waits for: c2"#);
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::McpApproval;
+use crate::wire::absent::is_default;
 
 /// A decision on a call that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,22 +15,30 @@ pub struct Decision {
     /// What the model gets instead of an output, for a call that is not made; absent = the run's own text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// Whether the message is the output of the call, which somebody else has made: it is checked as an output of the tool.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub supplied: bool,
 }
 
 impl Decision {
     /// The call is made.
     pub fn approve() -> Self {
-        Self { approve: true, message: None }
+        Self { approve: true, message: None, supplied: false }
     }
 
     /// The call is not made; the model is told so in the run's own words.
     pub fn reject() -> Self {
-        Self { approve: false, message: None }
+        Self { approve: false, message: None, supplied: false }
     }
 
     /// The call is not made; the model gets this text.
     pub fn reject_with(message: impl Into<String>) -> Self {
-        Self { approve: false, message: Some(message.into()) }
+        Self { approve: false, message: Some(message.into()), supplied: false }
+    }
+
+    /// The call is not made here: somebody else has made it, and this is its output.
+    pub fn supply(output: impl Into<String>) -> Self {
+        Self { approve: false, message: Some(output.into()), supplied: true }
     }
 }
 
@@ -53,6 +62,11 @@ impl Approvals {
     /// The decision on a call: the one on it alone, else the one on its tool.
     pub fn on_call(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
         self.tools.on(agent, tool, call_id)
+    }
+
+    /// What ends the wait of a call for its output: the output, or a rejection. That it was approved before does not.
+    pub fn on_output(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
+        self.on_call(agent, tool, call_id).filter(|decision| !decision.approve)
     }
 
     /// The decision on a hosted MCP server's question.

@@ -5,9 +5,12 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::{CallProgress, Decision, McpApproval, Phase, PlannedCall, RunState, ToolRound};
-use crate::wire::item::{Item, ItemView};
+use crate::wire::{
+    absent::is_default,
+    item::{Item, ItemView},
+};
 
-/// A call that waits for a decision.
+/// A call that waits for a decision, or for its output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interruption {
     /// What to decide by: the call id; inside agents used as tools, the ids of the calls on the way, joined by `/`. A `/` in a
@@ -20,6 +23,24 @@ pub struct Interruption {
     pub tool: String,
     /// The call, or the server's question, as it came.
     pub raw: Item,
+    /// What it waits for; absent = a decision.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub kind: InterruptionKind,
+}
+
+/// What a call waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum InterruptionKind {
+    /// That somebody approves or rejects it.
+    #[default]
+    Approval,
+    /// That somebody makes it and supplies its output, or rejects it: the call of a client tool.
+    Output,
+    /// Something of a later release.
+    #[serde(other)]
+    Other,
 }
 
 impl Interruption {
@@ -28,6 +49,23 @@ impl Interruption {
         match self.raw.view() {
             ItemView::FunctionCall(call) => call.arguments.into_owned(),
             _ => self.raw.get("arguments").and_then(|text| text.as_str()).unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// The hosted MCP server that asks.
+    pub(crate) fn server(&self) -> Option<&str> {
+        self.raw.get("server_label").and_then(|label| label.as_str())
+    }
+
+    fn takes(&self, decision: &Decision) -> Result<(), DecisionRefused> {
+        match (self.kind, self.server()) {
+            (InterruptionKind::Output, _) if decision.approve => {
+                Err(DecisionRefused::WaitsForOutput { id: self.id.clone(), tool: self.tool.clone() })
+            }
+            (_, Some(server)) if decision.supplied => {
+                Err(DecisionRefused::MadeByServer { id: self.id.clone(), server: server.to_owned() })
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -40,6 +78,31 @@ pub struct UnknownInterruption {
     pub id: String,
     /// The ids it waits for.
     pub pending: Vec<String>,
+}
+
+/// A paused run does not take a decision.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecisionRefused {
+    /// It does not wait for one under this id.
+    #[error(transparent)]
+    Unknown(#[from] UnknownInterruption),
+    /// The call is made elsewhere: there is nothing to approve.
+    #[error("call {id:?} of client tool {tool:?} waits for its output: supply it with `supply_output`, or reject the call")]
+    WaitsForOutput {
+        /// The id.
+        id: String,
+        /// The tool.
+        tool: String,
+    },
+    /// A hosted MCP server makes the call itself, so that nobody else has its output.
+    #[error("MCP server {server:?} makes call {id:?} itself, if it may: approve or reject it")]
+    MadeByServer {
+        /// The id.
+        id: String,
+        /// The server.
+        server: String,
+    },
 }
 
 fn waiting(pending: &[String]) -> String {
@@ -62,11 +125,12 @@ impl RunState {
 
     fn collect_paused_calls(&self, prefix: &str, found: &mut Vec<Interruption>) {
         let Phase::Interrupted { round } = &self.phase else { return };
-        let pending = |id: &str, tool: &str, raw: Item| Interruption {
+        let pending = |id: &str, tool: &str, raw: Item, kind: InterruptionKind| Interruption {
             id: format!("{prefix}{}", escaped(id)),
             agent: self.agent.clone(),
             tool: tool.to_owned(),
             raw,
+            kind,
         };
         // The reference's order: after a partial decision, runs inside that still wait come first, those that paused anew last.
         let mut paused_anew = Vec::new();
@@ -74,7 +138,12 @@ impl RunState {
         for call in &round.calls {
             let PlannedCall { tool, variant: _, call_id, arguments: _ } = &call.call;
             match &call.progress {
-                CallProgress::NeedsApproval => rest.push(pending(call_id, tool, self.raw_call(call_id))),
+                CallProgress::NeedsApproval => {
+                    rest.push(pending(call_id, tool, self.raw_call(call_id), InterruptionKind::Approval));
+                }
+                CallProgress::NeedsOutput => {
+                    rest.push(pending(call_id, tool, self.raw_call(call_id), InterruptionKind::Output));
+                }
                 CallProgress::Paused { run, since_earlier } => {
                     let place = match (round.resumed, since_earlier) {
                         (false, _) => &mut rest,
@@ -87,7 +156,8 @@ impl RunState {
             }
         }
         for question in round.mcp_approvals.iter().filter(|question| question.waits_for_a_person()) {
-            rest.push(pending(&question.request_id, &question.tool, question.request.clone()));
+            let request = question.request.clone();
+            rest.push(pending(&question.request_id, &question.tool, request, InterruptionKind::Approval));
         }
         found.append(&mut rest);
         found.append(&mut paused_anew);
@@ -107,7 +177,11 @@ impl RunState {
             return outer.decision_on(inner);
         }
         if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
-            return self.approvals.on_call(&self.agent, &call.call.tool, &call.call.call_id);
+            let PlannedCall { tool, call_id, .. } = &call.call;
+            return match call.progress {
+                CallProgress::NeedsOutput => self.approvals.on_output(&self.agent, tool, call_id),
+                _ => self.approvals.on_call(&self.agent, tool, call_id),
+            };
         }
         let asked = |question: &&McpApproval| question.waits_for_a_person() && escaped(&question.request_id) == id;
         self.approvals.on_mcp(round.mcp_approvals.iter().find(asked)?)
@@ -116,24 +190,36 @@ impl RunState {
     /// Decides on a pending call; the latest decision counts. It takes effect when the run is resumed.
     ///
     /// # Errors
-    /// [`UnknownInterruption`] when the run does not wait for it.
-    pub fn decide(&mut self, id: &str, decision: Decision) -> Result<(), UnknownInterruption> {
+    /// [`DecisionRefused`] when the run does not wait for it.
+    pub fn decide(&mut self, id: &str, decision: Decision) -> Result<(), DecisionRefused> {
         self.decide_scoped(id, decision, false)
+    }
+
+    /// Supplies the output of a pending call that somebody else has made; the tool does not run. It takes effect when the run is
+    /// resumed: the tool's output guardrails look at it, then the model gets it.
+    ///
+    /// # Errors
+    /// [`DecisionRefused`] when the run does not wait for it.
+    pub fn supply_output(&mut self, id: &str, output: impl Into<String>) -> Result<(), DecisionRefused> {
+        self.decide(id, Decision::supply(output))
     }
 
     /// Decides on a pending call and on all later calls of this tool by this agent, in this run.
     ///
     /// # Errors
-    /// [`UnknownInterruption`] when the run does not wait for it.
-    pub fn decide_always(&mut self, id: &str, decision: Decision) -> Result<(), UnknownInterruption> {
+    /// [`DecisionRefused`] when the run does not wait for it.
+    pub fn decide_always(&mut self, id: &str, decision: Decision) -> Result<(), DecisionRefused> {
         self.decide_scoped(id, decision, true)
     }
 
-    fn decide_scoped(&mut self, id: &str, decision: Decision, always: bool) -> Result<(), UnknownInterruption> {
+    fn decide_scoped(&mut self, id: &str, decision: Decision, always: bool) -> Result<(), DecisionRefused> {
+        if let Some(paused) = self.paused_calls().into_iter().find(|paused| paused.id == id) {
+            paused.takes(&decision)?;
+        }
         let found = self.try_decide(id, decision, always);
-        found.ok_or_else(|| UnknownInterruption {
-            id: id.to_owned(),
-            pending: self.interruptions().into_iter().map(|interruption| interruption.id).collect(),
+        found.ok_or_else(|| {
+            let pending = self.interruptions().into_iter().map(|interruption| interruption.id).collect();
+            UnknownInterruption { id: id.to_owned(), pending }.into()
         })
     }
 

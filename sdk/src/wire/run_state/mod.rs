@@ -21,7 +21,7 @@ pub use approvals::{Approvals, Decision};
 pub use guardrails::{
     GuardrailResults, InputGuardrailResult, OutputGuardrailResult, ToolGuardrailBehavior, ToolGuardrailResult,
 };
-pub use interruption::{Interruption, UnknownInterruption};
+pub use interruption::{DecisionRefused, Interruption, InterruptionKind, UnknownInterruption};
 pub use new_item::{HandoffEnds, NewItem, NewItemKind};
 pub use phase::{
     CallProgress, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff, Recoverable,

@@ -177,9 +177,10 @@ pub struct RoundCall {
 }
 
 impl RoundCall {
-    /// Whether it waits for a decision under this id.
+    /// Whether it waits for a decision, or for its output, under this id.
     pub(super) fn waits_under(&self, id: &str) -> bool {
-        self.progress == CallProgress::NeedsApproval && escaped(&self.call.call_id) == id
+        matches!(self.progress, CallProgress::NeedsApproval | CallProgress::NeedsOutput)
+            && escaped(&self.call.call_id) == id
     }
 }
 
@@ -201,6 +202,8 @@ pub enum CallProgress {
     Due,
     /// It waits for a decision.
     NeedsApproval,
+    /// It is made elsewhere, and waits for its output.
+    NeedsOutput,
     /// It is a run of another agent, which waits for decisions itself.
     Paused {
         /// That run.

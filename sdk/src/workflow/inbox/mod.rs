@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use self::questions::Asked;
 pub use self::run_inbox::HasAgentInbox;
 pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
+use super::size::MOST_BYTES;
 use crate::wire::{
-    AgentDecision, AgentInterruption, AgentState, AgentStatus, Carried, DecidedInterruption, DecisionAnswer,
-    SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
+    AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus, Carried, DecidedInterruption,
+    DecisionAnswer, SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
     agent_handlers::{first_version, readable_version},
+    run_state::InterruptionKind,
 };
 
 /// Most decisions that are kept although no run has asked for them, and most bytes of text in them.
@@ -152,9 +154,7 @@ impl AgentInbox {
                 DecisionAnswer::Kept { waits_for: self.ids() }
             };
         }
-        if let (Some(AgentInterruption { server: Some(server), .. }), Verdict::SupplyOutput { .. }) = (asked, &decision)
-        {
-            let reason = format!("MCP server {server:?} makes this call itself, if it may: approve or reject it");
+        if let Some(reason) = asked.and_then(|asked| refusal(asked, &decision)) {
             return DecisionAnswer::Refused { reason };
         }
         let may_be_kept = self.has_room_for(&id, &decision) && !self.is_over() && !self.given_up.contains(&id);
@@ -281,6 +281,25 @@ impl AgentInbox {
             keep.push(!decided.taken || (count <= MOST_TAKEN && text <= MOST_TAKEN_TEXT));
         }
         self.decided.retain(|_| keep.pop().unwrap_or(true));
+    }
+}
+
+/// Why this call cannot be decided in this way, if it cannot.
+fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
+    let tool = &asked.tool;
+    match decision {
+        Verdict::Approve if asked.kind == InterruptionKind::Output => Some(format!(
+            "tool {tool:?} runs at its caller's, not here: supply its output ({AGENT_SUPPLY_OUTPUT}), or reject the call"
+        )),
+        Verdict::SupplyOutput { output } => match &asked.server {
+            Some(server) => Some(format!("MCP server {server:?} makes this call itself, if it may: approve or reject it")),
+            None if output.len() > MOST_BYTES => Some(format!(
+                "the output of tool {tool:?} is {} bytes, the limit is {MOST_BYTES}: supply less, or where it is to be found",
+                output.len()
+            )),
+            None => None,
+        },
+        Verdict::Approve | Verdict::Reject { .. } => None,
     }
 }
 

@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentInbox;
+use super::{AgentInbox, refusal};
 use crate::wire::{AgentInterruption, AgentStatus, RunState};
 
 /// Most ids that are remembered of questions nobody has answered.
@@ -69,6 +69,8 @@ impl AgentInbox {
             if id != call.id {
                 self.renamed.push(question.clone());
             }
+            // What came early was kept without knowing what the question would be.
+            self.decided.retain(|early| early.taken || early.id != id || refusal(call, &early.decision).is_none());
             self.held.push(id.clone());
             self.waits_for.push(AgentInterruption { id, ..call.clone() });
             asked.push(question);

@@ -15,7 +15,7 @@ use crate::{
     engine::RunError,
     wire::{
         AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict,
-        run_state::{Decision, UnknownInterruption},
+        run_state::{Decision, DecisionRefused},
     },
 };
 
@@ -211,7 +211,7 @@ fn decided_with_others(
 }
 
 /// Takes decisions into a state. Those for good come first: a decision on one call counts more for that call.
-fn apply(state: &mut RunState, decided: &[DecidedInterruption]) -> Result<(), UnknownInterruption> {
+fn apply(state: &mut RunState, decided: &[DecidedInterruption]) -> Result<(), DecisionRefused> {
     for decided in decided.iter().filter(|decided| decided.always) {
         state.decide_always(&decided.id, decision(&decided.decision))?;
     }
@@ -225,6 +225,7 @@ fn decision(verdict: &Verdict) -> Decision {
     match verdict {
         Verdict::Approve => Decision::approve(),
         Verdict::Reject { message: None } => Decision::reject(),
-        Verdict::Reject { message: Some(text) } | Verdict::SupplyOutput { output: text } => Decision::reject_with(text),
+        Verdict::Reject { message: Some(text) } => Decision::reject_with(text),
+        Verdict::SupplyOutput { output } => Decision::supply(output),
     }
 }

@@ -9,6 +9,7 @@ fn call(id: &str) -> AgentInterruption {
         tool: "refund".to_owned(),
         arguments: "{}".to_owned(),
         server: None,
+        kind: InterruptionKind::Approval,
     }
 }
 
@@ -173,4 +174,23 @@ fn only_the_latest_of_what_was_taken_is_remembered() {
     inbox.decide(AgentDecision::reject_with("kept", &*text));
     let remembered: Vec<_> = inbox.state().decided.into_iter().map(|decided| decided.id).collect();
     assert_eq!(remembered, ["b", "c", "kept"], "in the order of arrival");
+}
+
+#[test]
+fn a_call_of_a_client_tool_is_answered_by_its_output_or_a_rejection() {
+    let mut inbox = AgentInbox::default();
+    inbox.begin();
+    // Kept, before anybody knew what the question would be.
+    assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Kept { waits_for: Vec::new() });
+    inbox.wait_for(&[AgentInterruption { kind: InterruptionKind::Output, ..call("a") }], &[]);
+    assert!(!inbox.is_decided("a"));
+    let reason = "tool \"refund\" runs at its caller's, not here: supply its output (agent_supply_output), or reject the call";
+    assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Refused { reason: reason.to_owned() });
+    let reason = "the output of tool \"refund\" is 2000001 bytes, the limit is 2000000: supply less, or where it is to be found";
+    let large = "x".repeat(MOST_BYTES + 1);
+    assert_eq!(
+        inbox.supply_output(SuppliedOutput::new("a", large)),
+        DecisionAnswer::Refused { reason: reason.to_owned() }
+    );
+    assert_eq!(inbox.supply_output(SuppliedOutput::new("a", "done")), DecisionAnswer::Accepted);
 }

@@ -21,6 +21,8 @@ pub(super) async fn call(
 ) -> Result<ToolAnswer, ToolEffectError> {
     match effect.tool.binding() {
         ToolBinding::Activity { options, .. } => activity::call(ctx, options, effect, id, token).await,
-        ToolBinding::Inline(_) | ToolBinding::Agent(_) => unreachable!("the loop itself runs inline tools and agents"),
+        ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
+            unreachable!("the loop itself runs inline tools and agents, and asks for the outputs of client tools")
+        }
     }
 }

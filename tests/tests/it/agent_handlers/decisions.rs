@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    wire::{AgentDecision, AgentInterruption, AgentStatus, DecisionAnswer, Verdict},
+    wire::{AgentDecision, AgentInterruption, AgentStatus, DecisionAnswer, Verdict, run_state::InterruptionKind},
     worker::AgentHandle,
 };
 use temporal_agents_testing::{
@@ -167,6 +167,7 @@ async fn a_hosted_server_makes_its_calls_itself(#[values(true, false)] cached: b
         tool: "delete".to_owned(),
         arguments: "{\"id\":3}".to_owned(),
         server: Some("crm".to_owned()),
+        kind: InterruptionKind::Approval,
     };
     assert_eq!(state_when_waiting(&agent).await?.interruptions, [asked]);
     let reason = "MCP server \"crm\" makes this call itself, if it may: approve or reject it".to_owned();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Runner, Tool, ToolError, agent_handlers, tool,
-    wire::{AgentInterruption, AgentState, AgentStatus, DecidedInterruption, Verdict, WIRE_VERSION},
+    wire::{AgentInterruption, AgentState, AgentStatus, DecidedInterruption, Verdict, WIRE_VERSION, run_state::InterruptionKind},
     worker::AgentHandle,
     workflow::AgentInbox,
 };
@@ -139,6 +139,7 @@ pub(crate) fn interruption(id: &str, order: u32) -> AgentInterruption {
         tool: "refund".to_owned(),
         arguments: format!("{{\"order\":{order}}}"),
         server: None,
+        kind: InterruptionKind::Approval,
     }
 }
 

@@ -29,7 +29,7 @@ fn set(new_events: u32) -> AgentSet {
 }
 
 /// All histories of a workflow, each replayed as workers with and without a cache do.
-async fn histories(env: &AgentEnvironment, workflow_id: &str) -> anyhow::Result<Vec<History>> {
+pub(crate) async fn histories(env: &AgentEnvironment, workflow_id: &str) -> anyhow::Result<Vec<History>> {
     let histories = chain(env, workflow_id).await?;
     for history in &histories {
         env.replay(history).await?;

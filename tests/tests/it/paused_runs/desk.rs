@@ -8,7 +8,7 @@ use temporal_agents::{
     tool,
     wire::{
         RunState,
-        run_state::{Decision, Interruption, UnknownInterruption},
+        run_state::{Decision, DecisionRefused, Interruption},
     },
 };
 use temporal_agents_testing::{
@@ -86,7 +86,7 @@ pub(crate) fn shown(interruptions: Vec<Interruption>) -> Vec<(String, String, St
 ///
 /// # Errors
 /// When the run waits for something else.
-pub(crate) fn decide(state: &mut RunState) -> Result<(), UnknownInterruption> {
+pub(crate) fn decide(state: &mut RunState) -> Result<(), DecisionRefused> {
     state.decide("call_0_0", Decision::approve())?;
     state.decide("call_0_1", Decision::reject_with("too much"))?;
     state.decide_always("call_0_2", Decision::approve())?;

@@ -3,7 +3,7 @@
 use serde_json::json;
 use temporal_agents::wire::{
     AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
-    SuppliedOutput, Verdict, WIRE_VERSION,
+    SuppliedOutput, Verdict, WIRE_VERSION, run_state::InterruptionKind,
 };
 
 pub(in crate::wire_golden) fn agent_decisions() -> Vec<(&'static str, AgentDecision)> {
@@ -56,6 +56,7 @@ pub(in crate::wire_golden) fn agent_states() -> Vec<(&'static str, AgentState)> 
         tool: tool.to_owned(),
         arguments: "{\"amount\": 5}".to_owned(),
         server: server.map(str::to_owned),
+        kind: InterruptionKind::Approval,
     };
     let decided =
         |id: &str, decision, always, taken| DecidedInterruption { id: id.to_owned(), decision, always, taken };
@@ -71,7 +72,16 @@ pub(in crate::wire_golden) fn agent_states() -> Vec<(&'static str, AgentState)> 
         ],
         ..state(AgentStatus::Waiting, Some("refunds"), 2)
     };
+    let waiting_for_output = AgentState {
+        interruptions: vec![AgentInterruption {
+            kind: InterruptionKind::Output,
+            ..interruption("call_1#2", "pick_file", None)
+        }],
+        decided: vec![decided("call_1", Verdict::Approve, false, true)],
+        ..state(AgentStatus::Waiting, Some("editor"), 2)
+    };
     vec![
+        ("waiting_for_output", waiting_for_output),
         ("idle", state(AgentStatus::Idle, None, 0)),
         ("running", state(AgentStatus::Running, Some("triage"), 1)),
         ("waiting", waiting),

@@ -51,6 +51,11 @@ pub(super) fn round() -> ToolRound {
     }
 }
 
+/// A call that is made elsewhere.
+pub(super) fn waiting_for_output() -> ToolRound {
+    ToolRound { calls: vec![known(planned("pick_file", "call_1"), CallProgress::NeedsOutput)], ..small_round() }
+}
+
 pub(super) fn handoff(call_id: &str) -> PlannedHandoff {
     PlannedHandoff {
         tool_name: "transfer_to_refunds".to_owned(),
