@@ -16,7 +16,7 @@ use super::{
     tool_use::ToolUseBehavior,
 };
 use crate::{
-    tool::{Tool, ToolDef},
+    tool::{HostedTool, Tool, ToolDef},
     wire::{ModelSettings, Prompt, ToolSpec},
 };
 
@@ -135,7 +135,14 @@ impl<O> Agent<O> {
         self
     }
 
-    /// A tool the provider runs, as its API takes it: `hosted_tool("web_search", json!({"type": "web_search"}))`.
+    /// A tool the provider runs: `hosted(HostedTool::web_search())`.
+    #[must_use]
+    pub fn hosted(mut self, tool: impl Into<HostedTool>) -> Self {
+        self.def.hosted_tools.push(tool.into().into());
+        self
+    }
+
+    /// A tool the provider runs, as its API takes it, for those that [`hosted`](Self::hosted) has no form of: `hosted_tool("web_search", json!({"type": "web_search"}))`.
     ///
     /// The configuration is recorded in history with every call, so a header or a token has no place in it.
     #[must_use]

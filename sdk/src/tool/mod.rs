@@ -11,6 +11,7 @@ mod definition;
 mod enabled;
 mod error;
 mod guardrail;
+mod hosted;
 mod on_error;
 mod options;
 mod output;
@@ -26,6 +27,9 @@ pub use definition::{ToolDef, ToolIssue};
 pub use enabled::Enabled;
 pub use error::{Failure, ToolError, ToolErrorKind};
 pub use guardrail::{ToolGuardrailContext, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail};
+pub use hosted::{
+    CodeInterpreter, FileSearch, HostedMcp, HostedTool, ImageGeneration, RequireApproval, UserLocation, WebSearch,
+};
 pub use on_error::{DescribeFailure, OnToolError, TOOL_FAILED, ToolFailure};
 pub use options::ToolActivityOptions;
 pub use output::{ResultKind, ValueKind, text_of};

@@ -3,8 +3,8 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, RunContext, RunHooks, Tool, ToolError,
-    agent::HookedCall,
+    Agent, Tool, ToolError,
+    agent::{HookContext, HookResult, HookedCall, RunHooks},
     drive::RunOutcome,
     tool,
     tool::{ToolDef, ToolGuardrailOutput, ToolOutputGuardrail},
@@ -135,7 +135,7 @@ async fn one_that_needs_approval_is_approved_first(#[values(true, false)] cached
     state_when(&agent, "waiting for the page", |state: &AgentState| state.interruptions == asked).await?;
     assert_eq!(agent.supply_output("call_0_0#2", "printed").await?, DecisionAnswer::Accepted);
     assert_eq!(env.await_run(&started).await?.output()?, json!("done"));
-    assert_eq!(last_outputs(&model), [json!("printed"), json!("once is enough")]);
+    assert_eq!(last_outputs(&model), [json!("once is enough"), json!("printed")], "in the order in which they came");
     histories(&env, &id).await?;
     env.finish().await?;
     Ok(())
@@ -206,16 +206,18 @@ async fn arguments_are_checked_before_anybody_is_asked_and_an_early_approval_is_
     Ok(())
 }
 
-/// Notes when calls begin and end in the run context's stead: on the agent.
+/// Notes when calls begin and end.
 struct Diary(std::sync::Arc<std::sync::Mutex<Vec<String>>>);
 
 impl RunHooks for Diary {
-    fn on_tool_start(&self, _run: &RunContext, _agent: &str, call: &HookedCall<'_>) {
+    fn on_tool_start(&self, _ctx: &HookContext<'_>, _agent: &str, call: &HookedCall<'_>) -> HookResult {
         self.0.lock().expect("not poisoned").push(format!("{} begins", call.info.tool));
+        Ok(())
     }
 
-    fn on_tool_end(&self, _run: &RunContext, _agent: &str, call: &HookedCall<'_>, _output: &ToolOutput) {
+    fn on_tool_end(&self, _ctx: &HookContext<'_>, _agent: &str, call: &HookedCall<'_>, _output: &ToolOutput) -> HookResult {
         self.0.lock().expect("not poisoned").push(format!("{} ends", call.info.tool));
+        Ok(())
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use temporal_agents::{
     Agent, Runner, Tool, ToolError, agent_handlers, tool,
+    tool::{HostedTool, RequireApproval},
     wire::{AgentInterruption, AgentState, AgentStatus, DecidedInterruption, Verdict, WIRE_VERSION, run_state::InterruptionKind},
     worker::AgentHandle,
     workflow::AgentInbox,
@@ -32,9 +33,8 @@ async fn refund(order: u32) -> Result<String, ToolError> {
 }
 
 pub(crate) fn desk() -> Agent {
-    let crm =
-        json!({"type": "mcp", "server_label": "crm", "server_url": "https://crm.test", "require_approval": "always"});
-    Agent::new("desk").model("gpt-5").tool(refund.needs_approval()).hosted_tool("crm", crm)
+    let crm = HostedTool::mcp("crm", "https://crm.test").require_approval(RequireApproval::Always);
+    Agent::new("desk").model("gpt-5").tool(refund.needs_approval()).hosted(crm)
 }
 
 /// A request to the desk. A workflow that lingers stays after its run, until it is told to close.
