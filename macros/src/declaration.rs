@@ -27,6 +27,11 @@ impl<'a> Declaration<'a> {
         &self.function.sig.ident
     }
 
+    /// How visible the function is.
+    pub(crate) fn vis(&self) -> &Visibility {
+        &self.function.vis
+    }
+
     /// What every item of the expansion needs to carry.
     pub(crate) fn cfgs(&self) -> Vec<&Attribute> {
         self.attributes(|path| path == "cfg")
@@ -98,13 +103,16 @@ impl<'a> Declaration<'a> {
 /// The function without what only the macro understands at its parameters.
 pub(crate) fn stripped(function: &ItemFn) -> ItemFn {
     let mut function = function.clone();
-    for input in &mut function.sig.inputs {
-        match input {
-            FnArg::Typed(parameter) => parameter.attrs.retain(stays),
-            FnArg::Receiver(receiver) => receiver.attrs.retain(stays),
-        }
-    }
+    function.sig.inputs.iter_mut().for_each(strip);
     function
+}
+
+/// Takes from a parameter what only the macro understands.
+pub(crate) fn strip(input: &mut FnArg) {
+    match input {
+        FnArg::Typed(parameter) => parameter.attrs.retain(stays),
+        FnArg::Receiver(receiver) => receiver.attrs.retain(stays),
+    }
 }
 
 /// The name of a variable of the expansion. No tool or guardrail has it: a unit struct would be in the variable's way.

@@ -85,6 +85,61 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
     tool::expand(attribute.into(), &item.into()).into()
 }
 
+/// Turns the methods of a type into tools that share it: the type is a state of the worker.
+///
+/// Methods with `#[tool]` are activity tools; they take `&self`, and otherwise what a function with `#[tool]` takes, with the same keys.
+/// The type is `Clone + Send + Sync`, and `AgentsPlugin::state(set)` gives the worker its value; a worker without it does not start.
+/// The other methods stay what they are.
+///
+/// The type gets a function `tools()`, which gives all its tools, and one for each of them, named after the method: `refund_tool()`.
+/// The methods can be called as they were: a unit test writes `desk.refund(7).await`.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use temporal_agents::{Agent, Tool, ToolError, tool, tools};
+///
+/// #[derive(Clone, Default)]
+/// struct Desk {
+///     refunded: Arc<Mutex<Vec<u32>>>,
+/// }
+///
+/// #[tools]
+/// impl Desk {
+///     /// Gives the money of an order back.
+///     ///
+///     /// # Arguments
+///     /// * `order` - number of the order
+///     #[tool(idempotent = false)]
+///     async fn refund(&self, order: u32) -> Result<String, ToolError> {
+///         self.refunded.lock().expect("no tool panics").push(order);
+///         Ok(format!("refunded {order}"))
+///     }
+///
+///     /// Lists the orders that were refunded.
+///     #[tool]
+///     async fn refunds(&self) -> Vec<u32> {
+///         self.refunded.lock().expect("no tool panics").clone()
+///     }
+/// }
+///
+/// # fn agents() -> (Agent, Agent) {
+/// let clerk = Agent::new("clerk").model("gpt-5").tools(Desk::tools());
+/// let trainee = Agent::new("trainee").model("gpt-5").tool(Desk::refund_tool().needs_approval());
+/// # (clerk, trainee)
+/// # }
+/// ```
+///
+/// # Keys
+///
+/// | key | what it does |
+/// |---|---|
+/// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
+#[proc_macro_attribute]
+pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    tool::set::expand(attribute.into(), &item.into()).into()
+}
+
 /// Turns a function into a guardrail: a check of what a run is given, or of what it answers.
 ///
 /// `#[guardrail(input)]` looks at the input of the first agent, `#[guardrail(output)]` at the final output of the last one. A

@@ -45,7 +45,7 @@
 //! | [`drive`] | the one loop, and the `Host` trait it asks for effects |
 //!
 //! # Features
-//! * `macros` (default): [`macro@tool`], [`guardrail`], [`agent_handlers`].
+//! * `macros` (default): [`macro@tool`], [`tools`], [`guardrail`], [`agent_handlers`].
 //! * `worker` (default): the worker half. Without it the crate builds without any I/O crate.
 //! * `openai` (default): the OpenAI provider, `worker::OpenAi`.
 //! * `compression`: `worker::codec::ZstdCodec`, which compresses payloads.
@@ -61,7 +61,7 @@ pub mod worker;
 pub mod workflow;
 
 #[cfg(feature = "macros")]
-pub use temporal_agents_macros::{agent_handlers, guardrail, tool};
+pub use temporal_agents_macros::{agent_handlers, guardrail, tool, tools};
 
 pub use agent::{Agent, Handoff, Instructions};
 pub use drive::{RunConfig, RunFailure, RunResult};
@@ -91,7 +91,7 @@ pub mod __private {
             },
         },
         tool::{
-            FromToolContext, ResultKind, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
+            FromToolContext, ResultKind, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
             ValueKind,
         },
         wire::{AgentDecision, AgentState, DecisionReply, SuppliedOutput},

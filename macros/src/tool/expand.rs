@@ -2,18 +2,18 @@
 //!
 //! The code names only what is in `__private`, keeps the author's tokens with their spans, and holds calls, not logic.
 
-mod definition;
+pub(super) mod definition;
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::ItemFn;
+use syn::{ItemFn, Path};
 
 use super::{parse::Keys, validate::ToolFn};
 use crate::declaration::{self, Declaration};
 
 /// The code of a tool.
 pub(super) fn tool(tool: &ToolFn<'_>) -> TokenStream {
-    let private = private(tool.keys);
+    let private = private(tool.keys.krate.as_ref());
     let definition = definition::body(tool, &private);
     with_definition(&Declaration::new("tool", tool.function, Some(&tool.description)), &private, &definition)
 }
@@ -25,7 +25,7 @@ pub(super) fn stub(keys: &Keys, function: &ItemFn) -> TokenStream {
         return declaration::stripped(function).into_token_stream();
     }
     let unreachable = quote!(::core::unreachable!("the tool does not compile"));
-    with_definition(&Declaration::new("tool", function, None), &private(keys), &unreachable)
+    with_definition(&Declaration::new("tool", function, None), &private(keys.krate.as_ref()), &unreachable)
 }
 
 fn with_definition(declaration: &Declaration<'_>, private: &TokenStream, definition: &TokenStream) -> TokenStream {
@@ -43,7 +43,8 @@ fn with_definition(declaration: &Declaration<'_>, private: &TokenStream, definit
     }
 }
 
-fn private(keys: &Keys) -> TokenStream {
-    let krate = keys.krate.as_ref().map_or_else(|| quote!(::temporal_agents), ToTokens::to_token_stream);
+/// The module that the expansion names.
+pub(super) fn private(krate: Option<&Path>) -> TokenStream {
+    let krate = krate.map_or_else(|| quote!(::temporal_agents), ToTokens::to_token_stream);
     quote!(#krate::__private)
 }

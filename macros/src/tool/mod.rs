@@ -10,13 +10,14 @@ mod docs;
 mod expand;
 mod parameter;
 mod parse;
+pub(crate) mod set;
 mod validate;
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::ItemFn;
 
-use self::parse::Keys;
+use self::{parse::Keys, validate::Home};
 use crate::mistakes::{Mistakes, wrong_item};
 
 /// Expands `#[tool(attribute)] item`; mistakes become `compile_error!`s.
@@ -27,7 +28,7 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
         Ok(function) => function,
         Err(error) => return wrong_item(error, item, "`#[tool]` goes above a function"),
     };
-    match validate::validate(&keys, &function, &mut mistakes) {
+    match validate::validate(&keys, &function, Home::Function, &mut mistakes) {
         Some(tool) if mistakes.is_empty() => expand::tool(&tool),
         _ => {
             let stub = expand::stub(&keys, &function);

@@ -1,7 +1,7 @@
 //! Joins attribute, signature and doc comments to a tool, or says what is wrong with them.
 
 use proc_macro2::Span;
-use syn::{FnArg, ItemFn, LitStr, Safety, Signature, ext::IdentExt};
+use syn::{FnArg, ItemFn, LitStr, Receiver, ReceiverKind, Safety, Signature, ext::IdentExt};
 
 use super::{
     docs::{Bullet, Docs},
@@ -10,12 +10,23 @@ use super::{
 };
 use crate::{attribute::did_you_mean, mistakes::Mistakes};
 
+/// Where the function of a tool stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Home {
+    /// In a module.
+    Function,
+    /// In the `impl` of a set, whose value the worker has.
+    Set,
+}
+
 /// A function that is a tool.
 pub(super) struct ToolFn<'a> {
     /// What the attribute says.
     pub(super) keys: &'a Keys,
     /// The function.
     pub(super) function: &'a ItemFn,
+    /// Where it stands.
+    pub(super) home: Home,
     /// The name that the model calls.
     pub(super) name: String,
     /// What the model reads about it.
@@ -25,10 +36,18 @@ pub(super) struct ToolFn<'a> {
 }
 
 /// Checks everything. `None` when the function cannot be read as a tool; `mistakes` may have grown in either case.
-pub(super) fn validate<'a>(keys: &'a Keys, function: &'a ItemFn, mistakes: &mut Mistakes) -> Option<ToolFn<'a>> {
-    refuse_kind(keys, &function.sig, mistakes);
+pub(super) fn validate<'a>(
+    keys: &'a Keys,
+    function: &'a ItemFn,
+    home: Home,
+    mistakes: &mut Mistakes,
+) -> Option<ToolFn<'a>> {
+    match home {
+        Home::Function => refuse_kind(keys, &function.sig, mistakes),
+        Home::Set => refuse_kind_in_set(keys, &function.sig, mistakes),
+    }
     refuse_signature(&function.sig, mistakes);
-    let mut parameters = read_parameters(keys, &function.sig, mistakes);
+    let mut parameters = read_parameters(keys, &function.sig, home, mistakes);
     let docs = Docs::read(&function.attrs, mistakes);
     describe(&mut parameters, docs.bullets, mistakes);
     let name = read_name(keys.name.as_ref(), &function.sig, mistakes);
@@ -41,7 +60,7 @@ pub(super) fn validate<'a>(keys: &'a Keys, function: &'a ItemFn, mistakes: &mut 
         );
         mistakes.on(&function.sig.ident, message);
     }
-    Some(ToolFn { keys, function, name: name?, description, parameters })
+    Some(ToolFn { keys, function, home, name: name?, description, parameters })
 }
 
 /// An activity tool is `async`, an inline tool is not.
@@ -57,6 +76,28 @@ fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
              or `#[tool(inline)]` for a pure function, which runs in the workflow",
         ),
         _ => {}
+    }
+}
+
+/// A tool of a set is an activity that borrows the set.
+fn refuse_kind_in_set(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
+    if keys.inline {
+        let message = "the set is the worker's, and an inline tool runs in the workflow: drop `inline`, or move the function \
+                       out of the `impl`";
+        mistakes.on(&signature.ident, message);
+    } else if signature.asyncness.is_none() {
+        mistakes.on(signature.fn_token, "write `async fn`: a tool of a set is an activity, and may do I/O");
+    }
+    match signature.receiver() {
+        None => {
+            let message = "a tool of a set takes `&self`; one that does not need the set is a free function with `#[tool]`";
+            mistakes.on(&signature.ident, message);
+        }
+        Some(Receiver { kind: ReceiverKind::Reference(_, None, None), .. }) => {}
+        Some(receiver) => {
+            let message = "calls share the set: take `&self`, and put what changes into a `Mutex`, in an `Arc`";
+            mistakes.on(receiver, message);
+        }
     }
 }
 
@@ -82,13 +123,14 @@ fn refuse_signature(signature: &Signature, mistakes: &mut Mistakes) {
     }
 }
 
-fn read_parameters(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) -> Vec<Parameter> {
+fn read_parameters(keys: &Keys, signature: &Signature, home: Home, mistakes: &mut Mistakes) -> Vec<Parameter> {
     let mut parameters = Vec::new();
     for input in &signature.inputs {
         let parameter = match input {
+            FnArg::Receiver(_) if home == Home::Set => continue,
             FnArg::Receiver(receiver) => {
                 let message = "a tool is a free function: move it out of the `impl`, and take what the worker holds as \
-                               `State(api): State<Api>`";
+                               `State(api): State<Api>`, or write `#[tools]` above the `impl`";
                 mistakes.on(receiver, message);
                 continue;
             }

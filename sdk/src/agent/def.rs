@@ -135,6 +135,13 @@ impl<O> Agent<O> {
         self
     }
 
+    /// Tools the agent may call, in this order: all of a set, `tools(Desk::tools())`.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = impl Tool>) -> Self {
+        self.def.tools.extend(tools.into_iter().map(|tool| tool.definition()));
+        self
+    }
+
     /// A tool the provider runs: `hosted(HostedTool::web_search())`.
     #[must_use]
     pub fn hosted(mut self, tool: impl Into<HostedTool>) -> Self {

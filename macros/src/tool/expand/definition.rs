@@ -12,12 +12,12 @@ use crate::{
     declaration::local,
     tool::{
         parameter::{Argument, Parameter},
-        validate::ToolFn,
+        validate::{Home, ToolFn},
     },
 };
 
 /// Writes the body.
-pub(super) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
+pub(in crate::tool) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
     let arguments: Vec<&Argument> = tool
         .parameters
         .iter()
@@ -77,6 +77,15 @@ fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
     let mut states = Vec::new();
     let mut values = Vec::new();
     let (mut uses_ctx, mut uses_arguments) = (false, false);
+    let callee = match tool.home {
+        Home::Function => quote!(Self.call),
+        Home::Set => {
+            uses_ctx = true;
+            let (set, method) = (local("set"), &tool.function.sig.ident);
+            states.push(quote!(let #private::State(#set) = <#private::State<Self> as #private::FromToolContext>::from_context(#ctx)?;));
+            quote!(#set.#method)
+        }
+    };
     for parameter in &tool.parameters {
         match parameter {
             Parameter::Context { .. } => {
@@ -104,7 +113,7 @@ fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
     if tool.keys.inline {
         quote! {
             |#ctx, #taken| {
-                let #returned = Self.call(#(#values),*);
+                let #returned = #callee(#(#values),*);
                 #into_output
             }
         }
@@ -112,8 +121,8 @@ fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
         quote! {
             |#ctx, #taken| {
                 #private::Box::pin(async move {
-                        #(#states)*
-                    let #returned = Self.call(#(#values),*).await;
+                    #(#states)*
+                    let #returned = #callee(#(#values),*).await;
                     #into_output
                 })
             }
@@ -139,6 +148,9 @@ fn settings(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
         Parameter::Context { .. } | Parameter::Argument(_) => None,
     });
     let mut settings = quote!(#(.requires(<#states as #private::FromToolContext>::requirement()))*);
+    if tool.home == Home::Set {
+        settings.extend(quote!(.requires(<#private::State<Self> as #private::FromToolContext>::requirement())));
+    }
     let context = &tool.keys.context;
     if !context.is_empty() {
         settings.extend(quote!(.with_context([#(#context),*])));
