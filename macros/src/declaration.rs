@@ -14,12 +14,19 @@ pub(crate) struct Declaration<'a> {
     function: &'a ItemFn,
     /// Stands in for a doc comment that is not there.
     description: Option<&'a str>,
+    /// Whether there is something to call.
+    has_body: bool,
 }
 
 impl<'a> Declaration<'a> {
     /// The declaration of this function.
     pub(crate) fn new(noun: &'static str, function: &'a ItemFn, description: Option<&'a str>) -> Self {
-        Self { noun, function, description }
+        Self { noun, function, description, has_body: true }
+    }
+
+    /// The same without `call`: the function was written without a body.
+    pub(crate) fn without_body(self) -> Self {
+        Self { has_body: false, ..self }
     }
 
     /// The struct's name.
@@ -138,7 +145,6 @@ impl ToTokens for Declaration<'_> {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         let (ident, vis) = (self.ident(), &self.function.vis);
         let (of_struct, cfgs, description) = (self.of_struct(), self.cfgs(), self.description());
-        let method = self.method();
         let reason = format!("a {} is named like the function it was written as", self.noun);
         tokens.extend(quote! {
             #(#of_struct)*
@@ -146,11 +152,15 @@ impl ToTokens for Declaration<'_> {
             #[allow(non_camel_case_types, reason = #reason)]
             #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug)]
             #vis struct #ident;
-
-            #(#cfgs)*
-            impl #ident {
-                #method
-            }
         });
+        if self.has_body {
+            let method = self.method();
+            tokens.extend(quote! {
+                #(#cfgs)*
+                impl #ident {
+                    #method
+                }
+            });
+        }
     }
 }

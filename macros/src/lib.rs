@@ -21,6 +21,9 @@ use proc_macro::TokenStream;
 /// do what it likes. `#[tool(inline)]` above a plain `fn` makes an inline tool: the body runs in the workflow, at once,
 /// and again on replay, so it must be pure.
 ///
+/// `#[tool(client)]` above a `fn` without a body makes a client tool: a call of it waits, durably, until somebody outside has made it
+/// and supplies the output. The return type says what that is, to people.
+///
 /// The function becomes a unit struct of its name that implements `Tool`, so that `agent.tool(get_weather)` reads well.
 /// The body is its method `call`: a unit test writes `get_weather.call(..).await`. In the body itself the name is still
 /// that of the function; elsewhere in the module a variable cannot have it, as with every unit struct.
@@ -49,6 +52,10 @@ use proc_macro::TokenStream;
 /// fn add(a: i64, b: i64) -> i64 {
 ///     a + b
 /// }
+///
+/// /// Lets the user pick a file; gives its path.
+/// #[tool(client)]
+/// fn pick_file(title: String) -> String;
 /// ```
 ///
 /// # What the model sees
@@ -68,6 +75,7 @@ use proc_macro::TokenStream;
 /// | `name = "weather"` | the name the model calls, instead of the function's |
 /// | `description = ".."` | the description, instead of the doc comment |
 /// | `inline` | an inline tool |
+/// | `client` | a tool that runs at its caller's: the function has `;` instead of a body |
 /// | `lenient` | sends the schema without strict mode: for maps and values of any shape |
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |

@@ -15,7 +15,9 @@ use crate::declaration::{self, Declaration};
 pub(super) fn tool(tool: &ToolFn<'_>) -> TokenStream {
     let private = private(tool.keys.krate.as_ref());
     let definition = definition::body(tool, &private);
-    with_definition(&Declaration::new("tool", tool.function, Some(&tool.description)), &private, &definition)
+    let declaration = Declaration::new("tool", tool.function, Some(&tool.description));
+    let declaration = if tool.keys.client { declaration.without_body() } else { declaration };
+    with_definition(&declaration, &private, &definition)
 }
 
 /// The code of a function that is no tool yet: all names are there, so that only its own mistakes are reported.
@@ -25,7 +27,9 @@ pub(super) fn stub(keys: &Keys, function: &ItemFn) -> TokenStream {
         return declaration::stripped(function).into_token_stream();
     }
     let unreachable = quote!(::core::unreachable!("the tool does not compile"));
-    with_definition(&Declaration::new("tool", function, None), &private(keys.krate.as_ref()), &unreachable)
+    let declaration = Declaration::new("tool", function, None);
+    let declaration = if keys.client { declaration.without_body() } else { declaration };
+    with_definition(&declaration, &private(keys.krate.as_ref()), &unreachable)
 }
 
 fn with_definition(declaration: &Declaration<'_>, private: &TokenStream, definition: &TokenStream) -> TokenStream {

@@ -15,7 +15,7 @@ mod validate;
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::ItemFn;
+use syn::{ForeignItemFn, ItemFn, parse_quote};
 
 use self::{parse::Keys, validate::Home};
 use crate::mistakes::{Mistakes, wrong_item};
@@ -24,10 +24,18 @@ use crate::mistakes::{Mistakes, wrong_item};
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
     let mut mistakes = Mistakes::default();
     let keys = Keys::parse(attribute, &mut mistakes);
-    let function: ItemFn = match syn::parse2(item.clone()) {
+    let function = match read(item.clone()) {
         Ok(function) => function,
         Err(error) => return wrong_item(error, item, "`#[tool]` goes above a function"),
     };
+    if let (Written::WithBody(function), true) = (&function, keys.client) {
+        mistakes.on(&function.sig, "a client tool runs at its caller's: write `;` instead of the body");
+    }
+    if let (Written::WithoutBody(function), false) = (&function, keys.client) {
+        let message = "a tool has a body; one without runs at its caller's: write `#[tool(client)]`";
+        mistakes.on(&function.sig, message);
+    }
+    let (Written::WithBody(function) | Written::WithoutBody(function)) = function;
     match validate::validate(&keys, &function, Home::Function, &mut mistakes) {
         Some(tool) if mistakes.is_empty() => expand::tool(&tool),
         _ => {
@@ -36,6 +44,22 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
             quote!(#stub #errors)
         }
     }
+}
+
+/// A function, as it was written.
+enum Written {
+    WithBody(ItemFn),
+    /// Its block is empty, and belongs to nobody.
+    WithoutBody(ItemFn),
+}
+
+fn read(item: TokenStream) -> syn::Result<Written> {
+    let error = match syn::parse2(item.clone()) {
+        Ok(function) => return Ok(Written::WithBody(function)),
+        Err(error) => error,
+    };
+    let ForeignItemFn { attrs, vis, modifiers, sig, semi_token: _ } = syn::parse2(item).map_err(|_| error)?;
+    Ok(Written::WithoutBody(ItemFn { attrs, vis, modifiers, sig, block: parse_quote!({}) }))
 }
 
 #[cfg(test)]

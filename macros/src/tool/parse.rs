@@ -10,10 +10,11 @@ use crate::{
 };
 
 /// Every key, in the order in which the documentation lists them.
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "name",
     "description",
     "inline",
+    "client",
     "lenient",
     "start_to_close",
     "schedule_to_close",
@@ -45,6 +46,7 @@ pub(super) struct Keys {
     pub(super) name: Option<LitStr>,
     pub(super) description: Option<LitStr>,
     pub(super) inline: bool,
+    pub(super) client: bool,
     pub(super) lenient: bool,
     pub(super) options: ActivityOptions,
     pub(super) context: Vec<LitStr>,
@@ -65,6 +67,7 @@ impl Keys {
             "name" => self.name = Some(entry.text()?),
             "description" => self.description = Some(entry.text()?),
             "inline" => self.inline = entry.flag()?,
+            "client" => self.client = entry.flag()?,
             "lenient" => self.lenient = entry.flag()?,
             key if is_activity_option(key) => self.options.set(entry)?,
             "context" => self.context = entry.texts()?,
@@ -77,11 +80,18 @@ impl Keys {
     fn refuse_contradictions(&self, seen: &[Ident], mistakes: &mut Mistakes) {
         for key in seen {
             match key.to_string().as_str() {
-                word if self.inline && is_activity_option(word) => {
+                word if self.inline && !self.client && is_activity_option(word) => {
                     let message = format!(
                         "`{key}` is an option of activity tools; an inline tool runs in the workflow, without an \
                          activity. Drop `{key}`, or drop `inline` and write `async fn`"
                     );
+                    mistakes.on(key, message);
+                }
+                "inline" if self.client => {
+                    mistakes.on(key, "a client tool runs at its caller's, an inline tool in the workflow: drop one of the two keys");
+                }
+                word if self.client && (is_activity_option(word) || word == "context") => {
+                    let message = format!("a client tool runs at its caller's, without an activity: drop `{key}`");
                     mistakes.on(key, message);
                 }
                 "context" if self.inline => {

@@ -75,6 +75,17 @@ fn a_tool_without_arguments() {
 }
 
 #[test]
+fn a_client_tool() {
+    assert_code!(pretty(
+        quote!(client),
+        &quote! {
+            /// Lets the user pick a file.
+            pub fn pick_file(title: String) -> PathBuf;
+        }
+    ));
+}
+
+#[test]
 fn mistakes_are_reported_together_and_keep_the_names() {
     assert_code!(pretty(
         quote!(nmae = "sum", attempts = "many", inline),

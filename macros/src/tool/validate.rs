@@ -65,7 +65,11 @@ pub(super) fn validate<'a>(
 
 /// An activity tool is `async`, an inline tool is not.
 fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
+    if let (true, Some(asyncness)) = (keys.client, &signature.asyncness) {
+        mistakes.on(asyncness, "nothing of a client tool runs here: drop `async`");
+    }
     match (keys.inline, &signature.asyncness) {
+        _ if keys.client => {}
         (true, Some(asyncness)) => mistakes.on(
             asyncness,
             "an inline tool runs in the workflow and cannot wait: drop `async`, or drop `inline` for an activity tool",
@@ -81,7 +85,9 @@ fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
 
 /// A tool of a set is an activity that borrows the set.
 fn refuse_kind_in_set(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
-    if keys.inline {
+    if keys.client {
+        mistakes.on(&signature.ident, "a client tool has no body that a set could give it: move it out of the `impl`");
+    } else if keys.inline {
         let message = "the set is the worker's, and an inline tool runs in the workflow: drop `inline`, or move the function \
                        out of the `impl`";
         mistakes.on(&signature.ident, message);
@@ -140,6 +146,10 @@ fn read_parameters(keys: &Keys, signature: &Signature, home: Home, mistakes: &mu
         match &read {
             Parameter::Context { .. } if parameters.iter().any(|other| matches!(other, Parameter::Context { .. })) => {
                 mistakes.on(&parameter.ty, "a tool has one context");
+            }
+            Parameter::Context { .. } | Parameter::State { .. } if keys.client => {
+                let message = "a client tool runs at its caller's, who gets the arguments and nothing else: drop this parameter";
+                mistakes.on(&parameter.ty, message);
             }
             Parameter::State { ty, .. } if keys.inline => {
                 let message = "an inline tool runs in the workflow, where there is no state of a worker: drop `State`, \

@@ -126,6 +126,11 @@ impl ToolDef {
         Self::new(name, description, parameters, ToolBinding::Client)
     }
 
+    /// The same with the arguments of a Rust type.
+    pub fn client_of<A: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self::client(name, description, schema::schema_of::<A>())
+    }
+
     /// A tool with a schema that is not a Rust type's. The schema is made strict where it can be.
     pub fn new(
         name: impl Into<String>,

@@ -5,8 +5,8 @@
 //! derive gets one error, on the type in the signature.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
-use syn::{Ident, ReturnType, spanned::Spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
+use syn::{Ident, ReturnType, Type, spanned::Spanned};
 
 use crate::{
     declaration::local,
@@ -29,6 +29,9 @@ pub(in crate::tool) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenSt
     let (generics, types): (Vec<Ident>, Vec<_>) =
         arguments.iter().enumerate().map(|(at, argument)| (format_ident!("A{at}"), &argument.ty)).unzip();
     let declaration = arguments_struct(&arguments, &generics, private);
+    if tool.keys.client {
+        return client(tool, private, &declaration, (&generics, &types));
+    }
     let (constructor, body_type) =
         if tool.keys.inline { (quote!(inline), quote!(InlineFn)) } else { (quote!(activity), quote!(ActivityFn)) };
     let (name, description) = (&tool.name, &tool.description);
@@ -50,6 +53,36 @@ pub(in crate::tool) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenSt
         // Schemas take a while to make, and agents are built anew for each run.
         static __DEFINITION: #private::OnceLock<#private::ToolDef> = #private::OnceLock::new();
         __DEFINITION.get_or_init(|| __define::<#(#types),*>(#closure)#settings).clone()
+    }
+}
+
+/// Writes the body for a tool that has none here.
+fn client(
+    tool: &ToolFn<'_>,
+    private: &TokenStream,
+    declaration: &TokenStream,
+    (generics, types): (&[Ident], &[&Type]),
+) -> TokenStream {
+    let (name, description) = (&tool.name, &tool.description);
+    let lenient = tool.keys.lenient.then(|| quote!(.lenient::<__Arguments<#(#generics),*>>()));
+    let returned = match &tool.function.sig.output {
+        ReturnType::Default => quote!(()),
+        ReturnType::Type(_, ty) => ty.to_token_stream(),
+    };
+    quote! {
+        #[allow(dead_code, reason = "who supplies the output is told of its type")]
+        type __Output = #returned;
+
+        #[allow(dead_code, reason = "the arguments are read elsewhere")]
+        #declaration
+
+        fn __define<#(#generics: #private::ToolArgument),*>() -> #private::ToolDef {
+            #private::ToolDef::client_of::<__Arguments<#(#generics),*>>(#name, #description)#lenient
+        }
+
+        // Schemas take a while to make, and agents are built anew for each run.
+        static __DEFINITION: #private::OnceLock<#private::ToolDef> = #private::OnceLock::new();
+        __DEFINITION.get_or_init(__define::<#(#types),*>).clone()
     }
 }
 

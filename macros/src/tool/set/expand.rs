@@ -66,7 +66,7 @@ fn with_functions(
         #[automatically_derived]
         impl #generics #set #clause {
             /// All tools of this set, in the order of their methods.
-            #[allow(dead_code, reason = "some name them one by one")]
+            #[allow(dead_code, unreachable_pub, reason = "some name them one by one")]
             pub fn tools() -> #private::Vec<#private::ToolDef> {
                 #all
             }
