@@ -26,6 +26,7 @@ pub(crate) struct ActivityOptions {
     idempotent: Option<bool>,
     task_queue: Option<LitStr>,
     summary: Option<LitStr>,
+    local: bool,
 }
 
 impl ActivityOptions {
@@ -44,6 +45,16 @@ impl ActivityOptions {
         Ok(())
     }
 
+    /// Says whether the activity is a local one.
+    pub(crate) fn set_local(&mut self, local: bool) {
+        self.local = local;
+    }
+
+    /// Whether it is.
+    pub(crate) fn is_local(&self) -> bool {
+        self.local
+    }
+
     /// Whether there may be several attempts.
     pub(crate) fn may_repeat(&self) -> bool {
         self.idempotent != Some(false)
@@ -51,7 +62,8 @@ impl ActivityOptions {
 
     /// The value of type `ToolActivityOptions`; `None` when the defaults are meant.
     pub(crate) fn expand(&self, private: &TokenStream) -> Option<TokenStream> {
-        let Self { start_to_close, schedule_to_close, heartbeat, attempts, idempotent, task_queue, summary } = self;
+        let Self { start_to_close, schedule_to_close, heartbeat, attempts, idempotent, task_queue, summary, local } =
+            self;
         let mut setters = TokenStream::new();
         let mut set = |name: &str, value: Option<TokenStream>| {
             let name = Ident::new(name, Span::mixed_site());
@@ -64,6 +76,7 @@ impl ActivityOptions {
         set("idempotent", idempotent.map(|fact| quote!(#fact)));
         set("task_queue", task_queue.as_ref().map(|text| quote!(#text)));
         set("summary", summary.as_ref().map(|text| quote!(#text)));
+        set("local", local.then(|| quote!(true)));
         (!setters.is_empty()).then(|| quote!(#private::ToolActivityOptions::builder()#setters.build()))
     }
 }

@@ -19,7 +19,8 @@ use proc_macro::TokenStream;
 ///
 /// `#[tool]` above an `async fn` makes an activity tool: the body runs on a worker, with timeouts and retries, and may
 /// do what it likes. `#[tool(inline)]` above a plain `fn` makes an inline tool: the body runs in the workflow, at once,
-/// and again on replay, so it must be pure.
+/// and again on replay, so it must be pure. `#[tool(workflow)]` above an `async fn` makes a workflow tool: it runs in the workflow,
+/// too, and may wait there for what its `WorkflowToolContext` gives: timers, activities, child workflows.
 ///
 /// `#[tool(client)]` above a `fn` without a body makes a client tool: a call of it waits, durably, until somebody outside has made it
 /// and supplies the output. The return type says what that is, to people.
@@ -63,8 +64,8 @@ use proc_macro::TokenStream;
 /// parameters in their order; each type implements `serde::Deserialize` and `schemars::JsonSchema`. An `Option` may be
 /// `null`. An argument is described by a bullet under `# Arguments`, or by a doc comment on the parameter.
 ///
-/// Two kinds of parameters are not arguments: `ctx: &ToolContext` (or `&mut ToolContext`), which knows the call and the
-/// run, and `State<T>`, which the worker supplies to activity tools.
+/// Two kinds of parameters are not arguments: `ctx: &ToolContext` (or `&mut ToolContext`; `&mut WorkflowToolContext` in workflow
+/// tools), which knows the call and the run, and `State<T>`, which the worker supplies to activity tools.
 ///
 /// What it returns, a value or a `Result`, reaches the model as text: a string as it is, anything else as JSON.
 ///
@@ -76,6 +77,8 @@ use proc_macro::TokenStream;
 /// | `description = ".."` | the description, instead of the doc comment |
 /// | `inline` | an inline tool |
 /// | `client` | a tool that runs at its caller's: the function has `;` instead of a body |
+/// | `workflow` | a workflow tool |
+/// | `local` | an activity tool as a local activity: on the workflow's own worker, without a task of its own and without heartbeats |
 /// | `lenient` | sends the schema without strict mode: for maps and values of any shape |
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |

@@ -66,7 +66,7 @@ pub use temporal_agents_macros::{agent_handlers, guardrail, tool, tools};
 pub use agent::{Agent, Handoff, Instructions};
 pub use drive::{RunConfig, RunFailure, RunResult};
 pub use engine::RunError;
-pub use tool::{RunContext, State, Tool, ToolContext, ToolDef, ToolError};
+pub use tool::{RunContext, State, Tool, ToolContext, ToolDef, ToolError, WorkflowToolContext};
 #[cfg(feature = "worker")]
 pub use worker::{AgentsPlugin, Model, ModelProvider};
 pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
@@ -76,7 +76,7 @@ pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
 pub mod __private {
     pub use std::{boxed::Box, format, string::String, sync::OnceLock, time::Duration, vec::Vec};
 
-    pub use futures::future::BoxFuture;
+    pub use futures::future::{BoxFuture, LocalBoxFuture};
     pub use schemars;
     pub use serde;
     pub use temporalio_workflow::{SyncWorkflowContext, WorkflowContextView};
@@ -91,8 +91,8 @@ pub mod __private {
             },
         },
         tool::{
-            FromToolContext, ResultKind, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
-            ValueKind,
+            FromToolContext, ResultKind, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef,
+            ToolError, ValueKind, WorkflowToolContext,
         },
         wire::{AgentDecision, AgentState, DecisionReply, SuppliedOutput},
         workflow::{AgentInbox, HasAgentInbox},
@@ -100,6 +100,10 @@ pub mod __private {
 
     /// The body of an activity tool.
     pub type ActivityFn<A> = for<'a> fn(&'a mut ToolContext, A) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+
+    /// The body of a workflow tool.
+    pub type WorkflowFn<A> =
+        for<'a> fn(&'a mut WorkflowToolContext, A) -> LocalBoxFuture<'a, Result<ToolOutput, ToolError>>;
 
     /// The body of an inline tool.
     pub type InlineFn<A> = fn(&mut ToolContext, A) -> Result<ToolOutput, ToolError>;

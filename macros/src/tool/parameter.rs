@@ -12,7 +12,7 @@ use crate::{
 
 /// A parameter of a tool.
 pub(super) enum Parameter {
-    /// `ctx: &ToolContext` or `&mut ToolContext`.
+    /// `ctx: &ToolContext` or `&mut ToolContext`; in a workflow tool `WorkflowToolContext`, too.
     Context {
         /// The names it binds.
         names: Vec<String>,
@@ -50,11 +50,17 @@ impl Parameter {
     pub(super) fn read(parameter: &PatType, mistakes: &mut Mistakes) -> Option<Self> {
         refuse_attributes(&parameter.attrs, mistakes);
         let read = match bare(&parameter.ty) {
-            Type::Reference(reference) if is_named(&reference.elem, "ToolContext") => {
+            Type::Reference(reference)
+                if is_named(&reference.elem, "ToolContext") || is_named(&reference.elem, "WorkflowToolContext") =>
+            {
                 Some(Self::Context { names: names(&parameter.pat) })
             }
             ty if is_named(ty, "ToolContext") => {
                 mistakes.on(ty, "the context is borrowed: take `&ToolContext` or `&mut ToolContext`");
+                Some(Self::Context { names: names(&parameter.pat) })
+            }
+            ty if is_named(ty, "WorkflowToolContext") => {
+                mistakes.on(ty, "the context is borrowed: take `&WorkflowToolContext` or `&mut WorkflowToolContext`");
                 Some(Self::Context { names: names(&parameter.pat) })
             }
             ty if is_named(ty, "State") => Some(Self::State { ty: ty.clone(), names: names(&parameter.pat) }),

@@ -10,11 +10,13 @@ use crate::{
 };
 
 /// Every key, in the order in which the documentation lists them.
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 16] = [
     "name",
     "description",
     "inline",
     "client",
+    "workflow",
+    "local",
     "lenient",
     "start_to_close",
     "schedule_to_close",
@@ -47,6 +49,7 @@ pub(super) struct Keys {
     pub(super) description: Option<LitStr>,
     pub(super) inline: bool,
     pub(super) client: bool,
+    pub(super) workflow: bool,
     pub(super) lenient: bool,
     pub(super) options: ActivityOptions,
     pub(super) context: Vec<LitStr>,
@@ -68,6 +71,8 @@ impl Keys {
             "description" => self.description = Some(entry.text()?),
             "inline" => self.inline = entry.flag()?,
             "client" => self.client = entry.flag()?,
+            "workflow" => self.workflow = entry.flag()?,
+            "local" => self.options.set_local(entry.flag()?),
             "lenient" => self.lenient = entry.flag()?,
             key if is_activity_option(key) => self.options.set(entry)?,
             "context" => self.context = entry.texts()?,
@@ -80,18 +85,50 @@ impl Keys {
     fn refuse_contradictions(&self, seen: &[Ident], mistakes: &mut Mistakes) {
         for key in seen {
             match key.to_string().as_str() {
-                word if self.inline && !self.client && is_activity_option(word) => {
+                "inline" | "workflow" if self.client => {
+                    let message = format!(
+                        "a client tool runs at its caller's, `{key}` tools in the workflow: drop one of the two keys"
+                    );
+                    mistakes.on(key, message);
+                }
+                word if self.client && (is_activity_option(word) || ["context", "local"].contains(&word)) => {
+                    let message = format!("a client tool runs at its caller's, without an activity: drop `{key}`");
+                    mistakes.on(key, message);
+                }
+                "workflow" if self.inline => {
+                    let message = "`inline` and `workflow` tools both run in the workflow; keep `inline` for a plain `fn`, or \
+                                   `workflow` for an `async fn` that waits for timers, activities or child workflows";
+                    mistakes.on(key, message);
+                }
+                "local" if self.inline || self.workflow => {
+                    mistakes.on(
+                        key,
+                        "`local` is for activity tools, and this tool runs in the workflow: drop one of the two",
+                    );
+                }
+                "heartbeat" if self.options.is_local() => {
+                    mistakes.on(key, "a local activity has no heartbeat: drop `heartbeat`, or drop `local`");
+                }
+                "task_queue" if self.options.is_local() => {
+                    let message = "a local activity runs on the worker that runs the workflow: drop `task_queue`, or drop \
+                                   `local`";
+                    mistakes.on(key, message);
+                }
+                word if self.workflow && is_activity_option(word) => {
+                    let message = format!(
+                        "`{key}` is an option of activity tools; a workflow tool runs in the workflow. Drop `{key}` and say it of \
+                         what the tool calls, `ctx.activity(RemoteActivity::named(..).{key}(..), ..)`, or drop `workflow`"
+                    );
+                    mistakes.on(key, message);
+                }
+                "context" if self.workflow => {
+                    mistakes.on(key, "a workflow tool has the whole run context already: drop `context`");
+                }
+                word if self.inline && is_activity_option(word) => {
                     let message = format!(
                         "`{key}` is an option of activity tools; an inline tool runs in the workflow, without an \
                          activity. Drop `{key}`, or drop `inline` and write `async fn`"
                     );
-                    mistakes.on(key, message);
-                }
-                "inline" if self.client => {
-                    mistakes.on(key, "a client tool runs at its caller's, an inline tool in the workflow: drop one of the two keys");
-                }
-                word if self.client && (is_activity_option(word) || word == "context") => {
-                    let message = format!("a client tool runs at its caller's, without an activity: drop `{key}`");
                     mistakes.on(key, message);
                 }
                 "context" if self.inline => {

@@ -1,14 +1,18 @@
 //! Joins attribute, signature and doc comments to a tool, or says what is wrong with them.
 
 use proc_macro2::Span;
-use syn::{FnArg, ItemFn, LitStr, Receiver, ReceiverKind, Safety, Signature, ext::IdentExt};
+use syn::{FnArg, ItemFn, LitStr, Receiver, ReceiverKind, Safety, Signature, Type, ext::IdentExt};
 
 use super::{
     docs::{Bullet, Docs},
     parameter::{Argument, Parameter},
     parse::Keys,
 };
-use crate::{attribute::did_you_mean, mistakes::Mistakes};
+use crate::{
+    attribute::did_you_mean,
+    mistakes::Mistakes,
+    types::{bare, is_named},
+};
 
 /// Where the function of a tool stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,7 +100,8 @@ fn refuse_kind_in_set(keys: &Keys, signature: &Signature, mistakes: &mut Mistake
     }
     match signature.receiver() {
         None => {
-            let message = "a tool of a set takes `&self`; one that does not need the set is a free function with `#[tool]`";
+            let message =
+                "a tool of a set takes `&self`; one that does not need the set is a free function with `#[tool]`";
             mistakes.on(&signature.ident, message);
         }
         Some(Receiver { kind: ReceiverKind::Reference(_, None, None), .. }) => {}
@@ -144,11 +149,22 @@ fn read_parameters(keys: &Keys, signature: &Signature, home: Home, mistakes: &mu
         };
         let Some(read) = Parameter::read(parameter, mistakes) else { continue };
         match &read {
+            Parameter::Context { .. } if !keys.workflow && is_of_workflow(&parameter.ty) => {
+                let message = "this handle on the workflow is for tools that run there: write `#[tool(workflow)]`, or take \
+                               `&ToolContext`";
+                mistakes.on(&parameter.ty, message);
+            }
+            Parameter::State { ty, .. } if keys.workflow => {
+                let message = "a workflow tool runs in the workflow, where there is no state of a worker: drop `State` and call \
+                               an activity that has it, or drop `workflow`";
+                mistakes.on(ty, message);
+            }
             Parameter::Context { .. } if parameters.iter().any(|other| matches!(other, Parameter::Context { .. })) => {
                 mistakes.on(&parameter.ty, "a tool has one context");
             }
             Parameter::Context { .. } | Parameter::State { .. } if keys.client => {
-                let message = "a client tool runs at its caller's, who gets the arguments and nothing else: drop this parameter";
+                let message =
+                    "a client tool runs at its caller's, who gets the arguments and nothing else: drop this parameter";
                 mistakes.on(&parameter.ty, message);
             }
             Parameter::State { ty, .. } if keys.inline => {
@@ -161,6 +177,12 @@ fn read_parameters(keys: &Keys, signature: &Signature, home: Home, mistakes: &mu
         parameters.push(read);
     }
     parameters
+}
+
+/// Whether the context is that of a workflow tool.
+fn is_of_workflow(ty: &Type) -> bool {
+    matches!(bare(ty), Type::Reference(reference) if is_named(&reference.elem, "WorkflowToolContext"))
+        || is_named(ty, "WorkflowToolContext")
 }
 
 /// Gives every bullet's text to its argument.

@@ -99,6 +99,12 @@ impl AgentTool {
         self
     }
 
+    /// The tool with this binding.
+    pub(super) fn bound(&self, binding: ToolBinding) -> ToolDef {
+        let name = self.name.clone().unwrap_or_else(|| tool_name_of(&self.agent.name));
+        ToolDef::new(name, self.description.clone(), schema::schema_of::<AgentToolInput>(), binding)
+    }
+
     /// The agent.
     pub fn agent(&self) -> &Arc<AgentDef> {
         &self.agent
@@ -117,9 +123,7 @@ impl AgentTool {
 
 impl Tool for AgentTool {
     fn definition(&self) -> ToolDef {
-        let name = self.name.clone().unwrap_or_else(|| tool_name_of(&self.agent.name));
-        let schema = schema::schema_of::<AgentToolInput>();
-        ToolDef::new(name, self.description.clone(), schema, ToolBinding::Agent(Arc::new(self.clone())))
+        self.bound(ToolBinding::Agent(Arc::new(self.clone())))
     }
 }
 

@@ -4,6 +4,7 @@
 //! with a graph of agents is found all at once by [`Graph::check`](Graph::check), which a run and the worker do first.
 
 mod as_tool;
+mod child_agent;
 mod def;
 mod graph;
 mod graph_issue;
@@ -21,6 +22,7 @@ mod sources;
 mod tool_use;
 
 pub use as_tool::{AgentTool, AgentToolResult, ExtractOutput};
+pub use child_agent::{ChildAgent, ChildAgentTool};
 pub use def::{Agent, AgentDef};
 pub use graph::Graph;
 pub use graph_issue::{GraphError, GraphIssue};

@@ -1,6 +1,12 @@
 //! Calls a function of the author so that its panic is an error of the run, not a workflow task that retries for ever.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{
+    any::Any,
+    future::Future,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+use futures::FutureExt;
 
 use crate::engine::RunError;
 
@@ -11,18 +17,31 @@ pub(crate) struct Panic {
     pub(crate) message: String,
 }
 
+impl Panic {
+    fn of(panic: &(dyn Any + Send)) -> Self {
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "a value that is no text".to_owned());
+        Self { message }
+    }
+}
+
 /// Calls `body`.
 ///
 /// # Errors
 /// Its [`Panic`].
 pub(crate) fn guarded<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
-    catch_unwind(AssertUnwindSafe(body)).map_err(|panic| Panic {
-        message: panic
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned())
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "a value that is no text".to_owned()),
-    })
+    catch_unwind(AssertUnwindSafe(body)).map_err(|panic| Panic::of(&*panic))
+}
+
+/// Awaits `body`.
+///
+/// # Errors
+/// Its [`Panic`].
+pub(crate) async fn guarded_future<T>(body: impl Future<Output = T>) -> Result<T, Panic> {
+    AssertUnwindSafe(body).catch_unwind().await.map_err(|panic| Panic::of(&*panic))
 }
 
 /// Calls `body`; `function` names it for the error, as in `the instructions`.

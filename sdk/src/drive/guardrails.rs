@@ -281,7 +281,7 @@ fn activity<'f, H: Host>(
             Ok(ToolAnswer { context_patch: Some(_), .. }) => {
                 Err(failed("it changes the run context, and a guardrail may only read it".into()))
             }
-            Ok(ToolAnswer { output, context_patch: None }) => {
+            Ok(ToolAnswer { output, context_patch: None, .. }) => {
                 guardrail_answer(&output).map_err(|error| failed(error.into()))
             }
             Err(ToolEffectError::Cancelled) => Err(RunError::Cancelled { agent: agent.name.clone(), turn }),

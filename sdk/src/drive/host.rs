@@ -9,7 +9,7 @@ use crate::{
     agent::AgentInfo,
     engine::{EffectError, RunError},
     tool::{CallInfo, ToolDef},
-    wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput, run_state::Interruption},
+    wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput, Usage, run_state::Interruption},
 };
 
 /// Why a run that was to move goes on where it is: this cannot be left now.
@@ -201,6 +201,15 @@ pub struct ToolAnswer {
     pub output: ToolOutput,
     /// Changes to the run context.
     pub context_patch: Option<Value>,
+    /// What a run behind the call has used.
+    pub usage: Usage,
+}
+
+impl ToolAnswer {
+    /// This output and nothing else.
+    pub fn new(output: ToolOutput) -> Self {
+        Self { output, context_patch: None, usage: Usage::default() }
+    }
 }
 
 /// Why a model call gave nothing.
@@ -301,8 +310,8 @@ pub enum RunEvent<'a> {
         /// The tools, in call order.
         tools: &'a [&'a str],
     },
-    /// A call whose reason the model is not told: arguments that do not fit, or a failed inline tool. Neither is an activity,
-    /// so this is the only place that says why.
+    /// A call whose reason the model is not told: arguments that do not fit, or a failed tool that is no activity of ours. For most of them
+    /// this is the only place that says why.
     CallRefused {
         /// The call.
         call: &'a CallInfo,

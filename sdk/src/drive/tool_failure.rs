@@ -89,7 +89,9 @@ pub(super) fn settle(
             guard::call(function, &info.agent, || describe(&ToolFailure::new(info, &error)))?
         }
         // The run's formatter words only what nobody has worded: an agent's failure has its fixed text.
-        (OnToolError::Standard, _) if matches!(tool.binding(), ToolBinding::Agent(_)) => TOOL_FAILED.to_owned(),
+        (OnToolError::Standard, _) if matches!(tool.binding(), ToolBinding::Agent(_) | ToolBinding::ChildAgent(_)) => {
+            TOOL_FAILED.to_owned()
+        }
         (OnToolError::Standard, wrong) => {
             let error = wrong.message();
             formatted(config, info, ToolErrorMessageKind::ToolException, TOOL_FAILED, Some(&error))?

@@ -173,10 +173,7 @@ pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
 /// Whether anything of a round waits for a person.
 pub(super) fn waits(round: &ToolRound) -> bool {
     let call_waits = |call: &crate::wire::run_state::RoundCall| {
-        matches!(
-            call.progress,
-            CallProgress::NeedsApproval | CallProgress::NeedsOutput | CallProgress::Paused { .. }
-        )
+        matches!(call.progress, CallProgress::NeedsApproval | CallProgress::NeedsOutput | CallProgress::Paused { .. })
     };
     round.calls.iter().any(call_waits) || round.mcp_approvals.iter().any(McpApproval::waits_for_a_person)
 }

@@ -2,26 +2,29 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
     approval::NeedsApproval,
-    binding::{ActivityBody, ToolBinding},
+    binding::{ActivityBody, ToolBinding, WorkflowBody},
+    child_workflow::ChildWorkflow,
     context::ToolContext,
     enabled::Enabled,
     error::ToolError,
     guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
     on_error::OnToolError,
     options::ToolActivityOptions,
+    remote_activity::RemoteActivity,
     schema,
     state::StateRequirement,
+    workflow_context::WorkflowToolContext,
 };
 use crate::wire::{Schema, ToolOutput, ToolSpec};
 
-/// A tool: name, description, schema, and a body that runs in the workflow or in an activity.
+/// A tool: name, description, schema, and a body that runs where its [`ToolBinding`] says.
 ///
 /// ```
 /// use temporal_agents::tool::ToolDef;
@@ -68,6 +71,12 @@ pub enum ToolIssue {
         path: String,
         /// Why, and what to write instead.
         reason: String,
+    },
+    /// A local activity runs where the workflow runs.
+    #[error("it is a local activity and has task queue {task_queue:?}; drop one of the two")]
+    LocalElsewhere {
+        /// The task queue.
+        task_queue: String,
     },
 }
 
@@ -131,6 +140,63 @@ impl ToolDef {
         Self::client(name, description, schema::schema_of::<A>())
     }
 
+    /// A tool that runs in the workflow and may wait there: for timers, activities and child workflows. `#[tool(workflow)]` makes the same of a
+    /// function.
+    ///
+    /// # Determinism
+    /// The body runs again on replay: see [`WorkflowToolContext`].
+    pub fn workflow<A>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        body: impl for<'a> Fn(&'a mut WorkflowToolContext, A) -> LocalBoxFuture<'a, Result<ToolOutput, ToolError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+    {
+        let body: WorkflowBody = Arc::new(move |ctx: &mut WorkflowToolContext, arguments| match read(arguments) {
+            Ok(arguments) => body(ctx, arguments),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        });
+        Self::new(name, description, schema::schema_of::<A>(), ToolBinding::Workflow(body))
+    }
+
+    /// An activity that exists already, also one of another language's worker, as a tool. `parameters` is the JSON schema of its only
+    /// argument, an object. A result that is a text is what the model gets; of any other the model gets the compact JSON.
+    ///
+    /// What it fails with is hidden from the model like the failures of other tools, with one exception: an application failure of type
+    /// `ToolError` whose first detail is a text tells the model that text.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use temporal_agents::{ToolDef, tool::RemoteActivity};
+    ///
+    /// let schema = json!({"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]});
+    /// let refund = RemoteActivity::named("issue_refund").task_queue("python").idempotent(false);
+    /// let refund = ToolDef::remote_activity("issue_refund", "Gives the money for an order back.", schema, refund);
+    /// ```
+    pub fn remote_activity(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        activity: RemoteActivity,
+    ) -> Self {
+        Self::new(name, description, parameters, ToolBinding::RemoteActivity(activity))
+    }
+
+    /// A workflow as a tool: each call is a child workflow. Argument, result and failures are those of a
+    /// [`remote_activity`](Self::remote_activity).
+    pub fn child_workflow(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        child: ChildWorkflow,
+    ) -> Self {
+        Self::new(name, description, parameters, ToolBinding::ChildWorkflow(child))
+    }
+
     /// A tool with a schema that is not a Rust type's. The schema is made strict where it can be.
     pub fn new(
         name: impl Into<String>,
@@ -183,6 +249,10 @@ impl ToolDef {
     #[must_use]
     pub fn options(mut self, new: ToolActivityOptions) -> Self {
         if let ToolBinding::Activity { options, .. } = &mut self.binding {
+            self.issues.retain(|issue| !matches!(issue, ToolIssue::LocalElsewhere { .. }));
+            if let (true, Some(task_queue)) = (new.local, &new.task_queue) {
+                self.issues.push(ToolIssue::LocalElsewhere { task_queue: task_queue.clone() });
+            }
             *options = new;
         }
         self

@@ -1,4 +1,4 @@
-//! What a tool is: a description for the model, and a body that runs in the workflow or in an activity.
+//! What a tool is: a description for the model, and a body that runs where its [`ToolBinding`] says.
 //!
 //! `#[tool]` turns a function into a [`Tool`]; [`ToolDef`] is the same by hand. Nothing here knows of the worker, so a
 //! crate of tools compiles without it.
@@ -6,6 +6,7 @@
 mod approval;
 mod argument;
 mod binding;
+mod child_workflow;
 mod context;
 mod definition;
 mod enabled;
@@ -15,13 +16,17 @@ mod hosted;
 mod on_error;
 mod options;
 mod output;
+mod remote_activity;
 mod run_context;
 pub mod schema;
 mod state;
+mod workflow_context;
+mod workflow_error;
 
 pub use approval::{ApprovalPredicate, NeedsApproval};
 pub use argument::ToolArgument;
-pub use binding::{ActivityBody, InlineBody, ToolBinding};
+pub use binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
+pub use child_workflow::{ChildId, ChildWorkflow, ComputeId, ParentClose};
 pub use context::{CallInfo, Heartbeat, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
 pub use enabled::Enabled;
@@ -33,9 +38,12 @@ pub use hosted::{
 pub use on_error::{DescribeFailure, OnToolError, TOOL_FAILED, ToolFailure};
 pub use options::ToolActivityOptions;
 pub use output::{ResultKind, ValueKind, text_of};
+pub use remote_activity::RemoteActivity;
 pub(crate) use run_context::named_keys;
 pub use run_context::{ContextError, RunContext, merge_patch_between};
 pub use state::{FromToolContext, State, StateMap, StateRequirement};
+pub use workflow_context::{WorkflowEffects, WorkflowToolContext};
+pub use workflow_error::WorkflowToolError;
 
 /// Something a model can call.
 ///

@@ -22,6 +22,10 @@ pub struct ToolActivityOptions {
     pub task_queue: Option<String>,
     /// The line the Temporal UI shows. Default: agent, tool and turn.
     pub summary: Option<String>,
+    /// Runs the body as a local activity: on the worker that runs the workflow, faster, without a task of its own, and without heartbeats.
+    /// For what takes a second or two. `heartbeat` has no effect then, and there is no `task_queue`. Default false.
+    #[builder(default)]
+    pub local: bool,
     /// Whether running the body twice is harmless. Default true; false means one attempt.
     #[builder(default = true)]
     pub idempotent: bool,

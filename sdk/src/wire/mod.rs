@@ -39,7 +39,7 @@ pub(crate) use digest::{DigestChain, ItemDigest};
 pub use failure::{ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView, NotAnItem};
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
-pub use ready_made::{AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript};
+pub use ready_made::{AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript};
 pub use run_state::{NewItem, NewItemKind, RunState};
 pub use schema::Schema;
 pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest};

@@ -11,6 +11,7 @@ use super::{
     agent_handlers::{first_version, readable_version},
     carried::Carried,
     item::Item,
+    usage::Usage,
     version::{WIRE_VERSION, WireVersion},
 };
 
@@ -43,6 +44,9 @@ pub struct AgentRequest {
     /// The run context at the start.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
+    /// Whether the result is to be an [`AgentReport`] instead of the final output alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub report: bool,
     /// The run so far; the workflow writes it when it continues as new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Box<Carried>>,
@@ -102,6 +106,7 @@ impl AgentRequest {
             agent: None,
             input: RequestInput::default(),
             context: Map::new(),
+            report: false,
             carried: None,
             malformed: None,
         }
@@ -112,6 +117,17 @@ impl Serialize for AgentRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Self::serialize(self, serializer)
     }
+}
+
+/// The result of an `AgentWorkflow` that was asked for a report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentReport {
+    /// The version of this message.
+    pub version: WireVersion,
+    /// The final output.
+    pub output: Value,
+    /// What its model calls have used.
+    pub usage: Usage,
 }
 
 /// Whether a workflow has written it.

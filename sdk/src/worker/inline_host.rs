@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{model::ModelError, providers::Providers, session::Sessions};
+use super::{inline_effects, model::ModelError, providers::Providers, session::Sessions};
 use crate::{
     drive::{
         EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer,
@@ -38,6 +38,16 @@ pub(super) struct Patience {
 
 /// A function that sees the state of a run before each step.
 pub(super) type Checkpoint = Arc<dyn Fn(&RunState) + Send + Sync>;
+
+/// A tool that only a workflow can call.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "tool {tool:?} runs as an activity or workflow of another worker, which an inline run cannot reach; \
+         run the agent with Runner in a workflow, or give the inline run another tool of that name"
+)]
+struct NoWorkflow {
+    tool: String,
+}
 
 /// One run.
 pub(super) struct InlineHost {
@@ -164,6 +174,10 @@ impl InlineHost {
     async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
         match call.tool.binding() {
             ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
+            ToolBinding::Workflow(body) => inline_effects::call(body, call, scope).await,
+            ToolBinding::RemoteActivity(_) | ToolBinding::ChildWorkflow(_) | ToolBinding::ChildAgent(_) => {
+                Err(ToolEffectError::Host(Box::new(NoWorkflow { tool: call.info.tool })))
+            }
             ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
                 unreachable!("the loop itself runs inline tools and agents")
             }
@@ -186,7 +200,9 @@ impl InlineHost {
             let settled = timeout(options.start_to_close, run_body(body, &mut ctx, &call)).await;
             let is_last = attempt >= options.attempts();
             match settled {
-                Ok(Ok(Ok(output))) => return Ok(ToolAnswer { output, context_patch: ctx.into_run().patch() }),
+                Ok(Ok(Ok(output))) => {
+                    return Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) });
+                }
                 Ok(Ok(Err(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
                     return Err(failed(&error));
                 }
@@ -224,7 +240,7 @@ fn run_body<'a>(
     async move { AssertUnwindSafe(running).catch_unwind().await.map_err(|_panic| "the tool panicked".into()) }
 }
 
-fn failed(error: &ToolError) -> ToolEffectError {
+pub(super) fn failed(error: &ToolError) -> ToolEffectError {
     let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
     ToolEffectError::Failed { tell_model, message: error.to_string(), source: error.to_string().into() }
 }

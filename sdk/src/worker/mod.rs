@@ -14,6 +14,7 @@ mod chat_handle;
 pub mod codec;
 mod conversations;
 mod heartbeat;
+mod inline_effects;
 mod inline_host;
 mod inline_runner;
 mod kept_state;

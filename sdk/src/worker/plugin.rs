@@ -295,7 +295,7 @@ fn keeping_states() -> [(String, Body); 2] {
 fn runs_on(tool: &ToolDef, task_queue: &str) -> bool {
     match tool.binding() {
         ToolBinding::Activity { options, .. } => options.task_queue.as_deref().is_none_or(|queue| queue == task_queue),
-        ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => true,
+        _ => true,
     }
 }
 

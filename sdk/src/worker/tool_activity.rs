@@ -18,6 +18,12 @@ use crate::{
 /// How long a cancelled tool has to notice and to clean up.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// Most bytes that a local activity returns.
+const MOST_LOCAL_BYTES: usize = 1_900_000;
+
+/// The failure type with which the SDK answers for results that the server does not take.
+const PAYLOADS_TOO_LARGE: &str = "PayloadsTooLarge";
+
 /// A tool with what the worker supplies to it.
 pub(super) struct ToolActivity {
     pub(super) body: ActivityBody,
@@ -46,6 +52,16 @@ impl ToolActivity {
             .with_heartbeat(Arc::new(Beat(ctx.clone())));
         let output = beating(ctx, GRACE, (self.body)(&mut tool_ctx, arguments)).await?;
         match output {
+            // A local activity's result travels with the workflow task, which would fail for ever.
+            Ok(output) if ctx.info().is_local && output.to_text().len() > MOST_LOCAL_BYTES => {
+                let message = format!(
+                    "a local activity returned {} bytes, the limit is {MOST_LOCAL_BYTES}",
+                    output.to_text().len()
+                );
+                let failure =
+                    ApplicationFailure::builder(message).type_name(PAYLOADS_TOO_LARGE.to_owned()).non_retryable(true);
+                Err(ActivityError::Application(Box::new(failure.build())))
+            }
             Ok(output) => {
                 let call_id = tool_ctx.info().call_id.clone();
                 self.conversations.returned(ctx.info(), &call_id, &output);

@@ -1,18 +1,30 @@
 //! An object-safe view of the workflow context, so that nothing else here is generic over the author's workflow type.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
 use temporalio_workflow::{
-    ActivityExecutionError, ActivityOptions, LocalActivityOptions, TimerOptions, WaitConditionOptions,
-    WorkflowCancellationToken, WorkflowContext, common::ActivityDefinition,
+    ActivityExecutionError, ActivityOptions, ChildWorkflowOptions, LocalActivityOptions, TimerOptions, TimerResult,
+    WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
+    common::{
+        ActivityDefinition, WorkflowDefinition,
+        error::{ChildWorkflowExecutionError, ChildWorkflowStartError},
+    },
 };
 
-use super::json::Json;
+use super::json::{Foreign, Json};
 use crate::wire::{MODEL_ACTIVITY, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest};
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
+
+/// Why a child workflow gave nothing.
+pub(super) enum ChildWorkflowError {
+    /// It was not started.
+    NotStarted(ChildWorkflowStartError),
+    /// It ended without a result.
+    Ended(ChildWorkflowExecutionError),
+}
 
 /// What the durable host needs of a workflow context. Calls are lazy: a command is pushed at the first poll.
 pub(super) trait DurableContext {
@@ -37,6 +49,25 @@ pub(super) trait DurableContext {
         request: ToolRequest,
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
+    fn local_tool_activity(
+        &self,
+        activity_type: String,
+        request: ToolRequest,
+        options: LocalActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
+    /// An activity that is not ours.
+    fn foreign_activity(
+        &self,
+        activity_type: String,
+        input: Value,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, Result<Foreign, ActivityExecutionError>>;
+    fn child_workflow(
+        &self,
+        workflow_type: String,
+        input: Value,
+        options: ChildWorkflowOptions,
+    ) -> LocalBoxFuture<'static, Result<Foreign, ChildWorkflowError>>;
     fn session_activity(
         &self,
         activity_type: String,
@@ -52,12 +83,19 @@ pub(super) trait DurableContext {
     ) -> LocalBoxFuture<'static, ActivityResult>;
     /// Waits so long, whether or not the workflow is cancelled.
     fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()>;
+    /// Waits so long; false when the wait was cancelled.
+    fn timer(&self, options: TimerOptions) -> LocalBoxFuture<'static, bool>;
+    /// The time of the workflow task under way.
+    fn workflow_time(&self) -> Option<SystemTime>;
+    /// The next number of the stream of this name.
+    fn random(&self, stream: &str) -> u64;
     fn patched(&self, slug: &str) -> bool;
     fn is_replaying(&self) -> bool;
     /// The next number of the stream this library draws its ids from; the author's own draws are not shifted by it.
     fn next_run_number(&self) -> u64;
     fn cancellation_token(&self) -> WorkflowCancellationToken;
     fn task_queue(&self) -> String;
+    fn workflow_id(&self) -> String;
     /// The id of this execution.
     fn run_id(&self) -> String;
     /// How many events its history has, as of the workflow task under way.
@@ -108,6 +146,40 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         async move { ctx.execute_activity(ToolActivity(activity_type), request, options).await }.boxed_local()
     }
 
+    fn local_tool_activity(
+        &self,
+        activity_type: String,
+        request: ToolRequest,
+        options: LocalActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
+        let ctx = self.clone();
+        async move { ctx.execute_local_activity(ToolActivity(activity_type), request, options).await }.boxed_local()
+    }
+
+    fn foreign_activity(
+        &self,
+        activity_type: String,
+        input: Value,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, Result<Foreign, ActivityExecutionError>> {
+        let ctx = self.clone();
+        async move { ctx.execute_activity(ForeignActivity(activity_type), input, options).await }.boxed_local()
+    }
+
+    fn child_workflow(
+        &self,
+        workflow_type: String,
+        input: Value,
+        options: ChildWorkflowOptions,
+    ) -> LocalBoxFuture<'static, Result<Foreign, ChildWorkflowError>> {
+        let ctx = self.clone();
+        async move {
+            let started = ctx.start_child_workflow(ForeignWorkflow(workflow_type), input, options).await;
+            started.map_err(ChildWorkflowError::NotStarted)?.result().await.map_err(ChildWorkflowError::Ended)
+        }
+        .boxed_local()
+    }
+
     fn session_activity(
         &self,
         activity_type: String,
@@ -137,6 +209,19 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         .boxed_local()
     }
 
+    fn timer(&self, options: TimerOptions) -> LocalBoxFuture<'static, bool> {
+        let ctx = self.clone();
+        async move { matches!(ctx.timer(options).await, TimerResult::Fired) }.boxed_local()
+    }
+
+    fn workflow_time(&self) -> Option<SystemTime> {
+        WorkflowContext::workflow_time(self)
+    }
+
+    fn random(&self, stream: &str) -> u64 {
+        self.random_stream(stream).random()
+    }
+
     fn patched(&self, slug: &str) -> bool {
         WorkflowContext::patched(self, slug)
     }
@@ -155,6 +240,10 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn task_queue(&self) -> String {
         WorkflowContext::task_queue(self).to_owned()
+    }
+
+    fn workflow_id(&self) -> String {
+        WorkflowContext::workflow_id(self).to_owned()
     }
 
     fn run_id(&self) -> String {
@@ -217,6 +306,30 @@ struct ToolActivity(String);
 impl ActivityDefinition for ToolActivity {
     type Input = ToolRequest;
     type Output = Json;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The caller's side of somebody else's activity.
+struct ForeignActivity(String);
+
+impl ActivityDefinition for ForeignActivity {
+    type Input = Value;
+    type Output = Foreign;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The caller's side of somebody else's workflow.
+struct ForeignWorkflow(String);
+
+impl WorkflowDefinition for ForeignWorkflow {
+    type Input = Value;
+    type Output = Foreign;
 
     fn name(&self) -> &str {
         &self.0

@@ -4,7 +4,10 @@ use temporalio_workflow::{
     ActivityExecutionError, WorkflowTermination,
     common::{
         error::{ApplicationFailure, IncomingError},
-        protos::temporal::api::failure::v1::{Failure, failure::FailureInfo},
+        protos::temporal::api::{
+            enums::v1::TimeoutType,
+            failure::v1::{Failure, failure::FailureInfo},
+        },
     },
 };
 
@@ -12,6 +15,7 @@ use super::continuing::NextExecution;
 use crate::{
     drive::RunFailure,
     engine::{EffectError, RunError},
+    tool::WorkflowToolError,
     wire::failure::AGENTS_WORKFLOW_ERROR,
 };
 
@@ -96,6 +100,29 @@ pub(super) fn application(failure: &ActivityExecutionError) -> Option<&Applicati
     }
 }
 
+/// The first detail of the application failure behind a failed activity, where it is a text.
+pub(super) fn text_detail(failure: &ActivityExecutionError) -> Option<String> {
+    detail_of(reason(failure)?)
+}
+
+/// The first detail of an application failure, where it is a text.
+pub(super) fn detail_of(failure: &Failure) -> Option<String> {
+    match &failure.failure_info {
+        Some(FailureInfo::ApplicationFailureInfo(info)) => {
+            serde_json::from_slice(&info.details.as_ref()?.payloads.first()?.data).ok()
+        }
+        _ => None,
+    }
+}
+
+/// Which time a failed activity has exceeded, where that is why it failed.
+pub(super) fn timeout_of(failure: &ActivityExecutionError) -> Option<TimeoutType> {
+    match &reason(failure)?.failure_info {
+        Some(FailureInfo::TimeoutFailureInfo(info)) => TimeoutType::try_from(info.timeout_type).ok(),
+        _ => None,
+    }
+}
+
 /// Whether no worker knows the activity.
 pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
     failure_type(failure) == Some(NOT_REGISTERED)
@@ -132,7 +159,7 @@ impl From<RunError> for WorkflowTermination {
                     application_failure(RunError::Model { agent, turn, model, reason, source: message }, cause)
                 }
             },
-            RunError::ToolNotRegistered { tool, agent, task_queue, source } => {
+            RunError::ToolNotRegistered { tool, agent, task_queue, source } if !source.is::<WorkflowToolError>() => {
                 let message = source.to_string();
                 let cause = cause_of(source);
                 let source = message.into();

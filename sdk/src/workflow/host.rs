@@ -148,13 +148,18 @@ impl Host for WorkflowHost {
         call: ToolEffect<'a>,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
-        let activity_id = format!("{}-{}", self.run(), call.id);
+        let id = format!("{}-{}", self.run(), call.id);
         let call_id = call.info.call_id.clone();
+        let binding = call.tool.binding();
         async move {
-            self.notes_command(|| encoded_len(&(&call.arguments, &call.context)).unwrap_or_default());
-            let answer = tool_call::call(&self.ctx, call, activity_id.clone(), scope.clone()).await?;
+            if tool_call::begins_with_a_command(binding) {
+                self.notes_command(|| encoded_len(&(&call.arguments, &call.context)).unwrap_or_default());
+            }
+            let answer = tool_call::call(&self.ctx, call, id.clone(), scope.clone()).await?;
             self.notes(|| encoded_len(&answer.output).unwrap_or_default());
-            self.ledger.borrow_mut().returned(&activity_id, &call_id, &answer.output);
+            if binding.leaves_a_reply() {
+                self.ledger.borrow_mut().returned(&id, &call_id, &answer.output);
+            }
             Ok(answer)
         }
         .boxed_local()

@@ -46,3 +46,35 @@ impl TemporalDeserializable for Json {
 
 /// Nothing here writes one.
 impl TemporalSerializable for Json {}
+
+/// What an activity or a workflow of somebody else returned; nothing is `null`.
+pub(super) struct Foreign(Option<Json>);
+
+impl Foreign {
+    /// Its JSON.
+    pub(super) fn into_value(self) -> Result<Value, serde_json::Error> {
+        match self.0 {
+            None => Ok(Value::Null),
+            Some(Json::Text(text)) => serde_json::from_slice(&text),
+            Some(Json::Value(value)) => Ok(value),
+        }
+    }
+}
+
+impl TemporalDeserializable for Foreign {
+    fn from_serde(
+        converter: &dyn ErasedSerdePayloadConverter,
+        ctx: &SerializationContext<'_>,
+        payload: Payload,
+    ) -> Result<Self, PayloadConversionError> {
+        Json::from_serde(converter, ctx, payload).map(|json| Self(Some(json)))
+    }
+
+    /// Takes no payload at all, as functions without a result leave in some languages.
+    fn from_payloads(_: &SerializationContext<'_>, payloads: Vec<Payload>) -> Result<Self, PayloadConversionError> {
+        if payloads.is_empty() { Ok(Self(None)) } else { Err(PayloadConversionError::WrongEncoding) }
+    }
+}
+
+/// Nothing here writes one.
+impl TemporalSerializable for Foreign {}

@@ -75,8 +75,7 @@ fn asks(id: &str, tool: &str, kind: InterruptionKind) -> AgentInterruption {
 
 /// The editor in a workflow that continues as new whenever it may.
 async fn environment(model: &HeldModel, cached: bool) -> anyhow::Result<AgentEnvironment> {
-    let set =
-        || AgentSet::new((editor,)).continue_when(ContinueOptions::builder().new_events(0).build());
+    let set = || AgentSet::new((editor,)).continue_when(ContinueOptions::builder().new_events(0).build());
     let mut builder = AgentEnvironment::builder()
         .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set()))?
         .model_provider(model.clone())
@@ -119,10 +118,8 @@ async fn a_call_waits_for_its_output_through_a_new_execution_and_another_worker(
 #[rstest]
 #[tokio::test]
 async fn one_that_needs_approval_is_approved_first(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
-    let model = FakeModel::script([
-        tool_calls([("print", title("Minutes")), ("print", title("Minutes "))]),
-        text("done"),
-    ]);
+    let model =
+        FakeModel::script([tool_calls([("print", title("Minutes")), ("print", title("Minutes "))]), text("done")]);
     let env = environment(&free(&model), cached).await?;
     let started = env.start_workflow(AgentWorkflow::run, AgentRequest::new("editor", "Print.")).await?;
     let id = started.info().workflow_id.clone();
@@ -215,7 +212,13 @@ impl RunHooks for Diary {
         Ok(())
     }
 
-    fn on_tool_end(&self, _ctx: &HookContext<'_>, _agent: &str, call: &HookedCall<'_>, _output: &ToolOutput) -> HookResult {
+    fn on_tool_end(
+        &self,
+        _ctx: &HookContext<'_>,
+        _agent: &str,
+        call: &HookedCall<'_>,
+        _output: &ToolOutput,
+    ) -> HookResult {
         self.0.lock().expect("not poisoned").push(format!("{} ends", call.info.tool));
         Ok(())
     }

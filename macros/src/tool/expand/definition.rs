@@ -32,8 +32,11 @@ pub(in crate::tool) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenSt
     if tool.keys.client {
         return client(tool, private, &declaration, (&generics, &types));
     }
-    let (constructor, body_type) =
-        if tool.keys.inline { (quote!(inline), quote!(InlineFn)) } else { (quote!(activity), quote!(ActivityFn)) };
+    let (constructor, body_type) = match (tool.keys.inline, tool.keys.workflow) {
+        (true, _) => (quote!(inline), quote!(InlineFn)),
+        (false, true) => (quote!(workflow), quote!(WorkflowFn)),
+        (false, false) => (quote!(activity), quote!(ActivityFn)),
+    };
     let (name, description) = (&tool.name, &tool.description);
     let lenient = tool.keys.lenient.then(|| quote!(.lenient::<__Arguments<#(#generics),*>>()));
     let closure = closure(tool, private);

@@ -79,7 +79,8 @@ fn with_functions(
 /// The function that gives a tool's definition.
 fn function(declaration: &Declaration<'_>, private: &TokenStream, definition: &TokenStream) -> TokenStream {
     let (name, vis, cfgs) = (format_ident!("{}_tool", declaration.ident()), declaration.vis(), declaration.cfgs());
-    let doc = format!(" The tool `{}`: each call is one of the method, on the worker's own value.", declaration.ident());
+    let doc =
+        format!(" The tool `{}`: each call is one of the method, on the worker's own value.", declaration.ident());
     quote! {
         #(#cfgs)*
         #[doc = #doc]

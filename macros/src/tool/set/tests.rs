@@ -47,7 +47,12 @@ fn no_input_panics() {
             struct A;
         ),
         quote!(impl A {}),
-        quote!(impl<T> A<T> { #[tool = 3] fn f(self) {} }),
+        quote!(
+            impl<T> A<T> {
+                #[tool = 3]
+                fn f(self) {}
+            }
+        ),
         quote!(impl Clone for A { #[tool(inline)] fn f() {} #[tool] fn tools(&mut self, ..) {} }),
         quote!(impl A { #[tool] fn f_tool(self: Arc<Self>) {} #[tool] fn f() {} }),
     ] {

@@ -42,7 +42,8 @@ pub(super) fn validate<'m>(block: &ItemImpl, methods: &'m [Method], mistakes: &m
         mistakes.on(path, "a set of tools is an `impl` of a type itself, not of a trait for it");
     }
     if !block.generics.params.is_empty() {
-        let message = "a set of tools is one type, the state of one worker: name the types instead of generics or lifetimes";
+        let message =
+            "a set of tools is one type, the state of one worker: name the types instead of generics or lifetimes";
         mistakes.on(&block.generics.params, message);
     }
     if methods.is_empty() {
@@ -67,7 +68,8 @@ fn refuse_taken_names(block: &ItemImpl, tools: &[ToolFn<'_>], mistakes: &mut Mis
         let name = method.sig.ident.unraw().to_string();
         let tool = name.strip_suffix("_tool").filter(|tool| tools.iter().any(|other| other.function.sig.ident == tool));
         if name == "tools" {
-            mistakes.on(&method.sig.ident, "`#[tools]` adds a function `tools` to the type: give this one another name");
+            mistakes
+                .on(&method.sig.ident, "`#[tools]` adds a function `tools` to the type: give this one another name");
         } else if let Some(tool) = tool {
             let message = format!("`#[tools]` adds `{name}`, the definition of `{tool}`: give this one another name");
             mistakes.on(&method.sig.ident, message);

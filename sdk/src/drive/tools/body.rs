@@ -115,14 +115,30 @@ async fn body<H: Host>(
             context.replace(ctx.into_run().into_values());
             returned?.map(Body::output).or_else(|error| refused(WentWrong::inline(&error), error.message()))
         }
-        ToolBinding::Activity { .. } => {
-            let context = named_keys(&context.borrow(), tool.context_keys());
+        ToolBinding::Activity { .. }
+        | ToolBinding::RemoteActivity(_)
+        | ToolBinding::Workflow(_)
+        | ToolBinding::ChildWorkflow(_)
+        | ToolBinding::ChildAgent(_) => {
+            let context = match tool.binding() {
+                // Nothing of it leaves the workflow.
+                ToolBinding::Workflow(_) => context.borrow().clone(),
+                _ => named_keys(&context.borrow(), tool.context_keys()),
+            };
             let effect = ToolEffect { tool, info: info.clone(), id, arguments, context };
             match env.host.call_tool(effect, scope).await {
-                Ok(ToolAnswer { output, context_patch }) => Ok(Body { context_patch, ..Body::output(output) }),
+                Ok(ToolAnswer { output, context_patch, usage: used }) => {
+                    usage.borrow_mut().add(&used);
+                    Ok(Body { context_patch, ..Body::output(output) })
+                }
                 Err(error) => {
                     let wrong = tool_failure::of_effect(info, error)?;
-                    tool_failure::settle(env.config, tool, info, wrong).map(Body::output)
+                    // History says why an activity has failed; what runs in the workflow leaves no trace of that.
+                    if matches!(tool.binding(), ToolBinding::Activity { .. }) {
+                        return tool_failure::settle(env.config, tool, info, wrong).map(Body::output);
+                    }
+                    let reason = wrong.message();
+                    refused(wrong, &reason)
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The tool calls of one response: what is decided before a body runs, the bodies, what is decided after.
 //!
-//! All three in call order. Bodies run together: inline ones at once, activities and agents through the host. When one ends
+//! All three in call order. Bodies run together: inline ones at once, agents in a loop of their own, all others through the host. When one ends
 //! the run, the others are cancelled and their outcome is awaited, but counts no more.
 
 mod after;
@@ -100,7 +100,17 @@ impl<'c> Call<'c> {
         let PlannedCall { tool: name, variant, call_id, arguments } = call;
         let info = CallInfo::new(name, call_id, &*agent.name, turn);
         let tool = if is_known { agent.tool_named(&info.tool, variant) } else { None };
-        Self { info, index, tool, arguments, decision, paused, supplied: None, input_guardrails: Vec::new(), settled: None }
+        Self {
+            info,
+            index,
+            tool,
+            arguments,
+            decision,
+            paused,
+            supplied: None,
+            input_guardrails: Vec::new(),
+            settled: None,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ pub use reference::ReferenceError;
 use super::fits::StateMismatch;
 use crate::{
     agent::GraphError,
-    tool::Failure,
+    tool::{Failure, WorkflowToolError},
     wire::run_state::{InputGuardrailResult, OutputGuardrailResult, ToolGuardrailResult},
 };
 
@@ -191,8 +191,8 @@ pub enum RunError {
     },
     /// No worker on the task queue knows the tool.
     #[error(
-        "tool {tool:?} of agent {agent:?} is not registered on task queue {task_queue:?}; \
-         add the agent to AgentsPlugin::agents on that queue's worker"
+        "tool {tool:?} of agent {agent:?} is not registered on task queue {task_queue:?}; {}",
+        how_to_register(source)
     )]
     ToolNotRegistered {
         /// The tool.
@@ -292,6 +292,14 @@ pub enum RunError {
         /// The turn.
         turn: u32,
     },
+}
+
+/// What to do about a tool that nobody runs, for a message.
+fn how_to_register(source: &EffectError) -> String {
+    match source.downcast_ref::<WorkflowToolError>() {
+        Some(error) => format!("start a worker that has it: {error}"),
+        None => "add the agent to AgentsPlugin::agents on that queue's worker".to_owned(),
+    }
 }
 
 /// What a guardrail says about its finding, for a message.

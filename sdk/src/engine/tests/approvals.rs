@@ -34,8 +34,13 @@ fn an_interruption_is_the_call_as_it_came() {
     let mut run = ByHand::start();
     run.turn(setup(), vec![pay("c1")]).unwrap();
     run.tools_come_to(vec![CallResult::NeedsApproval]);
-    let pending =
-        Interruption { id: "c1".to_owned(), agent: "triage".to_owned(), tool: "pay".to_owned(), raw: pay("c1"), kind: InterruptionKind::Approval };
+    let pending = Interruption {
+        id: "c1".to_owned(),
+        agent: "triage".to_owned(),
+        tool: "pay".to_owned(),
+        raw: pay("c1"),
+        kind: InterruptionKind::Approval,
+    };
     assert_eq!(run.engine.state().interruptions(), std::slice::from_ref(&pending));
     assert_eq!(pending.arguments(), r#"{"amount":5}"#);
 }

@@ -79,7 +79,8 @@ fn a_container_is_a_new_one_or_one_that_is_there() {
 
 #[test]
 fn approval_is_for_all_tools_of_a_server_or_for_some() {
-    let asked = |approval| object(HostedTool::mcp("crm", "url").require_approval(approval)).1["require_approval"].clone();
+    let asked =
+        |approval| object(HostedTool::mcp("crm", "url").require_approval(approval)).1["require_approval"].clone();
     assert_eq!(asked(RequireApproval::Always), json!("always"));
     assert_eq!(asked(RequireApproval::Never), json!("never"));
     let tools = || vec!["delete".to_owned()];

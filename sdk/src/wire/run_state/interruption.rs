@@ -88,7 +88,9 @@ pub enum DecisionRefused {
     #[error(transparent)]
     Unknown(#[from] UnknownInterruption),
     /// The call is made elsewhere: there is nothing to approve.
-    #[error("call {id:?} of client tool {tool:?} waits for its output: supply it with `supply_output`, or reject the call")]
+    #[error(
+        "call {id:?} of client tool {tool:?} waits for its output: supply it with `supply_output`, or reject the call"
+    )]
     WaitsForOutput {
         /// The id.
         id: String,

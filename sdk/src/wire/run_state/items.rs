@@ -48,9 +48,6 @@ fn round(phase: &Phase) -> Option<&ToolRound> {
 fn paused(call: &super::RoundCall) -> Option<&RunState> {
     match &call.progress {
         CallProgress::Paused { run, .. } => Some(run),
-        CallProgress::Due
-        | CallProgress::NeedsApproval
-        | CallProgress::NeedsOutput
-        | CallProgress::Done { .. } => None,
+        CallProgress::Due | CallProgress::NeedsApproval | CallProgress::NeedsOutput | CallProgress::Done { .. } => None,
     }
 }

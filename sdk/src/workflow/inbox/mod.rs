@@ -292,7 +292,9 @@ fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
             "tool {tool:?} runs at its caller's, not here: supply its output ({AGENT_SUPPLY_OUTPUT}), or reject the call"
         )),
         Verdict::SupplyOutput { output } => match &asked.server {
-            Some(server) => Some(format!("MCP server {server:?} makes this call itself, if it may: approve or reject it")),
+            Some(server) => {
+                Some(format!("MCP server {server:?} makes this call itself, if it may: approve or reject it"))
+            }
             None if output.len() > MOST_BYTES => Some(format!(
                 "the output of tool {tool:?} is {} bytes, the limit is {MOST_BYTES}: supply less, or where it is to be found",
                 output.len()

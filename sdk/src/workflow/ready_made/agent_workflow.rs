@@ -6,7 +6,10 @@ use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, 
 use super::agent_set::{AgentSet, refused};
 use crate::{
     tool::Failure,
-    wire::{AgentDecision, AgentState, DecisionReply, SuppliedOutput, ready_made::AgentRequest},
+    wire::{
+        AgentDecision, AgentState, DecisionReply, SuppliedOutput, WIRE_VERSION,
+        ready_made::{AgentReport, AgentRequest},
+    },
     workflow::{AgentInbox, HasAgentInbox, Runner},
 };
 
@@ -51,7 +54,7 @@ impl AgentWorkflow {
 impl AgentWorkflow {
     #[run(name = "AgentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
-        let AgentRequest { version: _, agent, input, context, carried, malformed } = request;
+        let AgentRequest { version: _, agent, input, context, report, carried, malformed } = request;
         if let Some(reason) = malformed {
             return Err(refused("", format!("the input is no agent request: {reason}")));
         }
@@ -69,7 +72,7 @@ impl AgentWorkflow {
         let name = agent.name.clone();
         let mut runner = agents
             .runner(Runner::with_inbox(ctx))
-            .continue_with(move |carried| AgentRequest::carried(name.clone(), carried));
+            .continue_with(move |carried| AgentRequest { report, ..AgentRequest::carried(name.clone(), carried) });
         for (key, value) in context {
             runner = runner.context(key, value);
         }
@@ -77,7 +80,12 @@ impl AgentWorkflow {
             None => runner.run_def(&agent, input.into_items().into()).await?,
             Some(carried) => runner.run_def_carried(&agent, *carried).await?,
         };
-        Ok(result.final_output)
+        if !report {
+            return Ok(result.final_output);
+        }
+        let report = AgentReport { version: WIRE_VERSION, output: result.final_output, usage: result.usage };
+        serde_json::to_value(report)
+            .map_err(|error| refused(&agent.name, format!("the report cannot be written: {error}")))
     }
 
     #[update(name = "agent_decide")]

@@ -3,15 +3,15 @@
 use std::{rc::Rc, time::Duration};
 
 use temporalio_workflow::{
-    ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy,
-    WorkflowCancellationToken,
-    common::error::{ApplicationFailure, TimeoutError, TimeoutType},
+    ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, LocalActivityOptions,
+    RetryPolicy, WorkflowCancellationToken, common::protos::temporal::api::enums::v1::TimeoutType,
 };
 
 use super::super::{
     context::DurableContext,
     failure::{
-        EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, application, is_not_registered, message_of,
+        EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, failure_type, is_not_registered, message_of,
+        text_detail, timeout_of,
     },
     size,
     time::{LONGEST, accepted},
@@ -39,15 +39,20 @@ pub(super) async fn call(
     let ToolEffect { tool, info, id: _, arguments, context } = effect;
     size::check("what the call is given (arguments and run context)", &(&arguments, &context))
         .map_err(ToolEffectError::Host)?;
-    let scheduled = activity_options(options, &info, activity_id, token);
+    let at = (&info.clone(), activity_id, token);
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
     let CallInfo { tool: name, call_id, agent, turn, attempt: _ } = info;
     let request = ToolRequest { version: WIRE_VERSION, tool: name, agent, turn, call_id, arguments, context };
-    match ctx.tool_activity(tool.activity_type(), request, scheduled).await {
+    let replying = if options.local {
+        ctx.local_tool_activity(tool.activity_type(), request, local_options(options, at))
+    } else {
+        ctx.tool_activity(tool.activity_type(), request, activity_options(options, at))
+    };
+    match replying.await {
         Ok(reply) => {
             let ToolReply { version: _, output, context_patch } =
                 reply.read("tool reply").map_err(|error| ToolEffectError::Host(error.into()))?;
-            Ok(ToolAnswer { output, context_patch })
+            Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) })
         }
         Err(ActivityExecutionError::Cancelled(_)) => Err(ToolEffectError::Cancelled),
         Err(failure) => Err(classify(failure, options, task_queue)),
@@ -62,8 +67,7 @@ fn classify(
     if failure.as_cancelled().is_some() {
         return ToolEffectError::Cancelled;
     }
-    let reason = application(&failure);
-    let type_name = reason.and_then(ApplicationFailure::type_name);
+    let type_name = failure_type(&failure);
     let is_ours = matches!(type_name, Some(WIRE_VERSION_MISMATCH | MALFORMED_REQUEST));
     if is_ours || matches!(failure, ActivityExecutionError::Serialization(_)) {
         return ToolEffectError::Host(Box::new(EffectFailure::new(failure)));
@@ -72,7 +76,7 @@ fn classify(
         let source = Box::new(EffectFailure::new(failure));
         return ToolEffectError::NotRegistered { task_queue: task_queue(), source };
     }
-    let timeout = failure.as_timeout().map(TimeoutError::timeout_type);
+    let timeout = timeout_of(&failure);
     let broke_off = timeout.is_some_and(|kind| kind != TimeoutType::ScheduleToStart)
         || matches!(type_name, Some(WORKER_SHUTDOWN | PAYLOADS_TOO_LARGE));
     if broke_off && !options.idempotent {
@@ -82,19 +86,15 @@ fn classify(
         let after = options.start_to_close;
         return ToolEffectError::TimedOut { after, source: Box::new(EffectFailure::new(failure)) };
     }
-    let tell_model = reason
-        .filter(|reason| reason.type_name() == Some(TOOL_ERROR))
-        .and_then(|reason| reason.details::<String>().ok().flatten());
+    let tell_model = text_detail(&failure).filter(|_| type_name == Some(TOOL_ERROR));
     let message = message_of(&failure);
     ToolEffectError::Failed { tell_model, message, source: Box::new(EffectFailure::new(failure)) }
 }
 
-fn activity_options(
-    options: &ToolActivityOptions,
-    info: &CallInfo,
-    activity_id: String,
-    token: WorkflowCancellationToken,
-) -> ActivityOptions {
+/// A call, its id, and what cancels it.
+type At<'c> = (&'c CallInfo, String, WorkflowCancellationToken);
+
+fn activity_options(options: &ToolActivityOptions, (info, activity_id, token): At<'_>) -> ActivityOptions {
     let start_to_close = accepted(options.start_to_close);
     let close = match options.schedule_to_close {
         Some(schedule_to_close) => ActivityCloseTimeouts::ScheduleAndStartToClose {
@@ -103,13 +103,6 @@ fn activity_options(
         },
         None => ActivityCloseTimeouts::StartToClose(start_to_close),
     };
-    let summary = || format!("{} · {} · turn {}", info.tool, info.agent, info.turn);
-    let retry = RetryPolicy::builder()
-        .initial_interval(FIRST_PAUSE)
-        .maximum_interval(LONGEST_PAUSE)
-        .maximum_attempts(options.attempts())
-        .non_retryable_error_types(NEVER_RETRIED)
-        .build();
     ActivityOptions::with_close_timeouts(close)
         .activity_id(activity_id)
         .maybe_task_queue(options.task_queue.clone())
@@ -117,7 +110,35 @@ fn activity_options(
         .cancellation_token(token)
         // A tool touches the world: a cancelled one is waited for, so that the run knows what has happened.
         .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
-        .retry_policy(retry)
-        .summary(options.summary.clone().unwrap_or_else(summary))
+        .retry_policy(retry_policy(options.attempts(), NEVER_RETRIED))
+        .summary(options.summary.clone().unwrap_or_else(|| summary_of(info)))
         .build()
+}
+
+fn local_options(options: &ToolActivityOptions, (info, activity_id, token): At<'_>) -> LocalActivityOptions {
+    LocalActivityOptions::builder()
+        .activity_id(activity_id)
+        .start_to_close_timeout(accepted(options.start_to_close))
+        // Without one the SDK sets 100 s.
+        .schedule_to_close_timeout(options.schedule_to_close.map_or(LONGEST, accepted))
+        .cancellation_token(token)
+        .cancel_type(ActivityCancellationType::WaitCancellationCompleted)
+        .retry_policy(retry_policy(options.attempts(), NEVER_RETRIED))
+        .summary(options.summary.clone().unwrap_or_else(|| summary_of(info)))
+        .build()
+}
+
+/// How failed attempts are repeated; failures of these types are not.
+pub(super) fn retry_policy(attempts: u32, never_retried: impl IntoIterator<Item = &'static str>) -> RetryPolicy {
+    RetryPolicy::builder()
+        .initial_interval(FIRST_PAUSE)
+        .maximum_interval(LONGEST_PAUSE)
+        .maximum_attempts(attempts)
+        .non_retryable_error_types(never_retried)
+        .build()
+}
+
+/// The line the Temporal UI shows for a call.
+pub(super) fn summary_of(info: &CallInfo) -> String {
+    format!("{} · {} · turn {}", info.tool, info.agent, info.turn)
 }

@@ -1,6 +1,16 @@
 //! A tool call as what its binding says.
+//!
+//! | binding | file | in history |
+//! |---|---|---|
+//! | activity | `activity.rs` | an activity of ours, or the marker of a local one |
+//! | remote activity, child workflow | `foreign.rs` | somebody else's activity or workflow |
+//! | workflow | `in_workflow.rs` | whatever the body starts |
+//! | agent in a child workflow | `child_agent.rs` | an `AgentWorkflow` |
 
 mod activity;
+mod child_agent;
+mod foreign;
+mod in_workflow;
 
 use std::rc::Rc;
 
@@ -21,8 +31,21 @@ pub(super) async fn call(
 ) -> Result<ToolAnswer, ToolEffectError> {
     match effect.tool.binding() {
         ToolBinding::Activity { options, .. } => activity::call(ctx, options, effect, id, token).await,
+        ToolBinding::RemoteActivity(remote) => foreign::call_activity(ctx, remote, effect, id, &token).await,
+        ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
+        ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id, token).await,
+        ToolBinding::ChildAgent(agent) => child_agent::call(ctx, agent, effect, &id, &token).await,
         ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
             unreachable!("the loop itself runs inline tools and agents, and asks for the outputs of client tools")
         }
+    }
+}
+
+/// Whether a call begins with a command that history shows as an event of its own.
+pub(super) fn begins_with_a_command(binding: &ToolBinding) -> bool {
+    match binding {
+        ToolBinding::Activity { options, .. } => !options.local,
+        ToolBinding::RemoteActivity(_) | ToolBinding::ChildWorkflow(_) | ToolBinding::ChildAgent(_) => true,
+        ToolBinding::Workflow(_) | ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => false,
     }
 }

@@ -27,7 +27,11 @@ pub(super) fn with_hosted_tool(agent: Agent, tool: &HostedTool) -> Agent {
             match on_approval_request.clone() {
                 Some(ApprovalAnswer { approve, reason }) => agent.on_mcp_approval(
                     server_label,
-                    AnswerApproval::new(move |_run, _question| Decision { approve, message: reason.clone(), supplied: false }),
+                    AnswerApproval::new(move |_run, _question| Decision {
+                        approve,
+                        message: reason.clone(),
+                        supplied: false,
+                    }),
                 ),
                 None => agent,
             }

@@ -6,7 +6,10 @@ use serde_json::Value;
 use temporal_agents::{
     Agent, Runner, Tool, ToolError, agent_handlers, tool,
     tool::{HostedTool, RequireApproval},
-    wire::{AgentInterruption, AgentState, AgentStatus, DecidedInterruption, Verdict, WIRE_VERSION, run_state::InterruptionKind},
+    wire::{
+        AgentInterruption, AgentState, AgentStatus, DecidedInterruption, Verdict, WIRE_VERSION,
+        run_state::InterruptionKind,
+    },
     worker::AgentHandle,
     workflow::AgentInbox,
 };

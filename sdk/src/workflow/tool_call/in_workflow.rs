@@ -1,0 +1,138 @@
+//! A tool whose body runs in the workflow and waits there for timers, activities and child workflows.
+
+use std::{
+    cell::Cell,
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use serde_json::Value;
+use temporalio_workflow::{TimerOptions, WorkflowCancellationToken};
+
+use super::{
+    super::{context::DurableContext, time::accepted},
+    activity::summary_of,
+    foreign::{self, At, child_id},
+};
+use crate::{
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
+    tool::{
+        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, ToolErrorKind, WorkflowBody, WorkflowEffects,
+        WorkflowToolContext, WorkflowToolError,
+    },
+};
+
+/// Runs the body. What it has started and not awaited is cancelled at its end; nothing of a call outlives it.
+pub(super) async fn call(
+    ctx: &Rc<dyn DurableContext>,
+    body: &WorkflowBody,
+    effect: ToolEffect<'_>,
+    id: String,
+    token: WorkflowCancellationToken,
+) -> Result<ToolAnswer, ToolEffectError> {
+    let ToolEffect { tool: _, info, id: _, arguments, context } = effect;
+    let summary = summary_of(&info);
+    let scope = token.child_token();
+    let (started, under_way) = (Cell::new(0), Rc::new(Cell::new(0)));
+    let effects = Rc::new(Effects { ctx: Rc::clone(ctx), id, summary, token: scope, started, under_way });
+    let call = ToolContext::new(info, RunContext::new(context), StateMap::default());
+    let mut ctx = WorkflowToolContext::new(call, Rc::<Effects>::clone(&effects));
+    let settled = guarded_future(async { body(&mut ctx, arguments).await }).await;
+    if effects.under_way.get() > 0 {
+        effects.token.cancel();
+    }
+    match settled {
+        Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),
+        Ok(Err(_)) if token.is_cancelled() => Err(ToolEffectError::Cancelled),
+        Ok(Err(error)) => {
+            let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
+            Err(ToolEffectError::Failed { tell_model, message: error.to_string(), source: error.to_string().into() })
+        }
+        Err(panic) => {
+            let message = panic.to_string();
+            Err(ToolEffectError::Failed { tell_model: None, message, source: Box::new(panic) })
+        }
+    }
+}
+
+/// What the body of one call starts: each under an id made of the call's own and a number, in the order of the body.
+struct Effects {
+    ctx: Rc<dyn DurableContext>,
+    id: String,
+    summary: String,
+    token: WorkflowCancellationToken,
+    started: Cell<u32>,
+    /// How many have begun and are not done.
+    under_way: Rc<Cell<u32>>,
+}
+
+impl Effects {
+    /// Where the next effect stands.
+    fn next(&self) -> At {
+        let number = self.started.get();
+        self.started.set(number + 1);
+        At { id: format!("{}-{number}", self.id), summary: self.summary.clone(), token: self.token.clone() }
+    }
+
+    /// Counts it for as long as it is under way. A future that is dropped before its end stays under way: dropping cancels nothing.
+    fn counted<T: 'static>(&self, effect: impl Future<Output = T> + 'static) -> LocalBoxFuture<'static, T> {
+        let under_way = Rc::clone(&self.under_way);
+        async move {
+            under_way.set(under_way.get() + 1);
+            let settled = effect.await;
+            under_way.set(under_way.get() - 1);
+            settled
+        }
+        .boxed_local()
+    }
+}
+
+impl WorkflowEffects for Effects {
+    fn sleep(&self, duration: Duration) -> LocalBoxFuture<'static, Result<(), WorkflowToolError>> {
+        let At { id: _, summary, token } = self.next();
+        if duration.is_zero() {
+            return std::future::ready(Ok(())).boxed_local();
+        }
+        let timer = TimerOptions::builder(accepted(duration)).cancellation_token(token).summary(summary).build();
+        let waiting = self.ctx.timer(timer);
+        self.counted(async move {
+            let has_fired = waiting.await;
+            if has_fired { Ok(()) } else { Err(WorkflowToolError::Cancelled { what: "the timer".to_owned() }) }
+        })
+    }
+
+    fn activity(
+        &self,
+        activity: RemoteActivity,
+        input: Value,
+    ) -> LocalBoxFuture<'static, Result<Value, WorkflowToolError>> {
+        let (ctx, at) = (Rc::clone(&self.ctx), self.next());
+        self.counted(async move { foreign::activity(&ctx, &activity, input, at).await })
+    }
+
+    fn child_workflow(
+        &self,
+        child: ChildWorkflow,
+        input: Value,
+    ) -> LocalBoxFuture<'static, Result<Value, WorkflowToolError>> {
+        let (ctx, mut at) = (Rc::clone(&self.ctx), self.next());
+        self.counted(async move {
+            let empty = serde_json::Map::new();
+            at.id = child_id(&ctx, &child, input.as_object().unwrap_or(&empty), &at.id)?;
+            foreign::child_workflow(&ctx, &child, input, at).await
+        })
+    }
+
+    fn now(&self) -> SystemTime {
+        self.ctx.workflow_time().unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    fn random(&self) -> u64 {
+        self.ctx.random(&format!("temporal-agents/tool/{}", self.id))
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.token.is_cancelled()
+    }
+}
