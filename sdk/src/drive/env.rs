@@ -10,7 +10,7 @@ use super::{
 use crate::{
     agent::{AgentDef, Graph, HookContext, HookResult, RunHooks},
     engine::{Engine, Once, RunError, StateMismatch, unknown_agent},
-    tool::RunContext,
+    tool::{RunContext, idempotency_key},
 };
 
 /// What one loop works with.
@@ -53,6 +53,14 @@ impl<'r, H: Host> Env<'r, H> {
     /// The id of an effect of this run.
     pub(super) fn effect(&self, name: impl std::fmt::Display) -> EffectId {
         EffectId::new(&self.path, name)
+    }
+
+    /// What names a call of this run for good. The model's response is in it, because some servers number calls from 0 in each.
+    pub(super) fn idempotency_key(&self, agent: &str, turn: u32, response: &str, call_id: &str) -> String {
+        let scope = self.host.idempotency_scope();
+        let turn = turn.to_string();
+        let call = [&*self.path, agent, &*turn, response, call_id];
+        idempotency_key(scope.iter().map(|part| &**part).chain(call))
     }
 
     /// Tells the hooks of the run, then those of the agent.

@@ -291,7 +291,11 @@ fn activity<'f, H: Host>(
                 task_queue,
                 source,
             }),
-            Err(ToolEffectError::Failed { message, .. }) => Err(failed(message.into())),
+            Err(
+                ToolEffectError::Failed { message, .. }
+                | ToolEffectError::Panicked { message, .. }
+                | ToolEffectError::Oversized { message, .. },
+            ) => Err(failed(message.into())),
             Err(
                 ToolEffectError::TimedOut { source, .. }
                 | ToolEffectError::OutcomeUnknown { source }

@@ -95,6 +95,11 @@ pub trait Host {
         true
     }
 
+    /// What tells this run from all others there are, and stays when it goes on elsewhere: a part of the idempotency keys of its calls.
+    fn idempotency_scope(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Sees the state before each step, of runs inside the run, too.
     fn checkpoint(&self, state: &RunState) {
         let _ = state;
@@ -252,6 +257,20 @@ pub enum ToolEffectError {
         /// The text for the model, where the tool chose one.
         tell_model: Option<String>,
         /// What went wrong, in the tool's own words.
+        message: String,
+        /// What went wrong.
+        source: EffectError,
+    },
+    /// The body panicked at its last attempt.
+    Panicked {
+        /// The panic's message.
+        message: String,
+        /// What went wrong.
+        source: EffectError,
+    },
+    /// It has run, and its output is larger than the tool or the server lets it be.
+    Oversized {
+        /// Which tool, how large, and the limit.
         message: String,
         /// What went wrong.
         source: EffectError,

@@ -8,8 +8,9 @@ use super::{
 use crate::{
     engine::RunError,
     tool::{
-        CallInfo, OnToolError, TOOL_FAILED, ToolBinding, ToolDef, ToolError, ToolErrorKind, ToolFailure,
-        schema::InvalidArguments,
+        CallInfo, OnToolError, OutputTooLarge, TOOL_FAILED, ToolBinding, ToolDef, ToolError, ToolErrorKind,
+        ToolFailure, ToolFailureKind,
+        schema::{InvalidArguments, Issue},
     },
     wire::{ToolOutput, run_state::Decision},
 };
@@ -21,6 +22,12 @@ const NOT_APPROVED: &str = "Tool execution was not approved.";
 const OUTCOME_UNKNOWN: &str =
     "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.";
 
+/// What a model is told to do about arguments or an output that are too large.
+const ASK_FOR_LESS: &str = "Try again with less.";
+
+/// The same for a tool that must not run twice.
+const RAN_ONCE: &str = "The call has taken effect, and its output is lost. Do not repeat it.";
+
 /// A call that went wrong.
 pub(super) enum WentWrong {
     /// The arguments do not fit.
@@ -29,6 +36,21 @@ pub(super) enum WentWrong {
     Told(String),
     /// The tool failed like this.
     Failed(String),
+    /// The tool panicked like this.
+    Panicked(String),
+    /// No attempt ended in time; what the model is told of it.
+    TimedOut(String),
+    /// It may have taken effect.
+    OutcomeUnknown,
+    /// Arguments or output are too large.
+    Oversized {
+        /// Which, of which tool, how large, and the limit.
+        message: String,
+        /// Whether the body has run.
+        has_run: bool,
+    },
+    /// No worker knows the tool; how the run ends, unless the model is told.
+    NotRegistered(RunError),
     /// The agent behind it failed.
     Agent(RunError),
 }
@@ -46,9 +68,39 @@ impl WentWrong {
     pub(super) fn message(&self) -> String {
         match self {
             Self::Arguments(invalid) => invalid.to_string(),
-            Self::Told(text) | Self::Failed(text) => text.clone(),
+            Self::Told(text) | Self::Failed(text) | Self::Panicked(text) | Self::TimedOut(text) => text.clone(),
+            Self::OutcomeUnknown => OUTCOME_UNKNOWN.to_owned(),
+            Self::Oversized { message, .. } => message.clone(),
+            Self::NotRegistered(error) => error.to_string(),
             Self::Agent(error) => error.reference().message,
         }
+    }
+
+    fn kind(&self) -> ToolFailureKind {
+        match self {
+            Self::Arguments(_) => ToolFailureKind::Arguments,
+            Self::Told(_) => ToolFailureKind::Told,
+            Self::Failed(_) => ToolFailureKind::Failed,
+            Self::Panicked(_) => ToolFailureKind::Panicked,
+            Self::TimedOut(_) => ToolFailureKind::TimedOut,
+            Self::OutcomeUnknown => ToolFailureKind::OutcomeUnknown,
+            Self::Oversized { .. } => ToolFailureKind::Oversized,
+            Self::NotRegistered(_) => ToolFailureKind::NotRegistered,
+            Self::Agent(_) => ToolFailureKind::Agent,
+        }
+    }
+
+    fn issues(&self) -> &[Issue] {
+        match self {
+            Self::Arguments(invalid) => &invalid.issues,
+            _ => &[],
+        }
+    }
+}
+
+impl From<OutputTooLarge> for WentWrong {
+    fn from(too_large: OutputTooLarge) -> Self {
+        Self::Oversized { message: too_large.to_string(), has_run: true }
     }
 }
 
@@ -58,12 +110,14 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
     match error {
         ToolEffectError::Failed { tell_model: Some(text), .. } => Ok(WentWrong::Told(text)),
         ToolEffectError::Failed { tell_model: None, message, .. } => Ok(WentWrong::Failed(message)),
+        ToolEffectError::Panicked { message, .. } => Ok(WentWrong::Panicked(message)),
+        ToolEffectError::Oversized { message, .. } => Ok(WentWrong::Oversized { message, has_run: true }),
         ToolEffectError::TimedOut { after, .. } => {
-            Ok(WentWrong::Told(format!("Tool '{tool}' timed out after {} seconds.", after.as_secs_f64())))
+            Ok(WentWrong::TimedOut(format!("Tool '{tool}' timed out after {} seconds.", after.as_secs_f64())))
         }
-        ToolEffectError::OutcomeUnknown { .. } => Ok(WentWrong::Told(OUTCOME_UNKNOWN.to_owned())),
+        ToolEffectError::OutcomeUnknown { .. } => Ok(WentWrong::OutcomeUnknown),
         ToolEffectError::NotRegistered { task_queue, source } => {
-            Err(RunError::ToolNotRegistered { tool, agent, task_queue, source })
+            Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, source }))
         }
         ToolEffectError::Cancelled => Err(RunError::Cancelled { agent, turn }),
         ToolEffectError::Host(source) => Err(RunError::Tool { tool, agent, turn, source }),
@@ -80,24 +134,48 @@ pub(super) fn settle(
     info: &CallInfo,
     wrong: WentWrong,
 ) -> Result<ToolOutput, RunError> {
+    let function = || format!("the error function of tool {:?}", info.tool);
+    if let OnToolError::ByKind(describe) = tool.on_error_rule() {
+        let error = wrong.message();
+        let failure = ToolFailure::new(info, &error).of_kind(wrong.kind(), wrong.issues());
+        if let Some(text) = guard::call(function, &info.agent, || describe(&failure))? {
+            return Ok(text.into());
+        }
+    }
     let text = match (tool.on_error_rule(), wrong) {
+        (_, WentWrong::NotRegistered(error)) => return Err(error),
         (OnToolError::FailRun, wrong) => return Err(ends_the_run(info, wrong)),
-        (_, WentWrong::Told(text)) => text,
+        (_, WentWrong::Told(text) | WentWrong::TimedOut(text)) => text,
+        (_, WentWrong::OutcomeUnknown) => OUTCOME_UNKNOWN.to_owned(),
         (OnToolError::Tell(describe), wrong) => {
             let error = wrong.message();
-            let function = || format!("the error function of tool {:?}", info.tool);
-            guard::call(function, &info.agent, || describe(&ToolFailure::new(info, &error)))?
+            let failure = ToolFailure::new(info, &error).of_kind(wrong.kind(), wrong.issues());
+            guard::call(function, &info.agent, || describe(&failure))?
+        }
+        (_, WentWrong::Oversized { message, has_run }) => {
+            let advice = if has_run && !may_run_again(tool) { RAN_ONCE } else { ASK_FOR_LESS };
+            let text = format!("{message}. {advice}");
+            formatted(config, info, ToolErrorMessageKind::ToolException, &text, Some(&message))?
         }
         // The run's formatter words only what nobody has worded: an agent's failure has its fixed text.
-        (OnToolError::Standard, _) if matches!(tool.binding(), ToolBinding::Agent(_) | ToolBinding::ChildAgent(_)) => {
+        (OnToolError::Standard | OnToolError::ByKind(_), _)
+            if matches!(tool.binding(), ToolBinding::Agent(_) | ToolBinding::ChildAgent(_)) =>
+        {
             TOOL_FAILED.to_owned()
         }
-        (OnToolError::Standard, wrong) => {
+        (OnToolError::Standard | OnToolError::ByKind(_), wrong) => {
             let error = wrong.message();
             formatted(config, info, ToolErrorMessageKind::ToolException, TOOL_FAILED, Some(&error))?
         }
     };
     Ok(text.into())
+}
+
+fn may_run_again(tool: &ToolDef) -> bool {
+    match tool.binding() {
+        ToolBinding::Activity { options, .. } => options.idempotent,
+        _ => true,
+    }
 }
 
 fn ends_the_run(info: &CallInfo, wrong: WentWrong) -> RunError {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{run_context::RunContext, state::StateMap};
+use super::{idempotency::idempotency_key, run_context::RunContext, state::StateMap};
 
 /// A call of a tool: who made it and under which id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +18,31 @@ pub struct CallInfo {
     pub turn: u32,
     /// The attempt, counted from 1; always 1 for inline tools.
     pub attempt: u32,
+    idempotency_key: String,
 }
 
 impl CallInfo {
-    /// A first attempt.
+    /// A first attempt. Its idempotency key is made of agent, turn and call id alone, as unit tests of tools want it.
     pub fn new(tool: impl Into<String>, call_id: impl Into<String>, agent: impl Into<String>, turn: u32) -> Self {
-        Self { tool: tool.into(), call_id: call_id.into(), agent: agent.into(), turn, attempt: 1 }
+        let (call_id, agent) = (call_id.into(), agent.into());
+        let idempotency_key = idempotency_key([&*agent, &*turn.to_string(), &*call_id]);
+        Self { tool: tool.into(), call_id, agent, turn, attempt: 1, idempotency_key }
+    }
+
+    /// The same call with the key that its host gives it.
+    #[must_use]
+    pub fn with_idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency_key = key.into();
+        self
+    }
+
+    /// What names this call towards the outside world, so that an effect that has happened is not repeated: 32 hex digits.
+    ///
+    /// It is the same at every attempt, after continue-as-new, and when the workflow is reset to a point after the model made the call. No
+    /// other call has it: it is a hash of namespace, workflow id, the id of the workflow's first run, the agents on the way, the model's
+    /// response and the call's id. (Without Temporal: of a random id of the run in place of the first three.)
+    pub fn idempotency_key(&self) -> &str {
+        &self.idempotency_key
     }
 
     /// The same call at another attempt.

@@ -17,8 +17,11 @@ use super::{
     guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
     on_error::OnToolError,
     options::ToolActivityOptions,
+    oversized::{OutputLimit, OversizedOutput},
+    redaction::Redaction,
     remote_activity::RemoteActivity,
     schema,
+    side_by_side::SideBySide,
     state::StateRequirement,
     workflow_context::WorkflowToolContext,
 };
@@ -53,6 +56,9 @@ pub struct ToolDef {
     input_guardrails: Vec<ToolInputGuardrail>,
     output_guardrails: Vec<ToolOutputGuardrail>,
     on_error: OnToolError,
+    output_limit: OutputLimit,
+    redaction: Option<Redaction>,
+    side_by_side: SideBySide,
     activity_prefix: &'static str,
     issues: Vec<ToolIssue>,
 }
@@ -64,6 +70,11 @@ pub enum ToolIssue {
     /// No model takes such a name.
     #[error("the name must be 1 to 64 characters without white space; most models take letters, digits, '_' and '-'")]
     Name,
+    /// It is to spill its output, and runs where nothing can be written.
+    #[error(
+        "it runs in the workflow, which can spill its output nowhere; make it an activity, or take OversizedOutput::Truncate"
+    )]
+    SpillsInWorkflow,
     /// The schema does not fit OpenAI strict mode.
     #[error("the argument schema cannot be strict at {path:?}: {reason}")]
     NotStrict {
@@ -231,6 +242,9 @@ impl ToolDef {
             input_guardrails: Vec::new(),
             output_guardrails: Vec::new(),
             on_error: OnToolError::default(),
+            output_limit: OutputLimit::default(),
+            redaction: None,
+            side_by_side: SideBySide::default(),
             activity_prefix: "agents.tool",
             issues,
         }
@@ -327,6 +341,58 @@ impl ToolDef {
         self
     }
 
+    /// Says what becomes of an output that is larger than [`max_output_bytes`](Self::max_output_bytes). Default: the model is told.
+    #[must_use]
+    pub fn oversized_output(mut self, oversized: OversizedOutput) -> Self {
+        self.output_limit.above = oversized;
+        self.issues.retain(|issue| *issue != ToolIssue::SpillsInWorkflow);
+        if oversized == OversizedOutput::Spill && matches!(self.binding, ToolBinding::Inline(_) | ToolBinding::Agent(_))
+        {
+            self.issues.push(ToolIssue::SpillsInWorkflow);
+        }
+        self
+    }
+
+    /// Most bytes of JSON that one output may have. Default 2,000,000, just below what the server takes.
+    ///
+    /// More only behind a codec that makes payloads smaller: what is measured is the JSON before it.
+    #[must_use]
+    pub fn max_output_bytes(mut self, bytes: usize) -> Self {
+        self.output_limit.bytes = bytes;
+        self
+    }
+
+    /// Takes out of everything the tool returns what must not be recorded: out of outputs, error messages, panics, and changes to the run
+    /// context. It is called where the body runs, for each text, before anything reaches history, logs, guardrails or the model.
+    ///
+    /// # Determinism
+    /// For an inline tool it runs in the workflow, again on replay.
+    #[must_use]
+    pub fn redact(mut self, redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        self.redaction = Some(Redaction::new(redact));
+        self
+    }
+
+    /// Most calls of this tool in one response that run at the same time, at least one; the others wait, in call order. Default: all.
+    #[must_use]
+    pub fn max_parallel(mut self, calls: usize) -> Self {
+        self.side_by_side.most = Some(calls);
+        self
+    }
+
+    /// Runs the calls of this tool in one response one after another, in call order.
+    #[must_use]
+    pub fn serial(self) -> Self {
+        self.max_parallel(1)
+    }
+
+    /// Runs the calls of all tools of this class in one response one after another, in call order: for tools that write to the same thing.
+    #[must_use]
+    pub fn exclusive(mut self, class: impl Into<String>) -> Self {
+        self.side_by_side.class = Some(class.into());
+        self
+    }
+
     /// The same body as the activity of a guardrail: named `agents.guardrail.<name>`, never offered to a model.
     #[must_use]
     pub fn for_guardrail(mut self) -> Self {
@@ -357,6 +423,21 @@ impl ToolDef {
     /// What a failed call comes to.
     pub fn on_error_rule(&self) -> &OnToolError {
         &self.on_error
+    }
+
+    /// The limit of its outputs.
+    pub(crate) fn output_limit(&self) -> OutputLimit {
+        self.output_limit
+    }
+
+    /// What is taken out of everything it returns.
+    pub(crate) fn redaction(&self) -> Option<&Redaction> {
+        self.redaction.as_ref()
+    }
+
+    /// Which calls run at the same time.
+    pub(crate) fn side_by_side(&self) -> &SideBySide {
+        &self.side_by_side
     }
 
     /// The name the model calls.

@@ -47,6 +47,11 @@ impl ToolError {
         Self { kind: ToolErrorKind::Transient, message: message.into(), source: None }
     }
 
+    /// The same failure in other words; what it came from is dropped.
+    pub(crate) fn with_message(&self, message: String) -> Self {
+        Self { kind: self.kind, message, source: None }
+    }
+
     /// What happens with it.
     pub fn kind(&self) -> ToolErrorKind {
         self.kind

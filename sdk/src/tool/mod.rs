@@ -13,12 +13,16 @@ mod enabled;
 mod error;
 mod guardrail;
 mod hosted;
+mod idempotency;
 mod on_error;
 mod options;
 mod output;
+mod oversized;
+mod redaction;
 mod remote_activity;
 mod run_context;
 pub mod schema;
+mod side_by_side;
 mod state;
 mod workflow_context;
 mod workflow_error;
@@ -35,9 +39,14 @@ pub use guardrail::{ToolGuardrailContext, ToolGuardrailOutput, ToolInputGuardrai
 pub use hosted::{
     CodeInterpreter, FileSearch, HostedMcp, HostedTool, ImageGeneration, RequireApproval, UserLocation, WebSearch,
 };
-pub use on_error::{DescribeFailure, OnToolError, TOOL_FAILED, ToolFailure};
+pub(crate) use idempotency::idempotency_key;
+pub use on_error::{DescribeFailure, DescribeSomeFailures, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind};
 pub use options::ToolActivityOptions;
 pub use output::{ResultKind, ValueKind, text_of};
+pub(crate) use oversized::OutputTooLarge;
+pub use oversized::OversizedOutput;
+#[cfg(feature = "worker")]
+pub(crate) use oversized::beginning;
 pub use remote_activity::RemoteActivity;
 pub(crate) use run_context::named_keys;
 pub use run_context::{ContextError, RunContext, merge_patch_between};
@@ -106,6 +115,46 @@ pub trait Tool {
         Self: Sized,
     {
         self.definition().with_output_guardrail(guardrail)
+    }
+
+    /// The same tool, at most so many calls of which run at the same time; see [`ToolDef::max_parallel`].
+    fn max_parallel(&self, calls: usize) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().max_parallel(calls)
+    }
+
+    /// The same tool, whose calls run one after another.
+    fn serial(&self) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().serial()
+    }
+
+    /// The same tool, whose calls and those of other tools of this class run one after another; see [`ToolDef::exclusive`].
+    fn exclusive(&self, class: impl Into<String>) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().exclusive(class)
+    }
+
+    /// The same tool with another way to deal with outputs that are too large.
+    fn oversized_output(&self, oversized: OversizedOutput) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().oversized_output(oversized)
+    }
+
+    /// The same tool, without this in anything it returns; see [`ToolDef::redact`].
+    fn redact(&self, redact: impl Fn(&str) -> String + Send + Sync + 'static) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().redact(redact)
     }
 
     /// The same tool with another way to deal with failed calls.

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use super::context::CallInfo;
+use super::{context::CallInfo, schema::Issue};
 
 /// What a model gets for a tool that failed: nothing of the error, which may hold what no conversation should.
 pub const TOOL_FAILED: &str = "An error occurred while running the tool. Please try again.";
@@ -10,7 +10,7 @@ pub const TOOL_FAILED: &str = "An error occurred while running the tool. Please 
 /// What a failed call of a tool comes to: arguments that do not fit, an error of the body, a timeout.
 ///
 /// # Source
-/// `failure_error_function` of the OpenAI Agents SDK.
+/// `failure_error_function` of the OpenAI Agents SDK; [`ByKind`](Self::ByKind) is ours.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum OnToolError {
@@ -19,12 +19,41 @@ pub enum OnToolError {
     Standard,
     /// The model gets what this function says; see [`OnToolError::tell`].
     Tell(DescribeFailure),
+    /// The model gets what this function says of a failure of any kind, where it says something; see [`OnToolError::by_kind`].
+    ByKind(DescribeSomeFailures),
     /// The run ends.
     FailRun,
 }
 
 /// A function that says what the model gets for a failed call.
 pub type DescribeFailure = Arc<dyn Fn(&ToolFailure<'_>) -> String + Send + Sync>;
+
+/// A function that says what the model gets for some failed calls.
+pub type DescribeSomeFailures = Arc<dyn Fn(&ToolFailure<'_>) -> Option<String> + Send + Sync>;
+
+/// In what way a call has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolFailureKind {
+    /// The arguments do not fit the schema; [`ToolFailure::issues`] says where. Nothing has run.
+    Arguments,
+    /// The body failed with [`ToolError::tell_model`](super::ToolError::tell_model).
+    Told,
+    /// The body failed.
+    Failed,
+    /// The body panicked at its last attempt.
+    Panicked,
+    /// No attempt ended in time.
+    TimedOut,
+    /// The only attempt broke off, and the tool is not idempotent: it may have taken effect.
+    OutcomeUnknown,
+    /// Arguments, or an output, are larger than the limit. (With an output the body has run.)
+    Oversized,
+    /// No worker knows the tool. Unless the model is told, the run ends.
+    NotRegistered,
+    /// The agent behind the tool failed.
+    Agent,
+}
 
 /// A failed call.
 #[derive(Clone, Copy, Debug)]
@@ -34,22 +63,69 @@ pub struct ToolFailure<'a> {
     pub call: &'a CallInfo,
     /// What went wrong, in the tool's own words.
     pub error: &'a str,
+    /// In what way.
+    pub kind: ToolFailureKind,
+    /// What is wrong with the arguments, field by field; empty for other kinds, and for arguments that are no JSON object.
+    pub issues: &'a [Issue],
 }
 
 impl<'a> ToolFailure<'a> {
-    /// A call that failed like this.
+    /// A call whose body failed like this.
     pub fn new(call: &'a CallInfo, error: &'a str) -> Self {
-        Self { call, error }
+        Self { call, error, kind: ToolFailureKind::Failed, issues: &[] }
+    }
+
+    /// The same, in this way.
+    #[must_use]
+    pub fn of_kind(mut self, kind: ToolFailureKind, issues: &'a [Issue]) -> Self {
+        (self.kind, self.issues) = (kind, issues);
+        self
+    }
+
+    /// What is wrong with the arguments, in words that a model can act on: a sentence and a JSON list of
+    /// `{"field", "constraint", "allowed"}`. It repeats nothing of the arguments themselves.
+    pub fn issues_text(&self) -> String {
+        match serde_json::to_string(self.issues) {
+            Ok(issues) if !self.issues.is_empty() => format!("{}. What does not fit: {issues}", self.error),
+            _ => self.error.to_owned(),
+        }
     }
 }
 
 impl OnToolError {
-    /// The model gets what this function says.
+    /// The model gets what this function says of arguments that do not fit, errors of the body, panics and outputs that are too large. (What is
+    /// told of timeouts stays as it is, and so do texts of the tool itself; [`by_kind`](Self::by_kind) is asked of everything.)
     ///
     /// # Determinism
     /// It runs in the workflow, again on replay.
     pub fn tell(describe: impl Fn(&ToolFailure<'_>) -> String + Send + Sync + 'static) -> Self {
         Self::Tell(Arc::new(describe))
+    }
+
+    /// The model gets what this function says of a failure of any [kind](ToolFailureKind). Where it gives nothing, all is as with
+    /// [`Standard`](Self::Standard).
+    ///
+    /// ```
+    /// use temporal_agents::tool::{OnToolError, ToolFailureKind};
+    ///
+    /// let rule = OnToolError::by_kind(|failure| match failure.kind {
+    ///     ToolFailureKind::Arguments => Some(failure.issues_text()),
+    ///     ToolFailureKind::NotRegistered => Some("This tool is being deployed. Go on without it.".to_owned()),
+    ///     _ => None,
+    /// });
+    /// # let _ = rule;
+    /// ```
+    ///
+    /// # Determinism
+    /// It runs in the workflow, again on replay.
+    pub fn by_kind(describe: impl Fn(&ToolFailure<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self::ByKind(Arc::new(describe))
+    }
+
+    /// The model gets, for arguments that do not fit, what is wrong field by field, so that it can write better ones. Other failures are as with
+    /// [`Standard`](Self::Standard).
+    pub fn tell_arguments() -> Self {
+        Self::by_kind(|failure| (failure.kind == ToolFailureKind::Arguments).then(|| failure.issues_text()))
     }
 
     /// The model gets the fixed text, whatever the run's error formatter says.
@@ -63,6 +139,7 @@ impl fmt::Debug for OnToolError {
         f.write_str(match self {
             Self::Standard => "Standard",
             Self::Tell(_) => "Tell(..)",
+            Self::ByKind(_) => "ByKind(..)",
             Self::FailRun => "FailRun",
         })
     }

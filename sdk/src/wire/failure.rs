@@ -20,6 +20,10 @@ pub const CONVERSATION_UNAVAILABLE: &str = "ConversationUnavailable";
 pub const STATE_UNAVAILABLE: &str = "StateUnavailable";
 /// The failure type of a tool that answered with an error for the model.
 pub const TOOL_ERROR: &str = "ToolError";
+/// The failure type of a tool that panicked.
+pub const TOOL_PANICKED: &str = "ToolPanicked";
+/// The failure type of a tool that has run and returned more than it may.
+pub const TOOL_OUTPUT_TOO_LARGE: &str = "ToolOutputTooLarge";
 /// The failure type of a run that failed for a reason of its own (not a Temporal failure).
 pub const AGENTS_WORKFLOW_ERROR: &str = "AgentsWorkflowError";
 

@@ -22,6 +22,7 @@ pub mod run_state;
 pub mod schema;
 pub mod session_call;
 pub mod settings;
+pub(crate) mod size;
 pub mod tool_call;
 pub mod usage;
 pub mod version;

@@ -23,6 +23,9 @@ pub struct ToolRequest {
     /// The keys of the run context that the tool asked for.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
+    /// What names the call for good (`CallInfo::idempotency_key`); absent in requests of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
 }
 
 /// The result of a tool activity.

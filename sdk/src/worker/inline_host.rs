@@ -1,7 +1,6 @@
 //! The host of a run without Temporal: calls models and tools right here, and forgets everything at the end.
 
 use std::{
-    future::Future,
     panic::AssertUnwindSafe,
     sync::{
         Arc,
@@ -15,7 +14,14 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{inline_effects, model::ModelError, providers::Providers, session::Sessions};
+use super::{
+    inline_effects,
+    model::ModelError,
+    providers::Providers,
+    session::Sessions,
+    spill::Spills,
+    tool_answer::{Unfit, answer, panic_message},
+};
 use crate::{
     drive::{
         EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer,
@@ -26,7 +32,7 @@ use crate::{
         ActivityBody, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext, ToolError,
         ToolErrorKind,
     },
-    wire::{Item, ModelCall, ModelResponse, RunState},
+    wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput},
 };
 
 /// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
@@ -55,6 +61,7 @@ pub(super) struct InlineHost {
     pub(super) states: StateMap,
     pub(super) checkpoint: Option<Checkpoint>,
     pub(super) sessions: Sessions,
+    pub(super) spills: Spills,
     /// What tells the writes of this run from those of others.
     pub(super) run: Uuid,
     pub(super) session_writes: AtomicU32,
@@ -75,6 +82,10 @@ impl Host for InlineHost {
 
     fn cancel(&self, scope: &Self::Scope) {
         scope.cancel();
+    }
+
+    fn idempotency_scope(&self) -> Vec<String> {
+        vec![self.run.to_string()]
     }
 
     fn checkpoint(&self, state: &RunState) {
@@ -199,16 +210,25 @@ impl InlineHost {
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
             let settled = timeout(options.start_to_close, run_body(body, &mut ctx, &call)).await;
             let is_last = attempt >= options.attempts();
-            match settled {
-                Ok(Ok(Ok(output))) => {
-                    return Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) });
+            let settled = match settled {
+                Ok(returned) => {
+                    let info = ctx.info().clone();
+                    Ok(answer(call.tool, &self.spills, &info, returned, ctx.into_run().patch()).await)
                 }
-                Ok(Ok(Err(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
+                Err(elapsed) => Err(elapsed),
+            };
+            match settled {
+                Ok(Ok((output, context_patch))) => return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) }),
+                Ok(Err(Unfit::Failed(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
                     return Err(failed(&error));
                 }
-                Ok(Err(panic)) if is_last => {
-                    let message = panic.to_string();
-                    return Err(ToolEffectError::Failed { tell_model: None, message, source: panic });
+                Ok(Err(Unfit::Panicked(message))) if is_last => {
+                    let source = message.clone().into();
+                    return Err(ToolEffectError::Panicked { message, source });
+                }
+                Ok(Err(Unfit::TooLarge(message))) => {
+                    let source = message.clone().into();
+                    return Err(ToolEffectError::Oversized { message, source });
                 }
                 Err(elapsed) if is_last && !options.idempotent => {
                     return Err(ToolEffectError::OutcomeUnknown { source: Box::new(elapsed) });
@@ -228,16 +248,16 @@ impl InlineHost {
     }
 }
 
-type Settled = Result<Result<crate::wire::ToolOutput, ToolError>, EffectError>;
-
 /// Runs a body; the outer error is its panic.
-fn run_body<'a>(
+async fn run_body(
     body: &ActivityBody,
-    ctx: &'a mut ToolContext,
+    ctx: &mut ToolContext,
     call: &ToolEffect<'_>,
-) -> impl Future<Output = Settled> + 'a {
-    let running = body(ctx, call.arguments.clone());
-    async move { AssertUnwindSafe(running).catch_unwind().await.map_err(|_panic| "the tool panicked".into()) }
+) -> Result<Result<ToolOutput, ToolError>, String> {
+    let arguments = call.arguments.clone();
+    // The body is called inside, so that its panic is caught also before it is a future.
+    let running = AssertUnwindSafe(async { body(ctx, arguments).await }).catch_unwind();
+    running.await.map_err(|panic| panic_message(&*panic))
 }
 
 pub(super) fn failed(error: &ToolError) -> ToolEffectError {

@@ -17,6 +17,7 @@ use super::{
     model::ModelProvider,
     providers::Providers,
     session::{Session, Sessions},
+    spill::{SpillStore, Spills},
 };
 use crate::{
     agent::Agent,
@@ -52,6 +53,7 @@ pub struct InlineRunner {
     providers: Providers,
     states: StateMap,
     sessions: Sessions,
+    spills: Spills,
     checkpoint: Option<Checkpoint>,
     config: RunConfig,
     patience: Patience,
@@ -87,6 +89,13 @@ impl InlineRunner {
     #[must_use]
     pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
         self.sessions.add(name, store);
+        self
+    }
+
+    /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
+    #[must_use]
+    pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
+        self.spills = Spills(Some(Arc::new(store)));
         self
     }
 
@@ -248,9 +257,11 @@ impl InlineRunner {
     }
 
     fn host(self, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
-        let Self { providers, states, sessions, checkpoint, config, patience } = self;
+        let Self { providers, states, sessions, spills, checkpoint, config, patience } = self;
         let (run, session_writes) = (Uuid::new_v4(), AtomicU32::new(0));
-        (InlineHost { providers, states, checkpoint, sessions, run, session_writes, patience, cancelled }, config)
+        let host =
+            InlineHost { providers, states, checkpoint, sessions, spills, run, session_writes, patience, cancelled };
+        (host, config)
     }
 }
 

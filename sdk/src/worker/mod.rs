@@ -28,7 +28,9 @@ mod record_activity;
 mod registration;
 mod session;
 mod session_activity;
+mod spill;
 mod tool_activity;
+mod tool_answer;
 pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
@@ -40,4 +42,5 @@ pub use model::{Model, ModelError, ModelProvider};
 pub use openai::OpenAi;
 pub use plugin::{AgentsPlugin, InstallError, InstallIssue};
 pub use session::Session;
+pub use spill::{SpillStore, Spilled};
 pub use transcript::{Transcript, TranscriptError};

@@ -21,11 +21,12 @@ use super::{
     registration::{Body, NamedActivities},
     session::{Session, Sessions},
     session_activity,
+    spill::{SpillStore, Spills},
     tool_activity::ToolActivity,
 };
 use crate::{
     agent::{AgentDef, AgentSources, Graph, GraphIssue},
-    tool::{StateMap, Tool, ToolBinding, ToolDef},
+    tool::{OversizedOutput, StateMap, Tool, ToolBinding, ToolDef},
     wire::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, RECORD_ACTIVITY, SESSION_ACTIVITY},
 };
 
@@ -69,6 +70,7 @@ pub struct AgentsPlugin {
     tools: Vec<ToolDef>,
     sessions: Sessions,
     conversations: ConversationCache,
+    spills: Spills,
     models_elsewhere: bool,
 }
 
@@ -102,6 +104,12 @@ pub enum InstallIssue {
         tool: String,
         /// The state's type.
         state: &'static str,
+    },
+    /// A tool spills what is too large, and there is no store for it.
+    #[error("tool {tool:?} spills outputs that are too large; add .spill_store(..) to AgentsPlugin")]
+    MissingSpillStore {
+        /// The tool.
+        tool: String,
     },
     /// Two different tools have one name, so one activity type would stand for both.
     #[error("two different tools are named {tool:?}; rename one with #[tool(name = ..)] or .named(..)")]
@@ -149,6 +157,13 @@ impl AgentsPlugin {
     #[must_use]
     pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
         self.sessions.add(name, store);
+        self
+    }
+
+    /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`].
+    #[must_use]
+    pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
+        self.spills = Spills(Some(Arc::new(store)));
         self
     }
 
@@ -216,9 +231,11 @@ impl AgentsPlugin {
         for tool in tools.into_values().filter(|tool| runs_on(tool, task_queue)) {
             if let ToolBinding::Activity { body, options: _ } = tool.binding() {
                 let activity = Arc::new(ToolActivity {
+                    tool: tool.clone(),
                     body: Arc::clone(body),
                     states: self.states.clone(),
                     conversations: conversations.clone(),
+                    spills: self.spills.clone(),
                 });
                 let body: Body = Arc::new(move |ctx, request| {
                     let activity = Arc::clone(&activity);
@@ -274,12 +291,15 @@ impl AgentsPlugin {
     }
 
     fn missing_states(&self, tool: &ToolDef) -> Vec<InstallIssue> {
+        let spills = tool.output_limit().above == OversizedOutput::Spill && self.spills.0.is_none();
+        let no_store = spills.then(|| InstallIssue::MissingSpillStore { tool: tool.name().to_owned() });
         let missing = tool.requirements().iter().filter(|requirement| !self.states.has(requirement));
         missing
             .map(|requirement| InstallIssue::MissingState {
                 tool: tool.name().to_owned(),
                 state: requirement.type_name(),
             })
+            .chain(no_store)
             .collect()
     }
 }

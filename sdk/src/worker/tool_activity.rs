@@ -1,34 +1,39 @@
 //! The activity that runs one tool.
 
-use std::{sync::Arc, time::Duration};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
+use futures::FutureExt;
 use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
-use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
-use super::{conversations::ConversationCache, heartbeat::beating, model_activity::version_mismatch};
+use super::{
+    conversations::ConversationCache,
+    heartbeat::beating,
+    model_activity::version_mismatch,
+    spill::Spills,
+    tool_answer::{Unfit, answer, panic_message},
+};
 use crate::{
-    tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolError, ToolErrorKind},
+    tool::{
+        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolErrorKind, idempotency_key,
+    },
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode,
-        failure::{MALFORMED_REQUEST, TOOL_ERROR},
+        failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED},
     },
 };
 
 /// How long a cancelled tool has to notice and to clean up.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// Most bytes that a local activity returns.
-const MOST_LOCAL_BYTES: usize = 1_900_000;
-
-/// The failure type with which the SDK answers for results that the server does not take.
-const PAYLOADS_TOO_LARGE: &str = "PayloadsTooLarge";
-
 /// A tool with what the worker supplies to it.
 pub(super) struct ToolActivity {
+    pub(super) tool: ToolDef,
     pub(super) body: ActivityBody,
     pub(super) states: StateMap,
     pub(super) conversations: ConversationCache,
+    pub(super) spills: Spills,
 }
 
 impl ToolActivity {
@@ -46,40 +51,50 @@ impl ToolActivity {
                 return Err(ActivityError::Application(Box::new(failure)));
             }
         };
-        let ToolRequest { version: _, tool, agent, turn, call_id, arguments, context } = request;
-        let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt);
+        let ToolRequest { version: _, tool, agent, turn, call_id, arguments, context, idempotency_key } = request;
+        let key = idempotency_key.unwrap_or_else(|| key_of(ctx.info()));
+        let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt).with_idempotency_key(key);
         let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
             .with_heartbeat(Arc::new(Beat(ctx.clone())));
-        let output = beating(ctx, GRACE, (self.body)(&mut tool_ctx, arguments)).await?;
-        match output {
-            // A local activity's result travels with the workflow task, which would fail for ever.
-            Ok(output) if ctx.info().is_local && output.to_text().len() > MOST_LOCAL_BYTES => {
-                let message = format!(
-                    "a local activity returned {} bytes, the limit is {MOST_LOCAL_BYTES}",
-                    output.to_text().len()
-                );
-                let failure =
-                    ApplicationFailure::builder(message).type_name(PAYLOADS_TOO_LARGE.to_owned()).non_retryable(true);
-                Err(ActivityError::Application(Box::new(failure.build())))
+        // The body is called inside, so that its panic is caught also before it is a future.
+        let body = AssertUnwindSafe(async { (self.body)(&mut tool_ctx, arguments).await }).catch_unwind();
+        let returned = beating(ctx, GRACE, body).await?.map_err(|panic| panic_message(&*panic));
+        let info = tool_ctx.info().clone();
+        let patch = tool_ctx.into_run().patch();
+        match answer(&self.tool, &self.spills, &info, returned, patch).await {
+            Ok((output, context_patch)) => {
+                self.conversations.returned(ctx.info(), &info.call_id, &output);
+                Ok(ToolReply { version: WIRE_VERSION, output, context_patch })
             }
-            Ok(output) => {
-                let call_id = tool_ctx.info().call_id.clone();
-                self.conversations.returned(ctx.info(), &call_id, &output);
-                Ok(ToolReply { version: WIRE_VERSION, output, context_patch: tool_ctx.into_run().patch() })
-            }
-            Err(error) => Err(ActivityError::Application(Box::new(failure(&error)))),
+            Err(unfit) => Err(ActivityError::Application(Box::new(failure(&unfit)))),
         }
     }
 }
 
+/// What names the call of a request that does not say it: its activity.
+fn key_of(info: &ActivityInfo) -> String {
+    let of_workflow = [&info.workflow_id, &info.workflow_run_id].map(|id| id.as_deref().unwrap_or_default());
+    idempotency_key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id])
+}
+
 /// A text for the model travels as the failure's detail; a failure without it is told in the run's own words.
-fn failure(error: &ToolError) -> ApplicationFailure {
-    let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
-    ApplicationFailure::builder(error.to_string())
-        .type_name(TOOL_ERROR.to_owned())
-        .non_retryable(error.kind() != ToolErrorKind::Transient)
-        .maybe_details(tell_model)
-        .build()
+fn failure(unfit: &Unfit) -> ApplicationFailure {
+    let of_type = |message: &str, type_name: &str, retry: bool, tell_model: Option<String>| {
+        ApplicationFailure::builder(message.to_owned())
+            .type_name(type_name.to_owned())
+            .non_retryable(!retry)
+            .maybe_details(tell_model)
+            .build()
+    };
+    match unfit {
+        Unfit::Failed(error) => {
+            let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
+            of_type(error.message(), TOOL_ERROR, error.kind() == ToolErrorKind::Transient, tell_model)
+        }
+        Unfit::Panicked(message) => of_type(message, TOOL_PANICKED, true, None),
+        // It has run: another attempt would do it all again, and return as much.
+        Unfit::TooLarge(message) => of_type(message, TOOL_OUTPUT_TOO_LARGE, false, None),
+    }
 }
 
 struct Beat(ActivityContext);

@@ -12,6 +12,7 @@ use super::{
     activity_backed_model::{ActivityBackedModel, Books},
     context::DurableContext,
     continuing::{Moving, Place},
+    gate::{Cancelled, Gate},
     inbox::RunInbox,
     session_call,
     size::encoded_len,
@@ -41,6 +42,8 @@ pub(super) struct WorkflowHost {
     ledger: Rc<RefCell<Ledger>>,
     /// How it continues as new, where it does.
     moving: Option<Moving>,
+    /// How much of it is in flight.
+    gate: Gate,
 }
 
 impl WorkflowHost {
@@ -53,7 +56,7 @@ impl WorkflowHost {
         moving: Option<Moving>,
     ) -> Self {
         let (run, session_calls) = (OnceCell::new(), Cell::new(0));
-        Self { ctx, model, run, session_calls, inbox, token, ledger, moving }
+        Self { ctx, model, run, session_calls, inbox, token, ledger, moving, gate: Gate::default() }
     }
 
     /// The same with an id that was drawn before.
@@ -152,8 +155,17 @@ impl Host for WorkflowHost {
         let call_id = call.info.call_id.clone();
         let binding = call.tool.binding();
         async move {
-            if tool_call::begins_with_a_command(binding) {
-                self.notes_command(|| encoded_len(&(&call.arguments, &call.context)).unwrap_or_default());
+            let bytes = encoded_len(&(&call.arguments, &call.context)).unwrap_or_default();
+            let begins_with_a_command = tool_call::begins_with_a_command(binding);
+            let _place = match begins_with_a_command {
+                true => {
+                    let entered = self.gate.enter(bytes, scope).await;
+                    Some(entered.map_err(|Cancelled| ToolEffectError::Cancelled)?)
+                }
+                false => None,
+            };
+            if begins_with_a_command {
+                self.notes_command(|| bytes);
             }
             let answer = tool_call::call(&self.ctx, call, id.clone(), scope.clone()).await?;
             self.notes(|| encoded_len(&answer.output).unwrap_or_default());
@@ -208,6 +220,10 @@ impl Host for WorkflowHost {
         }
         let source = "its runner does not say with which input (Runner::continue_with)".into();
         std::future::ready(RunError::Continuation { agent, turn, source }).boxed_local()
+    }
+
+    fn idempotency_scope(&self) -> Vec<String> {
+        self.ctx.identity().into()
     }
 
     fn patched(&self, slug: &str) -> bool {

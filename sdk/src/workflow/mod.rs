@@ -7,6 +7,7 @@ mod activity_backed_model;
 mod context;
 mod continuing;
 mod failure;
+mod gate;
 mod host;
 mod inbox;
 mod json;

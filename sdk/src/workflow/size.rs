@@ -1,15 +1,13 @@
-//! How large a payload may be: the server refuses one over 2 MiB, and the workflow task that sends it is retried for ever.
+//! Checks what is given to the server before it is scheduled.
 //!
 //! What is measured is what author, model and history give, not the message around it: a release that writes its messages in
 //! other words decides the same when it replays.
 
+pub(super) use crate::wire::size::{MOST_BYTES, encoded_len};
 use crate::{
     engine::EffectError,
     wire::{Item, RunState},
 };
-
-/// Most bytes of JSON in one request; the message around it has room below the server's limit.
-pub(super) const MOST_BYTES: usize = 2_000_000;
 
 /// Something is larger than the server takes.
 #[derive(Debug, thiserror::Error)]
@@ -33,24 +31,4 @@ pub(super) fn check(what: &'static str, value: &impl serde::Serialize) -> Result
 pub(super) fn content_of(state: &RunState) -> Result<usize, serde_json::Error> {
     let items: usize = state.items_in_order().into_iter().map(Item::json_len).sum();
     Ok(items + encoded_len(&state.context)?)
-}
-
-/// How long the JSON of a value is, without keeping it.
-pub(super) fn encoded_len(value: &impl serde::Serialize) -> Result<usize, serde_json::Error> {
-    struct Count(usize);
-
-    impl std::io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut count = Count(0);
-    serde_json::to_writer(&mut count, value)?;
-    Ok(count.0)
 }

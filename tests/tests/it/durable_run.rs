@@ -101,7 +101,7 @@ async fn what_a_tool_fails_with_goes_to_the_model_as_the_tool_says() -> anyhow::
             (1, tool_error()),
             (1, tool_error()),
             (3, tool_error()),
-            (3, ActivityOutcome::Failed(String::new())),
+            (3, ActivityOutcome::Failed("ToolPanicked".to_owned())),
             (1, ActivityOutcome::Completed),
         ]
     );

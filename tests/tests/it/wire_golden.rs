@@ -37,6 +37,7 @@ fn model_replies_have_their_golden_shape() {
 fn tool_requests_have_their_golden_shape() {
     check("tool_request-full", &values::tool_request_full());
     check("tool_request-minimal", &values::tool_request_minimal());
+    check("tool_request-keyed", &values::tool_request_keyed());
 }
 
 #[test]

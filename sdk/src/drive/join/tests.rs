@@ -23,11 +23,16 @@ impl Future for ReadyAt {
     }
 }
 
-/// Polls the join until it is done; gives its output and which futures were polled in each round.
 fn join(polls_needed: impl IntoIterator<Item = usize>) -> (Vec<usize>, Vec<Vec<usize>>) {
+    within(&Limits::default(), polls_needed)
+}
+
+/// Polls the join until it is done; gives its output and which futures were polled in each round.
+fn within(limits: &Limits, polls_needed: impl IntoIterator<Item = usize>) -> (Vec<usize>, Vec<Vec<usize>>) {
     let log = Rc::new(RefCell::new(Vec::new()));
     let ready_at = |(index, polls_left)| ReadyAt { index, polls_left, log: Rc::clone(&log) };
-    let mut joined = Box::pin(join_in_order(polls_needed.into_iter().enumerate().map(ready_at).collect()));
+    let futures = polls_needed.into_iter().enumerate().map(ready_at).collect();
+    let mut joined = Box::pin(join_within(futures, limits, || false));
     let mut rounds = Vec::new();
     loop {
         let poll = joined.as_mut().poll(&mut Context::from_waker(Waker::noop()));
@@ -56,4 +61,37 @@ fn every_round_polls_what_is_pending_first_to_last() {
 #[test]
 fn nothing_to_join_is_ready_at_once() {
     assert_eq!(join([]), (vec![], vec![vec![]]));
+}
+
+#[test]
+fn no_more_than_the_limit_run_at_a_time_and_the_next_begins_at_once() {
+    let (outputs, rounds) = within(&Limits { all: 2, ..Limits::default() }, [3, 1, 1, 2]);
+    assert_eq!(outputs, [0, 1, 2, 3]);
+    assert_eq!(rounds, [vec![0, 1, 2, 3], vec![0, 3], vec![0]]);
+}
+
+#[test]
+fn a_lane_is_served_first_to_last_beside_the_others() {
+    let limits = Limits { lanes: vec![vec![0], vec![0, 1], vec![], vec![1]], of_lane: vec![1, 1], ..Limits::default() };
+    let (outputs, rounds) = within(&limits, [2, 2, 1, 1]);
+    assert_eq!(outputs, [0, 1, 2, 3]);
+    // The last one waits for the second, which waits for the first.
+    assert_eq!(rounds, [vec![0, 2], vec![0, 1], vec![1, 3]]);
+}
+
+#[test]
+fn one_that_has_begun_is_polled_though_others_before_it_begin_later() {
+    let limits = Limits { all: 2, lanes: vec![vec![0], vec![0], vec![1], vec![]], of_lane: vec![1, 1] };
+    let (outputs, rounds) = within(&limits, [2, 2, 3, 1]);
+    assert_eq!(outputs, [0, 1, 2, 3]);
+    assert_eq!(rounds, [vec![0, 2], vec![0, 1, 2], vec![1, 2, 3]]);
+}
+
+#[test]
+fn room_that_is_made_behind_a_waiting_one_is_used_at_once() {
+    // When 0 ends, 1 takes its room, and none is left for 2 until 3 ends, behind it.
+    let limits = Limits { all: 2, lanes: vec![vec![0, 1], vec![0], vec![1]], of_lane: vec![1, 1] };
+    let (outputs, rounds) = within(&limits, [2, 3, 1, 2]);
+    assert_eq!(outputs, [0, 1, 2, 3]);
+    assert_eq!(rounds, [vec![0, 3], vec![0, 1, 3, 1, 2], vec![1]]);
 }

@@ -5,23 +5,23 @@ use std::cell::{Cell, RefCell};
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Map, Value};
 
-use super::{Body, Call};
+use super::{Body, Call, limits::limits_of, sizes};
 use crate::{
     drive::{
         env::Env,
         guard,
         host::{Host, RunEvent, ToolAnswer, ToolEffect},
         input_guardrails::InputGuards,
-        join::join_capped,
+        join::join_within,
         nested::{AgentCall, AgentInput, call_agent},
         tool_failure::{self, WentWrong},
     },
-    engine::{Engine, RunError},
+    engine::{CallResult, Engine, RunError},
     tool::{
         RunContext, StateMap, ToolBinding, ToolContext, ToolDef, named_keys,
         schema::{self, InvalidArguments},
     },
-    wire::{RunState, Usage},
+    wire::{RunState, ToolOutput, Usage},
 };
 
 /// Runs the bodies; gives what came of each, in call order, nothing for calls that were settled before.
@@ -35,8 +35,9 @@ pub(super) async fn bodies<'g, H: Host>(
     let context = RefCell::new(std::mem::take(engine.context_mut()));
     let usage = RefCell::new(Usage::default());
     let (failed, has_cancelled) = (Cell::new(false), Cell::new(false));
+    let limits = limits_of(env.config.max_tool_concurrency, calls);
     let mut running: Vec<LocalBoxFuture<'_, Option<Result<Body, RunError>>>> = Vec::with_capacity(calls.len());
-    for call in calls.iter_mut() {
+    for (place, call) in calls.iter_mut().enumerate() {
         let (Some(tool), None) = (call.tool, &call.settled) else {
             running.push(std::future::ready(None).boxed_local());
             continue;
@@ -49,10 +50,10 @@ pub(super) async fn bodies<'g, H: Host>(
         let (failed, has_cancelled) = (&failed, &has_cancelled);
         let paused = call.paused.take();
         let call = &*call;
-        let is_capped = env.config.max_tool_concurrency.is_some();
+        let may_wait = limits.may_hold(place);
         let body = async move {
             let cancelled = || RunError::Cancelled { agent: call.info.agent.clone(), turn: call.info.turn };
-            if is_capped && failed.get() {
+            if may_wait && failed.get() {
                 return Some(Err(cancelled()));
             }
             let body = body(env, scope, tool, call, paused, context, usage).await;
@@ -67,7 +68,6 @@ pub(super) async fn bodies<'g, H: Host>(
         };
         running.push(body.boxed_local());
     }
-    let cap = env.config.max_tool_concurrency.unwrap_or(usize::MAX);
     // When one ends the run, what the others would still do is of no use to anybody. They have all begun by then.
     let cancel_others = || {
         let cancels = failed.get() && !has_cancelled.replace(true);
@@ -76,7 +76,7 @@ pub(super) async fn bodies<'g, H: Host>(
         }
         cancels
     };
-    let ran = guards.beside(env, engine, &scope, join_capped(running, cap, cancel_others)).await;
+    let ran = guards.beside(env, engine, &scope, join_within(running, &limits, cancel_others)).await;
     *engine.context_mut() = context.into_inner();
     engine.count(&usage.into_inner());
     ran
@@ -97,6 +97,11 @@ async fn body<H: Host>(
         env.host.observe(&RunEvent::CallRefused { call: info, reason });
         tool_failure::settle(env.config, tool, info, wrong).map(Body::output)
     };
+    // What runs in the workflow travels to the model, too.
+    let fitted = |output: ToolOutput| match tool.output_limit().fit(tool.name(), output) {
+        Ok(output) => Ok(Body::output(output)),
+        Err(too_large) => refused(WentWrong::from(too_large), "its output is too large"),
+    };
     let id = env.effect(format_args!("{}-tool-{}", info.turn, call.index));
     let arguments = match (&paused, schema::parse_arguments(tool.name(), &call.arguments, tool.accepts())) {
         (Some(_), _) => Map::new(),
@@ -113,7 +118,20 @@ async fn body<H: Host>(
             let function = || format!("inline tool {:?}", tool.name());
             let returned = guard::call(function, &info.agent, || inline(&mut ctx, arguments));
             context.replace(ctx.into_run().into_values());
-            returned?.map(Body::output).or_else(|error| refused(WentWrong::inline(&error), error.message()))
+            match (returned?, tool.redaction()) {
+                (Ok(output), redaction) => {
+                    let output = match redaction {
+                        Some(redaction) => redaction.output(output),
+                        None => output,
+                    };
+                    fitted(output)
+                }
+                (Err(error), Some(redaction)) => {
+                    let error = redaction.error(&error);
+                    refused(WentWrong::inline(&error), error.message())
+                }
+                (Err(error), None) => refused(WentWrong::inline(&error), error.message()),
+            }
         }
         ToolBinding::Activity { .. }
         | ToolBinding::RemoteActivity(_)
@@ -125,11 +143,25 @@ async fn body<H: Host>(
                 ToolBinding::Workflow(_) => context.borrow().clone(),
                 _ => named_keys(&context.borrow(), tool.context_keys()),
             };
+            let stays = matches!(tool.binding(), ToolBinding::Workflow(_));
+            if !stays && let Some(wrong) = sizes::of_request(info, &arguments, &context)? {
+                return refused(wrong, "its arguments are too large");
+            }
             let effect = ToolEffect { tool, info: info.clone(), id, arguments, context };
             match env.host.call_tool(effect, scope).await {
                 Ok(ToolAnswer { output, context_patch, usage: used }) => {
                     usage.borrow_mut().add(&used);
-                    Ok(Body { context_patch, ..Body::output(output) })
+                    match foreign_key(tool, context_patch.as_ref()).filter(|_| !stays) {
+                        None => Ok(Body { context_patch, ..Body::output(output) }),
+                        Some(key) => {
+                            let reason = format!(
+                                "tool {:?} changes {key:?} in the run context, which is none of the keys it names; \
+                                 add it to the tool's context keys",
+                                tool.name()
+                            );
+                            refused(WentWrong::Failed(reason.clone()), &reason)
+                        }
+                    }
                 }
                 Err(error) => {
                     let wrong = tool_failure::of_effect(info, error)?;
@@ -158,11 +190,18 @@ async fn body<H: Host>(
                     let reason = error.to_string();
                     refused(WentWrong::Agent(error), &reason)
                 }
+                Ok(Body { result: CallResult::Output(output), .. }) => fitted(output),
                 body => body,
             };
             body.map(|body| Body { context_patch, ..body })
         }
     }
+}
+
+/// The first key that a tool changes and does not name. It would have been given none of it, and would change what it has not seen.
+fn foreign_key<'p>(tool: &ToolDef, patch: Option<&'p Value>) -> Option<&'p str> {
+    let mut changed = patch?.as_object()?.keys();
+    changed.find(|key| !tool.context_keys().contains(key)).map(|key| &**key)
 }
 
 /// What is wrong with arguments, field by field, without the arguments themselves.

@@ -6,6 +6,8 @@
 mod after;
 mod before;
 mod body;
+mod limits;
+mod sizes;
 
 use serde_json::Value;
 
@@ -76,7 +78,9 @@ pub(super) async fn run<'g, H: Host>(
     let agent = env.agent(agent)?;
     let names: Vec<&str> = due.iter().map(|call| &*call.call.tool).collect();
     env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
-    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, turn, call)).collect();
+    let response = engine.state().last_response_id.clone().unwrap_or_default();
+    let key = |call_id: &str| env.idempotency_key(&agent.name, turn, &response, call_id);
+    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, turn, call, &key)).collect();
     if let Err(error) = begin(env, engine, agent, &mut calls) {
         let tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
         let found = GuardrailResults { tool_input, ..GuardrailResults::default() };
@@ -95,10 +99,11 @@ pub(super) async fn run<'g, H: Host>(
 }
 
 impl<'c> Call<'c> {
-    fn new(agent: &'c AgentDef, turn: u32, due: DueCall) -> Self {
+    fn new(agent: &'c AgentDef, turn: u32, due: DueCall, key: impl Fn(&str) -> String) -> Self {
         let DueCall { index, call, is_known, decision, paused } = due;
         let PlannedCall { tool: name, variant, call_id, arguments } = call;
-        let info = CallInfo::new(name, call_id, &*agent.name, turn);
+        let key = key(&call_id);
+        let info = CallInfo::new(name, call_id, &*agent.name, turn).with_idempotency_key(key);
         let tool = if is_known { agent.tool_named(&info.tool, variant) } else { None };
         Self {
             info,

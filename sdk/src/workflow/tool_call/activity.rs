@@ -21,7 +21,7 @@ use crate::{
     tool::{CallInfo, ToolActivityOptions},
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION,
-        failure::{MALFORMED_REQUEST, TOOL_ERROR, WIRE_VERSION_MISMATCH},
+        failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH},
     },
 };
 
@@ -41,8 +41,10 @@ pub(super) async fn call(
         .map_err(ToolEffectError::Host)?;
     let at = (&info.clone(), activity_id, token);
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
-    let CallInfo { tool: name, call_id, agent, turn, attempt: _ } = info;
-    let request = ToolRequest { version: WIRE_VERSION, tool: name, agent, turn, call_id, arguments, context };
+    let idempotency_key = Some(info.idempotency_key().to_owned());
+    let CallInfo { tool: name, call_id, agent, turn, .. } = info;
+    let request =
+        ToolRequest { version: WIRE_VERSION, tool: name, agent, turn, call_id, arguments, context, idempotency_key };
     let replying = if options.local {
         ctx.local_tool_activity(tool.activity_type(), request, local_options(options, at))
     } else {
@@ -55,12 +57,13 @@ pub(super) async fn call(
             Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) })
         }
         Err(ActivityExecutionError::Cancelled(_)) => Err(ToolEffectError::Cancelled),
-        Err(failure) => Err(classify(failure, options, task_queue)),
+        Err(failure) => Err(classify(failure, tool.name(), options, task_queue)),
     }
 }
 
 fn classify(
     failure: ActivityExecutionError,
+    tool: &str,
     options: &ToolActivityOptions,
     task_queue: impl FnOnce() -> String,
 ) -> ToolEffectError {
@@ -77,14 +80,27 @@ fn classify(
         return ToolEffectError::NotRegistered { task_queue: task_queue(), source };
     }
     let timeout = timeout_of(&failure);
-    let broke_off = timeout.is_some_and(|kind| kind != TimeoutType::ScheduleToStart)
-        || matches!(type_name, Some(WORKER_SHUTDOWN | PAYLOADS_TOO_LARGE));
+    let broke_off =
+        timeout.is_some_and(|kind| kind != TimeoutType::ScheduleToStart) || type_name == Some(WORKER_SHUTDOWN);
     if broke_off && !options.idempotent {
         return ToolEffectError::OutcomeUnknown { source: Box::new(EffectFailure::new(failure)) };
     }
     if timeout == Some(TimeoutType::StartToClose) {
         let after = options.start_to_close;
         return ToolEffectError::TimedOut { after, source: Box::new(EffectFailure::new(failure)) };
+    }
+    // What the worker did not measure so, the SDK has: a codec that makes payloads larger, say.
+    if type_name == Some(PAYLOADS_TOO_LARGE) {
+        let message = format!("tool {tool:?} returned more than the server takes");
+        return ToolEffectError::Oversized { message, source: Box::new(EffectFailure::new(failure)) };
+    }
+    if type_name == Some(TOOL_OUTPUT_TOO_LARGE) {
+        let message = message_of(&failure);
+        return ToolEffectError::Oversized { message, source: Box::new(EffectFailure::new(failure)) };
+    }
+    if type_name == Some(TOOL_PANICKED) {
+        let message = message_of(&failure);
+        return ToolEffectError::Panicked { message, source: Box::new(EffectFailure::new(failure)) };
     }
     let tell_model = text_detail(&failure).filter(|_| type_name == Some(TOOL_ERROR));
     let message = message_of(&failure);

@@ -93,8 +93,9 @@ fn activities(run: &FinishedRun<String>) -> Vec<String> {
 #[case(
     "tool",
     &["agents.call_model"],
-    "the call of tool \"count\" by agent \"reader\" at turn 1 failed: what the call is given (arguments and run context) is \
-     2250016 bytes of JSON, the limit is 2000000"
+    "the call of tool \"count\" by agent \"reader\" at turn 1 failed: what it is given is 2.25 MB, the limit is 2.00 MB: the run \
+     context's key \"book\" alone is 2.25 MB; keep large values outside of the run context, or do not name this key among the \
+     tool's"
 )]
 #[case(
     "item",

@@ -18,7 +18,12 @@ pub(in crate::wire_golden) fn tool_request_minimal() -> ToolRequest {
         call_id: "call_1".to_owned(),
         arguments: object(json!({"units": null, "city": "Oslo"})),
         context: Map::new(),
+        idempotency_key: None,
     }
+}
+
+pub(in crate::wire_golden) fn tool_request_keyed() -> ToolRequest {
+    ToolRequest { idempotency_key: Some("5fe9ac1ef6c1b2f0a3a8f4b7f29f9c11".to_owned()), ..tool_request_full() }
 }
 
 pub(in crate::wire_golden) fn tool_reply_text() -> ToolReply {

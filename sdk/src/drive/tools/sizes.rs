@@ -1,0 +1,43 @@
+//! Whether what a call is given fits into a payload, asked before anything is scheduled.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    drive::tool_failure::WentWrong,
+    engine::RunError,
+    tool::CallInfo,
+    wire::size::{Bytes, MOST_BYTES, encoded_len},
+};
+
+/// What is wrong with the size of a call's arguments, if they are too large by themselves: the model may write shorter ones.
+///
+/// # Errors
+/// [`RunError::Tool`] when it is the run context that is too large, which no model can mend. It names the largest key.
+pub(super) fn of_request(
+    info: &CallInfo,
+    arguments: &Map<String, Value>,
+    context: &Map<String, Value>,
+) -> Result<Option<WentWrong>, RunError> {
+    let len = |values: &Map<String, Value>| encoded_len(values).unwrap_or_default();
+    let (of_arguments, of_context) = (len(arguments), len(context));
+    let limit = Bytes(MOST_BYTES);
+    if of_arguments > MOST_BYTES {
+        let message =
+            format!("the arguments of tool {:?} are {}, the limit is {limit}", info.tool, Bytes(of_arguments));
+        return Ok(Some(WentWrong::Oversized { message, has_run: false }));
+    }
+    if of_arguments + of_context <= MOST_BYTES {
+        return Ok(None);
+    }
+    let sizes = context.iter().map(|(key, value)| (encoded_len(value).unwrap_or_default(), key));
+    let largest = sizes.max_by_key(|(bytes, _)| *bytes);
+    let (bytes, key) = largest.map_or((0, ""), |(bytes, key)| (bytes, key.as_str()));
+    let source = format!(
+        "what it is given is {}, the limit is {limit}: the run context's key {key:?} alone is {}; keep large values outside of the \
+         run context, or do not name this key among the tool's",
+        Bytes(of_arguments + of_context),
+        Bytes(bytes)
+    );
+    let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
+    Err(RunError::Tool { tool, agent, turn, source: source.into() })
+}

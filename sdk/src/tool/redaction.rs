@@ -1,0 +1,61 @@
+//! What a tool takes out of everything it returns before it is recorded.
+
+use std::{
+    fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use serde_json::Value;
+
+use super::error::ToolError;
+use crate::wire::ToolOutput;
+
+/// A function of a text that gives it back without what must not be recorded.
+#[derive(Clone)]
+pub(crate) struct Redaction(Arc<dyn Fn(&str) -> String + Send + Sync>);
+
+/// What stands for a text where the function itself panicked: neither the text nor the panic's message, which may quote it.
+const PANICKED: &str = "[the redaction of this tool panicked]";
+
+impl Redaction {
+    pub(crate) fn new(redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(redact))
+    }
+
+    /// The text without it.
+    pub(crate) fn text(&self, text: &str) -> String {
+        catch_unwind(AssertUnwindSafe(|| (self.0)(text))).unwrap_or_else(|_| PANICKED.to_owned())
+    }
+
+    /// The output without it, in each of its texts.
+    pub(crate) fn output(&self, output: ToolOutput) -> ToolOutput {
+        match output {
+            ToolOutput::Text(text) => ToolOutput::Text(self.text(&text)),
+            ToolOutput::Content(parts) => ToolOutput::Content(parts.into_iter().map(|part| self.value(part)).collect()),
+        }
+    }
+
+    /// The error without it. What it came from is dropped.
+    pub(crate) fn error(&self, error: &ToolError) -> ToolError {
+        error.with_message(self.text(error.message()))
+    }
+
+    /// The value without it, in each of its strings; keys stay.
+    pub(crate) fn value(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(&text)),
+            Value::Array(values) => Value::Array(values.into_iter().map(|value| self.value(value)).collect()),
+            Value::Object(members) => {
+                Value::Object(members.into_iter().map(|(key, value)| (key, self.value(value))).collect())
+            }
+            other => other,
+        }
+    }
+}
+
+impl fmt::Debug for Redaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redaction(..)")
+    }
+}

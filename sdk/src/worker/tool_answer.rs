@@ -1,0 +1,111 @@
+//! What becomes of what a tool's body returned, before anybody hears of it: redacted, measured, spilled.
+
+use std::any::Any;
+
+use serde_json::Value;
+
+use super::spill::{Spilled, Spills};
+use crate::{
+    tool::{CallInfo, OutputTooLarge, OversizedOutput, ToolDef, ToolError, beginning},
+    wire::{
+        ToolOutput,
+        size::{Bytes, MOST_BYTES, encoded_len},
+    },
+};
+
+/// Most bytes of the preview of a spilled output.
+const PREVIEW: usize = 2_000;
+
+/// Why a body gave no output; nothing of it holds what the tool redacts.
+pub(super) enum Unfit {
+    /// It failed.
+    Failed(ToolError),
+    /// It panicked.
+    Panicked(String),
+    /// What it returned is too large.
+    TooLarge(String),
+}
+
+/// The output and the change to the run context.
+///
+/// # Errors
+/// [`Unfit`].
+pub(super) async fn answer(
+    tool: &ToolDef,
+    spills: &Spills,
+    info: &CallInfo,
+    returned: Result<Result<ToolOutput, ToolError>, String>,
+    patch: Option<Value>,
+) -> Result<(ToolOutput, Option<Value>), Unfit> {
+    let (output, patch) = match (returned, tool.redaction()) {
+        (Ok(Ok(output)), None) => (output, patch),
+        (Ok(Ok(output)), Some(redaction)) => (redaction.output(output), patch.map(|patch| redaction.value(patch))),
+        (Ok(Err(error)), None) => return Err(Unfit::Failed(error)),
+        (Ok(Err(error)), Some(redaction)) => return Err(Unfit::Failed(redaction.error(&error))),
+        (Err(panic), None) => return Err(Unfit::Panicked(panic)),
+        (Err(panic), Some(redaction)) => return Err(Unfit::Panicked(redaction.text(&panic))),
+    };
+    let output = fitted(tool, spills, info, output).await?;
+    check_patch(tool, &output, patch.as_ref())?;
+    Ok((output, patch))
+}
+
+async fn fitted(tool: &ToolDef, spills: &Spills, info: &CallInfo, output: ToolOutput) -> Result<ToolOutput, Unfit> {
+    let limit = tool.output_limit();
+    let too_large = match (limit.exceeded_by(tool.name(), &output), limit.above) {
+        (None, _) => return Ok(output),
+        (Some(too_large), OversizedOutput::Spill) => too_large,
+        (Some(_), _) => {
+            return limit.fit(tool.name(), output).map_err(|too_large| Unfit::TooLarge(too_large.to_string()));
+        }
+    };
+    let Some(store) = &spills.0 else {
+        let fix = "and there is nowhere to spill it; add .spill_store(..) to the worker's AgentsPlugin";
+        return Err(Unfit::TooLarge(format!("{too_large}, {fix}")));
+    };
+    let content = output.to_text();
+    match store.spill(Spilled { call: info, content: &content }).await {
+        Ok(reference) => Ok(spilled(&reference, &content, limit.bytes)),
+        Err(error) => Err(Unfit::TooLarge(unspilled(&too_large, tool, &error.to_string()))),
+    }
+}
+
+fn unspilled(too_large: &OutputTooLarge, tool: &ToolDef, error: &str) -> String {
+    // A store may quote what it was given.
+    let error = tool.redaction().map_or_else(|| error.to_owned(), |redaction| redaction.text(error));
+    format!("{too_large}, and it could not be spilled: {error}")
+}
+
+/// What the model gets for an output that is kept elsewhere.
+fn spilled(reference: &str, content: &str, limit: usize) -> ToolOutput {
+    let preview = beginning(content, PREVIEW.min(limit / 2));
+    let size = Bytes(content.len());
+    format!(
+        "The output is {size}, too large to show here. All of it is kept as {reference:?}. It begins with:\n{preview}"
+    )
+    .into()
+}
+
+/// Whether a change to the run context fits beside the output.
+fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Result<(), Unfit> {
+    let Some(patch) = patch else { return Ok(()) };
+    let len = |value: &Value| encoded_len(value).unwrap_or_default();
+    // An output that is let be larger goes through a codec, and so does this.
+    let limit = tool.output_limit().bytes.max(MOST_BYTES);
+    let bytes = len(patch);
+    if encoded_len(output).unwrap_or_default() + bytes <= limit {
+        return Ok(());
+    }
+    let members = patch.as_object().into_iter().flatten();
+    let key = members.max_by_key(|(_, value)| len(value)).map_or("", |(key, _)| key);
+    let (name, bytes, limit) = (tool.name(), Bytes(bytes), Bytes(limit));
+    Err(Unfit::TooLarge(format!(
+        "tool {name:?} changes the run context by {bytes}, above all {key:?}; with its output that is over the limit of {limit}"
+    )))
+}
+
+/// A panic's message.
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("the tool panicked: {}", text.unwrap_or("a value that is no text"))
+}

@@ -1,0 +1,57 @@
+use std::{future::Future, pin::pin, task::Context};
+
+use futures::task::noop_waker_ref;
+
+use super::*;
+
+fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    match future.poll(&mut Context::from_waker(noop_waker_ref())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
+    }
+}
+
+#[test]
+fn what_is_in_flight_is_limited_by_number() {
+    let (gate, token) = (Gate::default(), WorkflowCancellationToken::new());
+    let mut places: Vec<_> =
+        (0..MOST_CALLS).map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs")).collect();
+    let mut next = pin!(gate.enter(10, &token));
+    assert!(poll(next.as_mut()).is_none());
+    places.pop();
+    assert!(poll(next.as_mut()).is_some());
+}
+
+#[test]
+fn what_is_in_flight_is_limited_by_bytes_and_nobody_overtakes() {
+    let (gate, token) = (Gate::default(), WorkflowCancellationToken::new());
+    let first = poll(pin!(gate.enter(2_500_000, &token))).expect("there is room").expect("it runs");
+    let mut large = pin!(gate.enter(2_000_000, &token));
+    let mut small = pin!(gate.enter(10, &token));
+    assert!(poll(large.as_mut()).is_none());
+    assert!(poll(small.as_mut()).is_none(), "it came later");
+    drop(first);
+    let large = poll(large.as_mut()).expect("there is room");
+    assert!(large.is_ok());
+    assert!(poll(small.as_mut()).is_some());
+}
+
+#[test]
+fn one_that_is_larger_than_all_runs_alone() {
+    let (gate, token) = (Gate::default(), WorkflowCancellationToken::new());
+    let alone = poll(pin!(gate.enter(9_000_000, &token)));
+    assert!(alone.is_some());
+    assert!(poll(pin!(gate.enter(10, &token))).is_none());
+}
+
+#[test]
+fn who_waits_when_the_run_is_cancelled_is_not_let_in() {
+    let (gate, token) = (Gate::default(), WorkflowCancellationToken::new());
+    let first = poll(pin!(gate.enter(9_000_000, &token)));
+    let mut next = pin!(gate.enter(10, &token));
+    assert!(poll(next.as_mut()).is_none());
+    token.cancel();
+    assert!(matches!(poll(next.as_mut()), Some(Err(Cancelled))));
+    drop(first);
+    assert!(poll(pin!(gate.enter(10, &token))).is_some(), "its place in the queue is free");
+}
