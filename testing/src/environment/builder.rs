@@ -126,6 +126,13 @@ impl AgentEnvironmentBuilder {
         self
     }
 
+    /// Changes the plugin at will: spill store, environment variables.
+    #[must_use]
+    pub fn plugin(mut self, change: impl FnOnce(AgentsPlugin) -> AgentsPlugin) -> Self {
+        self.plugin = change(self.plugin);
+        self
+    }
+
     /// The worker keeps no workflow in memory: each workflow task replays the history from its first event.
     #[must_use]
     pub fn without_workflow_cache(mut self) -> Self {

@@ -29,6 +29,7 @@ mod random_graphs;
 mod stored_sessions;
 mod support;
 mod tidy;
+mod tool_limits;
 mod tool_macro;
 mod transcript;
 mod wire_golden;
