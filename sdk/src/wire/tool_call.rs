@@ -24,7 +24,7 @@ pub struct ToolRequest {
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
     /// What names the call for good (`CallInfo::idempotency_key`); absent in requests of older releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "key", skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
 

@@ -118,7 +118,8 @@ impl SpillStore for Shelf {
 }
 
 fn script() -> FakeModel {
-    let calls = ["read", "read_once", "read_some", "read_away", "recite", "hurry", "note"].map(|tool| (tool, json!({})));
+    let calls =
+        ["read", "read_once", "read_some", "read_away", "recite", "hurry", "note"].map(|tool| (tool, json!({})));
     let long = [("length", json!({"text": "x".repeat(2_030_000)}))];
     FakeModel::script([tool_calls(calls), tool_calls(long), text("That was long.")])
 }

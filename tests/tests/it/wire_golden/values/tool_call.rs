@@ -23,7 +23,7 @@ pub(in crate::wire_golden) fn tool_request_minimal() -> ToolRequest {
 }
 
 pub(in crate::wire_golden) fn tool_request_keyed() -> ToolRequest {
-    ToolRequest { idempotency_key: Some("5fe9ac1ef6c1b2f0a3a8f4b7f29f9c11".to_owned()), ..tool_request_full() }
+    ToolRequest { idempotency_key: Some("X-msHvbBsvCjqPS3".to_owned()), ..tool_request_full() }
 }
 
 pub(in crate::wire_golden) fn tool_reply_text() -> ToolReply {
