@@ -44,6 +44,10 @@ const FOREIGN: [Foreign; 9] = [
 
 /// What the attribute says.
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "an attribute has flags, and says all of them at once when they contradict"
+)]
 pub(super) struct Keys {
     pub(super) name: Option<LitStr>,
     pub(super) description: Option<LitStr>,

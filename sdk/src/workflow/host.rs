@@ -156,15 +156,9 @@ impl Host for WorkflowHost {
         let binding = call.tool.binding();
         async move {
             let bytes = encoded_len(&(&call.arguments, &call.context)).unwrap_or_default();
-            let begins_with_a_command = tool_call::begins_with_a_command(binding);
-            let _place = match begins_with_a_command {
-                true => {
-                    let entered = self.gate.enter(bytes, scope).await;
-                    Some(entered.map_err(|Cancelled| ToolEffectError::Cancelled)?)
-                }
-                false => None,
-            };
-            if begins_with_a_command {
+            let mut _place = None;
+            if tool_call::begins_with_a_command(binding) {
+                _place = Some(self.gate.enter(bytes, scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?);
                 self.notes_command(|| bytes);
             }
             let answer = tool_call::call(&self.ctx, call, id.clone(), scope.clone()).await?;

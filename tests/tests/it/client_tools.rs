@@ -165,7 +165,7 @@ async fn supplied_outputs_pass_the_output_guardrails_of_their_tool(
     }
     assert_eq!(env.await_run(&started).await?.output()?, json!("done"));
     assert_eq!(last_outputs(&model), ["(withheld)", "(withheld)", "sent by hand", "filed"].map(|text| json!(text)));
-    let told_clerk = model.calls().into_iter().filter(|call| call.agent == "clerk").next_back();
+    let told_clerk = model.calls().into_iter().rfind(|call| call.agent == "clerk");
     let told_clerk = told_clerk.and_then(|call| call.input.last().and_then(|item| item.get("output").cloned()));
     assert_eq!(told_clerk, Some(json!("(withheld)")));
     histories(&env, &id).await?;

@@ -30,7 +30,7 @@ pub(super) fn conclude<H: Host>(
             (Some(result), _) => ToolOutcome { input_guardrails, ..ToolOutcome::new(index, result) },
             (None, Some(Ok(Body { result, context_patch }))) => {
                 let ran = !matches!(result, CallResult::NeedsOutput);
-                ToolOutcome { context_patch, ran, input_guardrails, ..ToolOutcome::new(index, result) }
+                ToolOutcome { ran, context_patch, input_guardrails, ..ToolOutcome::new(index, result) }
             }
             (None, Some(Err(error))) => {
                 found.tool_input.extend(input_guardrails);

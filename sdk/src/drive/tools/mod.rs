@@ -7,6 +7,7 @@ mod after;
 mod before;
 mod body;
 mod limits;
+mod one_call;
 mod sizes;
 
 use serde_json::Value;
@@ -80,7 +81,7 @@ pub(super) async fn run<'g, H: Host>(
     env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
     let response = engine.state().last_response_id.clone().unwrap_or_default();
     let key = |call_id: &str| env.idempotency_key(&agent.name, turn, &response, call_id);
-    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, turn, call, &key)).collect();
+    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, turn, call, key)).collect();
     if let Err(error) = begin(env, engine, agent, &mut calls) {
         let tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
         let found = GuardrailResults { tool_input, ..GuardrailResults::default() };

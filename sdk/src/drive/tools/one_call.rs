@@ -1,0 +1,174 @@
+//! The body of one call: where its binding says, and what comes of it.
+
+use std::cell::RefCell;
+
+use serde_json::{Map, Value};
+
+use super::{Body, Call, sizes};
+use crate::{
+    agent::AgentTool,
+    drive::{
+        EffectId,
+        env::Env,
+        guard,
+        host::{Host, RunEvent, ToolAnswer, ToolEffect},
+        nested::{AgentCall, AgentInput, call_agent},
+        tool_failure::{self, WentWrong},
+    },
+    engine::{CallResult, RunError},
+    tool::{
+        InlineBody, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, named_keys,
+        schema::{self, InvalidArguments},
+    },
+    wire::{RunState, ToolOutput, Usage},
+};
+
+/// A call whose body is to run.
+pub(super) struct OneCall<'c, 'r, H: Host> {
+    pub(super) env: &'c Env<'r, H>,
+    pub(super) scope: &'c H::Scope,
+    pub(super) tool: &'c ToolDef,
+    pub(super) call: &'c Call<'c>,
+    /// What the run knows, and what the calls have used so far; all calls of a turn share them.
+    pub(super) context: &'c RefCell<Map<String, Value>>,
+    pub(super) usage: &'c RefCell<Usage>,
+}
+
+impl<H: Host> OneCall<'_, '_, H> {
+    /// Runs the body, or goes on with a run inside it that was paused. A failure that the model is told is an output.
+    pub(super) async fn run(&self, paused: Option<Box<RunState>>) -> Result<Body, RunError> {
+        let arguments = match (&paused, self.arguments()) {
+            (Some(_), _) => Map::new(),
+            (None, Ok(arguments)) => arguments,
+            (None, Err(invalid)) => {
+                let reason = explained(&invalid);
+                return self.refused(WentWrong::Arguments(invalid), &reason);
+            }
+        };
+        let id = self.env.effect(format_args!("{}-tool-{}", self.call.info.turn, self.call.index));
+        match self.tool.binding() {
+            ToolBinding::Inline(body) => self.inline(body, arguments),
+            ToolBinding::Agent(agent) => {
+                let text = || arguments.get("input").and_then(Value::as_str).unwrap_or_default().to_owned();
+                let input = paused.map_or_else(|| AgentInput::Text(text()), AgentInput::Paused);
+                self.agent(agent, id, input).await
+            }
+            ToolBinding::Client => Ok(Body::needs_output()),
+            ToolBinding::Activity { .. }
+            | ToolBinding::RemoteActivity(_)
+            | ToolBinding::Workflow(_)
+            | ToolBinding::ChildWorkflow(_)
+            | ToolBinding::ChildAgent(_) => self.through_host(id, arguments).await,
+        }
+    }
+
+    fn arguments(&self) -> Result<Map<String, Value>, InvalidArguments> {
+        schema::parse_arguments(self.tool.name(), &self.call.arguments, self.tool.accepts())
+    }
+
+    fn inline(&self, inline: &InlineBody, arguments: Map<String, Value>) -> Result<Body, RunError> {
+        let info = &self.call.info;
+        let mut ctx = ToolContext::new(info.clone(), RunContext::new(self.context.take()), StateMap::default());
+        let function = || format!("inline tool {:?}", self.tool.name());
+        let returned = guard::call(function, &info.agent, || inline(&mut ctx, arguments));
+        self.context.replace(ctx.into_run().into_values());
+        match returned? {
+            Ok(output) => self.fitted(self.redacted(output)),
+            Err(error) => {
+                let error = match self.tool.redaction() {
+                    Some(redaction) => redaction.error(&error),
+                    None => error,
+                };
+                self.refused(WentWrong::inline(&error), error.message())
+            }
+        }
+    }
+
+    async fn through_host(&self, id: EffectId, arguments: Map<String, Value>) -> Result<Body, RunError> {
+        let (tool, info) = (self.tool, &self.call.info);
+        // Nothing that a workflow tool is given leaves the workflow.
+        let stays = matches!(tool.binding(), ToolBinding::Workflow(_));
+        let context =
+            if stays { self.context.borrow().clone() } else { named_keys(&self.context.borrow(), tool.context_keys()) };
+        if !stays && let Some(wrong) = sizes::of_request(info, &arguments, &context)? {
+            return self.refused(wrong, "its arguments are too large");
+        }
+        // History says what an activity of ours has failed with, and its worker has seen to its output.
+        let is_ours = matches!(tool.binding(), ToolBinding::Activity { .. });
+        let effect = ToolEffect { tool, info: info.clone(), id, arguments, context };
+        match self.env.host.call_tool(effect, self.scope).await {
+            Ok(ToolAnswer { output, context_patch, usage }) => {
+                self.usage.borrow_mut().add(&usage);
+                if let Some(key) = foreign_key(tool, context_patch.as_ref()).filter(|_| !stays) {
+                    let reason = format!(
+                        "tool {:?} changes {key:?} in the run context, which is none of the keys it names; add it to the tool's \
+                         context keys",
+                        tool.name()
+                    );
+                    return self.refused(WentWrong::Failed(reason.clone()), &reason);
+                }
+                let body = if is_ours { Body::output(output) } else { self.fitted(self.redacted(output))? };
+                Ok(Body { context_patch, ..body })
+            }
+            Err(error) => {
+                let wrong = tool_failure::of_effect(info, error)?;
+                if is_ours {
+                    return tool_failure::settle(self.env.config, tool, info, wrong).map(Body::output);
+                }
+                let reason = wrong.message();
+                self.refused(wrong, &reason)
+            }
+        }
+    }
+
+    async fn agent(&self, agent: &AgentTool, id: EffectId, input: AgentInput) -> Result<Body, RunError> {
+        let now = self.context.borrow().clone();
+        let called = call_agent(self.env, self.scope, agent, &self.call.info, id.to_string(), input, now).await;
+        let AgentCall { body, context_patch, usage } = called;
+        self.usage.borrow_mut().add(&usage);
+        let body = match body {
+            Err(RunError::Cancelled { agent, turn }) => Err(RunError::Cancelled { agent, turn }),
+            Err(error) => {
+                let reason = error.to_string();
+                self.refused(WentWrong::Agent(error), &reason)
+            }
+            Ok(Body { result: CallResult::Output(output), .. }) => self.fitted(output),
+            body => body,
+        };
+        body.map(|body| Body { context_patch, ..body })
+    }
+
+    /// What the model is told of a call that went wrong; observers hear why.
+    fn refused(&self, wrong: WentWrong, reason: &str) -> Result<Body, RunError> {
+        let info = &self.call.info;
+        self.env.host.observe(&RunEvent::CallRefused { call: info, reason });
+        tool_failure::settle(self.env.config, self.tool, info, wrong).map(Body::output)
+    }
+
+    /// An output that no worker has seen to, as the tool's limit lets it pass: it travels to the model, too.
+    fn fitted(&self, output: ToolOutput) -> Result<Body, RunError> {
+        match self.tool.output_limit().fit(self.tool.name(), output) {
+            Ok(output) => Ok(Body::output(output)),
+            Err(too_large) => self.refused(WentWrong::from(too_large), "its output is too large"),
+        }
+    }
+
+    fn redacted(&self, output: ToolOutput) -> ToolOutput {
+        match self.tool.redaction() {
+            Some(redaction) => redaction.output(output),
+            None => output,
+        }
+    }
+}
+
+/// The first key that a tool changes and does not name. It would have been given none of it, and would change what it has not seen.
+fn foreign_key<'p>(tool: &ToolDef, patch: Option<&'p Value>) -> Option<&'p str> {
+    let mut changed = patch?.as_object()?.keys();
+    changed.find(|key| !tool.context_keys().contains(key)).map(|key| &**key)
+}
+
+/// What is wrong with arguments, field by field, without the arguments themselves.
+fn explained(invalid: &InvalidArguments) -> String {
+    let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
+    if issues.is_empty() { invalid.to_string() } else { format!("{invalid}: {}", issues.join("; ")) }
+}
