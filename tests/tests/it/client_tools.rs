@@ -37,9 +37,9 @@ fn schema() -> Value {
     json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]})
 }
 
-fn pick_file() -> ToolDef {
-    ToolDef::client("pick_file", "Lets the user pick a file.", schema()).output_guardrail(no_secrets())
-}
+/// Lets the user pick a file; gives its path.
+#[tool(client)]
+fn pick_file(title: String) -> String;
 
 /// Sends a letter.
 #[tool]
@@ -49,10 +49,10 @@ async fn send(title: String) -> Result<String, ToolError> {
 
 fn editor() -> Agent {
     let print = ToolDef::client("print", "Prints a page at the user's.", schema());
-    let clerk = Agent::new("clerk").model("gpt-5").tool(pick_file());
+    let clerk = Agent::new("clerk").model("gpt-5").tool(pick_file.output_guardrail(no_secrets()));
     Agent::new("editor")
         .model("gpt-5")
-        .tool(pick_file())
+        .tool(pick_file.output_guardrail(no_secrets()))
         .tool(print.needs_approval())
         .tool(send.needs_approval().output_guardrail(no_secrets()))
         .tool(clerk.as_tool().description("Files papers."))

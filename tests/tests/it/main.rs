@@ -31,5 +31,6 @@ mod support;
 mod tidy;
 mod tool_limits;
 mod tool_macro;
+mod tools_macro;
 mod transcript;
 mod wire_golden;

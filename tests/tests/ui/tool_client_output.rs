@@ -1,0 +1,7 @@
+use temporal_agents::tool;
+
+/// Gives a type that is not there.
+#[tool(client)]
+fn pick_file(title: String) -> FilePath;
+
+fn main() {}
