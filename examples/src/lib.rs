@@ -5,6 +5,7 @@
 
 pub mod agents_as_tools;
 pub mod approval;
+pub mod client_tools;
 pub mod deterministic_chain;
 pub mod guardrails;
 pub mod handoffs;
@@ -13,3 +14,4 @@ pub mod quickstart;
 pub mod sessions;
 pub mod stage;
 pub mod structured_output;
+pub mod tools;

@@ -121,3 +121,42 @@ fn approval_waits_for_another_process() {
     assert!(waits.wait().expect("it ends").success(), "{rest:#?}");
     assert!(rest.iter().any(|line| line == "Settled: 240 euros for A-1042 are paid."), "{rest:#?}");
 }
+
+#[test]
+fn tools_run_where_they_belong() {
+    let lines = [
+        "  <- parts_on_shelf = no \"bike chain\"; there are [\"chain\", \"tyre\"]",
+        "? mechanic wants to call order_part({\"part\":\"chain\",\"euros\":35})",
+        "! Approved: Accepted",
+        "  <- order_part = chain is ordered for 35 euros",
+        "Booked: [\"Thursday\"]",
+    ];
+    prints(env!("CARGO_BIN_EXE_tools"), &lines);
+}
+
+#[test]
+fn client_tools_ask_again_when_the_output_is_none() {
+    let lines = [
+        "? choose_table({\"tables\":[3,5,8]})",
+        "! the one by the window: Accepted",
+        "? choose_table({\"tables\":[3,5,8]})",
+        "! 5: Accepted",
+        "Table 5 is yours.",
+    ];
+    prints(env!("CARGO_BIN_EXE_client_tools"), &lines);
+}
+
+#[test]
+fn client_tools_are_answered_by_another_process() {
+    let path = env!("CARGO_BIN_EXE_client_tools");
+    let mut waits = program(path).arg("--wait").stdout(Stdio::piped()).spawn().expect("the program can be started");
+    let mut lines = BufReader::new(waits.stdout.take().expect("it is piped")).lines().map(|line| line.expect("UTF-8"));
+    let command = lines.find(|line| line.contains(" --answer ")).expect("it prints the command");
+    let (_, arguments) = command.split_once("--bin client_tools -- ").expect("the command runs this program");
+    let answered = program(path).args(arguments.split(' ')).output().expect("the program can be started");
+    let told = String::from_utf8_lossy(&answered.stdout).into_owned();
+    assert_eq!(told, "! 5: Accepted\n", "{}", String::from_utf8_lossy(&answered.stderr));
+    let rest: Vec<String> = lines.collect();
+    assert!(waits.wait().expect("it ends").success(), "{rest:#?}");
+    assert!(rest.iter().any(|line| line == "Table 5 is yours."), "{rest:#?}");
+}

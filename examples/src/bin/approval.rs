@@ -7,10 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::Parser;
-use temporal_agents::{
-    wire::{AgentStatus, Verdict},
-    worker::AgentHandle,
-};
+use temporal_agents::wire::Verdict;
 use temporal_agents_examples::{
     approval::{Case, Refunds, clerk, decide::decide, ledger::Ledger, model},
     stage::{Options, Stage, Started, progress::INTERVAL},
@@ -76,21 +73,11 @@ async fn settle(arguments: &Arguments) -> anyhow::Result<()> {
 
 /// Waits until the workflow waits for a decision, and prints on what; false when it needs none.
 async fn is_asked<W: HasWorkflowDefinition>(stage: &Stage, case: &mut Started<W>) -> anyhow::Result<bool> {
-    let clerk = AgentHandle::new(stage.client(), &*case.handle.info().workflow_id);
-    loop {
-        stage.look(case).await?;
-        let asked = clerk.state().await?;
-        match asked.status {
-            AgentStatus::Waiting => {
-                for call in asked.interruptions {
-                    println!("? {} wants to call {}({}): {}", call.agent, call.tool, call.arguments, call.id);
-                }
-                return Ok(true);
-            }
-            AgentStatus::Idle | AgentStatus::Running => tokio::time::sleep(INTERVAL).await,
-            _ => return Ok(false),
-        }
+    let asked = stage.look_until_asked(case).await?;
+    for call in &asked {
+        println!("? {} wants to call {}({}): {}", call.agent, call.tool, call.arguments, call.id);
     }
+    Ok(!asked.is_empty())
 }
 
 async fn decide_elsewhere(decision: &[String], target: &Url) -> anyhow::Result<()> {

@@ -8,7 +8,11 @@ pub mod progress;
 pub mod watch;
 
 use clap::{Args, Parser};
-use temporal_agents::{agent::AgentSources, worker::OpenAi};
+use temporal_agents::{
+    agent::AgentSources,
+    wire::{AgentInterruption, AgentStatus},
+    worker::{AgentHandle, OpenAi},
+};
 use temporal_agents_testing::{
     AgentEnvironment, DevServer, DevServerOptions, FakeModel, environment::AgentEnvironmentBuilder,
 };
@@ -16,7 +20,7 @@ use temporalio_client::{Client, WorkflowHandle};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
 use temporalio_sdk::workflows::WorkflowImplementation;
 
-use self::progress::Progress;
+use self::progress::{INTERVAL, Progress};
 
 /// Runs an example of temporal-agents on a Temporal dev server, which it starts by itself.
 ///
@@ -119,6 +123,25 @@ impl Stage {
     pub async fn look<W: HasWorkflowDefinition>(&self, started: &mut Started<W>) -> anyhow::Result<u32> {
         started.progress.look(self.env.client(), &started.handle.info().workflow_id).await?;
         Ok(started.progress.histories())
+    }
+
+    /// Prints what happens until the workflow waits for somebody, and gives for what; nothing when it has ended before.
+    ///
+    /// # Errors
+    /// When it cannot be asked.
+    pub async fn look_until_asked<W: HasWorkflowDefinition>(
+        &self,
+        started: &mut Started<W>,
+    ) -> anyhow::Result<Vec<AgentInterruption>> {
+        let workflow = AgentHandle::new(self.client(), &*started.handle.info().workflow_id);
+        loop {
+            self.look(started).await?;
+            let asked = workflow.state().await?;
+            match asked.status {
+                AgentStatus::Idle | AgentStatus::Running => tokio::time::sleep(INTERVAL).await,
+                _ => return Ok(asked.interruptions),
+            }
+        }
     }
 
     /// A client of the server.

@@ -1,0 +1,70 @@
+//! Seats a guest who chooses the table elsewhere.
+//!
+//! By default the program chooses itself, wrongly first. With `--wait` it says how another process does it, which is this program
+//! with `--answer`.
+
+use anyhow::Context;
+use clap::Parser;
+use temporal_agents_examples::{
+    client_tools::{Seating, answer::answer, host, model},
+    stage::{Options, Stage},
+};
+use temporal_agents_testing::AgentEnvironment;
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+
+const WISH: &str = "A table for two, please, by the window.";
+
+/// Seats a guest who chooses the table elsewhere.
+#[derive(Parser)]
+struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// Leaves the choice to another process, and says how.
+    #[arg(long)]
+    wait: bool,
+    /// Chooses for a workflow that waits, instead of running one.
+    #[arg(long, num_args = 2, value_names = ["WORKFLOW_ID", "TABLE"], requires = "target")]
+    answer: Option<Vec<String>>,
+    /// The server of that workflow.
+    #[arg(long, value_name = "URL")]
+    target: Option<Url>,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    match (&arguments.answer, &arguments.target) {
+        (Some(chosen), Some(target)) => answer_elsewhere(&chosen[0], &chosen[1], target).await,
+        _ => seat(&arguments).await,
+    }
+}
+
+async fn seat(arguments: &Arguments) -> anyhow::Result<()> {
+    let env = AgentEnvironment::builder().agents((host,));
+    let stage = Stage::set_with::<Seating>(arguments.options, env, model::scripted()).await?;
+    println!("\n> {WISH}\n");
+    let mut started = stage.start(Seating::run, WISH.to_owned()).await?;
+    let id = started.handle.info().workflow_id.clone();
+    // The first one is no number: the guardrail turns it down, and the guest is asked again.
+    let chosen: &[&str] = if arguments.wait { &[] } else { &["the one by the window", "5"] };
+    for choice in chosen {
+        for call in stage.look_until_asked(&mut started).await? {
+            println!("? {}({})\n! {choice}: {:?}", call.tool, call.arguments, answer(stage.client(), &id, choice).await?);
+        }
+    }
+    if arguments.wait {
+        stage.look_until_asked(&mut started).await?;
+        let target = stage.server().target_url();
+        println!("\nChoose with\n  cargo run --bin client_tools -- --target {target} --answer {id} 5\n");
+    }
+    println!("\n{}", stage.finish(started).await?);
+    stage.clear().await
+}
+
+async fn answer_elsewhere(workflow_id: &str, choice: &str, target: &Url) -> anyhow::Result<()> {
+    let connection = Connection::connect(ConnectionOptions::new(target.clone()).build()).await;
+    let connection = connection.with_context(|| format!("no server at {target}"))?;
+    let client = Client::new(connection, ClientOptions::new("default").build())?;
+    println!("! {choice}: {:?}", answer(&client, workflow_id, choice).await?);
+    Ok(())
+}
