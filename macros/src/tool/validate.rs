@@ -91,9 +91,11 @@ fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
 fn refuse_kind_in_set(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
     if keys.client {
         mistakes.on(&signature.ident, "a client tool has no body that a set could give it: move it out of the `impl`");
-    } else if keys.inline {
-        let message = "the set is the worker's, and an inline tool runs in the workflow: drop `inline`, or move the function \
-                       out of the `impl`";
+    } else if keys.inline || keys.workflow {
+        let key = if keys.inline { "inline" } else { "workflow" };
+        let message = format!(
+            "the set is the worker's, and this tool runs in the workflow: drop `{key}`, or move the function out of the `impl`"
+        );
         mistakes.on(&signature.ident, message);
     } else if signature.asyncness.is_none() {
         mistakes.on(signature.fn_token, "write `async fn`: a tool of a set is an activity, and may do I/O");
