@@ -49,7 +49,12 @@ async fn seat(arguments: &Arguments) -> anyhow::Result<()> {
     let chosen: &[&str] = if arguments.wait { &[] } else { &["the one by the window", "5"] };
     for choice in chosen {
         for call in stage.look_until_asked(&mut started).await? {
-            println!("? {}({})\n! {choice}: {:?}", call.tool, call.arguments, answer(stage.client(), &id, choice).await?);
+            println!(
+                "? {}({})\n! {choice}: {:?}",
+                call.tool,
+                call.arguments,
+                answer(stage.client(), &id, choice).await?
+            );
         }
     }
     if arguments.wait {

@@ -62,7 +62,8 @@ async fn let_glue_dry(ctx: &mut WorkflowToolContext, seconds: u64) -> Result<Str
 async fn page_of_manual(page: u32) -> Result<String, ToolError> {
     // Any error becomes a failure by `?`. The model learns that it failed, not why: paths and addresses stay here.
     let pages = [("Chains", 1), ("Tyres", 2)];
-    let found = pages.iter().find(|(_, number)| *number == page).ok_or_else(|| std::io::Error::other("no such page"))?;
+    let found =
+        pages.iter().find(|(_, number)| *number == page).ok_or_else(|| std::io::Error::other("no such page"))?;
     Ok(format!("{}: see the drawing", found.0))
 }
 

@@ -7,7 +7,7 @@ use temporal_agents::{
     agent::{HookContext, HookResult, HookedCall, RunHooks},
     drive::RunOutcome,
     tool,
-    tool::{ToolDef, ToolGuardrailOutput, ToolOutputGuardrail},
+    tool::{OnToolError, ToolDef, ToolGuardrailOutput, ToolOutputGuardrail},
     wire::{
         AgentInterruption, AgentRequest, AgentState, AgentStatus, DecisionAnswer, ToolOutput,
         run_state::{Decision, InterruptionKind},
@@ -246,5 +246,25 @@ async fn without_temporal_the_run_pauses_and_is_resumed_with_the_output() -> any
     assert_eq!(result.final_output, "done");
     assert_eq!(last_outputs(&model), [json!("a.txt")]);
     assert_eq!(*diary.lock().expect("not poisoned"), ["pick_file begins", "pick_file ends"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn supplied_outputs_keep_to_the_limit_and_the_redaction_of_their_tool() -> anyhow::Result<()> {
+    let model =
+        FakeModel::script([tool_calls([("pick_file", title("Minutes")), ("pick_file", title("Map"))]), text("done")]);
+    let runner = InlineRunner::new().model_provider(model.clone());
+    let careful = pick_file.definition().max_output_bytes(20).redact(|text| text.replace("1234", "****"));
+    let agent: Agent = Agent::new("editor")
+        .model("gpt-5")
+        .tool(careful.on_error(OnToolError::tell(|failure| failure.error.to_owned())));
+    let RunOutcome::Paused(mut paused) = runner.run_until_paused(&agent, "File it.").await? else {
+        anyhow::bail!("nobody has picked a file")
+    };
+    paused.state.supply_output("call_0_0", "pin 1234")?;
+    paused.state.supply_output("call_0_1", "x".repeat(21))?;
+    let RunOutcome::Finished(_) = runner.resume(&agent, paused.state).await? else { anyhow::bail!("it has both") };
+    let too_large = "tool \"pick_file\" returned 23 bytes, the limit is 20 bytes";
+    assert_eq!(last_outputs(&model), [json!("pin ****"), json!(too_large)]);
     Ok(())
 }

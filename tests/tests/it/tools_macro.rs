@@ -102,7 +102,11 @@ async fn a_method_is_called_as_it_was_written() {
 #[tokio::test]
 async fn calls_share_the_value_of_the_worker(#[case] cache: Cache) -> anyhow::Result<()> {
     let model = FakeModel::script([
-        tool_calls([("refund", json!({"order": 7})), ("refund", json!({"order": 13})), ("refund", json!({"order": "x"}))]),
+        tool_calls([
+            ("refund", json!({"order": 7})),
+            ("refund", json!({"order": 13})),
+            ("refund", json!({"order": "x"})),
+        ]),
         tool_call("list-refunds", json!({})),
         text("done"),
     ]);

@@ -63,10 +63,10 @@ fn with_functions(
         #block
 
         #(#cfgs)*
-        #[automatically_derived]
         impl #generics #set #clause {
             /// All tools of this set, in the order of their methods.
             #[allow(dead_code, unreachable_pub, reason = "some name them one by one")]
+            #[must_use]
             pub fn tools() -> #private::Vec<#private::ToolDef> {
                 #all
             }
@@ -85,6 +85,7 @@ fn function(declaration: &Declaration<'_>, private: &TokenStream, definition: &T
         #(#cfgs)*
         #[doc = #doc]
         #[allow(dead_code, reason = "some take all tools at once")]
+        #[must_use]
         #vis fn #name() -> #private::ToolDef {
             #definition
         }

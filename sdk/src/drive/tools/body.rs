@@ -28,10 +28,6 @@ pub(super) async fn bodies<'g, H: Host>(
             running.push(std::future::ready(None).boxed_local());
             continue;
         };
-        if let Some(output) = call.supplied.take() {
-            running.push(std::future::ready(Some(Ok(Body::output(output)))).boxed_local());
-            continue;
-        }
         let (scope, context, usage) = (&scope, &context, &usage);
         let (failed, has_cancelled) = (&failed, &has_cancelled);
         let paused = call.paused.take();
