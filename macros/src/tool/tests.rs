@@ -36,6 +36,33 @@ fn an_activity_tool() {
 }
 
 #[test]
+fn a_workflow_tool() {
+    assert_code!(pretty(
+        quote!(workflow),
+        &quote! {
+            /// Waits a while.
+            async fn wait(ctx: &mut WorkflowToolContext, seconds: u64) -> Result<String, ToolError> {
+                ctx.sleep(Duration::from_secs(seconds)).await?;
+                Ok("waited".to_owned())
+            }
+        }
+    ));
+}
+
+#[test]
+fn a_local_activity_tool() {
+    assert_code!(pretty(
+        quote!(local, start_to_close = "2s"),
+        &quote! {
+            /// Looks a word up.
+            async fn look_up(word: String) -> String {
+                word
+            }
+        }
+    ));
+}
+
+#[test]
 fn an_inline_tool() {
     assert_code!(pretty(
         quote!(inline, name = "sum", crate = agents::temporal),

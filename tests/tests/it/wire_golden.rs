@@ -9,7 +9,7 @@ mod vectors;
 
 use serde_json::Value;
 use temporal_agents::wire::{
-    AgentDecision, AgentRequest, AgentState, Carried, ChatMessage, ChatReply, ChatRequest, ChatTranscript,
+    AgentDecision, AgentReport, AgentRequest, AgentState, Carried, ChatMessage, ChatReply, ChatRequest, ChatTranscript,
     ConversationUnavailable, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RecordRequest, RunState,
     SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
@@ -93,6 +93,7 @@ fn what_a_run_leaves_to_the_next_execution_has_its_golden_shape() {
 #[test]
 fn what_ready_made_workflows_are_told_and_answer_has_its_golden_shape() {
     check_all("agent_request", &values::agent_requests());
+    check("agent_report", &values::agent_report());
     check_all("chat_request", &values::chat_requests());
     check_all("chat_message", &values::chat_messages());
     check_all("chat_reply", &values::chat_replies());
@@ -128,6 +129,7 @@ fn messages_of_every_version_ever_written_are_read() {
             "run_state" => read::<RunState>(json),
             "carried" => read::<Carried>(json),
             "agent_request" => read::<AgentRequest>(json),
+            "agent_report" => read::<AgentReport>(json),
             "chat_request" => read::<ChatRequest>(json),
             "chat_message" => read::<ChatMessage>(json),
             "chat_reply" => read::<ChatReply>(json),

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 use temporal_agents::wire::{
-    AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, WIRE_VERSION,
+    AgentReport, AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, Usage,
+    WIRE_VERSION,
     ready_made::{CarriedChat, RequestInput},
 };
 
@@ -15,7 +16,18 @@ pub(in crate::wire_golden) fn agent_requests() -> Vec<(&'static str, AgentReques
     let mut continued = AgentRequest::new("triage", "");
     continued.input = RequestInput::default();
     continued.carried = Some(Box::new(kept()));
-    vec![("text", AgentRequest::new("triage", "hi")), ("everything", everything), ("carried", continued)]
+    let mut reporting = AgentRequest::new("triage", "hi");
+    reporting.report = true;
+    vec![
+        ("text", AgentRequest::new("triage", "hi")),
+        ("everything", everything),
+        ("carried", continued),
+        ("report", reporting),
+    ]
+}
+
+pub(in crate::wire_golden) fn agent_report() -> AgentReport {
+    AgentReport { version: WIRE_VERSION, output: json!("hello"), usage: Usage::of_tokens(100, 20) }
 }
 
 pub(in crate::wire_golden) fn chat_requests() -> Vec<(&'static str, ChatRequest)> {

@@ -1,0 +1,80 @@
+//! A worker in Python (`tests/python/worker.py`), with the official SDK, which pip fetches once into the directory of the build.
+
+use std::{
+    ffi::OsStr,
+    fs, io,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::OnceLock,
+    time::Duration,
+};
+
+use temporal_agents_testing::AgentEnvironment;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::{Child, Command},
+    time::timeout,
+};
+
+const SDK: &str = "temporalio==1.35.0";
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// A running worker; dropping it ends its process.
+pub(crate) struct PythonWorker {
+    _process: Child,
+}
+
+impl PythonWorker {
+    /// Starts it against the environment's server, and waits until it runs.
+    pub(crate) async fn start(env: &AgentEnvironment, task_queue: &str) -> anyhow::Result<Self> {
+        let packages = tokio::task::spawn_blocking(packages).await?.map_err(anyhow::Error::msg)?;
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/worker.py");
+        let mut process = Command::new("python3")
+            .arg(script)
+            .args([env.server().address(), env.server().namespace(), task_queue])
+            .env("PYTHONPATH", packages)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let mut stdout = BufReader::new(process.stdout.take().expect("it is piped"));
+        let mut line = String::new();
+        match timeout(PATIENCE, stdout.read_line(&mut line)).await {
+            Ok(Ok(_)) if line.trim() == "ready" => Ok(Self { _process: process }),
+            Ok(_) => {
+                let mut said = String::new();
+                process.stderr.take().expect("it is piped").read_to_string(&mut said).await?;
+                anyhow::bail!("the Python worker ended instead of saying that it is ready: {line}{said}")
+            }
+            Err(_) => anyhow::bail!("the Python worker was not ready within {PATIENCE:?}"),
+        }
+    }
+}
+
+/// Where the SDK lies; fetched when it is not there yet. Blocks.
+fn packages() -> Result<PathBuf, String> {
+    static PACKAGES: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    PACKAGES.get_or_init(|| install(Path::new(env!("CARGO_TARGET_TMPDIR"))).map_err(|error| error.to_string())).clone()
+}
+
+fn install(below: &Path) -> io::Result<PathBuf> {
+    let packages = below.join(format!("python-{SDK}"));
+    if packages.is_dir() {
+        return Ok(packages);
+    }
+    fs::create_dir_all(below)?;
+    let fresh = tempfile::tempdir_in(below)?;
+    let quiet = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input", "--target"];
+    let arguments = quiet.iter().map(OsStr::new).chain([fresh.path().as_os_str(), SDK.as_ref()]);
+    let output = std::process::Command::new("python3").args(arguments).stdin(Stdio::null()).output()?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(format!("python3 -m pip cannot install {SDK}: {said}")));
+    }
+    // Another test run may have been faster; then its directory is as good.
+    match fs::rename(fresh.path(), &packages) {
+        Err(error) if !packages.is_dir() => Err(error),
+        _ => Ok(packages),
+    }
+}

@@ -1,0 +1,92 @@
+//! Agents as tools in child workflows.
+
+use rstest::rstest;
+use serde_json::json;
+use temporal_agents::wire::ModelFailureKind;
+use temporal_agents::{
+    Agent, AgentsPlugin, Runner, Tool,
+    agent::ChildAgent,
+    tool::ParentClose,
+    wire::Usage,
+    workflow::{AgentSet, AgentWorkflow},
+};
+use temporal_agents_testing::{
+    AgentEnvironment, FakeModel,
+    environment::WorkerThread,
+    fake_model::{failure, text, tool_call},
+};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult};
+
+use super::support::{FAILED, outputs};
+use crate::examples::Cache;
+
+const QUEUE: &str = "research";
+
+fn researcher() -> Agent {
+    Agent::new("researcher").model("gpt-5").instructions("You research.")
+}
+
+fn editor() -> Agent {
+    let child = ChildAgent::new().task_queue(QUEUE).parent_close_policy(ParentClose::RequestCancel);
+    let research = researcher().as_tool().description("Researches.").in_child_workflow(child);
+    Agent::new("editor").model("gpt-5").tool(research.definition().with_context(["topic"]))
+}
+
+/// Gives its output, and what the run has used.
+#[workflow]
+#[derive(Default)]
+pub(crate) struct Editor;
+
+#[workflow_methods]
+impl Editor {
+    #[run(name = "editor")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<(String, Usage)> {
+        let runner = Runner::new(ctx).context("topic", "bees").context("budget", 7);
+        let result = runner.run(&editor(), request).await?;
+        Ok((result.final_output, result.usage))
+    }
+}
+
+/// A worker with the researcher on a task queue of its own.
+fn research_desk(env: &AgentEnvironment, model: &FakeModel) -> anyhow::Result<WorkerThread> {
+    let factory = AgentWorkflow::factory(AgentSet::new((researcher,)));
+    let mut options = WorkerOptions::new(QUEUE).register_workflow_with_factory::<AgentWorkflow, _>(factory)?.build();
+    AgentsPlugin::new().model_provider(model.clone()).agents((researcher,)).install(&mut options)?;
+    Ok(WorkerThread::start(env.server().target_url(), env.server().namespace(), options)?)
+}
+
+#[rstest]
+#[tokio::test]
+async fn an_agent_in_a_child_workflow_answers_and_its_usage_counts(
+    #[values(Cache::On, Cache::Off)] cache: Cache,
+) -> anyhow::Result<()> {
+    let ask = || tool_call("researcher", json!({"input": "What of bees?"}));
+    let model = FakeModel::script([ask(), text("done")]);
+    let elsewhere = FakeModel::script([text("They hum.")]);
+    let env = cache.environment::<Editor>()?.model(&model).agents((editor,)).start().await?;
+    let mut desk = research_desk(&env, &elsewhere)?;
+    let run = env.run(Editor::run, "Edit.".to_owned()).await?;
+    assert_eq!(run.failed_workflow_tasks(), 0);
+    assert_eq!(outputs(&model), [json!("They hum.")]);
+    let (output, usage) = run.output()?;
+    assert_eq!((&*output, usage.requests, usage.input_tokens), ("done", 3, 300), "two calls here, one there");
+    desk.stop()?;
+    elsewhere.verify();
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_that_fails_in_its_child_workflow_is_an_outcome() -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_call("researcher", json!({"input": "What of bees?"})), text("done")]);
+    let elsewhere = FakeModel::script([failure(ModelFailureKind::Authentication, "no key")]);
+    let env = Cache::On.environment::<Editor>()?.model(&model).agents((editor,)).start().await?;
+    let mut desk = research_desk(&env, &elsewhere)?;
+    let run = env.run(Editor::run, "Edit.".to_owned()).await?;
+    assert_eq!(outputs(&model), [json!(FAILED)]);
+    assert_eq!(run.output()?.0, "done");
+    desk.stop()?;
+    env.finish().await?;
+    Ok(())
+}
