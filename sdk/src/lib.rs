@@ -71,6 +71,25 @@ pub use tool::{RunContext, State, Tool, ToolContext, ToolDef, ToolError, Workflo
 pub use worker::{AgentsPlugin, Model, ModelProvider};
 pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
 
+/// A reference to an environment variable of the worker, in place of a secret: `worker_env!("CRM_TOKEN")`; see [`wire::worker_env`].
+///
+/// ```
+/// use serde_json::json;
+/// use temporal_agents::{Agent, worker_env};
+///
+/// let crm = json!({"type": "mcp", "server_label": "crm", "server_url": "https://crm.test", "authorization": worker_env!("CRM_TOKEN")});
+/// let desk = Agent::new("desk").model("gpt-5").hosted_tool("crm", crm);
+/// # let _ = desk;
+/// ```
+///
+/// The worker says that it may be used: `AgentsPlugin::new().allow_env(["CRM_TOKEN"])`.
+#[macro_export]
+macro_rules! worker_env {
+    ($name:literal) => {
+        $crate::wire::worker_env($name)
+    };
+}
+
 /// What the macros' expansions name; not for use by hand.
 #[doc(hidden)]
 pub mod __private {

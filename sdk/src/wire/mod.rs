@@ -26,6 +26,7 @@ pub(crate) mod size;
 pub mod tool_call;
 pub mod usage;
 pub mod version;
+pub(crate) mod worker_env;
 
 pub use agent_handlers::{
     AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus,
@@ -49,3 +50,4 @@ pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
 pub use usage::{InputTokensDetails, OutputTokensDetails, Usage};
 pub(crate) use version::{Versioned, decode_text};
 pub use version::{WIRE_VERSION, WireDecodeError, WireVersion, WireVersionMismatch, decode};
+pub use worker_env::worker_env;

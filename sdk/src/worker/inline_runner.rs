@@ -92,6 +92,14 @@ impl InlineRunner {
         self
     }
 
+    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env): their values go to the
+    /// providers of models, and nowhere else. None is allowed by default.
+    #[must_use]
+    pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.providers.env.allow(names);
+        self
+    }
+
     /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {

@@ -32,6 +32,8 @@ mod spill;
 mod tool_activity;
 mod tool_answer;
 pub mod transcript;
+mod without_secret;
+mod worker_env;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
 pub use chat_handle::ChatHandle;

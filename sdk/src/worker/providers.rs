@@ -4,28 +4,42 @@ use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures::FutureExt;
 
-use super::model::{Model, ModelError, ModelProvider};
+use super::{
+    model::{Model, ModelError, ModelProvider},
+    worker_env::AllowedEnv,
+};
 use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
-/// Providers in the order in which they are asked.
+/// Providers in the order in which they are asked, and what calls may refer to.
 #[derive(Clone, Default)]
-pub(super) struct Providers(Vec<Arc<dyn ModelProvider>>);
+pub(super) struct Providers {
+    providers: Vec<Arc<dyn ModelProvider>>,
+    pub(super) env: AllowedEnv,
+}
 
 impl Providers {
     pub(super) fn add(&mut self, provider: impl ModelProvider + 'static) {
-        self.0.push(Arc::new(provider));
+        self.providers.push(Arc::new(provider));
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.providers.is_empty()
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.providers.len()
     }
 
     /// Makes a call, once. A panic of a provider is a failure like any other.
-    pub(super) async fn call(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
+    pub(super) async fn call(&self, mut call: ModelCall) -> Result<ModelResponse, ModelError> {
+        let given = self.env.fill(&mut call)?;
+        match self.answer(call).await {
+            Ok(response) => Ok(given.clean_response(response)),
+            Err(error) => Err(given.clean_error(error)),
+        }
+    }
+
+    async fn answer(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
         let answer = AssertUnwindSafe(async { self.model(&call.model).await?.call(call).await }).catch_unwind();
         answer.await.unwrap_or_else(|panic| {
             let message = panic
@@ -38,7 +52,7 @@ impl Providers {
     }
 
     async fn model(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
-        for provider in &self.0 {
+        for provider in &self.providers {
             if let Some(model) = provider.model(name).await? {
                 return Ok(model);
             }

@@ -12,8 +12,10 @@ use std::{
 
 use temporalio_workflow::WorkflowCancellationToken;
 
-/// Most tool activities of a run that are in flight.
-const MOST_CALLS: usize = 100;
+/// Most tool activities of a run that are in flight, unless the run says more.
+///
+/// Each leaves two events when it ends. A server that holds back more than 100 of them, while a workflow task is under way, fails that task.
+const MOST_CALLS: usize = 40;
 /// Most bytes of JSON that they are given together; a larger one runs alone.
 const MOST_BYTES: usize = 3_000_000;
 /// What a call adds to the message besides what it is given: ids, names, timeouts, summary.
@@ -23,8 +25,9 @@ const AROUND: usize = 1_000;
 ///
 /// # Determinism
 /// It has no waker: who waits is polled with the loop, which is polled again whenever an activity has ended.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Gate {
+    most: usize,
     calls: Cell<usize>,
     bytes: Cell<usize>,
     next: Cell<u64>,
@@ -43,6 +46,17 @@ pub(super) struct Place<'g> {
 pub(super) struct Cancelled;
 
 impl Gate {
+    /// A gate for as many calls as the run says, or more.
+    pub(super) fn new(most: Option<usize>) -> Self {
+        Self {
+            most: most.unwrap_or_default().max(MOST_CALLS),
+            calls: Cell::default(),
+            bytes: Cell::default(),
+            next: Cell::default(),
+            waiting: RefCell::default(),
+        }
+    }
+
     /// Waits until a call that is given so many bytes has room.
     ///
     /// # Errors
@@ -72,7 +86,7 @@ impl Gate {
 
     fn has_room(&self, bytes: usize) -> bool {
         let calls = self.calls.get();
-        calls == 0 || calls < MOST_CALLS && self.bytes.get() + bytes <= MOST_BYTES
+        calls == 0 || calls < self.most && self.bytes.get() + bytes <= MOST_BYTES
     }
 }
 

@@ -56,12 +56,18 @@ impl WorkflowHost {
         moving: Option<Moving>,
     ) -> Self {
         let (run, session_calls) = (OnceCell::new(), Cell::new(0));
-        Self { ctx, model, run, session_calls, inbox, token, ledger, moving, gate: Gate::default() }
+        Self { ctx, model, run, session_calls, inbox, token, ledger, moving, gate: Gate::new(None) }
     }
 
     /// The same with an id that was drawn before.
     pub(super) fn with_id(mut self, run: OnceCell<String>) -> Self {
         self.run = run;
+        self
+    }
+
+    /// The same for a run that says how many of its tools run at the same time.
+    pub(super) fn with_tool_concurrency(mut self, most: Option<usize>) -> Self {
+        self.gate = Gate::new(most);
         self
     }
 

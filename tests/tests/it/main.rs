@@ -31,6 +31,7 @@ mod stored_sessions;
 mod support;
 mod tidy;
 mod tool_bindings;
+mod tool_failures;
 mod tool_limits;
 mod tool_macro;
 mod tools_macro;

@@ -75,10 +75,12 @@ fn header_map(headers: Option<Map<String, Value>>) -> Result<HeaderMap, ModelErr
             )));
         }
         let Some(text) = plain(&value) else { continue };
-        let (Ok(header), Ok(value)) = (HeaderName::try_from(&name), HeaderValue::try_from(text)) else {
+        let (Ok(header), Ok(mut value)) = (HeaderName::try_from(&name), HeaderValue::try_from(text)) else {
             let message = format!("bad request: the extra header {name:?} is not one that HTTP can carry");
             return Err(ModelError::new(ModelFailureKind::BadRequest, message));
         };
+        // It may be the value of a variable of the worker.
+        value.set_sensitive(true);
         map.insert(header, value);
     }
     Ok(map)

@@ -5,11 +5,10 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
-const REDACTED: &str = "[redacted]";
+use crate::worker::without_secret::{REDACTED, is_of_key, without};
+
 /// How OpenAI keys start.
 const KEY_PREFIX: &str = "sk-";
-/// Secrets of this length are taken out wherever they stand.
-const SHORTEST_INSIDE_A_WORD: usize = 8;
 /// Shorter ones are words of a sentence, not keys.
 const SHORTEST_KEY: usize = 6;
 
@@ -42,24 +41,6 @@ impl Redactor {
     }
 }
 
-/// The text without one secret. A short one (a local server takes any key, `x` say) counts only where it stands alone:
-/// inside of words it would leave nothing readable.
-fn without(text: &str, secret: &str) -> String {
-    let may_stand_inside = secret.len() >= SHORTEST_INSIDE_A_WORD;
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(start) = rest.find(secret) {
-        let (before, from) = rest.split_at(start);
-        let after = &from[secret.len()..];
-        clean.push_str(before);
-        let stands_alone = !clean.ends_with(is_of_key) && !after.starts_with(is_of_key);
-        clean.push_str(if may_stand_inside || stands_alone { REDACTED } else { secret });
-        rest = after;
-    }
-    clean.push_str(rest);
-    clean
-}
-
 fn without_keys(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -78,11 +59,6 @@ fn without_keys(text: &str) -> String {
     }
     clean.push_str(rest);
     clean
-}
-
-/// Also `*`: OpenAI masks the middle of the key it echoes.
-fn is_of_key(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*')
 }
 
 #[cfg(test)]

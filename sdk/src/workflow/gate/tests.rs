@@ -13,7 +13,7 @@ fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
 
 #[test]
 fn what_is_in_flight_is_limited_by_number() {
-    let (gate, token) = (Gate::default(), WorkflowCancellationToken::new());
+    let (gate, token) = (Gate::new(Some(1)), WorkflowCancellationToken::new());
     let mut places: Vec<_> =
         (0..MOST_CALLS).map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs")).collect();
     let mut next = pin!(gate.enter(10, &token));
@@ -24,7 +24,7 @@ fn what_is_in_flight_is_limited_by_number() {
 
 #[test]
 fn what_is_in_flight_is_limited_by_bytes_and_nobody_overtakes() {
-    let (gate, token) = (Gate::default(), WorkflowCancellationToken::new());
+    let (gate, token) = (Gate::new(Some(1)), WorkflowCancellationToken::new());
     let first = poll(pin!(gate.enter(2_500_000, &token))).expect("there is room").expect("it runs");
     let mut large = pin!(gate.enter(2_000_000, &token));
     let mut small = pin!(gate.enter(10, &token));
@@ -38,7 +38,7 @@ fn what_is_in_flight_is_limited_by_bytes_and_nobody_overtakes() {
 
 #[test]
 fn one_that_is_larger_than_all_runs_alone() {
-    let (gate, token) = (Gate::default(), WorkflowCancellationToken::new());
+    let (gate, token) = (Gate::new(Some(1)), WorkflowCancellationToken::new());
     let alone = poll(pin!(gate.enter(9_000_000, &token)));
     assert!(alone.is_some());
     assert!(poll(pin!(gate.enter(10, &token))).is_none());
@@ -46,7 +46,7 @@ fn one_that_is_larger_than_all_runs_alone() {
 
 #[test]
 fn who_waits_when_the_run_is_cancelled_is_not_let_in() {
-    let (gate, token) = (Gate::default(), WorkflowCancellationToken::new());
+    let (gate, token) = (Gate::new(Some(1)), WorkflowCancellationToken::new());
     let first = poll(pin!(gate.enter(9_000_000, &token)));
     let mut next = pin!(gate.enter(10, &token));
     assert!(poll(next.as_mut()).is_none());

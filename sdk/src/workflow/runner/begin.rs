@@ -106,7 +106,9 @@ impl<W: 'static> Runner<W> {
 
     pub(super) fn host(&self, inbox: Option<RunInbox>, moving: Option<Moving>, id: OnceCell<String>) -> WorkflowHost {
         let (ctx, model, ledger) = (Rc::clone(&self.ctx), self.model.clone(), Rc::clone(&self.ledger));
-        WorkflowHost::new(ctx, model, inbox, self.cancels(), ledger, moving).with_id(id)
+        WorkflowHost::new(ctx, model, inbox, self.cancels(), ledger, moving)
+            .with_id(id)
+            .with_tool_concurrency(self.config.max_tool_concurrency)
     }
 
     fn cancels(&self) -> WorkflowCancellationToken {

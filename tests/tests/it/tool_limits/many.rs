@@ -8,13 +8,17 @@ use temporal_agents::{Agent, Runner, Tool, ToolContext, ToolError, tool};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_calls},
+    replay_without_cache,
 };
-use temporalio_common::protos::temporal::api::history::v1::{HistoryEvent, history_event::Attributes};
+use temporalio_common::protos::temporal::api::{
+    enums::v1::WorkflowTaskFailedCause,
+    history::v1::{HistoryEvent, history_event::Attributes},
+};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use super::told;
-use crate::examples::{Cache, histories};
+use crate::examples::Cache;
 
 /// So much text.
 #[tool]
@@ -64,6 +68,17 @@ fn most_at_once(events: &[HistoryEvent]) -> (usize, usize) {
     (most, most_scheduled)
 }
 
+const CLOSED_BY_FORCE: WorkflowTaskFailedCause = WorkflowTaskFailedCause::ForceCloseCommand;
+
+/// Why workflow tasks have failed.
+fn failures(events: &[HistoryEvent]) -> Vec<WorkflowTaskFailedCause> {
+    let cause = |event: &HistoryEvent| match &event.attributes {
+        Some(Attributes::WorkflowTaskFailedEventAttributes(failed)) => Some(failed.cause()),
+        _ => None,
+    };
+    events.iter().filter_map(cause).collect()
+}
+
 /// Most memory that this process has had so far, in MB; 0 where that is not known.
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -87,19 +102,23 @@ async fn many_calls_of_one_response_finish_without_a_failed_workflow_task(
     let began = Instant::now();
     let run = env.run(Many::run, "Read.".to_owned()).await?;
     let took = began.elapsed();
-    assert_eq!(run.failed_workflow_tasks(), 0);
+    // A server that holds back more than 2 MB of news closes the workflow task under way by force, and makes a new one at once. That is no
+    // failure of the workflow's.
+    let failed: Vec<_> = failures(&run.history.events).into_iter().filter(|cause| *cause != CLOSED_BY_FORCE).collect();
+    assert_eq!(failed, []);
     assert_eq!(told(&model).len(), calls);
     let (in_flight, scheduled) = most_at_once(&run.history.events);
-    assert!(in_flight <= 100 && scheduled <= 3_000_000, "{in_flight} in flight, {scheduled} bytes scheduled at once");
+    assert!(in_flight <= 40 && scheduled <= 3_000_000, "{in_flight} in flight, {scheduled} bytes scheduled at once");
     println!(
         "{calls} calls of {}, cache {cache:?}: {took:.1?} with replay, {in_flight} in flight, {scheduled} bytes scheduled at once, \
-         {} events, at most {} MB",
+         {} events, {} workflow tasks closed by force, at most {} MB",
         call(0).0,
         run.history.events.len(),
+        failures(&run.history.events).len(),
         peak_memory()
     );
-    if cache == Cache::On {
-        histories::<Many>(&env, &run.workflow_id).await?;
+    if cache == Cache::Off {
+        replay_without_cache::<Many>(&run.history).await?;
     }
     assert_eq!(run.output()?, "done");
     env.finish().await?;

@@ -125,7 +125,7 @@ fn script() -> FakeModel {
 }
 
 fn expected() -> Vec<Value> {
-    let some = format!("{}\n[truncated: 4999902 of 5000000 bytes are left out]", &book()[..98]);
+    let some = format!("{}\n[truncated: 4999900 of 5000000 bytes are left out]", &book()[..100]);
     let spilled = format!(
         "The output is 5.00 MB, too large to show here. All of it is kept as \"shelf/1\". It begins with:\n{}",
         &book()[..2_000]
