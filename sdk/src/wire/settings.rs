@@ -69,7 +69,7 @@ pub struct ModelSettings {
     /// Members merged into the request body as they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_body: Option<Map<String, Value>>,
-    /// HTTP headers added to the request. Recorded in history: never put a credential here.
+    /// HTTP headers added to the request. Recorded in history: never put a credential here, but a [`worker_env`](super::worker_env) reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_headers: Option<Map<String, Value>>,
     /// Arguments of the API call that have no field of their own, merged into the body.
