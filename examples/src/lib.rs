@@ -9,6 +9,7 @@ pub mod client_tools;
 pub mod deterministic_chain;
 pub mod guardrails;
 pub mod handoffs;
+pub mod mcp;
 pub mod parallel_agents;
 pub mod quickstart;
 pub mod sessions;

@@ -160,3 +160,14 @@ fn client_tools_are_answered_by_another_process() {
     assert!(waits.wait().expect("it ends").success(), "{rest:#?}");
     assert!(rest.iter().any(|line| line == "Table 5 is yours."), "{rest:#?}");
 }
+
+#[test]
+fn mcp_lists_and_calls_a_tool_of_the_built_in_server() {
+    let lines = [
+        "The server has these tools:\n  roman - Writes a number",
+        "  -> roman(",
+        "  <- roman = MCMLXXXVII",
+        "The model was told:\nMCMLXXXVII",
+    ];
+    prints(env!("CARGO_BIN_EXE_mcp"), &lines);
+}

@@ -16,7 +16,7 @@ use super::{
     tool_use::ToolUseBehavior,
 };
 use crate::{
-    tool::{HostedTool, Tool, ToolDef},
+    tool::{HostedTool, McpServer, Tool, ToolDef},
     wire::{ModelSettings, Prompt, ToolSpec},
 };
 
@@ -54,6 +54,8 @@ pub struct AgentDef {
     pub tools: Vec<ToolDef>,
     /// The tools its provider runs for it.
     pub hosted_tools: Vec<ToolSpec>,
+    /// The MCP servers whose tools it may call, too.
+    pub mcp_servers: Vec<Arc<McpServer>>,
     /// The agents it may hand off to.
     pub handoffs: Vec<Handoff>,
     /// The shape of its final answer; absent = plain text.
@@ -85,6 +87,7 @@ impl Agent {
                 settings: ModelSettings::default(),
                 tools: Vec::new(),
                 hosted_tools: Vec::new(),
+                mcp_servers: Vec::new(),
                 handoffs: Vec::new(),
                 output: None,
                 reset_tool_choice: true,
@@ -159,6 +162,13 @@ impl<O> Agent<O> {
             other => Map::from_iter([("type".to_owned(), other)]),
         };
         self.def.hosted_tools.push(ToolSpec::Hosted { name: name.into(), config });
+        self
+    }
+
+    /// An MCP server whose tools the agent may call; the model finds them before the agent's own.
+    #[must_use]
+    pub fn mcp_server(mut self, server: McpServer) -> Self {
+        self.def.mcp_servers.push(Arc::new(server));
         self
     }
 
@@ -287,6 +297,7 @@ impl fmt::Debug for AgentDef {
             settings,
             tools,
             hosted_tools,
+            mcp_servers,
             handoffs,
             output,
             reset_tool_choice,
@@ -305,6 +316,7 @@ impl fmt::Debug for AgentDef {
             .field("settings", settings)
             .field("tools", tools)
             .field("hosted_tools", hosted_tools)
+            .field("mcp_servers", mcp_servers)
             .field("handoffs", handoffs)
             .field("output", output)
             .field("reset_tool_choice", reset_tool_choice)

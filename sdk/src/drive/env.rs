@@ -1,16 +1,17 @@
 //! What one loop works with: its host, its agents, its configuration, and its place among the runs inside each other.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
 use super::{
     config::RunConfig,
     guard,
     host::{EffectId, Host},
+    mcp::McpLists,
 };
 use crate::{
     agent::{AgentDef, Graph, HookContext, HookResult, RunHooks},
     engine::{Engine, Once, RunError, StateMismatch, unknown_agent},
-    tool::{RunContext, idempotency_key},
+    tool::{RunContext, ToolDef, idempotency_key},
 };
 
 /// What one loop works with.
@@ -26,6 +27,10 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) path: String,
     /// What the model was given so far.
     pub(super) once: RefCell<Once>,
+    /// What MCP servers have listed, to this run and to those around it and inside it.
+    pub(super) mcp: Rc<McpLists>,
+    /// The tools that agents of this run have of it.
+    pub(super) mcp_tools: RefCell<BTreeMap<String, Rc<[ToolDef]>>>,
 }
 
 impl<'r, H: Host> Env<'r, H> {
@@ -33,7 +38,22 @@ impl<'r, H: Host> Env<'r, H> {
     pub(super) fn new(host: &'r H, graph: &'r Graph, config: &'r RunConfig, inside: &H::Scope, path: String) -> Self {
         let scope = host.child(inside);
         let guard_scope = host.child(&scope);
-        Self { host, graph, config, scope, guard_scope, path, once: RefCell::default() }
+        let (once, mcp, mcp_tools) = (RefCell::default(), Rc::default(), RefCell::default());
+        Self { host, graph, config, scope, guard_scope, path, once, mcp, mcp_tools }
+    }
+
+    /// A run inside this one.
+    pub(super) fn nested<'n>(
+        &self,
+        graph: &'n Graph,
+        config: &'n RunConfig,
+        inside: &H::Scope,
+        path: String,
+    ) -> Env<'n, H>
+    where
+        'r: 'n,
+    {
+        Env { mcp: Rc::clone(&self.mcp), ..Env::new(self.host, graph, config, inside, path) }
     }
 
     /// Whether this run is inside no other.

@@ -274,7 +274,7 @@ fn activity<'f, H: Host>(
     }
     let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn);
     let context = named_keys(run.values(), tool.context_keys());
-    let effect = ToolEffect { tool, info, id: env.effect(&name), arguments, context };
+    let effect = ToolEffect { tool, info, id: env.effect(&name), arguments, context, mcp: None };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {

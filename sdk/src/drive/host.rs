@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use crate::{
     agent::AgentInfo,
     engine::{EffectError, RunError},
-    tool::{CallInfo, ToolDef},
-    wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput, Usage, run_state::Interruption},
+    tool::{CallInfo, McpServer, ToolDef},
+    wire::{Item, McpTarget, McpTool, ModelCall, ModelResponse, RunState, ToolOutput, Usage, run_state::Interruption},
 };
 
 /// Why a run that was to move goes on where it is: this cannot be left now.
@@ -52,6 +52,16 @@ pub trait Host {
         call: ToolEffect<'a>,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>>;
+
+    /// Asks an MCP server for its tools. A host that reaches none says so.
+    fn list_mcp_tools<'a>(
+        &'a self,
+        call: McpEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
+        let _ = (call, scope);
+        std::future::ready(Err(McpEffectError::Failed("this host reaches no MCP servers".into()))).boxed_local()
+    }
 
     /// Reads or writes a session in a store. A write is not cancelled with its scope: what was said and done is told to the
     /// session also when the run is cancelled. A host may limit the time that it still takes then.
@@ -197,6 +207,32 @@ pub struct ToolEffect<'a> {
     pub arguments: Map<String, Value>,
     /// The keys of the run context the tool asked for.
     pub context: Map<String, Value>,
+    /// Which tool of an MCP server this is; none for any other tool.
+    pub mcp: Option<McpTarget>,
+}
+
+/// An MCP server to be asked for its tools.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct McpEffect<'a> {
+    /// The server.
+    pub server: &'a McpServer,
+    /// The id of the effect.
+    pub id: EffectId,
+    /// The agent whose server it is.
+    pub agent: &'a str,
+    /// The turn.
+    pub turn: u32,
+}
+
+/// Why an MCP server listed nothing.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum McpEffectError {
+    /// It was cancelled.
+    Cancelled,
+    /// It failed, after all attempts.
+    Failed(EffectError),
 }
 
 /// What a tool call gave.
@@ -240,6 +276,12 @@ pub enum SessionEffectError {
     Cancelled,
     /// It failed, after all its attempts.
     Failed(EffectError),
+}
+
+impl From<EffectError> for McpEffectError {
+    fn from(source: EffectError) -> Self {
+        Self::Failed(source)
+    }
 }
 
 impl From<EffectError> for SessionEffectError {

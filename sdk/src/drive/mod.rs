@@ -16,6 +16,7 @@ mod handoff;
 mod host;
 mod input_guardrails;
 pub mod join;
+mod mcp;
 mod model;
 mod nested;
 mod result;
@@ -36,8 +37,8 @@ pub use config::{
 };
 pub(crate) use host::Stays;
 pub use host::{
-    EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer,
-    ToolEffect, ToolEffectError, WaitOutcome,
+    EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, SessionAction, SessionEffect,
+    SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
 };
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
 pub use run::{Run, run_paused_or_typed, run_typed, run_untyped};
@@ -100,7 +101,7 @@ async fn steps<'g, H: Host>(
             Step::PrepareTurn { turn, .. } if turn > 1 && env.is_outermost() && env.host.is_to_move(engine.state()) => {
                 return Ok(Ended::Moves);
             }
-            Step::PrepareTurn { agent, turn, starts } => turn_setup::prepare(env, engine, &agent, turn, starts)?,
+            Step::PrepareTurn { agent, turn, starts } => turn_setup::prepare(env, engine, &agent, turn, starts).await?,
             Step::CallModel(call) => {
                 if let Some(checked) = guards.begin(env, engine)? {
                     engine.resolve(checked)?;
@@ -109,7 +110,7 @@ async fn steps<'g, H: Host>(
                 model::call(env, engine, guards, *call).await?;
                 continue;
             }
-            Step::PrepareResume { agent } => turn_setup::offered(env, engine, &agent)?,
+            Step::PrepareResume { agent } => turn_setup::offered(env, engine, &agent).await?,
             Step::CallTools { agent, turn, calls } => tools::run(env, engine, guards, &agent, turn, calls).await?,
             Step::AdmitInput => guards.answer(env, engine).await?,
             Step::AnswerMcp { agent, questions } => finish::answer_mcp(env, engine, &agent, &questions)?,

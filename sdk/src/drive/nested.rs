@@ -39,7 +39,7 @@ pub(super) async fn call_agent<H: Host>(
 ) -> AgentCall {
     let graph = Graph::new(tool.agent());
     let config = env.config.for_nested(tool.turn_limit());
-    let inside = Env::new(env.host, &graph, &config, scope, format!("{id}-"));
+    let inside = env.nested(&graph, &config, scope, format!("{id}-"));
     let (mut engine, before) = match input {
         AgentInput::Text(text) => (begin(&inside, vec![Item::user(text)], context.clone()), context),
         AgentInput::Paused(mut state) => {
@@ -113,7 +113,7 @@ pub(super) fn judge<'j, H: Host>(
         let mut config = env.config.for_nested(Some(10));
         config.input_guardrails.clear();
         config.output_guardrails.clear();
-        let inside = Env::new(env.host, &graph, &config, scope, env.effect(format_args!("{name}-")).to_string());
+        let inside = env.nested(&graph, &config, scope, env.effect(format_args!("{name}-")).to_string());
         let mut engine = begin(&inside, input, context);
         match drive(&inside, &mut engine).await? {
             Ended::Finished(value) => Ok(value),

@@ -8,8 +8,8 @@ use super::{
 use crate::{
     engine::RunError,
     tool::{
-        CallInfo, OnToolError, OutputTooLarge, TOOL_FAILED, ToolBinding, ToolDef, ToolError, ToolErrorKind,
-        ToolFailure, ToolFailureKind,
+        CallInfo, OUTCOME_UNKNOWN, OnToolError, OutputTooLarge, TOOL_FAILED, ToolBinding, ToolDef, ToolError,
+        ToolErrorKind, ToolFailure, ToolFailureKind,
         schema::{InvalidArguments, Issue},
     },
     wire::{ToolOutput, run_state::Decision},
@@ -17,10 +17,6 @@ use crate::{
 
 /// What a model gets for a call that was rejected without a word.
 const NOT_APPROVED: &str = "Tool execution was not approved.";
-
-/// What a model gets for a tool that must not run twice and whose only attempt broke off: no invitation to try again.
-const OUTCOME_UNKNOWN: &str =
-    "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.";
 
 /// What a model is told to do about arguments or an output that are too large.
 const ASK_FOR_LESS: &str = "Try again with less.";

@@ -7,6 +7,7 @@ use super::{
     env::Env,
     guard,
     host::{Host, RunEvent},
+    mcp::{self, When},
 };
 use crate::{
     agent::{AgentDef, AgentInfo, Handoff, Instructions},
@@ -22,7 +23,7 @@ const GUARDRAILS_WITH_SERVER: &str = "Output guardrails cannot be combined with 
 ///
 /// # Errors
 /// [`RunError`] of a hook or of a function of the agent.
-pub(super) fn prepare<H: Host>(
+pub(super) async fn prepare<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
     agent: &str,
@@ -42,8 +43,9 @@ pub(super) fn prepare<H: Host>(
     if starts {
         env.tell(engine, agent, "on_agent_start", |hooks, ctx| hooks.on_agent_start(ctx, agent))?;
     }
+    let listed = mcp::tools_of(env, definition, turn, When::Turn).await?;
     let run = RunContext::new(engine.state().context.clone());
-    let offer = offer(env, definition, turn, &run)?;
+    let offer = offer(env, definition, &listed, turn, &run)?;
     let instructions = match &definition.instructions {
         Instructions::None => None,
         Instructions::Text(text) => Some(text.clone()),
@@ -66,7 +68,7 @@ pub(super) fn prepare<H: Host>(
         },
         reset_tool_choice: definition.reset_tool_choice,
         tool_use: definition.tool_use.in_state(),
-        variants: offer.variants(definition),
+        variants: offer.variants(definition, &listed),
         answers_approvals: definition.answers_approvals.keys().cloned().collect(),
         guards_output,
         handles_empty_output: env.config.error_handlers.invalid_final_output.is_some(),
@@ -77,12 +79,13 @@ pub(super) fn prepare<H: Host>(
 ///
 /// # Errors
 /// [`RunError::Panicked`] of a predicate.
-pub(super) fn offered<H: Host>(env: &Env<'_, H>, engine: &Engine, agent: &str) -> Result<Resolution, RunError> {
-    let state = engine.state();
+pub(super) async fn offered<H: Host>(env: &Env<'_, H>, engine: &Engine, agent: &str) -> Result<Resolution, RunError> {
+    let (state, agent) = (engine.state(), env.agent(agent)?);
+    let listed = mcp::tools_of(env, agent, state.turn, When::Resume).await?;
     let run = RunContext::new(state.context.clone());
-    let offer = offer(env, env.agent(agent)?, state.turn, &run)?;
+    let offer = offer(env, agent, &listed, state.turn, &run)?;
     let names = offer.tools.iter().map(|tool| tool.name().to_owned());
-    let variants = offer.variants(env.agent(agent)?);
+    let variants = offer.variants(agent, &listed);
     let offered = names.map(|name| (variants.get(&name).copied().unwrap_or_default(), name));
     Ok(Resolution::Offered(offered.map(|(variant, name)| (name, variant)).collect()))
 }
@@ -95,10 +98,10 @@ struct Offer<'a> {
 
 impl Offer<'_> {
     /// Which of the agent's tools, or handoffs, of one name are offered, where it is not the first.
-    fn variants(&self, agent: &AgentDef) -> BTreeMap<String, usize> {
+    fn variants(&self, agent: &AgentDef, listed: &[ToolDef]) -> BTreeMap<String, usize> {
         let mut variants = BTreeMap::new();
         for tool in &self.tools {
-            let mut named = agent.tools.iter().filter(|candidate| candidate.name() == tool.name());
+            let mut named = agent.tools.iter().chain(listed).filter(|candidate| candidate.name() == tool.name());
             if let Some(variant @ 1..) = named.position(|candidate| std::ptr::eq(candidate, *tool)) {
                 variants.insert(tool.name().to_owned(), variant);
             }
@@ -123,6 +126,7 @@ impl Offer<'_> {
 fn offer<'a, H: Host>(
     env: &Env<'_, H>,
     agent: &'a AgentDef,
+    listed: &'a [ToolDef],
     turn: u32,
     run: &RunContext,
 ) -> Result<Offer<'a>, RunError> {
@@ -133,8 +137,8 @@ fn offer<'a, H: Host>(
         let function = || format!("the enabled rule of {what} {name:?}");
         guard::call(function, &agent.name, || enabled.holds(run, &agent.name, turn))
     };
-    let mut tools = Vec::with_capacity(agent.tools.len());
-    for tool in &agent.tools {
+    let mut tools = Vec::with_capacity(listed.len() + agent.tools.len());
+    for tool in listed.iter().chain(&agent.tools) {
         if holds("tool", tool.name(), tool.enabled_rule())? {
             tools.push(tool);
         }

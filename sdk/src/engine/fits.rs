@@ -158,7 +158,8 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
         let names = || (agent.name.clone(), tool.clone(), call_id.clone());
         let definition = agent.tool_named(tool, call.call.variant);
         match (&call.progress, definition.map(ToolDef::binding)) {
-            (_, None) => {
+            // What an MCP server offers is known only once it is listed.
+            (_, None) if !may_be_listed(agent, &call.progress) => {
                 let (agent, tool, call_id) = names();
                 issues.push(StateIssue::UnknownTool { agent, tool, call_id });
             }
@@ -172,6 +173,11 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
             _ => {}
         }
     }
+}
+
+/// Whether a tool that is none of the agent's own may be one of its MCP servers'.
+fn may_be_listed(agent: &AgentDef, progress: &CallProgress) -> bool {
+    !agent.mcp_servers.is_empty() && !matches!(progress, CallProgress::Paused { .. })
 }
 
 fn check_handoffs(graph: &Graph, agent: &AgentDef, handoffs: &[PlannedHandoff], issues: &mut Vec<StateIssue>) {

@@ -6,8 +6,8 @@ use futures::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Map, Value};
 
 use super::{
-    child_workflow::ChildWorkflow, context::ToolContext, error::ToolError, options::ToolActivityOptions,
-    remote_activity::RemoteActivity, workflow_context::WorkflowToolContext,
+    child_workflow::ChildWorkflow, context::ToolContext, error::ToolError, mcp::McpBinding,
+    options::ToolActivityOptions, remote_activity::RemoteActivity, workflow_context::WorkflowToolContext,
 };
 use crate::{
     agent::{AgentTool, ChildAgentTool},
@@ -52,6 +52,8 @@ pub enum ToolBinding {
     },
     /// In an activity that exists already, by its type.
     RemoteActivity(RemoteActivity),
+    /// At a server of the Model Context Protocol, through an activity named `agents.mcp.<server>.call_tool`.
+    Mcp(McpBinding),
     /// In the workflow, where it may wait for timers, activities and child workflows.
     Workflow(WorkflowBody),
     /// In a child workflow, by its type.
@@ -79,6 +81,7 @@ impl std::fmt::Debug for ToolBinding {
             Self::RemoteActivity(remote) => remote.fmt(f),
             Self::Workflow(_) => f.write_str("Workflow"),
             Self::ChildWorkflow(child) => child.fmt(f),
+            Self::Mcp(binding) => f.debug_tuple("Mcp").field(binding).finish(),
             Self::Agent(agent) => agent.fmt(f),
             Self::Client => f.write_str("Client"),
             Self::ChildAgent(agent) => agent.fmt(f),

@@ -228,12 +228,17 @@ impl ToolDef {
                 accepts.clone()
             }
         };
+        Self { parameters, strict: true, issues, ..Self::unchecked(name, description.into(), accepts, binding) }
+    }
+
+    /// A tool whose name is fine and whose schema is sent as it is.
+    pub(super) fn unchecked(name: String, description: String, accepts: Schema, binding: ToolBinding) -> Self {
         Self {
             name,
-            description: description.into(),
-            parameters,
+            description,
+            parameters: accepts.clone(),
             accepts,
-            strict: true,
+            strict: false,
             binding,
             requirements: Vec::new(),
             context_keys: Vec::new(),
@@ -246,7 +251,7 @@ impl ToolDef {
             redaction: None,
             side_by_side: SideBySide::default(),
             activity_prefix: "agents.tool",
-            issues,
+            issues: Vec::new(),
         }
     }
 
@@ -482,7 +487,10 @@ impl ToolDef {
 
     /// The type of the activity that runs the tool.
     pub fn activity_type(&self) -> String {
-        format!("{}.{}", self.activity_prefix, self.name)
+        match &self.binding {
+            ToolBinding::Mcp(binding) => binding.activity_type(),
+            _ => format!("{}.{}", self.activity_prefix, self.name),
+        }
     }
 
     /// The tool as the model sees it.

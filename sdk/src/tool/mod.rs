@@ -14,6 +14,7 @@ mod error;
 mod guardrail;
 mod hosted;
 mod idempotency;
+mod mcp;
 mod on_error;
 mod options;
 mod output;
@@ -40,6 +41,8 @@ pub use hosted::{
     CodeInterpreter, FileSearch, HostedMcp, HostedTool, ImageGeneration, RequireApproval, UserLocation, WebSearch,
 };
 pub(crate) use idempotency::idempotency_key;
+pub use mcp::{McpBinding, McpMeta, McpRefresh, McpServer, McpToolFilter};
+pub(crate) use on_error::OUTCOME_UNKNOWN;
 pub use on_error::{DescribeFailure, DescribeSomeFailures, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind};
 pub use options::ToolActivityOptions;
 pub use output::{ResultKind, ValueKind, text_of};

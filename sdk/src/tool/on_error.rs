@@ -7,6 +7,10 @@ use super::{context::CallInfo, schema::Issue};
 /// What a model gets for a tool that failed: nothing of the error, which may hold what no conversation should.
 pub const TOOL_FAILED: &str = "An error occurred while running the tool. Please try again.";
 
+/// What a model gets for a tool that must not run twice and whose only attempt broke off: no invitation to try again.
+pub(crate) const OUTCOME_UNKNOWN: &str =
+    "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.";
+
 /// What a failed call of a tool comes to: arguments that do not fit, an error of the body, a timeout.
 ///
 /// # Source

@@ -3,7 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::version::{Versioned, WireVersion};
+use super::{
+    mcp_call::McpTarget,
+    version::{Versioned, WireVersion},
+};
 
 /// The input of a tool activity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,9 @@ pub struct ToolRequest {
     /// What names the call for good (`CallInfo::idempotency_key`); absent in requests of older releases.
     #[serde(default, rename = "key", skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// Which tool of an MCP server this is; absent = none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mcp: Option<McpTarget>,
 }
 
 /// The result of a tool activity.

@@ -25,7 +25,7 @@ pub(super) async fn call(
     call: ToolEffect<'_>,
     scope: &CancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool: _, info, id: _, arguments, context } = call;
+    let ToolEffect { tool: _, info, id: _, arguments, context, mcp: _ } = call;
     let call = ToolContext::new(info, RunContext::new(context), StateMap::default());
     let mut ctx = WorkflowToolContext::new(call, Rc::new(InlineEffects(scope.clone())));
     match guarded_future(async { body(&mut ctx, arguments).await }).await {

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use super::{
     inline_effects,
+    inline_mcp::{InlineMcp, Unlisted},
     model::ModelError,
     providers::Providers,
     session::Sessions,
@@ -24,15 +25,15 @@ use super::{
 };
 use crate::{
     drive::{
-        EffectId, Host, ModelEffectError, RunEvent, SessionAction, SessionEffect, SessionEffectError, ToolAnswer,
-        ToolEffect, ToolEffectError,
+        EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, SessionAction, SessionEffect,
+        SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
     },
     engine::EffectError,
     tool::{
         ActivityBody, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext, ToolError,
         ToolErrorKind,
     },
-    wire::{Item, ModelCall, ModelResponse, RunState, ToolOutput},
+    wire::{Item, McpTool, ModelCall, ModelResponse, RunState, ToolOutput},
 };
 
 /// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
@@ -62,6 +63,7 @@ pub(super) struct InlineHost {
     pub(super) checkpoint: Option<Checkpoint>,
     pub(super) sessions: Sessions,
     pub(super) spills: Spills,
+    pub(super) mcp: InlineMcp,
     /// What tells the writes of this run from those of others.
     pub(super) run: Uuid,
     pub(super) session_writes: AtomicU32,
@@ -120,6 +122,35 @@ impl Host for InlineHost {
                     Err(ModelEffectError::Failed { reason: error.to_string(), source: Box::new(error) })
                 }
                 None => Err(ModelEffectError::Cancelled),
+            }
+        }
+        .boxed_local()
+    }
+
+    fn list_mcp_tools<'a>(
+        &'a self,
+        call: McpEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
+        async move {
+            let mut attempt = 1;
+            loop {
+                let McpEffect { server, .. } = call;
+                match scope.run_until_cancelled(timeout(server.listing().start_to_close, self.mcp.list(server))).await {
+                    None => return Err(McpEffectError::Cancelled),
+                    Some(Ok(Ok(tools))) => return Ok(tools),
+                    Some(Ok(Err(Unlisted { error, may_pass }))) => {
+                        if !may_pass || attempt >= server.listing().attempts() {
+                            return Err(McpEffectError::Failed(error));
+                        }
+                    }
+                    Some(Err(elapsed)) if attempt >= server.listing().attempts() => {
+                        return Err(McpEffectError::Failed(Box::new(elapsed)));
+                    }
+                    Some(Err(_)) => {}
+                }
+                sleep(self.pause(attempt)).await;
+                attempt += 1;
             }
         }
         .boxed_local()
@@ -185,6 +216,10 @@ impl InlineHost {
     async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
         match call.tool.binding() {
             ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
+            ToolBinding::Mcp(binding) => {
+                let body = self.mcp.body(&call)?;
+                self.activity(&body, binding.options(), call, scope).await
+            }
             ToolBinding::Workflow(body) => inline_effects::call(body, call, scope).await,
             ToolBinding::RemoteActivity(_) | ToolBinding::ChildWorkflow(_) | ToolBinding::ChildAgent(_) => {
                 Err(ToolEffectError::Host(Box::new(NoWorkflow { tool: call.info.tool })))

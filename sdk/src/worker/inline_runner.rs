@@ -12,8 +12,11 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+#[cfg(feature = "mcp")]
+use super::mcp::McpTransport;
 use super::{
     inline_host::{Checkpoint, InlineHost, Patience},
+    inline_mcp::InlineMcp,
     model::ModelProvider,
     providers::Providers,
     session::{Session, Sessions},
@@ -54,6 +57,7 @@ pub struct InlineRunner {
     states: StateMap,
     sessions: Sessions,
     spills: Spills,
+    mcp: InlineMcp,
     checkpoint: Option<Checkpoint>,
     config: RunConfig,
     patience: Patience,
@@ -104,6 +108,22 @@ impl InlineRunner {
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
         self.spills = Spills(Some(Arc::new(store)));
+        self
+    }
+
+    /// An MCP server under this name; `Agent::mcp_server` gives an agent its tools.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<McpTransport>) -> Self {
+        self.mcp.servers.add(name.into(), transport.into());
+        self
+    }
+
+    /// How long a connection to an MCP server stays open that nobody uses. Default 5 minutes.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_idle_timeout(mut self, idle: Duration) -> Self {
+        self.mcp.servers.close_after(idle);
         self
     }
 
@@ -265,10 +285,20 @@ impl InlineRunner {
     }
 
     fn host(self, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
-        let Self { providers, states, sessions, spills, checkpoint, config, patience } = self;
+        let Self { providers, states, sessions, spills, mcp, checkpoint, config, patience } = self;
         let (run, session_writes) = (Uuid::new_v4(), AtomicU32::new(0));
-        let host =
-            InlineHost { providers, states, checkpoint, sessions, spills, run, session_writes, patience, cancelled };
+        let host = InlineHost {
+            providers,
+            states,
+            checkpoint,
+            sessions,
+            spills,
+            mcp,
+            run,
+            session_writes,
+            patience,
+            cancelled,
+        };
         (host, config)
     }
 }

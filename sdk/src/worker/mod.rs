@@ -14,10 +14,15 @@ mod chat_handle;
 pub mod codec;
 mod conversations;
 mod heartbeat;
+#[cfg(any(feature = "openai", feature = "mcp"))]
+mod http_client;
 mod inline_effects;
 mod inline_host;
+mod inline_mcp;
 mod inline_runner;
 mod kept_state;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 mod model;
 mod model_activity;
 #[cfg(feature = "openai")]
@@ -39,6 +44,8 @@ pub use agent_handle::{AgentHandle, AgentHandleError};
 pub use chat_handle::ChatHandle;
 pub use conversations::{ConversationCache, ConversationCounters};
 pub use inline_runner::InlineRunner;
+#[cfg(feature = "mcp")]
+pub use mcp::McpTransport;
 pub use model::{Model, ModelError, ModelProvider};
 #[cfg(feature = "openai")]
 pub use openai::OpenAi;

@@ -1,6 +1,7 @@
 //! What a worker needs to run agents: providers, states, and the tools of its agents, checked before it starts.
 
 mod guardrails;
+mod mcp;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -72,6 +73,8 @@ pub struct AgentsPlugin {
     conversations: ConversationCache,
     spills: Spills,
     models_elsewhere: bool,
+    #[cfg(feature = "mcp")]
+    mcp: super::mcp::McpServers,
 }
 
 /// Everything that keeps a worker from running its agents.
@@ -116,6 +119,23 @@ pub enum InstallIssue {
     DuplicateTool {
         /// The name.
         tool: String,
+    },
+    /// An agent has the tools of an MCP server that this worker does not reach.
+    #[error(
+        "agent {agent:?} has the tools of MCP server {server:?}, which this worker does not reach; \
+         add .mcp_server({server:?}, McpTransport::..) to AgentsPlugin (feature \"mcp\")"
+    )]
+    MissingMcpServer {
+        /// The agent.
+        agent: String,
+        /// The server.
+        server: String,
+    },
+    /// The name of an MCP server is no part of an activity's type.
+    #[error("the name of MCP server {server:?} must be 1 to 64 letters, digits, '_' and '-'")]
+    McpServerName {
+        /// The server.
+        server: String,
     },
 }
 
@@ -175,6 +195,22 @@ impl AgentsPlugin {
         self
     }
 
+    /// An MCP server under this name; `Agent::mcp_server` gives an agent its tools.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<super::mcp::McpTransport>) -> Self {
+        self.mcp.add(name.into(), transport.into());
+        self
+    }
+
+    /// How long a connection to an MCP server stays open that nobody uses. Default 5 minutes.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_idle_timeout(mut self, idle: std::time::Duration) -> Self {
+        self.mcp.close_after(idle);
+        self
+    }
+
     /// Where the worker remembers conversations; see [`ConversationCache`].
     #[must_use]
     pub fn conversation_cache(mut self, cache: ConversationCache) -> Self {
@@ -206,7 +242,13 @@ impl AgentsPlugin {
 
     fn activities(&self, task_queue: &str) -> Result<NamedActivities, InstallError> {
         let mut issues = Vec::new();
-        if self.providers.is_empty() && self.agents.is_empty() && self.tools.is_empty() && self.sessions.is_empty() {
+        let has_servers = mcp::has_any(self);
+        if self.providers.is_empty()
+            && self.agents.is_empty()
+            && self.tools.is_empty()
+            && self.sessions.is_empty()
+            && !has_servers
+        {
             issues.push(InstallIssue::Empty);
         }
         if self.providers.is_empty() && !self.agents.is_empty() && !self.models_elsewhere {
@@ -260,6 +302,8 @@ impl AgentsPlugin {
             });
             activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
         }
+        #[cfg(feature = "mcp")]
+        activities.extend(super::mcp::activities(&self.mcp, &conversations));
         activities.extend(keeping_states());
         Ok(NamedActivities(activities))
     }
@@ -276,6 +320,7 @@ impl AgentsPlugin {
         }
         let nested: Vec<Graph> = graphs.iter().flat_map(Graph::nested).collect();
         let agents: Vec<_> = graphs.iter().chain(&nested).flat_map(Graph::agents).collect();
+        mcp::check(self, &agents, task_queue, issues);
         let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(guardrails::activities_of(agent)));
         let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
         for tool in of_agents.chain(&self.tools).filter(is_activity) {

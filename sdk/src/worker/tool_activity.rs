@@ -3,6 +3,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
@@ -38,20 +39,16 @@ pub(super) struct ToolActivity {
 
 impl ToolActivity {
     pub(super) async fn run(&self, ctx: &ActivityContext, request: Value) -> Result<ToolReply, ActivityError> {
-        let request = match decode::<ToolRequest>("tool request", request) {
-            Ok(request) => request,
-            Err(WireDecodeError::Version(mismatch)) => {
-                return Err(ActivityError::Application(Box::new(version_mismatch(ctx.info(), mismatch))));
-            }
-            Err(error) => {
-                let failure = ApplicationFailure::builder(error)
-                    .type_name(MALFORMED_REQUEST.to_owned())
-                    .non_retryable(true)
-                    .build();
-                return Err(ActivityError::Application(Box::new(failure)));
-            }
-        };
-        let ToolRequest { version: _, tool, agent, turn, call_id, arguments, context, idempotency_key } = request;
+        self.perform(ctx, read("tool request", ctx, request)?).await
+    }
+
+    pub(super) async fn perform(
+        &self,
+        ctx: &ActivityContext,
+        request: ToolRequest,
+    ) -> Result<ToolReply, ActivityError> {
+        let ToolRequest { version: _, tool, agent, turn, call_id, arguments, context, idempotency_key, mcp: _ } =
+            request;
         let key = idempotency_key.unwrap_or_else(|| key_of(ctx.info()));
         let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt).with_idempotency_key(key);
         let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
@@ -75,6 +72,26 @@ impl ToolActivity {
 fn key_of(info: &ActivityInfo) -> String {
     let of_workflow = [&info.workflow_id, &info.workflow_run_id].map(|id| id.as_deref().unwrap_or_default());
     idempotency_key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id])
+}
+
+/// A request, its version first.
+///
+/// # Errors
+/// What the activity fails with.
+pub(super) fn read<T: DeserializeOwned>(
+    message: &'static str,
+    ctx: &ActivityContext,
+    request: Value,
+) -> Result<T, ActivityError> {
+    decode(message, request).map_err(|error| {
+        let failure = match error {
+            WireDecodeError::Version(mismatch) => version_mismatch(ctx.info(), mismatch),
+            error => {
+                ApplicationFailure::builder(error).type_name(MALFORMED_REQUEST.to_owned()).non_retryable(true).build()
+            }
+        };
+        ActivityError::Application(Box::new(failure))
+    })
 }
 
 /// A text for the model travels as the failure's detail; a failure without it is told in the run's own words.

@@ -14,7 +14,9 @@ use temporalio_workflow::{
 };
 
 use super::json::{Foreign, Json};
-use crate::wire::{MODEL_ACTIVITY, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest};
+use crate::wire::{
+    MODEL_ACTIVITY, McpRequest, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest,
+};
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
 
@@ -74,6 +76,8 @@ pub(super) trait DurableContext {
         request: SessionRequest,
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
+    /// Asks an MCP server for anything but a call.
+    fn mcp_activity(&self, request: McpAsked, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult>;
     /// Keeps or loads a chunk of a state.
     fn state_activity(
         &self,
@@ -190,6 +194,11 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
     ) -> LocalBoxFuture<'static, ActivityResult> {
         let ctx = self.clone();
         async move { ctx.execute_activity(SessionActivity(activity_type), request, options).await }.boxed_local()
+    }
+
+    fn mcp_activity(&self, request: McpAsked, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult> {
+        let (ctx, McpAsked { activity_type, request }) = (self.clone(), request);
+        async move { ctx.execute_activity(McpActivity(activity_type), request, options).await }.boxed_local()
     }
 
     fn state_activity(
@@ -348,6 +357,24 @@ struct SessionActivity(String);
 
 impl ActivityDefinition for SessionActivity {
     type Input = SessionRequest;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What an MCP server is asked, and by which activity.
+pub(super) struct McpAsked {
+    pub(super) activity_type: String,
+    pub(super) request: McpRequest,
+}
+
+/// The caller's side of what MCP servers are asked.
+struct McpActivity(String);
+
+impl ActivityDefinition for McpActivity {
+    type Input = McpRequest;
     type Output = Json;
 
     fn name(&self) -> &str {

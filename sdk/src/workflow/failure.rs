@@ -175,6 +175,11 @@ impl From<RunError> for WorkflowTermination {
                 let cause = cause_of(source);
                 application_failure(RunError::Function { function, agent, source: message.into() }, cause)
             }
+            RunError::Mcp { server, agent, turn, source } => {
+                let message = source.to_string();
+                let cause = cause_of(source);
+                application_failure(RunError::Mcp { server, agent, turn, source: message.into() }, cause)
+            }
             RunError::Tool { tool, agent, turn, source } => {
                 let message = source.to_string();
                 let cause = cause_of(source);

@@ -14,17 +14,17 @@ use super::{
     continuing::{Moving, Place},
     gate::{Cancelled, Gate},
     inbox::RunInbox,
-    session_call,
+    mcp_call, session_call,
     size::encoded_len,
     tool_call,
 };
 use crate::{
     drive::{
-        EffectId, Host, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionAction, SessionEffect,
-        SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
+        EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionAction,
+        SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
-    wire::{Item, Ledger, ModelCall, ModelResponse, RunState},
+    wire::{Item, Ledger, McpOperation, McpTool, ModelCall, ModelResponse, RunState},
 };
 
 /// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
@@ -177,6 +177,23 @@ impl Host for WorkflowHost {
         .boxed_local()
     }
 
+    fn list_mcp_tools<'a>(
+        &'a self,
+        call: McpEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
+        let activity_id = format!("{}-{}", self.run(), call.id);
+        async move {
+            self.notes_command(|| 0);
+            let summary = format!("tools of {} · {} · turn {}", call.server.name(), call.agent, call.turn);
+            let asked = mcp_call::Asked { server: call.server, operation: McpOperation::ListTools, summary };
+            let result = mcp_call::ask(&self.ctx, asked, activity_id, scope.clone()).await?;
+            self.notes(|| encoded_len(&result).unwrap_or_default());
+            mcp_call::tools(result).map_err(McpEffectError::Failed)
+        }
+        .boxed_local()
+    }
+
     fn call_session<'a>(
         &'a self,
         call: SessionEffect,
@@ -279,7 +296,7 @@ fn json_len(items: &[Item]) -> usize {
 }
 
 /// Eight characters of lower-case base 32 (40 bits), without letters that look like digits.
-fn short_id(number: u64) -> String {
+pub(super) fn short_id(number: u64) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let digits = number.to_le_bytes();
     digits.map(|byte| char::from(ALPHABET[usize::from(byte & 31)])).iter().collect()

@@ -112,6 +112,18 @@ impl AgentEnvironmentBuilder {
         self
     }
 
+    /// An MCP server that the worker reaches under this name.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_server(
+        mut self,
+        name: impl Into<String>,
+        transport: impl Into<temporal_agents::worker::McpTransport>,
+    ) -> Self {
+        self.plugin = self.plugin.mcp_server(name, transport);
+        self
+    }
+
     /// The start agents of the workflows.
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {

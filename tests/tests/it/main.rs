@@ -20,6 +20,7 @@ mod inline_runner;
 mod limits;
 mod linear_history;
 mod loop_rules;
+mod mcp;
 mod model_failures;
 mod odd_provider;
 mod openai_provider;

@@ -10,8 +10,8 @@ mod vectors;
 use serde_json::Value;
 use temporal_agents::wire::{
     AgentDecision, AgentReport, AgentRequest, AgentState, Carried, ChatMessage, ChatReply, ChatRequest, ChatTranscript,
-    ConversationUnavailable, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RecordRequest, RunState,
-    SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
+    ConversationUnavailable, DecisionReply, McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest,
+    RecordRequest, RunState, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     decode,
 };
@@ -38,6 +38,13 @@ fn tool_requests_have_their_golden_shape() {
     check("tool_request-full", &values::tool_request_full());
     check("tool_request-minimal", &values::tool_request_minimal());
     check("tool_request-keyed", &values::tool_request_keyed());
+}
+
+#[test]
+fn what_mcp_servers_are_asked_and_answer_has_its_golden_shape() {
+    check_all("tool_request", &values::mcp_tool_requests());
+    check_all("mcp_request", &values::mcp_requests());
+    check("mcp_reply", &values::mcp_reply());
 }
 
 #[test]
@@ -118,6 +125,8 @@ fn messages_of_every_version_ever_written_are_read() {
             "conversation_unavailable" => read::<ConversationUnavailable>(json),
             "model_reply" => read::<ModelReply>(json),
             "tool_request" => read::<ToolRequest>(json),
+            "mcp_request" => read::<McpRequest>(json),
+            "mcp_reply" => read::<McpReply>(json),
             "tool_reply" => read::<ToolReply>(json),
             "model_failure_details" => read::<ModelFailureDetails>(json),
             "session_request" => read::<SessionRequest>(json),

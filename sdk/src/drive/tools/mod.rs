@@ -17,6 +17,7 @@ use super::{
     env::Env,
     host::{Host, RunEvent},
     input_guardrails::InputGuards,
+    mcp,
 };
 use crate::{
     agent::AgentDef,
@@ -79,9 +80,10 @@ pub(super) async fn run<'g, H: Host>(
     let agent = env.agent(agent)?;
     let names: Vec<&str> = due.iter().map(|call| &*call.call.tool).collect();
     env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
+    let listed = mcp::known_tools(env, agent);
     let response = engine.state().last_response_id.clone().unwrap_or_default();
     let key = |call_id: &str| env.idempotency_key(&agent.name, turn, &response, call_id);
-    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, turn, call, key)).collect();
+    let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, &listed, turn, call, key)).collect();
     if let Err(error) = begin(env, engine, agent, &mut calls) {
         let tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();
         let found = GuardrailResults { tool_input, ..GuardrailResults::default() };
@@ -100,12 +102,12 @@ pub(super) async fn run<'g, H: Host>(
 }
 
 impl<'c> Call<'c> {
-    fn new(agent: &'c AgentDef, turn: u32, due: DueCall, key: impl Fn(&str) -> String) -> Self {
+    fn new(agent: &'c AgentDef, listed: &'c [ToolDef], turn: u32, due: DueCall, key: impl Fn(&str) -> String) -> Self {
         let DueCall { index, call, is_known, decision, paused } = due;
         let PlannedCall { tool: name, variant, call_id, arguments } = call;
         let key = key(&call_id);
         let info = CallInfo::new(name, call_id, &*agent.name, turn).with_idempotency_key(key);
-        let tool = if is_known { agent.tool_named(&info.tool, variant) } else { None };
+        let tool = if is_known { mcp::named(agent, listed, &info.tool, variant) } else { None };
         Self {
             info,
             index,

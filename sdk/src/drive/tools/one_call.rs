@@ -20,7 +20,7 @@ use crate::{
         InlineBody, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, named_keys,
         schema::{self, InvalidArguments},
     },
-    wire::{RunState, ToolOutput, Usage},
+    wire::{McpTarget, RunState, ToolOutput, Usage},
 };
 
 /// A call whose body is to run.
@@ -59,6 +59,7 @@ impl<H: Host> OneCall<'_, '_, H> {
             ToolBinding::Client => Ok(Body::needs_output()),
             ToolBinding::Activity { .. }
             | ToolBinding::RemoteActivity(_)
+            | ToolBinding::Mcp(_)
             | ToolBinding::Workflow(_)
             | ToolBinding::ChildWorkflow(_)
             | ToolBinding::ChildAgent(_) => self.through_host(id, arguments).await,
@@ -97,8 +98,8 @@ impl<H: Host> OneCall<'_, '_, H> {
             return self.refused(wrong, "its arguments are too large");
         }
         // History says what an activity of ours has failed with, and its worker has seen to its output.
-        let is_ours = matches!(tool.binding(), ToolBinding::Activity { .. });
-        let effect = ToolEffect { tool, info: info.clone(), id, arguments, context };
+        let is_ours = matches!(tool.binding(), ToolBinding::Activity { .. } | ToolBinding::Mcp(_));
+        let effect = ToolEffect { tool, info: info.clone(), id, arguments, context, mcp: self.mcp_target()? };
         match self.env.host.call_tool(effect, self.scope).await {
             Ok(ToolAnswer { output, context_patch, usage }) => {
                 self.usage.borrow_mut().add(&usage);
@@ -122,6 +123,23 @@ impl<H: Host> OneCall<'_, '_, H> {
                 self.refused(wrong, &reason)
             }
         }
+    }
+
+    /// Which tool of an MCP server the call goes to, where it goes to one.
+    ///
+    /// # Errors
+    /// [`RunError::Panicked`] of the function that gives the call's `_meta`.
+    fn mcp_target(&self) -> Result<Option<McpTarget>, RunError> {
+        let ToolBinding::Mcp(binding) = self.tool.binding() else { return Ok(None) };
+        let meta = match binding.server().meta_rule() {
+            None => Map::new(),
+            Some(meta) => {
+                let function = || format!("the _meta of MCP server {:?}", binding.server().name());
+                let run = RunContext::new(self.context.borrow().clone());
+                guard::call(function, &self.call.info.agent, || meta(&run, &self.call.info))?
+            }
+        };
+        Ok(Some(binding.target(meta)))
     }
 
     async fn agent(&self, agent: &AgentTool, id: EffectId, input: AgentInput) -> Result<Body, RunError> {

@@ -216,6 +216,18 @@ pub enum RunError {
         /// The host's error.
         source: EffectError,
     },
+    /// The tools of an MCP server could not be listed, after all attempts.
+    #[error("the tools of MCP server {server:?} (agent {agent:?}, turn {turn}) could not be listed: {source}")]
+    Mcp {
+        /// The server.
+        server: String,
+        /// The agent.
+        agent: String,
+        /// The turn.
+        turn: u32,
+        /// The host's error.
+        source: EffectError,
+    },
     /// The model's arguments for a handoff are not of its input type.
     #[error("Invalid JSON when parsing model output (handoff {handoff:?} of agent {agent:?}): {reason}")]
     InvalidHandoffInput {

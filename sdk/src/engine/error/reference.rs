@@ -54,9 +54,10 @@ impl RunError {
                 own("UserError", self.to_string())
             }
             Self::Model { reason, .. } => foreign(reason.clone()),
-            Self::Function { source, .. } | Self::Session { source, .. } | Self::Tool { source, .. } => {
-                foreign(source.to_string())
-            }
+            Self::Function { source, .. }
+            | Self::Session { source, .. }
+            | Self::Tool { source, .. }
+            | Self::Mcp { source, .. } => foreign(source.to_string()),
             Self::Panicked { message, .. } => foreign(message.clone()),
             Self::OutputType { .. }
             | Self::Cancelled { .. }

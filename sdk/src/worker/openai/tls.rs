@@ -1,53 +1,18 @@
-//! The HTTP client: its TLS set up here, with no crypto provider installed for the whole process.
-//!
-//! It retries nothing and follows no redirect, so that one call stays one request: Temporal retries, and credentials
-//! go nowhere but to the configured address.
+//! The HTTP client of the provider.
 
-use std::{sync::Arc, time::Duration};
-
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
-use rustls_platform_verifier::BuilderVerifierExt;
+use std::time::Duration;
 
 use super::builder::OpenAiConfigError;
-
-/// How long a connection may take; an answer may take as long as the activity may.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-const USER_AGENT: &str = concat!("temporal-agents/", env!("CARGO_PKG_VERSION"));
+use crate::worker::http_client;
 
 /// A client for an address that is reached over TLS, or is not.
 ///
 /// # Errors
 /// [`OpenAiConfigError::Tls`] when the platform's certificates cannot be loaded and the address needs them.
 pub(super) fn http_client(https: bool, timeout: Option<Duration>) -> Result<reqwest::Client, OpenAiConfigError> {
-    let tls = match platform_tls() {
-        Err(_) if !https => tls_that_trusts_nobody(),
-        tls => tls,
-    }
-    .map_err(|source| OpenAiConfigError::Tls { source: source.into() })?;
-    let mut client = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .connect_timeout(CONNECT_TIMEOUT)
-        .user_agent(USER_AGENT)
-        .redirect(reqwest::redirect::Policy::none())
-        .retry(reqwest::retry::never());
+    let mut client = http_client::builder(https).map_err(|source| OpenAiConfigError::Tls { source: source.into() })?;
     if let Some(timeout) = timeout {
         client = client.timeout(timeout);
     }
     client.build().map_err(|source| OpenAiConfigError::HttpClient { source: source.into() })
-}
-
-/// TLS that verifies servers as the platform does.
-fn platform_tls() -> Result<ClientConfig, rustls::Error> {
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_platform_verifier()?;
-    Ok(config.with_no_client_auth())
-}
-
-/// For plain HTTP on a machine without certificates: reqwest wants a configuration even then.
-fn tls_that_trusts_nobody() -> Result<ClientConfig, rustls::Error> {
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(RootCertStore::empty());
-    Ok(config.with_no_client_auth())
 }

@@ -241,8 +241,17 @@ impl Growing {
     }
 
     fn tool(&mut self, activity: Activity, request: ToolRequest, reply: Option<ToolReply>) {
-        let ToolRequest { version: _, tool: name, agent, turn, call_id, arguments, context: _, idempotency_key: _ } =
-            request;
+        let ToolRequest {
+            version: _,
+            tool: name,
+            agent,
+            turn,
+            call_id,
+            arguments,
+            context: _,
+            idempotency_key: _,
+            mcp: _,
+        } = request;
         let at = self.turn(turn, &agent);
         let output = reply.map(|reply| reply.output.into_value());
         let tools = &mut self.run.turns[at].tools;

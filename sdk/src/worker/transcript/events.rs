@@ -28,8 +28,9 @@ use super::{
     shape::{Activity, End, Status},
 };
 use crate::wire::{
-    Item, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, ModelReply, ModelRequest, ModelResponse, RECORD_ACTIVITY, RecordRequest,
-    SESSION_ACTIVITY, SessionReply, SessionRequest, ToolReply, ToolRequest, carried::LoadStateReply,
+    Item, LOAD_STATE_ACTIVITY, MCP_ACTIVITY, MCP_CALL_TOOL, MODEL_ACTIVITY, ModelReply, ModelRequest, ModelResponse,
+    RECORD_ACTIVITY, RecordRequest, SESSION_ACTIVITY, SessionReply, SessionRequest, ToolReply, ToolRequest,
+    carried::LoadStateReply,
 };
 
 const TOOL_PREFIX: &str = "agents.tool.";
@@ -179,7 +180,7 @@ impl<'c> Events<'c> {
         Ok(if kind == MODEL_ACTIVITY {
             let request: ModelRequest = message(converter, payloads, what).await?;
             Some(Exchange::Model { request: Some(Box::new(request)), response: None })
-        } else if kind.starts_with(TOOL_PREFIX) {
+        } else if kind.starts_with(TOOL_PREFIX) || is_mcp_call(kind) {
             Some(Exchange::Tool { request: message(converter, payloads, what).await?, reply: None })
         } else if kind.starts_with(GUARDRAIL_PREFIX) {
             Some(Exchange::Guardrail { request: message(converter, payloads, what).await?, reply: None })
@@ -334,4 +335,10 @@ impl<'c> Events<'c> {
 
 fn pending(id: String, summary: Option<String>) -> Activity {
     Activity { id, summary, status: Status::Pending, attempts: 0, failure: None, earlier_failure: None }
+}
+
+/// Whether activities of this kind call a tool of an MCP server.
+fn is_mcp_call(kind: &str) -> bool {
+    let ours = kind.strip_prefix(MCP_ACTIVITY).and_then(|rest| rest.strip_prefix('.'));
+    ours.and_then(|rest| rest.strip_suffix(MCP_CALL_TOOL)).is_some_and(|server| server.ends_with('.'))
 }

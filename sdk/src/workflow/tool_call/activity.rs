@@ -36,19 +36,29 @@ pub(super) async fn call(
     activity_id: String,
     token: WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool, info, id: _, arguments, context } = effect;
+    let ToolEffect { tool, info, id: _, arguments, context, mcp } = effect;
     size::check("what the call is given (arguments and run context)", &(&arguments, &context))
         .map_err(ToolEffectError::Host)?;
-    let at = (&info.clone(), activity_id, token);
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
+    let summary = summary_of(&info);
     let idempotency_key = Some(info.idempotency_key().to_owned());
     let CallInfo { tool: name, call_id, agent, turn, .. } = info;
-    let request =
-        ToolRequest { version: WIRE_VERSION, tool: name, agent, turn, call_id, arguments, context, idempotency_key };
+    let request = ToolRequest {
+        version: WIRE_VERSION,
+        tool: name,
+        agent,
+        turn,
+        call_id,
+        arguments,
+        context,
+        idempotency_key,
+        mcp,
+    };
     let replying = if options.local {
-        ctx.local_tool_activity(tool.activity_type(), request, local_options(options, at))
+        ctx.local_tool_activity(tool.activity_type(), request, local_options(options, summary, activity_id, token))
     } else {
-        ctx.tool_activity(tool.activity_type(), request, activity_options(options, at))
+        let scheduled = activity_options(options, || summary, activity_id, token);
+        ctx.tool_activity(tool.activity_type(), request, scheduled)
     };
     match replying.await {
         Ok(reply) => {
@@ -107,10 +117,13 @@ fn classify(
     ToolEffectError::Failed { tell_model, message, source: Box::new(EffectFailure::new(failure)) }
 }
 
-/// A call, its id, and what cancels it.
-type At<'c> = (&'c CallInfo, String, WorkflowCancellationToken);
-
-fn activity_options(options: &ToolActivityOptions, (info, activity_id, token): At<'_>) -> ActivityOptions {
+/// Options of an activity that is run as a tool's.
+pub(in super::super) fn activity_options(
+    options: &ToolActivityOptions,
+    summary: impl FnOnce() -> String,
+    activity_id: String,
+    token: WorkflowCancellationToken,
+) -> ActivityOptions {
     let start_to_close = accepted(options.start_to_close);
     let close = match options.schedule_to_close {
         Some(schedule_to_close) => ActivityCloseTimeouts::ScheduleAndStartToClose {
@@ -127,11 +140,16 @@ fn activity_options(options: &ToolActivityOptions, (info, activity_id, token): A
         // A tool touches the world: a cancelled one is waited for, so that the run knows what has happened.
         .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
         .retry_policy(retry_policy(options.attempts(), NEVER_RETRIED))
-        .summary(options.summary.clone().unwrap_or_else(|| summary_of(info)))
+        .summary(options.summary.clone().unwrap_or_else(summary))
         .build()
 }
 
-fn local_options(options: &ToolActivityOptions, (info, activity_id, token): At<'_>) -> LocalActivityOptions {
+fn local_options(
+    options: &ToolActivityOptions,
+    summary: String,
+    activity_id: String,
+    token: WorkflowCancellationToken,
+) -> LocalActivityOptions {
     LocalActivityOptions::builder()
         .activity_id(activity_id)
         .start_to_close_timeout(accepted(options.start_to_close))
@@ -140,7 +158,7 @@ fn local_options(options: &ToolActivityOptions, (info, activity_id, token): At<'
         .cancellation_token(token)
         .cancel_type(ActivityCancellationType::WaitCancellationCompleted)
         .retry_policy(retry_policy(options.attempts(), NEVER_RETRIED))
-        .summary(options.summary.clone().unwrap_or_else(|| summary_of(info)))
+        .summary(options.summary.clone().unwrap_or(summary))
         .build()
 }
 

@@ -31,7 +31,7 @@ pub(super) async fn call(
     id: String,
     token: WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool: _, info, id: _, arguments, context } = effect;
+    let ToolEffect { tool: _, info, id: _, arguments, context, mcp: _ } = effect;
     let summary = summary_of(&info);
     let scope = token.child_token();
     let (started, under_way) = (Cell::new(0), Rc::new(Cell::new(0)));

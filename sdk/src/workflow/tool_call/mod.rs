@@ -7,7 +7,7 @@
 //! | workflow | `in_workflow.rs` | whatever the body starts |
 //! | agent in a child workflow | `child_agent.rs` | an `AgentWorkflow` |
 
-mod activity;
+pub(super) mod activity;
 mod child_agent;
 mod foreign;
 mod in_workflow;
@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use temporalio_workflow::WorkflowCancellationToken;
 
-use super::context::DurableContext;
+use super::{context::DurableContext, mcp_call::NoMcpServer};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::ToolBinding,
@@ -35,6 +35,15 @@ pub(super) async fn call(
         ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
         ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id, token).await,
         ToolBinding::ChildAgent(agent) => child_agent::call(ctx, agent, effect, &id, &token).await,
+        ToolBinding::Mcp(binding) => {
+            let (server, options) = (binding.server().name(), binding.options());
+            activity::call(ctx, options, effect, id, token).await.map_err(|error| match error {
+                ToolEffectError::NotRegistered { task_queue, source } => {
+                    ToolEffectError::Host(Box::new(NoMcpServer { server: server.to_owned(), task_queue, source }))
+                }
+                error => error,
+            })
+        }
         ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
             unreachable!("the loop itself runs inline tools and agents, and asks for the outputs of client tools")
         }
@@ -45,7 +54,10 @@ pub(super) async fn call(
 pub(super) fn begins_with_a_command(binding: &ToolBinding) -> bool {
     match binding {
         ToolBinding::Activity { options, .. } => !options.local,
-        ToolBinding::RemoteActivity(_) | ToolBinding::ChildWorkflow(_) | ToolBinding::ChildAgent(_) => true,
+        ToolBinding::RemoteActivity(_)
+        | ToolBinding::Mcp(_)
+        | ToolBinding::ChildWorkflow(_)
+        | ToolBinding::ChildAgent(_) => true,
         ToolBinding::Workflow(_) | ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => false,
     }
 }

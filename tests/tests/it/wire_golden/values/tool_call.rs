@@ -19,6 +19,7 @@ pub(in crate::wire_golden) fn tool_request_minimal() -> ToolRequest {
         arguments: object(json!({"units": null, "city": "Oslo"})),
         context: Map::new(),
         idempotency_key: None,
+        mcp: None,
     }
 }
 

@@ -1,0 +1,86 @@
+//! A server in this process, for those who have none at hand: one message of JSON-RPC a line. A server of your own is best built with one
+//! of the protocol's SDKs; this one is to show that nothing is hidden.
+
+use serde_json::{Value, json};
+use temporal_agents::worker::McpTransport;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
+
+/// How the worker reaches it.
+pub fn transport() -> McpTransport {
+    McpTransport::in_process(|| {
+        let (client, server) = tokio::io::duplex(64 * 1024);
+        tokio::spawn(serve(server));
+        client
+    })
+}
+
+/// Serves one client until it is gone.
+async fn serve(stream: impl AsyncRead + AsyncWrite) -> std::io::Result<()> {
+    let (read, mut write) = split(stream);
+    let mut lines = BufReader::new(read).lines();
+    while let Some(line) = lines.next_line().await? {
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        // What has no id is a notification, and wants no answer.
+        let Some(id) = message.get("id") else { continue };
+        let answer = match answer(message["method"].as_str().unwrap_or_default(), &message["params"]) {
+            Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            None => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}}),
+        };
+        write.write_all(format!("{answer}\n").as_bytes()).await?;
+    }
+    Ok(())
+}
+
+fn answer(method: &str, params: &Value) -> Option<Value> {
+    match method {
+        "initialize" => Some(json!({
+            "protocolVersion": params["protocolVersion"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "built-in", "version": "1"},
+        })),
+        "ping" => Some(json!({})),
+        "tools/list" => Some(json!({"tools": [{
+            "name": "roman",
+            "description": "Writes a number from 1 to 3999 as the Romans did.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"number": {"type": "integer", "minimum": 1, "maximum": 3999}},
+                "required": ["number"],
+            },
+            "annotations": {"readOnlyHint": true},
+        }]})),
+        "tools/call" => Some(match params["arguments"]["number"].as_u64() {
+            Some(number) if (1..4000).contains(&number) => {
+                json!({"content": [{"type": "text", "text": roman(number)}]})
+            }
+            _ => json!({"content": [{"type": "text", "text": "The Romans had no such number."}], "isError": true}),
+        }),
+        _ => None,
+    }
+}
+
+fn roman(mut number: u64) -> String {
+    const SIGNS: [(u64, &str); 13] = [
+        (1000, "M"),
+        (900, "CM"),
+        (500, "D"),
+        (400, "CD"),
+        (100, "C"),
+        (90, "XC"),
+        (50, "L"),
+        (40, "XL"),
+        (10, "X"),
+        (9, "IX"),
+        (5, "V"),
+        (4, "IV"),
+        (1, "I"),
+    ];
+    let mut written = String::new();
+    for (value, sign) in SIGNS {
+        while number >= value {
+            written.push_str(sign);
+            number -= value;
+        }
+    }
+    written
+}

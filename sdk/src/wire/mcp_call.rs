@@ -1,0 +1,141 @@
+//! What a workflow asks a server of the Model Context Protocol (MCP) through an activity, apart from tool calls.
+//!
+//! A tool call is a [`ToolRequest`](super::ToolRequest) with an [`McpTarget`] in it, so that conversations refer to what it returned
+//! as to any other tool's. Nothing here holds a secret: addresses and headers are the worker's.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    schema::Schema,
+    version::{Versioned, WireVersion},
+};
+
+/// What the types of the activities of MCP servers begin with; the server's name and what is asked follow, as in
+/// `agents.mcp.files.list_tools`.
+pub const MCP_ACTIVITY: &str = "agents.mcp";
+/// What ends the type of the activity that calls a tool.
+pub const MCP_CALL_TOOL: &str = "call_tool";
+
+/// What a workflow asks a server.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct McpRequest {
+    /// The version of this message.
+    pub version: WireVersion,
+    /// What to do.
+    pub operation: McpOperation,
+    /// What the worker's factory makes the connection from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<Value>,
+}
+
+/// What to do. An *instruction* kind: one that is not known is refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum McpOperation {
+    /// List the tools: `{"tools": [McpTool]}`.
+    ListTools,
+    /// List the prompts: `{"prompts": [..]}`, each as the server gives it.
+    ListPrompts,
+    /// Give a prompt: `{"description": .., "messages": [..]}`.
+    GetPrompt {
+        /// Its name.
+        name: String,
+        /// Its arguments.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        arguments: Map<String, Value>,
+    },
+    /// List the resources: `{"resources": [..]}`.
+    ListResources,
+    /// List the templates of resources: `{"resourceTemplates": [..]}`.
+    ListResourceTemplates,
+    /// Read a resource: `{"contents": [..]}`.
+    ReadResource {
+        /// Its address.
+        uri: String,
+    },
+}
+
+impl McpOperation {
+    /// All that can be asked, by name.
+    pub const NAMES: [&str; 6] =
+        ["list_tools", "list_prompts", "get_prompt", "list_resources", "list_resource_templates", "read_resource"];
+
+    /// Its name, the end of the activity's type.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::ListTools => "list_tools",
+            Self::ListPrompts => "list_prompts",
+            Self::GetPrompt { .. } => "get_prompt",
+            Self::ListResources => "list_resources",
+            Self::ListResourceTemplates => "list_resource_templates",
+            Self::ReadResource { .. } => "read_resource",
+        }
+    }
+}
+
+/// What a server answered, as the protocol writes it, less what nobody here reads.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct McpReply {
+    /// The version of this message.
+    pub version: WireVersion,
+    /// The answer; [`McpOperation`] has the shapes.
+    pub result: Value,
+}
+
+impl Versioned for McpReply {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
+}
+
+/// A tool of a server, as the protocol writes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct McpTool {
+    /// Its name at the server.
+    pub name: String,
+    /// What it does, for the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The JSON schema of its arguments.
+    pub input_schema: Schema,
+    /// What the server says of it, not to be relied on: `title`, `readOnlyHint`, `destructiveHint`, `idempotentHint`,
+    /// `openWorldHint`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub annotations: Map<String, Value>,
+}
+
+impl McpTool {
+    /// What the server says of it under this name, where that is a truth value.
+    pub fn hint(&self, name: &str) -> Option<bool> {
+        self.annotations.get(name).and_then(Value::as_bool)
+    }
+}
+
+/// Which tool of a server is called, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct McpTarget {
+    /// The server.
+    pub server: String,
+    /// The tool's name at the server.
+    pub tool: String,
+    /// What the worker's factory makes the connection from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<Value>,
+    /// What the server gets as `_meta`.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
+    /// Whether the structured content of a result is what the model gets, where there is any.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub structured_content: bool,
+    /// Whether the call must not be made twice.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub once: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(value: &bool) -> bool {
+    !value
+}

@@ -1,0 +1,212 @@
+//! The connections of a server: opened when needed, shared by what is asked at the same time, closed when nobody needs them.
+//!
+//! A connection that fails, or on which somebody has stopped waiting for an answer, is given to nobody any more; whoever still waits
+//! on it keeps it. The next one opens another. What was asked on a connection that had been open before is asked once more on a new one, if
+//! that is harmless: the server may have gone long ago, and nobody has noticed.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant},
+};
+
+use rmcp::{Peer, RoleClient, ServiceError};
+use serde_json::Value;
+use tokio::{sync::Mutex as Turnstile, time::sleep};
+
+use super::{
+    connect::{Running, open},
+    failure::McpFailure,
+    transport::McpTransport,
+};
+
+/// How long a connection stays open that nobody uses.
+const IDLE: Duration = Duration::from_mins(5);
+
+/// The servers of a worker, by name.
+#[derive(Clone)]
+pub(crate) struct McpServers {
+    servers: BTreeMap<String, Arc<Connections>>,
+    idle: Duration,
+}
+
+impl Default for McpServers {
+    fn default() -> Self {
+        Self { servers: BTreeMap::new(), idle: IDLE }
+    }
+}
+
+impl McpServers {
+    pub(crate) fn add(&mut self, name: String, transport: McpTransport) {
+        let connections = Connections { server: name.clone(), transport, idle: self.idle, slots: Mutex::default() };
+        self.servers.insert(name, Arc::new(connections));
+    }
+
+    /// Closes connections after this time, also those of the servers that are there already.
+    pub(crate) fn close_after(&mut self, idle: Duration) {
+        self.idle = idle;
+        let known: Vec<_> = self.servers.values().map(|one| (one.server.clone(), one.transport.clone())).collect();
+        for (name, transport) in known {
+            self.add(name, transport);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.servers.is_empty()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Connections>> {
+        self.servers.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Connections>> {
+        self.servers.values()
+    }
+}
+
+/// The connections of one server, by what they are made from.
+pub(crate) struct Connections {
+    server: String,
+    transport: McpTransport,
+    idle: Duration,
+    slots: Mutex<BTreeMap<String, Arc<Slot>>>,
+}
+
+/// Whether what is asked may be asked twice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeat {
+    Harmless,
+    Never,
+}
+
+#[derive(Default)]
+struct Slot {
+    opening: Turnstile<()>,
+    current: Mutex<Option<Arc<Connection>>>,
+}
+
+struct Connection {
+    running: Running,
+    last_used: Mutex<Instant>,
+}
+
+impl Connections {
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// Asks the server.
+    pub(super) async fn ask<T, F>(
+        &self,
+        argument: Option<&Value>,
+        repeat: Repeat,
+        question: impl Fn(Peer<RoleClient>) -> F,
+    ) -> Result<T, McpFailure>
+    where
+        F: Future<Output = Result<T, ServiceError>>,
+    {
+        let slot = self.slot(argument);
+        let (connection, was_open) = self.connection(&slot, argument).await?;
+        match self.ask_on(&slot, connection, &question).await {
+            Err(McpFailure::NotReached { .. }) if was_open => {}
+            Err(McpFailure::Lost { .. }) if was_open && repeat == Repeat::Harmless => {}
+            answer => return answer,
+        }
+        let (connection, _) = self.connection(&slot, argument).await?;
+        self.ask_on(&slot, connection, &question).await
+    }
+
+    async fn ask_on<T, F>(
+        &self,
+        slot: &Arc<Slot>,
+        connection: Arc<Connection>,
+        question: &impl Fn(Peer<RoleClient>) -> F,
+    ) -> Result<T, McpFailure>
+    where
+        F: Future<Output = Result<T, ServiceError>>,
+    {
+        let mut doubt = Doubt { slot, connection: &connection, is_in_doubt: true };
+        let answer = question(connection.running.peer().clone()).await;
+        let answer = answer.map_err(|error| McpFailure::of_asking(&self.server, error));
+        doubt.is_in_doubt = answer.as_ref().is_err_and(McpFailure::is_passing);
+        *lock(&connection.last_used) = Instant::now();
+        answer
+    }
+
+    fn slot(&self, argument: Option<&Value>) -> Arc<Slot> {
+        let key = argument.map(Value::to_string).unwrap_or_default();
+        Arc::clone(lock(&self.slots).entry(key).or_default())
+    }
+
+    /// A connection, and whether it was open already.
+    async fn connection(
+        &self,
+        slot: &Arc<Slot>,
+        argument: Option<&Value>,
+    ) -> Result<(Arc<Connection>, bool), McpFailure> {
+        if let Some(open) = slot.open() {
+            return Ok((open, true));
+        }
+        let _turn = slot.opening.lock().await;
+        if let Some(open) = slot.open() {
+            return Ok((open, true));
+        }
+        let running = open(&self.server, &self.transport, argument).await?;
+        let connection = Arc::new(Connection { running, last_used: Mutex::new(Instant::now()) });
+        *lock(&slot.current) = Some(Arc::clone(&connection));
+        tokio::spawn(close_when_idle(Arc::downgrade(slot), Arc::downgrade(&connection), self.idle));
+        Ok((connection, false))
+    }
+}
+
+impl Slot {
+    fn open(&self) -> Option<Arc<Connection>> {
+        let current = lock(&self.current);
+        current.as_ref().filter(|open| !open.running.is_closed() && !open.running.is_transport_closed()).cloned()
+    }
+
+    /// Gives this connection to nobody any more.
+    fn close(&self, connection: &Connection) {
+        let mut current = lock(&self.current);
+        if current.as_ref().is_some_and(|open| std::ptr::eq(&**open, connection)) {
+            *current = None;
+        }
+    }
+}
+
+/// A connection on which an answer is awaited: whoever stops waiting leaves it in doubt.
+struct Doubt<'c> {
+    slot: &'c Slot,
+    connection: &'c Connection,
+    is_in_doubt: bool,
+}
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        if self.is_in_doubt {
+            self.slot.close(self.connection);
+        }
+    }
+}
+
+/// Waits until nobody has used the connection for so long.
+async fn close_when_idle(slot: Weak<Slot>, connection: Weak<Connection>, idle: Duration) {
+    let mut left = idle;
+    loop {
+        sleep(left).await;
+        let (Some(slot), Some(connection)) = (slot.upgrade(), connection.upgrade()) else { return };
+        let mut current = lock(&slot.current);
+        let unused = lock(&connection.last_used).elapsed();
+        // The slot has one, and this task another.
+        if unused >= idle && Arc::strong_count(&connection) <= 2 {
+            *current = current.take().filter(|open| !Arc::ptr_eq(open, &connection));
+            return;
+        }
+        left = idle.saturating_sub(unused).max(Duration::from_millis(10));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,121 @@
+//! What goes wrong between a worker and a server.
+
+use std::error::Error;
+
+use rmcp::{ServiceError, service::ClientInitializeError};
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::ActivityError;
+
+/// Why a server gave no answer. Neither its address nor a header is in the message.
+///
+/// # Retries
+/// A server that is not reached, or is lost, is asked again, after the policy of the activity; what it refuses is not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum McpFailure {
+    /// It could not be reached; it has heard nothing.
+    #[error("MCP server {server:?} could not be reached: {reason}")]
+    NotReached {
+        /// The server.
+        server: String,
+        /// Why.
+        reason: String,
+    },
+    /// The connection broke; the server may have heard, and done, what it was asked.
+    #[error("the connection to MCP server {server:?} was lost: {reason}")]
+    Lost {
+        /// The server.
+        server: String,
+        /// Why.
+        reason: String,
+    },
+    /// The server answered with an error.
+    #[error("{message}")]
+    Refused {
+        /// The JSON-RPC code.
+        code: i32,
+        /// The server's own words.
+        message: String,
+    },
+    /// The server wants what this client does not do.
+    #[error("MCP server {server:?} {what}")]
+    Unsupported {
+        /// The server.
+        server: String,
+        /// What it wants, or did.
+        what: String,
+    },
+}
+
+impl McpFailure {
+    pub(super) fn of_opening(server: &str, error: &ClientInitializeError) -> Self {
+        Self::NotReached { server: server.to_owned(), reason: words(error) }
+    }
+
+    pub(super) fn of_asking(server: &str, error: ServiceError) -> Self {
+        let server = server.to_owned();
+        match error {
+            ServiceError::McpError(error) => Self::Refused { code: error.code.0, message: error.message.into_owned() },
+            ServiceError::TransportSend(_) if was_not_sent(&error) => {
+                Self::NotReached { server, reason: words(&error) }
+            }
+            ServiceError::UnexpectedResponse => {
+                Self::Unsupported { server, what: "answered something that is no answer to this".to_owned() }
+            }
+            error => Self::Lost { server, reason: words(&error) },
+        }
+    }
+
+    /// Whether the next attempt may succeed.
+    pub(in crate::worker) fn is_passing(&self) -> bool {
+        matches!(self, Self::NotReached { .. } | Self::Lost { .. })
+    }
+
+    /// The name in history, after `McpError.`.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::NotReached { .. } => "NotReached",
+            Self::Lost { .. } => "Lost",
+            Self::Refused { .. } => "Refused",
+            Self::Unsupported { .. } => "Unsupported",
+        }
+    }
+}
+
+/// What the activity fails with.
+pub(super) fn of_activity(failure: McpFailure) -> ActivityError {
+    let (type_name, is_passing) = (format!("McpError.{}", failure.kind()), failure.is_passing());
+    let failure = ApplicationFailure::builder(failure).type_name(type_name).non_retryable(!is_passing).build();
+    ActivityError::Application(Box::new(failure))
+}
+
+/// Whether nothing of a request can have reached the server: no connection was made, or the pipe to it is broken.
+fn was_not_sent(error: &ServiceError) -> bool {
+    sources(error).any(|source| {
+        source.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect)
+            || source
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}
+
+fn sources<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |error| <dyn Error>::source(*error))
+}
+
+/// The messages of an error and its causes, each once, without addresses: they may hold what is secret.
+fn words(error: &(dyn Error + 'static)) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for error in sources(error) {
+        let text = without_addresses(&error.to_string());
+        if !words.iter().any(|known| known.contains(&text)) {
+            words.push(text);
+        }
+    }
+    words.join(": ")
+}
+
+fn without_addresses(text: &str) -> String {
+    let hidden = |word: &str| if word.contains("://") { "(address)".to_owned() } else { word.to_owned() };
+    text.split(' ').map(hidden).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,30 @@
+//! Servers of the Model Context Protocol (MCP), as the worker reaches them.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `transport.rs` | how a server is reached: a child process, HTTP, in this process, or what a factory says |
+//! | `connections.rs` | the connections of one server: opened when needed, shared, closed when idle, replaced when lost |
+//! | `connect.rs` | opens one |
+//! | `call.rs` | calls of tools, as bodies of activities |
+//! | `ask.rs` | lists, prompts and resources |
+//! | `content.rs` | what a tool returned, as the model gets it |
+//! | `failure.rs` | what goes wrong |
+//! | `activities.rs` | the activities |
+//!
+//! Addresses, commands, headers and environments stay here: none of them is in a request, a reply or a failure.
+
+mod activities;
+mod ask;
+mod call;
+mod connect;
+mod connections;
+mod content;
+mod failure;
+mod transport;
+
+pub(super) use activities::activities;
+pub(super) use ask::list_tools;
+pub(super) use call::body;
+pub(super) use connections::McpServers;
+pub use failure::McpFailure;
+pub use transport::{McpHttp, McpStdio, McpStream, McpTransport};

@@ -1,0 +1,55 @@
+//! Whether the MCP servers of the agents are those of the worker.
+
+use std::sync::Arc;
+
+use super::{AgentsPlugin, InstallIssue};
+use crate::agent::AgentDef;
+
+/// Whether the worker reaches any server.
+pub(super) fn has_any(plugin: &AgentsPlugin) -> bool {
+    #[cfg(feature = "mcp")]
+    return !plugin.mcp.is_empty();
+    #[cfg(not(feature = "mcp"))]
+    {
+        let _ = plugin;
+        false
+    }
+}
+
+/// Adds to `issues` what is wrong with servers. One bound to another task queue is another worker's.
+pub(super) fn check(
+    plugin: &AgentsPlugin,
+    agents: &[&Arc<AgentDef>],
+    task_queue: &str,
+    issues: &mut Vec<InstallIssue>,
+) {
+    for agent in agents {
+        for server in &agent.mcp_servers {
+            let options = [server.listing(), server.calling()];
+            let is_here = options.iter().any(|one| one.task_queue.as_deref().is_none_or(|queue| queue == task_queue));
+            if is_here && !reaches(plugin, server.name()) {
+                let (agent, server) = (agent.name.clone(), server.name().to_owned());
+                issues.push(InstallIssue::MissingMcpServer { agent, server });
+            }
+        }
+    }
+    #[cfg(feature = "mcp")]
+    for server in plugin.mcp.iter().map(|server| server.server()).filter(|name| !is_name(name)) {
+        issues.push(InstallIssue::McpServerName { server: server.to_owned() });
+    }
+}
+
+fn reaches(plugin: &AgentsPlugin, server: &str) -> bool {
+    #[cfg(feature = "mcp")]
+    return plugin.mcp.get(server).is_some();
+    #[cfg(not(feature = "mcp"))]
+    {
+        let _ = (plugin, server);
+        false
+    }
+}
+
+#[cfg(feature = "mcp")]
+fn is_name(name: &str) -> bool {
+    (1..=64).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}

@@ -1,0 +1,121 @@
+//! Prompts and resources of an MCP server, for a workflow's author.
+
+use std::{cell::Cell, rc::Rc};
+
+use serde_json::{Map, Value};
+use temporalio_workflow::{WorkflowContext, WorkflowTermination, common::error::ApplicationFailure};
+
+use super::{
+    context::DurableContext,
+    host::short_id,
+    mcp_call::{self, Asked},
+};
+use crate::{
+    drive::McpEffectError,
+    engine::EffectError,
+    tool::McpServer,
+    wire::{McpOperation, McpTool, failure::AGENTS_WORKFLOW_ERROR},
+};
+
+/// What a workflow asks an MCP server by itself, each question an activity: its prompts, its resources, its tools.
+///
+/// ```no_run
+/// # use temporal_agents::{tool::McpServer, workflow::{McpHandle, McpHandleError}};
+/// # use temporalio_workflow::WorkflowContext;
+/// # async fn example<W: 'static>(ctx: &WorkflowContext<W>) -> Result<(), McpHandleError> {
+/// let library = McpHandle::new(ctx, McpServer::named("library"));
+/// let house_rules = library.read_resource("rules://house").await?["contents"][0]["text"].clone();
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Answers are JSON as the protocol writes it, and they are in history.
+pub struct McpHandle {
+    ctx: Rc<dyn DurableContext>,
+    server: McpServer,
+    id: String,
+    asked: Cell<u32>,
+}
+
+/// A server could not be asked, after all attempts.
+#[derive(Debug, thiserror::Error)]
+#[error("MCP server {server:?} did not {operation}: {source}")]
+pub struct McpHandleError {
+    server: String,
+    operation: &'static str,
+    source: EffectError,
+}
+
+impl McpHandle {
+    /// The server, with its list options and its argument.
+    pub fn new<W: 'static>(ctx: &WorkflowContext<W>, server: McpServer) -> Self {
+        let ctx: Rc<dyn DurableContext> = Rc::new(ctx.clone());
+        let id = short_id(ctx.next_run_number());
+        Self { ctx, server, id, asked: Cell::new(0) }
+    }
+
+    /// The server's tools, all of them.
+    pub async fn list_tools(&self) -> Result<Vec<McpTool>, McpHandleError> {
+        let operation = McpOperation::ListTools;
+        let name = operation.name();
+        mcp_call::tools(self.ask(operation).await?).map_err(|source| self.failed(name, source))
+    }
+
+    /// Its prompts: `{"prompts": [{"name": .., "description": .., "arguments": [..]}]}`.
+    pub async fn list_prompts(&self) -> Result<Value, McpHandleError> {
+        self.ask(McpOperation::ListPrompts).await
+    }
+
+    /// A prompt: `{"description": .., "messages": [{"role": .., "content": ..}]}`.
+    pub async fn get_prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, McpHandleError> {
+        self.ask(McpOperation::GetPrompt { name: name.to_owned(), arguments }).await
+    }
+
+    /// Its resources: `{"resources": [{"uri": .., "name": .., "mimeType": ..}]}`.
+    pub async fn list_resources(&self) -> Result<Value, McpHandleError> {
+        self.ask(McpOperation::ListResources).await
+    }
+
+    /// Its templates of resources: `{"resourceTemplates": [{"uriTemplate": .., "name": ..}]}`.
+    pub async fn list_resource_templates(&self) -> Result<Value, McpHandleError> {
+        self.ask(McpOperation::ListResourceTemplates).await
+    }
+
+    /// A resource: `{"contents": [{"uri": .., "mimeType": .., "text": ..}]}`, or `"blob"`, base 64, instead of the text.
+    pub async fn read_resource(&self, uri: &str) -> Result<Value, McpHandleError> {
+        self.ask(McpOperation::ReadResource { uri: uri.to_owned() }).await
+    }
+
+    async fn ask(&self, operation: McpOperation) -> Result<Value, McpHandleError> {
+        let (number, name) = (self.asked.get(), operation.name());
+        self.asked.set(number + 1);
+        let summary = match &operation {
+            McpOperation::GetPrompt { name, .. } => format!("prompt {name} of {}", self.server.name()),
+            McpOperation::ReadResource { uri } => format!("resource {uri} of {}", self.server.name()),
+            operation => format!("{} of {}", operation.name(), self.server.name()),
+        };
+        let asked = Asked { server: &self.server, operation, summary };
+        let token = self.ctx.cancellation_token().child_token();
+        let answer = mcp_call::ask(&self.ctx, asked, format!("{}-mcp-{number}", self.id), token.clone()).await;
+        answer.map_err(|error| match error {
+            McpEffectError::Cancelled => self.failed(name, "the workflow was cancelled".into()),
+            McpEffectError::Failed(source) => self.failed(name, source),
+        })
+    }
+
+    fn failed(&self, operation: &'static str, source: EffectError) -> McpHandleError {
+        McpHandleError { server: self.server.name().to_owned(), operation, source }
+    }
+}
+
+impl std::fmt::Debug for McpHandle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("McpHandle").field("server", &self.server).field("asked", &self.asked).finish_non_exhaustive()
+    }
+}
+
+impl From<McpHandleError> for WorkflowTermination {
+    fn from(error: McpHandleError) -> Self {
+        ApplicationFailure::builder(error).type_name(AGENTS_WORKFLOW_ERROR.to_owned()).build().into()
+    }
+}

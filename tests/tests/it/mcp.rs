@@ -1,0 +1,10 @@
+//! Tools of servers of the Model Context Protocol: those of the official Python package, over stdio and streamable HTTP.
+
+mod asked;
+mod failing;
+mod lists;
+mod python;
+mod running;
+mod secrets;
+mod support;
+mod terms;

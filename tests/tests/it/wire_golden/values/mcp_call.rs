@@ -1,0 +1,54 @@
+//! What MCP servers are asked, and answer.
+
+use serde_json::{Map, json};
+use temporal_agents::wire::{McpOperation, McpReply, McpRequest, McpTarget, ToolRequest, WIRE_VERSION};
+
+use super::{object, tool_request_minimal};
+
+fn request(operation: McpOperation) -> McpRequest {
+    McpRequest { version: WIRE_VERSION, operation, argument: None }
+}
+
+pub(in crate::wire_golden) fn mcp_requests() -> Vec<(&'static str, McpRequest)> {
+    let (name, arguments) = ("greeting".to_owned(), object(json!({"name": "Ada"})));
+    let uri = "rules://house".to_owned();
+    vec![
+        ("list_tools", request(McpOperation::ListTools)),
+        ("with_argument", McpRequest { argument: Some(json!({"tenant": "acme"})), ..request(McpOperation::ListTools) }),
+        ("list_prompts", request(McpOperation::ListPrompts)),
+        ("get_prompt", request(McpOperation::GetPrompt { name, arguments })),
+        ("list_resources", request(McpOperation::ListResources)),
+        ("list_resource_templates", request(McpOperation::ListResourceTemplates)),
+        ("read_resource", request(McpOperation::ReadResource { uri })),
+    ]
+}
+
+pub(in crate::wire_golden) fn mcp_reply() -> McpReply {
+    let tool = json!({
+        "name": "read",
+        "description": "Reads a file.",
+        "inputSchema": {"type": "object", "properties": {"path": {"type": "string"}}},
+        "annotations": {"readOnlyHint": true},
+    });
+    McpReply { version: WIRE_VERSION, result: json!({"tools": [tool]}) }
+}
+
+pub(in crate::wire_golden) fn mcp_tool_requests() -> Vec<(&'static str, ToolRequest)> {
+    let minimal = McpTarget {
+        server: "files".to_owned(),
+        tool: "read".to_owned(),
+        argument: None,
+        meta: Map::new(),
+        structured_content: false,
+        once: false,
+    };
+    let full = McpTarget {
+        argument: Some(json!({"tenant": "acme"})),
+        meta: object(json!({"trace": "t1"})),
+        structured_content: true,
+        once: true,
+        ..minimal.clone()
+    };
+    let request = |target| ToolRequest { mcp: Some(target), ..tool_request_minimal() };
+    vec![("mcp_minimal", request(minimal)), ("mcp_full", request(full))]
+}
