@@ -1,6 +1,6 @@
 //! References to environment variables of the worker: what a definition says in place of a secret.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 const MEMBER: &str = "$worker_env";
 
@@ -14,7 +14,8 @@ pub fn worker_env(name: impl Into<String>) -> Value {
 }
 
 /// The variable that an object refers to, where it is a reference.
-pub(crate) fn referred(object: &Map<String, Value>) -> Option<&str> {
+#[cfg(feature = "worker")]
+pub(crate) fn referred(object: &serde_json::Map<String, Value>) -> Option<&str> {
     match object.get(MEMBER) {
         Some(Value::String(name)) if object.len() == 1 => Some(name),
         _ => None,

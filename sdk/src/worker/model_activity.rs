@@ -37,7 +37,8 @@ pub(super) struct ModelActivity {
 
 impl ModelActivity {
     pub(super) async fn run(&self, ctx: &ActivityContext, request: Value) -> Result<ModelReply, ActivityError> {
-        beating(ctx, Duration::ZERO, self.answer(ctx, request))
+        // Boxed: a provider's call is large.
+        Box::pin(beating(ctx, Duration::ZERO, self.answer(ctx, request)))
             .await?
             .map(ModelReply::from)
             .map_err(ActivityError::Application)

@@ -74,8 +74,9 @@ fn asking(
 ) -> BoxFuture<'static, Result<Value, ActivityError>> {
     async move {
         let McpRequest { version: _, operation, argument } = read("MCP request", &ctx, request)?;
-        let result =
-            beating(&ctx, GRACE, ask::answer(&server, argument.as_ref(), operation)).await?.map_err(of_activity)?;
+        let result = Box::pin(beating(&ctx, GRACE, ask::answer(&server, argument.as_ref(), operation)))
+            .await?
+            .map_err(of_activity)?;
         json(&McpReply { version: WIRE_VERSION, result })
     }
     .boxed()

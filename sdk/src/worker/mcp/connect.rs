@@ -55,8 +55,8 @@ async fn child(server: &str, stdio: &McpStdio) -> Result<Running, McpFailure> {
         command.current_dir(directory);
     }
     let started = TokioChildProcess::builder(command).stderr(Stdio::inherit()).spawn();
-    let (process, _) =
-        started.map_err(|error| not_reached(server, format!("program {:?} does not start: {error}", stdio.program)))?;
+    let (process, _) = started
+        .map_err(|error| not_reached(server, format!("program {} does not start: {error}", stdio.program.display())))?;
     begin(server, process).await
 }
 

@@ -126,10 +126,10 @@ impl Connections {
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
-        let mut doubt = Doubt { slot, connection: &connection, is_in_doubt: true };
+        let mut doubt = Doubt { slot, connection: &connection, is_open: true };
         let answer = question(connection.running.peer().clone()).await;
         let answer = answer.map_err(|error| McpFailure::of_asking(&self.server, error));
-        doubt.is_in_doubt = answer.as_ref().is_err_and(McpFailure::is_passing);
+        doubt.is_open = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&connection.last_used) = Instant::now();
         answer
     }
@@ -169,7 +169,7 @@ impl Slot {
     /// Gives this connection to nobody any more.
     fn close(&self, connection: &Connection) {
         let mut current = lock(&self.current);
-        if current.as_ref().is_some_and(|open| std::ptr::eq(&**open, connection)) {
+        if current.as_ref().is_some_and(|open| std::ptr::eq(Arc::as_ptr(open), connection)) {
             *current = None;
         }
     }
@@ -179,12 +179,12 @@ impl Slot {
 struct Doubt<'c> {
     slot: &'c Slot,
     connection: &'c Connection,
-    is_in_doubt: bool,
+    is_open: bool,
 }
 
 impl Drop for Doubt<'_> {
     fn drop(&mut self) {
-        if self.is_in_doubt {
+        if self.is_open {
             self.slot.close(self.connection);
         }
     }
