@@ -74,7 +74,7 @@ fn asking(
 ) -> BoxFuture<'static, Result<Value, ActivityError>> {
     async move {
         let McpRequest { version: _, operation, argument } = read("MCP request", &ctx, request)?;
-        let result = Box::pin(beating(&ctx, GRACE, ask::answer(&server, argument.as_ref(), operation)))
+        let result = beating(&ctx, GRACE, ask::answer(&server, argument.as_ref(), operation).boxed())
             .await?
             .map_err(of_activity)?;
         json(&McpReply { version: WIRE_VERSION, result })

@@ -84,10 +84,10 @@ macro_rules! pages {
 async fn ask(peer: &Peer<RoleClient>, operation: McpOperation) -> Result<Answer, ServiceError> {
     Ok(match operation {
         McpOperation::ListTools => listed("tools", pages!(peer.list_tools, tools), tool),
-        McpOperation::ListPrompts => listed("prompts", pages!(peer.list_prompts, prompts), kept),
-        McpOperation::ListResources => listed("resources", pages!(peer.list_resources, resources), kept),
+        McpOperation::ListPrompts => listed("prompts", pages!(peer.list_prompts, prompts), Ok),
+        McpOperation::ListResources => listed("resources", pages!(peer.list_resources, resources), Ok),
         McpOperation::ListResourceTemplates => {
-            listed("resourceTemplates", pages!(peer.list_resource_templates, resource_templates), kept)
+            listed("resourceTemplates", pages!(peer.list_resource_templates, resource_templates), Ok)
         }
         McpOperation::GetPrompt { name, arguments } => {
             let params = GetPromptRequestParams::new(name).with_arguments(arguments);
@@ -106,11 +106,6 @@ fn listed<T: Serialize>(name: &str, all: Option<Vec<T>>, of: impl Fn(Value) -> R
         Ok(items) => Answer::Of(json!({ name: items })),
         Err(reason) => Answer::Unreadable(reason),
     }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "it stands beside functions that may fail")]
-fn kept(item: Value) -> Result<Value, String> {
-    Ok(item)
 }
 
 /// A tool without what nobody here reads: icons, output schemas.

@@ -126,10 +126,10 @@ impl Connections {
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
-        let mut doubt = Doubt { slot, connection: &connection, is_open: true };
+        let mut doubt = Doubt { slot, connection: &connection, is_unanswered: true };
         let answer = question(connection.running.peer().clone()).await;
         let answer = answer.map_err(|error| McpFailure::of_asking(&self.server, error));
-        doubt.is_open = answer.as_ref().is_err_and(McpFailure::is_passing);
+        doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&connection.last_used) = Instant::now();
         answer
     }
@@ -179,12 +179,12 @@ impl Slot {
 struct Doubt<'c> {
     slot: &'c Slot,
     connection: &'c Connection,
-    is_open: bool,
+    is_unanswered: bool,
 }
 
 impl Drop for Doubt<'_> {
     fn drop(&mut self) {
-        if self.is_open {
+        if self.is_unanswered {
             self.slot.close(self.connection);
         }
     }

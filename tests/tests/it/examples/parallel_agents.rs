@@ -10,7 +10,9 @@ use super::{Cache, Played, play};
 pub(crate) async fn played(cache: Cache) -> anyhow::Result<Played<Answer>> {
     let [warm, brief, formal] = TONES.map(writer);
     let agents = (warm, brief, formal, judge);
-    play::<GuestRelations, _>(cache, agents, model::scripted(), GuestRelations::run, "Drills!".to_owned()).await
+    // Boxed: the future is large.
+    Box::pin(play::<GuestRelations, _>(cache, agents, model::scripted(), GuestRelations::run, "Drills!".to_owned()))
+        .await
 }
 
 #[rstest]

@@ -26,7 +26,7 @@ impl Reader {
             server.list_resource_templates().await?["resourceTemplates"][0]["uriTemplate"].clone(),
             server.read_resource("rules://room/attic").await?["contents"][0]["text"].clone(),
             json!(server.list_tools().await?[0].name),
-            json!(server.read_resource("rules://nowhere").await.unwrap_err().to_string()),
+            json!(server.read_resource("rules://nowhere").await.expect_err("there is none").to_string()),
         ])
     }
 }

@@ -11,7 +11,7 @@ use temporal_agents_testing::{
 };
 
 use super::{
-    python::stdio,
+    python::{HttpServer, stdio},
     support::{By, Reached, Workshop, outputs, smith, workshop},
 };
 
@@ -28,7 +28,7 @@ async fn a_factory_makes_connections_with_credentials_that_no_history_has(
 ) -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("backwards", json!({})), text("done")]);
     let Reached { transport: _, http } = by.reach();
-    let of_factory = http.as_ref().map(|server| server.transport());
+    let of_factory = http.as_ref().map(HttpServer::transport);
     let transport = McpTransport::factory(move |argument| {
         let tenant = argument.and_then(|argument| argument["tenant"].as_str().map(str::to_owned));
         let http = of_factory.clone();

@@ -24,7 +24,7 @@ use super::support::{FAILED, count, outputs, workflow_of};
 use crate::{examples::Cache, python_worker::PythonWorker};
 
 const QUEUE: &str = "python";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn order() -> Value {
     json!({"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]})

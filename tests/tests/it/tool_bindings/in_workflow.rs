@@ -24,7 +24,7 @@ use super::support::{FAILED, count, outputs, workflow_of};
 use crate::{examples::Cache, python_worker::PythonWorker};
 
 const QUEUE: &str = "python";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Looks orders up and ships them, after a pause.
 ///
@@ -71,7 +71,7 @@ async fn stumble(ctx: &mut WorkflowToolContext, how: String) -> Result<String, T
         }
         "leave" => {
             // Begun and never awaited to its end: it is cancelled when the body ends.
-            let mut waiting = ctx.sleep(Duration::from_secs(3600));
+            let mut waiting = ctx.sleep(Duration::from_hours(1));
             let polled = futures::poll!(&mut waiting);
             ctx.sleep(Duration::from_millis(1)).await?;
             Ok(format!("left it {}", if polled.is_pending() { "waiting" } else { "done" }))
@@ -83,7 +83,7 @@ async fn stumble(ctx: &mut WorkflowToolContext, how: String) -> Result<String, T
 /// Waits for an hour.
 #[tool(workflow)]
 async fn wait(ctx: &mut WorkflowToolContext) -> Result<String, ToolError> {
-    ctx.sleep(Duration::from_secs(3600)).await?;
+    ctx.sleep(Duration::from_hours(1)).await?;
     Ok("an hour later".to_owned())
 }
 

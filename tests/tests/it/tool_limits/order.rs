@@ -21,7 +21,10 @@ use crate::examples::{Cache, histories};
 
 /// What runs, and what has run.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<(Vec<String>, Vec<Vec<String>>)>>);
+struct Log(Arc<Mutex<Noted>>);
+
+/// The names that run, and for each that began all that ran then.
+type Noted = (Vec<String>, Vec<Vec<String>>);
 
 impl Log {
     /// Notes what runs beside this, and that it runs.
