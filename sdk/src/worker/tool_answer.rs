@@ -107,5 +107,5 @@ fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Re
 /// A panic's message.
 pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("the tool panicked: {}", text.unwrap_or("a value that is no text"))
+    format!("it panicked: {}", text.unwrap_or("a value that is no text"))
 }

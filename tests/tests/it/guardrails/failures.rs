@@ -93,7 +93,7 @@ pub(super) fn agent(case: &str) -> Agent {
 #[case("failures elsewhere", "input guardrail \"fails_elsewhere\" of agent \"desk\" failed: no such service", 1)]
 #[case(
     "failures panic elsewhere",
-    "input guardrail \"panics_elsewhere\" of agent \"desk\" failed: Activity function panicked: out of memory",
+    "input guardrail \"panics_elsewhere\" of agent \"desk\" failed: it panicked: out of memory",
     3
 )]
 #[tokio::test]

@@ -113,7 +113,7 @@ fn script(has_other_workers: bool) -> FakeModel {
 const EXPECTED: [&str; 10] = [
     "told ***",
     "Failed: failed ***",
-    "Panicked: the tool panicked: panicked ***",
+    "Panicked: it panicked: panicked ***",
     "TimedOut: Tool 'fail' timed out after 1 seconds.",
     "well ***",
     "Failed: tool \"fail\" changes \"money\" in the run context, which is none of the keys it names; add it to the tool's context keys",
