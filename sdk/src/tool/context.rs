@@ -36,7 +36,7 @@ impl CallInfo {
         self
     }
 
-    /// What names this call towards the outside world, so that an effect that has happened is not repeated: 32 hex digits.
+    /// What names this call towards the outside world, so that an effect that has happened is not repeated: 16 characters of `A-Z a-z 0-9 - _`.
     ///
     /// It is the same at every attempt, after continue-as-new, and when the workflow is reset to a point after the model made the call. No
     /// other call has it: it is a hash of namespace, workflow id, the id of the workflow's first run, the agents on the way, the model's

@@ -90,7 +90,7 @@ fn model() -> FakeModel {
 }
 
 fn all_differ(keys: &[&String]) -> bool {
-    keys.iter().enumerate().all(|(place, key)| key.len() == 32 && !keys[..place].contains(key))
+    keys.iter().enumerate().all(|(place, key)| key.len() == 16 && !keys[..place].contains(key))
 }
 
 #[tokio::test]
