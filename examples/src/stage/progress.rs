@@ -112,8 +112,12 @@ impl Progress {
                     let turn = format!("{} · turn {}", request.agent, request.turn);
                     self.tell_model_call(&activity_id, &turn, &request);
                     Scheduled::Model { activity_id, turn }
+                } else if let Ok(request) = read(scheduled.input.as_ref()) {
+                    Scheduled::Tool { activity_id, request: Box::new(request) }
                 } else {
-                    Scheduled::Tool { activity_id, request: Box::new(read(scheduled.input.as_ref())?) }
+                    // Neither a model nor a tool of ours: the list of an MCP server's tools, an activity of another worker.
+                    say(&activity_id, &format!("  .. {kind}"));
+                    return Ok(());
                 };
                 self.scheduled.insert(event.event_id, what);
             }

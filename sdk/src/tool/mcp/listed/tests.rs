@@ -37,7 +37,7 @@ fn a_call_is_repeated_unless_the_server_warns(#[case] annotations: Value, #[case
 #[case::too_long(
     "a-prefix-that-takes-most-of-the-room-",
     "and_a_name_that_does_not_fit_any_more",
-    "a-prefix-that-takes-most-of-the-room-and_a_name_that_do_8bf5d16d"
+    "a-prefix-that-takes-most-of-the-room-and_a_name_that_do_5bbfaacd"
 )]
 fn a_name_fits_models(#[case] prefix: &str, #[case] name: &str, #[case] shown: &str) {
     assert_eq!(shown_name(prefix, name), shown);
