@@ -79,8 +79,7 @@ impl<'r, H: Host> Env<'r, H> {
     pub(super) fn idempotency_key(&self, agent: &str, turn: u32, response: &str, call_id: &str) -> String {
         let scope = self.host.idempotency_scope();
         let turn = turn.to_string();
-        let call = [&*self.path, agent, &*turn, response, call_id];
-        idempotency_key(scope.iter().map(|part| &**part).chain(call))
+        idempotency_key([&*scope, &*self.path, agent, &*turn, response, call_id])
     }
 
     /// Tells the hooks of the run, then those of the agent.

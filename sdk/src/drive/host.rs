@@ -106,8 +106,8 @@ pub trait Host {
     }
 
     /// What tells this run from all others there are, and stays when it goes on elsewhere: a part of the idempotency keys of its calls.
-    fn idempotency_scope(&self) -> Vec<String> {
-        Vec::new()
+    fn idempotency_scope(&self) -> String {
+        String::new()
     }
 
     /// Sees the state before each step, of runs inside the run, too.

@@ -86,8 +86,8 @@ impl Host for InlineHost {
         scope.cancel();
     }
 
-    fn idempotency_scope(&self) -> Vec<String> {
-        vec![self.run.to_string()]
+    fn idempotency_scope(&self) -> String {
+        self.run.to_string()
     }
 
     fn checkpoint(&self, state: &RunState) {

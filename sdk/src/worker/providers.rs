@@ -33,7 +33,8 @@ impl Providers {
     /// Makes a call, once. A panic of a provider is a failure like any other.
     pub(super) async fn call(&self, mut call: ModelCall) -> Result<ModelResponse, ModelError> {
         let given = self.env.fill(&mut call)?;
-        match self.answer(call).await {
+        // Boxed: it is large, and the activity around it is larger.
+        match Box::pin(self.answer(call)).await {
             Ok(response) => Ok(given.clean_response(response)),
             Err(error) => Err(given.clean_error(error)),
         }

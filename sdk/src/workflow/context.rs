@@ -102,8 +102,8 @@ pub(super) trait DurableContext {
     fn workflow_id(&self) -> String;
     /// The id of this execution.
     fn run_id(&self) -> String;
-    /// Namespace, workflow id, and the id of the first execution: what stays when the workflow continues as new or is reset.
-    fn identity(&self) -> [String; 3];
+    /// The id of the first execution, which stays when the workflow continues as new or is reset. No other workflow of any namespace has it.
+    fn first_run_id(&self) -> String;
     /// How many events its history has, as of the workflow task under way.
     fn history_length(&self) -> u32;
     /// Whether the server finds that history long enough.
@@ -261,9 +261,8 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         WorkflowContext::run_id(self).to_owned()
     }
 
-    fn identity(&self) -> [String; 3] {
-        let info = self.info();
-        [info.namespace(), info.workflow_id(), info.first_execution_run_id()].map(str::to_owned)
+    fn first_run_id(&self) -> String {
+        self.info().first_execution_run_id().to_owned()
     }
 
     fn history_length(&self) -> u32 {

@@ -239,8 +239,9 @@ impl Host for WorkflowHost {
         std::future::ready(RunError::Continuation { agent, turn, source }).boxed_local()
     }
 
-    fn idempotency_scope(&self) -> Vec<String> {
-        self.ctx.identity().into()
+    /// Not namespace and workflow id: a history that is replayed from a file does not say them, and the id is unique without them.
+    fn idempotency_scope(&self) -> String {
+        self.ctx.first_run_id()
     }
 
     fn patched(&self, slug: &str) -> bool {

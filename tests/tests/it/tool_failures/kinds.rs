@@ -100,7 +100,7 @@ fn script(has_other_workers: bool) -> FakeModel {
     let ways = ["told", "failed", "panicked", "late", "noted", "foreign"];
     let failing = ways.map(|way| ("fail", json!({"way": way})));
     let mut calls: Vec<(&str, Value)> = failing.into();
-    calls.push(("fail", json!({"way": 7, "hurry": true})));
+    calls.push(("fail", json!({"way": 7})));
     calls.push(("break_off", json!({})));
     calls.push(("recite", json!({"aloud": true})));
     calls.push(("recite", json!({"aloud": false})));
@@ -118,8 +118,7 @@ const EXPECTED: [&str; 10] = [
     "well ***",
     "Failed: tool \"fail\" changes \"money\" in the run context, which is none of the keys it names; add it to the tool's context keys",
     "Invalid JSON input for tool fail. What does not fit: \
-     [{\"field\":\"way\",\"constraint\":\"type\",\"allowed\":\"string\"},\
-     {\"field\":\"hurry\",\"constraint\":\"additionalProperties\",\"allowed\":[\"way\"]}]",
+     [{\"field\":\"way\",\"constraint\":\"type\",\"allowed\":\"string\"}]",
     "OutcomeUnknown: The tool call was interrupted. It is not known whether it took effect. Do not repeat it.",
     "well ***",
     "Failed: quiet ***",
