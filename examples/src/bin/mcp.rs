@@ -55,8 +55,9 @@ async fn main() -> anyhow::Result<()> {
     let env = AgentEnvironment::builder().workflow::<Inventory>()?.mcp_server(SERVER, transport).agents((operator,));
     let scripted = model::scripted(call.clone().unwrap_or_default(), arguments.clone());
     let stage = Stage::set_with::<Operation>(options, env, scripted).await?;
+    let tools = stage.run(Inventory::run, ()).await?;
     println!("\nThe server has these tools:");
-    for tool in stage.run(Inventory::run, ()).await? {
+    for tool in tools {
         println!("  {tool}");
     }
     if let Some(tool) = call {
