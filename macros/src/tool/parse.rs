@@ -118,6 +118,11 @@ impl Keys {
                                    `local`";
                     mistakes.on(key, message);
                 }
+                "idempotent" if self.options.is_local() && !self.options.may_repeat() => {
+                    let message = "a local activity runs again when its workflow task is lost, whatever its attempts, so that it has to be \
+                                   idempotent: drop `local`, or drop `idempotent = false`";
+                    mistakes.on(key, message);
+                }
                 word if self.workflow && is_activity_option(word) => {
                     let message = format!(
                         "`{key}` is an option of activity tools; a workflow tool runs in the workflow. Drop `{key}` and say it of \

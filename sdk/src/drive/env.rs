@@ -76,10 +76,9 @@ impl<'r, H: Host> Env<'r, H> {
     }
 
     /// What names a call of this run for good. The model's response is in it, because some servers number calls from 0 in each.
-    pub(super) fn idempotency_key(&self, agent: &str, turn: u32, response: &str, call_id: &str) -> String {
-        let scope = self.host.idempotency_scope();
+    pub(super) fn idempotency_key(&self, scope: &str, agent: &str, turn: u32, response: &str, call_id: &str) -> String {
         let turn = turn.to_string();
-        idempotency_key([&*scope, &*self.path, agent, &*turn, response, call_id])
+        idempotency_key([scope, &*self.path, agent, &*turn, response, call_id])
     }
 
     /// Tells the hooks of the run, then those of the agent.

@@ -170,6 +170,10 @@ pub(super) fn settle(
 fn may_run_again(tool: &ToolDef) -> bool {
     match tool.binding() {
         ToolBinding::Activity { options, .. } => options.idempotent,
+        ToolBinding::RemoteActivity(remote) => remote.idempotent,
+        ToolBinding::Mcp(binding) => binding.options().idempotent,
+        // Nobody has said what it does to be started again.
+        ToolBinding::ChildWorkflow(_) => false,
         _ => true,
     }
 }

@@ -93,6 +93,7 @@ impl Engine {
             holds_back_turn: false,
             completed: Vec::new(),
             patches: BTreeMap::new(),
+            key_scope: None,
             phase: Phase::TurnDue,
         };
         Self { state, rules }
@@ -124,6 +125,11 @@ impl Engine {
     /// The run context, for the author's functions that may change it.
     pub fn context_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.state.context
+    }
+
+    /// What tells this run from all others, asked once.
+    pub fn key_scope(&mut self, ask: impl FnOnce() -> String) -> &str {
+        self.state.key_scope.get_or_insert_with(ask)
     }
 
     /// The run's answer to `Host::patched`, asked once per slug.

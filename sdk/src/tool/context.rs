@@ -39,8 +39,8 @@ impl CallInfo {
     /// What names this call towards the outside world, so that an effect that has happened is not repeated: 16 characters of `A-Z a-z 0-9 - _`.
     ///
     /// It is the same at every attempt, after continue-as-new, and when the workflow is reset to a point after the model made the call. No
-    /// other call has it: it is a hash of the id of the workflow's first run (which no other workflow of any namespace has), the agents on the
-    /// way, the turn, the model's response and the call's id. (Without Temporal a random id of the run is in place of the first.)
+    /// other call has it: it is a hash of the id of the workflow's first execution (which no other workflow of any namespace has), the run of agents,
+    /// the agents on the way, the turn, the model's response and the call's id. (Without Temporal a random id of the run is in place of the first two.)
     pub fn idempotency_key(&self) -> &str {
         &self.idempotency_key
     }

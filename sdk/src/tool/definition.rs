@@ -89,6 +89,12 @@ pub enum ToolIssue {
         /// The task queue.
         task_queue: String,
     },
+    /// A local activity is recorded only with its workflow task, and runs again when that is lost.
+    #[error(
+        "it is a local activity and not idempotent: when its workflow task is lost it runs again, whatever its attempts; make it an \
+         activity, or say idempotent = true"
+    )]
+    LocalOnce,
 }
 
 impl ToolDef {
@@ -268,9 +274,12 @@ impl ToolDef {
     #[must_use]
     pub fn options(mut self, new: ToolActivityOptions) -> Self {
         if let ToolBinding::Activity { options, .. } = &mut self.binding {
-            self.issues.retain(|issue| !matches!(issue, ToolIssue::LocalElsewhere { .. }));
+            self.issues.retain(|issue| !matches!(issue, ToolIssue::LocalElsewhere { .. } | ToolIssue::LocalOnce));
             if let (true, Some(task_queue)) = (new.local, &new.task_queue) {
                 self.issues.push(ToolIssue::LocalElsewhere { task_queue: task_queue.clone() });
+            }
+            if new.local && !new.idempotent {
+                self.issues.push(ToolIssue::LocalOnce);
             }
             *options = new;
         }

@@ -49,7 +49,7 @@ pub use output::{ResultKind, ValueKind, text_of};
 pub(crate) use oversized::OutputTooLarge;
 pub use oversized::OversizedOutput;
 #[cfg(feature = "worker")]
-pub(crate) use oversized::beginning;
+pub(crate) use oversized::{beginning, truncated};
 pub use remote_activity::RemoteActivity;
 pub(crate) use run_context::named_keys;
 pub use run_context::{ContextError, RunContext, merge_patch_between};

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use futures::{FutureExt, future::LocalBoxFuture};
+use futures::{
+    FutureExt,
+    future::{Either, LocalBoxFuture, select},
+};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -21,6 +24,7 @@ use super::{
     providers::Providers,
     session::Sessions,
     spill::Spills,
+    tool_activity::GRACE,
     tool_answer::{Unfit, answer, panic_message},
 };
 use crate::{
@@ -176,9 +180,14 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
         async move {
-            match scope.run_until_cancelled(self.tool(call, scope)).await {
-                Some(settled) => settled,
-                None => Err(ToolEffectError::Cancelled),
+            let calling = std::pin::pin!(self.tool(call, scope));
+            match select(calling, std::pin::pin!(scope.cancelled())).await {
+                Either::Left((settled, _)) => settled,
+                Either::Right(((), calling)) => {
+                    // As in an activity: the body may notice, and clean up.
+                    let _ = timeout(GRACE, calling).await;
+                    Err(ToolEffectError::Cancelled)
+                }
             }
         }
         .boxed_local()
@@ -273,7 +282,9 @@ impl InlineHost {
                 }
                 Ok(_) | Err(_) => {}
             }
-            sleep(self.pause(attempt)).await;
+            if scope.run_until_cancelled(sleep(self.pause(attempt))).await.is_none() {
+                return Err(ToolEffectError::Cancelled);
+            }
             attempt += 1;
         }
     }

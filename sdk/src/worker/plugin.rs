@@ -115,7 +115,10 @@ pub enum InstallIssue {
         tool: String,
     },
     /// Two different tools have one name, so one activity type would stand for both.
-    #[error("two different tools are named {tool:?}; rename one with #[tool(name = ..)] or .named(..)")]
+    #[error(
+        "two different tools are named {tool:?}; rename one with #[tool(name = ..)] or .named(..), or give both the same options, \
+         output limit and redaction"
+    )]
     DuplicateTool {
         /// The name.
         tool: String,
@@ -377,6 +380,8 @@ fn is_same(one: &ToolDef, other: &ToolDef) -> bool {
     one.spec() == other.spec()
         && one.requirements() == other.requirements()
         && format!("{:?}", one.binding()) == format!("{:?}", other.binding())
+        && one.output_limit() == other.output_limit()
+        && one.redaction().is_some() == other.redaction().is_some()
 }
 
 fn json<T: Serialize>(reply: &T) -> Result<Value, ActivityError> {

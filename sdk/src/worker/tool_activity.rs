@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// How long a cancelled tool has to notice and to clean up.
-const GRACE: Duration = Duration::from_secs(5);
+pub(super) const GRACE: Duration = Duration::from_secs(5);
 
 /// A tool with what the worker supplies to it.
 pub(super) struct ToolActivity {

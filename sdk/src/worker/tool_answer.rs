@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::spill::{Spilled, Spills};
 use crate::{
-    tool::{CallInfo, OutputTooLarge, OversizedOutput, ToolDef, ToolError, beginning},
+    tool::{CallInfo, OutputTooLarge, OversizedOutput, ToolDef, ToolError, beginning, truncated},
     wire::{
         ToolOutput,
         size::{Bytes, MOST_BYTES, encoded_len},
@@ -15,6 +15,8 @@ use crate::{
 
 /// Most bytes of the preview of a spilled output.
 const PREVIEW: usize = 2_000;
+/// Most bytes of what is said of a failure: it travels twice, as the failure's message and for the model.
+const MOST_OF_A_FAILURE: usize = 100_000;
 
 /// Why a body gave no output; nothing of it holds what the tool redacts.
 pub(super) enum Unfit {
@@ -40,14 +42,27 @@ pub(super) async fn answer(
     let (output, patch) = match (returned, tool.redaction()) {
         (Ok(Ok(output)), None) => (output, patch),
         (Ok(Ok(output)), Some(redaction)) => (redaction.output(output), patch.map(|patch| redaction.value(patch))),
-        (Ok(Err(error)), None) => return Err(Unfit::Failed(error)),
-        (Ok(Err(error)), Some(redaction)) => return Err(Unfit::Failed(redaction.error(&error))),
-        (Err(panic), None) => return Err(Unfit::Panicked(panic)),
-        (Err(panic), Some(redaction)) => return Err(Unfit::Panicked(redaction.text(&panic))),
+        (Ok(Err(error)), None) => return Err(Unfit::Failed(cut_error(tool, error))),
+        (Ok(Err(error)), Some(redaction)) => return Err(Unfit::Failed(cut_error(tool, redaction.error(&error)))),
+        (Err(panic), None) => return Err(Unfit::Panicked(cut(tool, panic))),
+        (Err(panic), Some(redaction)) => return Err(Unfit::Panicked(cut(tool, redaction.text(&panic)))),
     };
     let output = fitted(tool, spills, info, output).await?;
     check_patch(tool, &output, patch.as_ref())?;
     Ok((output, patch))
+}
+
+fn cut_error(tool: &ToolDef, error: ToolError) -> ToolError {
+    if error.message().len() <= MOST_OF_A_FAILURE.min(tool.output_limit().bytes) {
+        return error;
+    }
+    error.with_message(cut(tool, error.message().to_owned()))
+}
+
+/// What is said of a failure, its end cut off where it is longer than the tool's output may be.
+fn cut(tool: &ToolDef, text: String) -> String {
+    let limit = MOST_OF_A_FAILURE.min(tool.output_limit().bytes);
+    if text.len() <= limit { text } else { truncated(text.into(), limit).to_text() }
 }
 
 async fn fitted(tool: &ToolDef, spills: &Spills, info: &CallInfo, output: ToolOutput) -> Result<ToolOutput, Unfit> {

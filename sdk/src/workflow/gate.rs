@@ -16,6 +16,8 @@ use temporalio_workflow::WorkflowCancellationToken;
 ///
 /// Each leaves two events when it ends. A server that holds back more than 100 of them, while a workflow task is under way, fails that task.
 const MOST_CALLS: usize = 40;
+/// Most that a run may say: with 2,000 pending activities the server takes no more.
+const MOST_THAT_MAY_BE: usize = 1_500;
 /// Most bytes of JSON that they are given together; a larger one runs alone.
 const MOST_BYTES: usize = 3_000_000;
 /// What a call adds to the message besides what it is given: ids, names, timeouts, summary.
@@ -49,7 +51,7 @@ impl Gate {
     /// A gate for as many calls as the run says, or more.
     pub(super) fn new(most: Option<usize>) -> Self {
         Self {
-            most: most.unwrap_or_default().max(MOST_CALLS),
+            most: most.unwrap_or_default().clamp(MOST_CALLS, MOST_THAT_MAY_BE),
             calls: Cell::default(),
             bytes: Cell::default(),
             next: Cell::default(),

@@ -239,9 +239,9 @@ impl Host for WorkflowHost {
         std::future::ready(RunError::Continuation { agent, turn, source }).boxed_local()
     }
 
-    /// Not namespace and workflow id: a history that is replayed from a file does not say them, and the id is unique without them.
+    /// Not namespace and workflow id: a history that is replayed from a file does not say them, and the ids are unique without them.
     fn idempotency_scope(&self) -> String {
-        self.ctx.first_run_id()
+        format!("{}/{}", self.ctx.first_run_id(), self.run())
     }
 
     fn patched(&self, slug: &str) -> bool {

@@ -63,7 +63,7 @@ pub struct RunConfig {
     /// What stands for a tool's output that an output guardrail held back; absent = a fixed text.
     pub output_guardrail_blocked_message: Option<String>,
     /// Most tools of a turn that run at the same time; absent = all. In a workflow at most 40 activities of tools of the run, and of the
-    /// runs inside it, are in flight, or as many as this says if that is more; the others wait, in call order.
+    /// runs inside it, are in flight, or as many as this says if that is more (up to 1,500); the others wait, in call order.
     pub max_tool_concurrency: Option<usize>,
     /// Whether the input guardrails of a tool are asked before a person is. Default no: after.
     pub guard_tools_before_approval: bool,

@@ -1,5 +1,7 @@
 //! What is decided before the body of a call runs, for all calls before the first body.
 
+use std::{cell::LazyCell, ops::Deref};
+
 use serde_json::Value;
 
 use super::{Call, in_tool};
@@ -18,8 +20,10 @@ pub(super) fn begin<H: Host>(
     agent: &AgentDef,
     calls: &mut [Call<'_>],
 ) -> Result<(), RunError> {
+    // Most tools ask nobody, and the run context may be large.
+    let run = LazyCell::new(|| RunContext::new(engine.state().context.clone()));
     for call in &mut *calls {
-        decide(env, engine, call)?;
+        decide(env, &run, call)?;
     }
     for call in calls.iter().filter(|call| begins(call)) {
         env.tell(engine, &agent.name, "on_tool_start", |hooks, ctx| {
@@ -39,7 +43,11 @@ fn begins(call: &Call<'_>) -> bool {
 }
 
 /// What is decided before a body runs: whether there is a tool, whether a person has to decide, what its guardrails say.
-fn decide<H: Host>(env: &Env<'_, H>, engine: &Engine, call: &mut Call<'_>) -> Result<(), RunError> {
+fn decide<H: Host>(
+    env: &Env<'_, H>,
+    run: &impl Deref<Target = RunContext>,
+    call: &mut Call<'_>,
+) -> Result<(), RunError> {
     let Some(tool) = call.tool else {
         call.settled = Some(CallResult::Output(tool_failure::not_found(env.config, &call.info)?));
         return Ok(());
@@ -47,7 +55,6 @@ fn decide<H: Host>(env: &Env<'_, H>, engine: &Engine, call: &mut Call<'_>) -> Re
     if call.paused.is_some() {
         return Ok(());
     }
-    let run = RunContext::new(engine.state().context.clone());
     match call.decision.take() {
         Some(Decision { supplied: true, message, .. }) => {
             call.supplied = Some(message.unwrap_or_default().into());
@@ -57,20 +64,20 @@ fn decide<H: Host>(env: &Env<'_, H>, engine: &Engine, call: &mut Call<'_>) -> Re
             call.settled = Some(CallResult::Output(tool_failure::rejected(env.config, &call.info, &decision)?));
             return Ok(());
         }
-        None if needs_approval(tool, call, &run)? => {
+        None if needs_approval(tool, call, run)? => {
             if env.config.guard_tools_before_approval {
-                call.settled = check_input(tool, call, &run)?;
+                call.settled = check_input(tool, call, run)?;
             }
             call.settled.get_or_insert(CallResult::NeedsApproval);
             return Ok(());
         }
         _ => {}
     }
-    call.settled = check_input(tool, call, &run)?;
+    call.settled = check_input(tool, call, run)?;
     Ok(())
 }
 
-fn needs_approval(tool: &ToolDef, call: &Call<'_>, run: &RunContext) -> Result<bool, RunError> {
+fn needs_approval(tool: &ToolDef, call: &Call<'_>, run: &impl Deref<Target = RunContext>) -> Result<bool, RunError> {
     let predicate = match tool.approval_rule() {
         NeedsApproval::Never => return Ok(false),
         NeedsApproval::Always => return Ok(true),
@@ -86,7 +93,11 @@ fn needs_approval(tool: &ToolDef, call: &Call<'_>, run: &RunContext) -> Result<b
 ///
 /// # Errors
 /// [`RunError::ToolInputGuardrailTripped`].
-fn check_input(tool: &ToolDef, call: &mut Call<'_>, run: &RunContext) -> Result<Option<CallResult>, RunError> {
+fn check_input(
+    tool: &ToolDef,
+    call: &mut Call<'_>,
+    run: &impl Deref<Target = RunContext>,
+) -> Result<Option<CallResult>, RunError> {
     for guardrail in tool.input_guardrails() {
         let function = || format!("input guardrail {:?} of tool {:?}", guardrail.name(), call.info.tool);
         let ctx = ToolGuardrailContext::new(&call.info, &call.arguments, run);

@@ -82,7 +82,8 @@ pub(super) async fn run<'g, H: Host>(
     env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
     let listed = mcp::known_tools(env, agent);
     let response = engine.state().last_response_id.clone().unwrap_or_default();
-    let key = |call_id: &str| env.idempotency_key(&agent.name, turn, &response, call_id);
+    let scope = engine.key_scope(|| env.host.idempotency_scope()).to_owned();
+    let key = |call_id: &str| env.idempotency_key(&scope, &agent.name, turn, &response, call_id);
     let mut calls: Vec<Call<'_>> = due.into_iter().map(|call| Call::new(agent, &listed, turn, call, key)).collect();
     if let Err(error) = begin(env, engine, agent, &mut calls) {
         let tool_input = calls.into_iter().flat_map(|call| call.input_guardrails).collect();

@@ -108,12 +108,11 @@ impl McpBinding {
     }
 }
 
-/// A server that says nothing of a tool is taken as our own tools are: it may be called again.
+/// A server that says nothing of a tool is taken as our own tools are: it may be called again. One that says anything means the protocol's
+/// defaults for what it leaves out: a tool that writes is not idempotent.
 fn may_be_repeated(tool: &McpTool) -> bool {
-    if tool.hint("readOnlyHint") == Some(true) || tool.hint("idempotentHint") == Some(true) {
-        return true;
-    }
-    tool.hint("idempotentHint").is_none() && tool.hint("destructiveHint") != Some(true)
+    let [reads, repeats, destroys] = ["readOnlyHint", "idempotentHint", "destructiveHint"].map(|hint| tool.hint(hint));
+    reads == Some(true) || repeats == Some(true) || [reads, repeats, destroys] == [None; 3]
 }
 
 /// A name that models take: other characters are `_`, and what is too long ends in eight digits of its digest.

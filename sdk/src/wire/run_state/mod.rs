@@ -97,6 +97,9 @@ pub struct RunState {
     /// The answers of `Host::patched`, by slug.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub patches: BTreeMap<String, bool>,
+    /// What tells this run from all others, wherever it goes on: a part of the idempotency keys of its calls. Absent before the first call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_scope: Option<String>,
     /// What comes next.
     pub phase: Phase,
 }
@@ -206,6 +209,7 @@ impl RunState {
             holds_back_turn: false,
             completed: Vec::new(),
             patches: BTreeMap::new(),
+            key_scope: None,
             phase: Phase::Finished { output: Value::Null },
         }
     }

@@ -87,14 +87,19 @@ async fn a_local_tool_runs_inline_as_well() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_local_tool_on_another_task_queue_is_refused_before_the_worker_starts() {
-    let elsewhere = || {
-        let options = ToolActivityOptions::builder().local(true).task_queue("far").build();
-        Agent::<String>::new("reader").model("gpt-5").tool(look_up.definition().options(options))
+fn a_local_tool_that_cannot_be_is_refused_before_the_worker_starts() {
+    let elsewhere = || reader_with(ToolActivityOptions::builder().local(true).task_queue("far").build());
+    let once = || reader_with(ToolActivityOptions::builder().local(true).idempotent(false).build());
+    let refused = |agent: fn() -> Agent| {
+        let mut options = temporalio_sdk::WorkerOptions::new("near").build();
+        let plugin = AgentsPlugin::new().agents((agent,)).models_elsewhere().state(Lookups::default());
+        plugin.install(&mut options).expect_err("it cannot run").to_string()
     };
-    let issue = ToolIssue::LocalElsewhere { task_queue: "far".to_owned() };
-    let mut options = temporalio_sdk::WorkerOptions::new("near").build();
-    let plugin = AgentsPlugin::new().agents((elsewhere,)).models_elsewhere().state(Lookups::default());
-    let error = plugin.install(&mut options).expect_err("it cannot run").to_string();
-    assert!(error.contains(&issue.to_string()), "{error}");
+    let issue = ToolIssue::LocalElsewhere { task_queue: "far".to_owned() }.to_string();
+    assert!(refused(elsewhere).contains(&issue));
+    assert!(refused(once).contains(&ToolIssue::LocalOnce.to_string()));
+}
+
+fn reader_with(options: ToolActivityOptions) -> Agent {
+    Agent::new("reader").model("gpt-5").tool(look_up.definition().options(options))
 }
