@@ -34,6 +34,9 @@ pub struct AgentTool {
     extract: Option<ExtractOutput>,
 }
 
+/// Most model calls of a run of it, unless it says more.
+const MOST_TURNS: u32 = 10;
+
 /// A function that makes the tool's output of what the agent's run gave.
 pub type ExtractOutput = Arc<dyn Fn(&AgentToolResult<'_>) -> String + Send + Sync>;
 
@@ -65,7 +68,7 @@ struct AgentToolInput {
 
 impl AgentTool {
     pub(super) fn new(agent: Arc<AgentDef>) -> Self {
-        Self { agent, name: None, description: String::new(), max_turns: Some(10), extract: None }
+        Self { agent, name: None, description: String::new(), max_turns: None, extract: None }
     }
 
     /// The name the model calls. Default: the agent's name in lower case, with `_` for what a name cannot have.
@@ -112,6 +115,11 @@ impl AgentTool {
 
     /// Most model calls of one run of it.
     pub fn turn_limit(&self) -> Option<u32> {
+        self.max_turns.or(Some(MOST_TURNS))
+    }
+
+    /// The same, where somebody has said it.
+    pub(crate) fn given_turn_limit(&self) -> Option<u32> {
         self.max_turns
     }
 

@@ -71,10 +71,11 @@ impl Default for ChildAgent {
 
 /// An agent as a tool, each call of which is a child workflow: the ready-made `AgentWorkflow`.
 ///
-/// Its worker needs that workflow with this agent in its set, which also says its turn limit and the like; a worker on the parent's own
-/// task queue can have both. Its run is its own: of the run context it gets the keys that the tool names
+/// Its worker needs that workflow with this agent in its set, which also says how it runs; a worker on the parent's own task queue can have
+/// both. Its turn limit is that of [`AgentTool::max_turns`], or else the set's. Its run is its own: of the run context it gets the keys that the tool names
 /// ([`ToolDef::with_context`]), and what it changes of them stays there; it continues as new by itself; calls in it that need approval wait
-/// there, where an `AgentHandle` of its workflow id decides about them. Its usage counts into the caller's, unless it fails.
+/// there, where an `AgentHandle` of its workflow id decides about them. Its usage counts into the caller's, also when it fails; that of a run
+/// that is cancelled or out of time does not.
 #[derive(Clone)]
 pub struct ChildAgentTool {
     agent: AgentTool,
@@ -82,7 +83,8 @@ pub struct ChildAgentTool {
 }
 
 impl AgentTool {
-    /// The same tool, in a child workflow. Turn limit and output extractor do not reach there: the final output is the tool's output.
+    /// The same tool, in a child workflow. An output extractor runs at the caller's; for it, the items of the run travel there, which must be
+    /// less than 2 MB of JSON then.
     #[must_use]
     pub fn in_child_workflow(self, child: ChildAgent) -> ChildAgentTool {
         ChildAgentTool { agent: self, child: child.child }
@@ -93,6 +95,10 @@ impl ChildAgentTool {
     /// The name of the agent.
     pub fn agent(&self) -> &str {
         &self.agent.agent().name
+    }
+
+    pub(crate) fn tool(&self) -> &AgentTool {
+        &self.agent
     }
 
     /// How the child workflow is started.

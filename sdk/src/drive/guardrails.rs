@@ -298,6 +298,7 @@ fn activity<'f, H: Host>(
             ) => Err(failed(message.into())),
             Err(
                 ToolEffectError::TimedOut { source, .. }
+                | ToolEffectError::Agent { source, .. }
                 | ToolEffectError::OutcomeUnknown { source }
                 | ToolEffectError::Host(source),
             ) => Err(failed(source)),

@@ -329,6 +329,15 @@ pub enum ToolEffectError {
         /// What went wrong.
         source: EffectError,
     },
+    /// The agent behind the call failed, in a run of its own.
+    Agent {
+        /// What went wrong, in its own words.
+        message: String,
+        /// What it has used until then.
+        usage: Usage,
+        /// What went wrong.
+        source: EffectError,
+    },
     /// No worker on this task queue knows the tool.
     NotRegistered {
         /// The task queue.

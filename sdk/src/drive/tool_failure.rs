@@ -8,8 +8,8 @@ use super::{
 use crate::{
     engine::RunError,
     tool::{
-        CallInfo, OUTCOME_UNKNOWN, OnToolError, OutputTooLarge, TOOL_FAILED, ToolBinding, ToolDef, ToolError,
-        ToolErrorKind, ToolFailure, ToolFailureKind,
+        CallInfo, OUTCOME_UNKNOWN, OnToolError, OutputTooLarge, Redaction, TOOL_FAILED, ToolBinding, ToolDef,
+        ToolError, ToolErrorKind, ToolFailure, ToolFailureKind,
         schema::{InvalidArguments, Issue},
     },
     wire::{ToolOutput, run_state::Decision},
@@ -49,6 +49,8 @@ pub(super) enum WentWrong {
     NotRegistered(RunError),
     /// The agent behind it failed.
     Agent(RunError),
+    /// The agent behind it failed like this, elsewhere.
+    FarAgent(String),
 }
 
 impl WentWrong {
@@ -60,11 +62,25 @@ impl WentWrong {
         }
     }
 
+    /// The same, without what the tool takes out of what its body says.
+    pub(super) fn redacted(self, redaction: &Redaction) -> Self {
+        match self {
+            Self::Told(text) => Self::Told(redaction.text(&text)),
+            Self::Failed(text) => Self::Failed(redaction.text(&text)),
+            Self::Panicked(text) => Self::Panicked(redaction.text(&text)),
+            other => other,
+        }
+    }
+
     /// What went wrong, in words.
     pub(super) fn message(&self) -> String {
         match self {
             Self::Arguments(invalid) => invalid.to_string(),
-            Self::Told(text) | Self::Failed(text) | Self::Panicked(text) | Self::TimedOut(text) => text.clone(),
+            Self::Told(text)
+            | Self::Failed(text)
+            | Self::Panicked(text)
+            | Self::TimedOut(text)
+            | Self::FarAgent(text) => text.clone(),
             Self::OutcomeUnknown => OUTCOME_UNKNOWN.to_owned(),
             Self::Oversized { message, .. } => message.clone(),
             Self::NotRegistered(error) => error.to_string(),
@@ -82,7 +98,7 @@ impl WentWrong {
             Self::OutcomeUnknown => ToolFailureKind::OutcomeUnknown,
             Self::Oversized { .. } => ToolFailureKind::Oversized,
             Self::NotRegistered(_) => ToolFailureKind::NotRegistered,
-            Self::Agent(_) => ToolFailureKind::Agent,
+            Self::Agent(_) | Self::FarAgent(_) => ToolFailureKind::Agent,
         }
     }
 
@@ -112,6 +128,7 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
             Ok(WentWrong::TimedOut(format!("Tool '{tool}' timed out after {} seconds.", after.as_secs_f64())))
         }
         ToolEffectError::OutcomeUnknown { .. } => Ok(WentWrong::OutcomeUnknown),
+        ToolEffectError::Agent { message, .. } => Ok(WentWrong::FarAgent(message)),
         ToolEffectError::NotRegistered { task_queue, source } => {
             Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, source }))
         }

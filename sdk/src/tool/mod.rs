@@ -50,6 +50,7 @@ pub(crate) use oversized::OutputTooLarge;
 pub use oversized::OversizedOutput;
 #[cfg(feature = "worker")]
 pub(crate) use oversized::{beginning, truncated};
+pub(crate) use redaction::Redaction;
 pub use remote_activity::RemoteActivity;
 pub(crate) use run_context::named_keys;
 pub use run_context::{ContextError, RunContext, merge_patch_between};

@@ -11,6 +11,7 @@ use super::{
     agent_handlers::{first_version, readable_version},
     carried::Carried,
     item::Item,
+    run_state::NewItem,
     usage::Usage,
     version::{WIRE_VERSION, WireVersion},
 };
@@ -47,6 +48,12 @@ pub struct AgentRequest {
     /// Whether the result is to be an [`AgentReport`] instead of the final output alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub report: bool,
+    /// Whether the report is to have the items of the run, too.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub report_items: bool,
+    /// Most model calls of the run; absent = as the workflow's own set of agents says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_turns: Option<u32>,
     /// The run so far; the workflow writes it when it continues as new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Box<Carried>>,
@@ -107,6 +114,8 @@ impl AgentRequest {
             input: RequestInput::default(),
             context: Map::new(),
             report: false,
+            report_items: false,
+            max_turns: None,
             carried: None,
             malformed: None,
         }
@@ -119,7 +128,8 @@ impl Serialize for AgentRequest {
     }
 }
 
-/// The result of an `AgentWorkflow` that was asked for a report.
+/// The result of an `AgentWorkflow` that was asked for a report. One that fails has it as the detail of its failure, with what its model
+/// calls have used until then, and without an output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentReport {
     /// The version of this message.
@@ -128,6 +138,19 @@ pub struct AgentReport {
     pub output: Value,
     /// What its model calls have used.
     pub usage: Usage,
+    /// What has happened in the run, where that was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new_items: Vec<NewItem>,
+    /// The agent that gave the output, where the items were asked for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub last_agent: String,
+}
+
+impl AgentReport {
+    /// This output, after this use.
+    pub fn new(output: Value, usage: Usage) -> Self {
+        Self { version: WIRE_VERSION, output, usage, new_items: Vec::new(), last_agent: String::new() }
+    }
 }
 
 /// Whether a workflow has written it.

@@ -33,7 +33,7 @@ pub(super) async fn call(
         Ok(Err(error)) => Err(failed(&error)),
         Err(panic) => {
             let message = panic.to_string();
-            Err(ToolEffectError::Failed { tell_model: None, message, source: Box::new(panic) })
+            Err(ToolEffectError::Panicked { message, source: Box::new(panic) })
         }
     }
 }

@@ -32,12 +32,13 @@ impl InlineMcp {
 
     /// The tools of a server.
     #[cfg(not(feature = "mcp"))]
-    #[expect(clippy::unused_async, clippy::unused_self, reason = "with feature `mcp` it is and uses both")]
+    #[expect(clippy::unused_async, reason = "with feature `mcp` it waits")]
     pub(super) async fn list(&self, server: &McpServer) -> Result<Vec<McpTool>, Unlisted> {
         Err(unknown(server.name()))
     }
 
     /// What runs a call of a server's tool.
+    #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "with feature `mcp` it has the servers"))]
     pub(super) fn body(&self, call: &ToolEffect<'_>) -> Result<ActivityBody, ToolEffectError> {
         let target = call.mcp.as_ref().expect("the call of a tool of an MCP server has its target");
         #[cfg(feature = "mcp")]

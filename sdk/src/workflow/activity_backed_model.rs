@@ -10,6 +10,7 @@ use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
 use super::{
     context::DurableContext,
     failure::{EffectFailure, NoModelActivity, application, failure_type, is_not_registered, message_of},
+    gate::{Cancelled, Gate, Place},
     model_activity_options::{ModelActivityOptions, Scheduling},
     size::encoded_len,
 };
@@ -73,7 +74,8 @@ impl ActivityBackedModel {
         if options.local {
             // It leaves nothing in history but its answer, so there is nothing to refer to, and nothing to save.
             let nothing = RefCell::default();
-            return Ok(scheduled.attempt(&activity_id, &Books { ledger: &nothing, ..books }.fold(&call)).await?);
+            let books = Books { ledger: &nothing, ..books };
+            return Ok(scheduled.attempt(&activity_id, &books.fold(&call), &books).await?);
         }
         let missing = match scheduled.answer(&activity_id, &books).await {
             Err(Failed::Unavailable(missing, _)) => missing,
@@ -88,7 +90,7 @@ impl ActivityBackedModel {
         }
         // In a ledger of its own: other conversations of the workflow may be in order, and go on by reference.
         let alone = RefCell::default();
-        let fresh = Books { ledger: &alone, chain: books.chain.clone() };
+        let fresh = Books { ledger: &alone, chain: books.chain.clone(), ..books };
         let response = scheduled.answer(&format!("{activity_id}-full"), &fresh).await?;
         books.ledger.borrow_mut().take_over(alone.into_inner());
         Ok(response)
@@ -101,11 +103,25 @@ pub(super) struct Books<'b> {
     pub(super) ledger: &'b RefCell<Ledger>,
     /// Which of them.
     pub(super) chain: String,
+    /// How much of the run is in flight.
+    pub(super) gate: &'b Gate,
+    /// Hears of a command that had to wait, when it is given.
+    pub(super) late: &'b dyn Fn(),
 }
 
 impl Books<'_> {
     fn fold(&self, call: &ModelCall) -> Folded {
         self.ledger.borrow().fold(&self.chain, &call.definitions, &call.input)
+    }
+
+    /// Room for a command of so many bytes, once there is.
+    async fn place(&self, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Failed> {
+        let cancelled = |Cancelled| Failed::Otherwise(ModelEffectError::Cancelled);
+        let place = self.gate.ask(bytes, token).await.map_err(cancelled)?;
+        if place.has_waited() {
+            (self.late)();
+        }
+        Ok(place)
     }
 }
 
@@ -128,7 +144,7 @@ impl Scheduled<'_> {
     /// Makes the call, and notes what history has of it once it is answered.
     async fn answer(&self, activity_id: &str, books: &Books<'_>) -> Result<ModelResponse, Failed> {
         let folded = self.recorded(activity_id, books).await?;
-        let response = self.attempt(activity_id, &folded).await?;
+        let response = self.attempt(activity_id, &folded, books).await?;
         books.ledger.borrow_mut().answered(&books.chain, activity_id, folded, &response.output);
         Ok(response)
     }
@@ -154,6 +170,8 @@ impl Scheduled<'_> {
                 activity_id: activity_id.clone(),
                 token: token.clone(),
             };
+            let bytes = items.iter().map(Item::json_len).sum();
+            let _place = books.place(bytes, token).await?;
             let recording = ctx.record_activity(items.clone().into(), options.recording(scheduling, count));
             if let Err(failure) = recording.await {
                 return Err(self.failed(failure));
@@ -164,20 +182,22 @@ impl Scheduled<'_> {
     }
 
     /// Schedules the activity and reads the answer.
-    async fn attempt(&self, activity_id: &str, folded: &Folded) -> Result<ModelResponse, Failed> {
+    async fn attempt(&self, activity_id: &str, folded: &Folded, books: &Books<'_>) -> Result<ModelResponse, Failed> {
         let Self { ctx, options, call, token } = self;
-        let request = checked(call, folded, options).map_err(Failed::of)?;
+        let (request, bytes) = checked(call, folded, options).map_err(Failed::of)?;
         let at = Scheduling {
             agent: AgentInfo::new(&*call.agent, call.turn),
             settings: &call.definitions.settings,
             activity_id: activity_id.to_owned(),
             token: token.clone(),
         };
+        let mut _place = None;
         let pending = if options.local {
             let options = options.local_activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;
             ctx.local_model_activity(request, options)
         } else {
             let options = options.activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;
+            _place = Some(books.place(bytes, token).await?);
             ctx.model_activity(request, options)
         };
         match pending.await {
@@ -283,11 +303,15 @@ fn described(item: &Item) -> String {
     }
 }
 
-/// The request of a call that is not too large.
+/// The request of a call that is not too large, and its size.
 ///
 /// What is measured is what author and history give and what has not travelled before, and for each reference a round number:
 /// not the words of the message around it, so that a release that writes others decides the same when it replays.
-fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) -> Result<ModelRequest, EffectError> {
+fn checked(
+    call: &ModelCall,
+    folded: &Folded,
+    options: &ModelActivityOptions,
+) -> Result<(ModelRequest, usize), EffectError> {
     let new: usize = folded.inline_items().map(Item::json_len).sum();
     let beside = beside_items(call, folded)?;
     let Folded { conversation, definitions, .. } = folded;
@@ -297,7 +321,7 @@ fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) ->
         let shorten = "instructions, tools or conversation";
         return Err(RequestTooLarge { what, shorten, bytes, limit }.into());
     }
-    Ok(ModelRequest::with_parts(call, definitions.clone(), conversation.clone()))
+    Ok((ModelRequest::with_parts(call, definitions.clone(), conversation.clone()), bytes))
 }
 
 /// What a request holds beside its items, in bytes.

@@ -1,5 +1,6 @@
 //! From Temporal's failures to the run's, and from the run's to how a workflow ends.
 
+use serde::de::DeserializeOwned;
 use temporalio_workflow::{
     ActivityExecutionError, WorkflowTermination,
     common::{
@@ -16,7 +17,7 @@ use crate::{
     drive::RunFailure,
     engine::{EffectError, RunError},
     tool::WorkflowToolError,
-    wire::failure::AGENTS_WORKFLOW_ERROR,
+    wire::{AgentReport, decode, failure::AGENTS_WORKFLOW_ERROR},
 };
 
 /// The failure type with which a worker answers for an activity it does not have. It is retryable there and would be
@@ -107,6 +108,15 @@ pub(super) fn text_detail(failure: &ActivityExecutionError) -> Option<String> {
 
 /// The first detail of an application failure, where it is a text.
 pub(super) fn detail_of(failure: &Failure) -> Option<String> {
+    first_detail(failure)
+}
+
+/// What the run of an agent has left in its workflow's failure.
+pub(super) fn report_of(failure: &Failure) -> Option<AgentReport> {
+    decode("agent report", first_detail(failure)?).ok()
+}
+
+fn first_detail<T: DeserializeOwned>(failure: &Failure) -> Option<T> {
     match &failure.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(info)) => {
             serde_json::from_slice(&info.details.as_ref()?.payloads.first()?.data).ok()
@@ -135,59 +145,66 @@ pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
 /// (A failed tool or guardrail that ends the run is told in words alone.) Never a workflow task that fails and is retried for ever.
 impl From<RunError> for WorkflowTermination {
     fn from(error: RunError) -> Self {
-        match error {
-            RunError::Cancelled { .. } => Self::cancelled(),
-            RunError::ContinuesAsNew { agent, turn, next } => match next.downcast::<NextExecution>() {
-                Ok(next) => Self::ContinueAsNew(next.0),
-                Err(next) => application_failure(RunError::ContinuesAsNew { agent, turn, next }, None),
-            },
-            RunError::Continuation { agent, turn, source } => {
-                let message = source.to_string();
-                let cause = cause_of(source);
-                application_failure(RunError::Continuation { agent, turn, source: message.into() }, cause)
-            }
-            RunError::Model { agent, turn, model, reason, source } => match temporal_failure(source) {
-                // A payload that cannot be converted would fail the workflow task, so it becomes a failure of the run.
-                Ok(ActivityExecutionError::Serialization(conversion)) => {
-                    let source = conversion.into();
-                    application_failure(RunError::Model { agent, turn, model, reason, source }, None)
-                }
-                Ok(failure) => failure.into(),
-                Err(source) => {
-                    let message = source.to_string().into();
-                    let cause = cause_of(source);
-                    application_failure(RunError::Model { agent, turn, model, reason, source: message }, cause)
-                }
-            },
-            RunError::ToolNotRegistered { tool, agent, task_queue, source } if !source.is::<WorkflowToolError>() => {
-                let message = source.to_string();
-                let cause = cause_of(source);
-                let source = message.into();
-                application_failure(RunError::ToolNotRegistered { tool, agent, task_queue, source }, cause)
-            }
-            RunError::Session { session, verb, source } => {
-                let message = source.to_string();
-                let cause = cause_of(source);
-                application_failure(RunError::Session { session, verb, source: message.into() }, cause)
-            }
-            RunError::Function { function, agent, source } => {
-                let message = source.to_string();
-                let cause = cause_of(source);
-                application_failure(RunError::Function { function, agent, source: message.into() }, cause)
-            }
-            RunError::Mcp { server, agent, turn, source } => {
-                let message = source.to_string();
-                let cause = cause_of(source);
-                application_failure(RunError::Mcp { server, agent, turn, source: message.into() }, cause)
-            }
-            RunError::Tool { tool, agent, turn, source } => {
-                let message = source.to_string();
-                let cause = cause_of(source);
-                application_failure(RunError::Tool { tool, agent, turn, source: message.into() }, cause)
-            }
-            other => application_failure(other, None),
-        }
+        termination(error, None)
     }
+}
+
+/// The same, with a report as the failure's detail. A failed model call with a report is of type `AgentsWorkflowError`, too.
+pub(super) fn termination(error: RunError, report: Option<AgentReport>) -> WorkflowTermination {
+    let failed = |error, cause| application_failure(error, cause, report.clone());
+    match error {
+        RunError::Cancelled { .. } => WorkflowTermination::cancelled(),
+        RunError::ContinuesAsNew { agent, turn, next } => match next.downcast::<NextExecution>() {
+            Ok(next) => WorkflowTermination::ContinueAsNew(next.0),
+            Err(next) => failed(RunError::ContinuesAsNew { agent, turn, next }, None),
+        },
+        RunError::Continuation { agent, turn, source } => {
+            let (source, cause) = in_words(source);
+            failed(RunError::Continuation { agent, turn, source }, cause)
+        }
+        RunError::Model { agent, turn, model, reason, source } => match temporal_failure(source) {
+            // A payload that cannot be converted would fail the workflow task, so it becomes a failure of the run.
+            Ok(ActivityExecutionError::Serialization(conversion)) => {
+                let source = conversion.into();
+                failed(RunError::Model { agent, turn, model, reason, source }, None)
+            }
+            Ok(failure) if report.is_none() => failure.into(),
+            Ok(failure) => {
+                let (source, cause) = in_words(Box::new(EffectFailure::new(failure)));
+                failed(RunError::Model { agent, turn, model, reason, source }, cause)
+            }
+            Err(source) => {
+                let (source, cause) = in_words(source);
+                failed(RunError::Model { agent, turn, model, reason, source }, cause)
+            }
+        },
+        RunError::ToolNotRegistered { tool, agent, task_queue, source } if !source.is::<WorkflowToolError>() => {
+            let (source, cause) = in_words(source);
+            failed(RunError::ToolNotRegistered { tool, agent, task_queue, source }, cause)
+        }
+        RunError::Session { session, verb, source } => {
+            let (source, cause) = in_words(source);
+            failed(RunError::Session { session, verb, source }, cause)
+        }
+        RunError::Function { function, agent, source } => {
+            let (source, cause) = in_words(source);
+            failed(RunError::Function { function, agent, source }, cause)
+        }
+        RunError::Mcp { server, agent, turn, source } => {
+            let (source, cause) = in_words(source);
+            failed(RunError::Mcp { server, agent, turn, source }, cause)
+        }
+        RunError::Tool { tool, agent, turn, source } => {
+            let (source, cause) = in_words(source);
+            failed(RunError::Tool { tool, agent, turn, source }, cause)
+        }
+        other => failed(other, None),
+    }
+}
+
+/// What an effect failed with as words, and the Temporal failure in it as a cause.
+fn in_words(source: EffectError) -> (EffectError, Option<IncomingError>) {
+    (source.to_string().into(), cause_of(source))
 }
 
 impl From<RunFailure> for WorkflowTermination {
@@ -196,7 +213,11 @@ impl From<RunFailure> for WorkflowTermination {
     }
 }
 
-fn application_failure(error: RunError, cause: Option<IncomingError>) -> WorkflowTermination {
+fn application_failure(
+    error: RunError,
+    cause: Option<IncomingError>,
+    report: Option<AgentReport>,
+) -> WorkflowTermination {
     let retry_is_useless = matches!(
         error,
         RunError::Graph(_)
@@ -208,6 +229,7 @@ fn application_failure(error: RunError, cause: Option<IncomingError>) -> Workflo
     ApplicationFailure::builder(error)
         .type_name(AGENTS_WORKFLOW_ERROR.to_owned())
         .non_retryable(retry_is_useless)
+        .maybe_details(report)
         .maybe_cause(cause.map(Box::new))
         .build()
         .into()

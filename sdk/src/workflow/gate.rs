@@ -22,8 +22,11 @@ const MOST_THAT_MAY_BE: usize = 1_500;
 const MOST_BYTES: usize = 3_000_000;
 /// What a call adds to the message besides what it is given: ids, names, timeouts, summary.
 const AROUND: usize = 1_000;
+/// A question to a model that brings no more than this waits for nobody.
+const SMALL: usize = 16_384;
 
-/// The gate of one run, and of the runs inside it. Who waits is let in first come, first served.
+/// The gate of one run, and of the runs inside it. Who waits is let in first come, first served; questions to models, which come one after
+/// another but for agents that run side by side, have a queue of their own.
 ///
 /// # Determinism
 /// It has no waker: who waits is polled with the loop, which is polled again whenever an activity has ended.
@@ -31,16 +34,36 @@ const AROUND: usize = 1_000;
 pub(super) struct Gate {
     most: usize,
     calls: Cell<usize>,
+    questions: Cell<usize>,
     bytes: Cell<usize>,
     next: Cell<u64>,
-    waiting: RefCell<BTreeSet<u64>>,
+    calls_wait: RefCell<BTreeSet<u64>>,
+    questions_wait: RefCell<BTreeSet<u64>>,
 }
 
-/// A place of a call; given back when it is dropped.
+/// Who is at the gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A call of a tool.
+    Call,
+    /// A question to a model, or what of it is recorded before.
+    Question,
+}
+
+/// A place of a call or a question; given back when it is dropped.
 #[derive(Debug)]
 pub(super) struct Place<'g> {
     gate: &'g Gate,
+    kind: Kind,
     bytes: usize,
+    has_waited: bool,
+}
+
+impl Place<'_> {
+    /// Whether it was not to be had at once.
+    pub(super) fn has_waited(&self) -> bool {
+        self.has_waited
+    }
 }
 
 /// The run was cancelled before the call was let in.
@@ -53,9 +76,11 @@ impl Gate {
         Self {
             most: most.unwrap_or_default().clamp(MOST_CALLS, MOST_THAT_MAY_BE),
             calls: Cell::default(),
+            questions: Cell::default(),
             bytes: Cell::default(),
             next: Cell::default(),
-            waiting: RefCell::default(),
+            calls_wait: RefCell::default(),
+            questions_wait: RefCell::default(),
         }
     }
 
@@ -64,14 +89,27 @@ impl Gate {
     /// # Errors
     /// [`Cancelled`]; what waits when the run is cancelled is never scheduled.
     pub(super) async fn enter(&self, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Cancelled> {
+        self.place(Kind::Call, bytes, token).await
+    }
+
+    /// Waits until a question that brings so many bytes has room. How many calls there are does not matter to it.
+    ///
+    /// # Errors
+    /// [`Cancelled`], as above.
+    pub(super) async fn ask(&self, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Cancelled> {
+        self.place(Kind::Question, bytes, token).await
+    }
+
+    async fn place(&self, kind: Kind, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Cancelled> {
         let bytes = bytes.saturating_add(AROUND);
-        let ticket = Ticket { gate: self, number: self.next.get() };
+        let ticket = Ticket { gate: self, kind, number: self.next.get() };
         self.next.set(ticket.number + 1);
-        self.waiting.borrow_mut().insert(ticket.number);
+        self.waiting(kind).borrow_mut().insert(ticket.number);
         let mut has_waited = false;
-        poll_fn(move |_| {
-            if self.has_room(bytes) && self.waiting.borrow().first() == Some(&ticket.number) {
-                return Poll::Ready(Ok(()));
+        let has_waited = poll_fn(move |_| {
+            let is_next = || self.waiting(kind).borrow().first() == Some(&ticket.number);
+            if self.has_room(kind, bytes) && (is_next() || is_small(kind, bytes)) {
+                return Poll::Ready(Ok(has_waited));
             }
             // Who is let in at once is scheduled and cancelled there, as ever.
             if has_waited && token.is_cancelled() {
@@ -81,20 +119,45 @@ impl Gate {
             Poll::Pending
         })
         .await?;
-        self.calls.set(self.calls.get() + 1);
+        let of_kind = self.of(kind);
+        of_kind.set(of_kind.get() + 1);
         self.bytes.set(self.bytes.get() + bytes);
-        Ok(Place { gate: self, bytes })
+        Ok(Place { gate: self, kind, bytes, has_waited })
     }
 
-    fn has_room(&self, bytes: usize) -> bool {
-        let calls = self.calls.get();
-        calls == 0 || calls < self.most && self.bytes.get() + bytes <= MOST_BYTES
+    fn has_room(&self, kind: Kind, bytes: usize) -> bool {
+        let (calls, questions) = (self.calls.get(), self.questions.get());
+        let fits = self.bytes.get() + bytes <= MOST_BYTES;
+        match kind {
+            _ if calls + questions == 0 => true,
+            Kind::Call => calls < self.most && fits,
+            Kind::Question => fits || is_small(kind, bytes),
+        }
     }
+
+    fn of(&self, kind: Kind) -> &Cell<usize> {
+        match kind {
+            Kind::Call => &self.calls,
+            Kind::Question => &self.questions,
+        }
+    }
+
+    fn waiting(&self, kind: Kind) -> &RefCell<BTreeSet<u64>> {
+        match kind {
+            Kind::Call => &self.calls_wait,
+            Kind::Question => &self.questions_wait,
+        }
+    }
+}
+
+fn is_small(kind: Kind, bytes: usize) -> bool {
+    kind == Kind::Question && bytes <= SMALL
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.gate.calls.set(self.gate.calls.get() - 1);
+        let of_kind = self.gate.of(self.kind);
+        of_kind.set(of_kind.get() - 1);
         self.gate.bytes.set(self.gate.bytes.get() - self.bytes);
     }
 }
@@ -102,12 +165,13 @@ impl Drop for Place<'_> {
 /// A place in the queue.
 struct Ticket<'g> {
     gate: &'g Gate,
+    kind: Kind,
     number: u64,
 }
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        self.gate.waiting.borrow_mut().remove(&self.number);
+        self.gate.waiting(self.kind).borrow_mut().remove(&self.number);
     }
 }
 

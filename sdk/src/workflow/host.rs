@@ -79,7 +79,8 @@ impl WorkflowHost {
         Place { ctx: &self.ctx, inbox: self.inbox.as_ref(), run: self.run(), token }
     }
 
-    /// An activity is about to be scheduled that puts this into history, as far as is known.
+    /// An activity is about to be scheduled that puts this into history, as far as is known. One that has to wait is noted again then: history is
+    /// measured where commands are given.
     fn notes_command(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
             moving.command(&*self.ctx);
@@ -135,7 +136,7 @@ impl Host for WorkflowHost {
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         let activity_id = format!("{}-{id}", self.run());
         // Each run, and each run inside it, has a conversation of its own.
-        let books = Books { ledger: &self.ledger, chain: format!("{}-{}", self.run(), id.path()) };
+        let chain = format!("{}-{}", self.run(), id.path());
         async move {
             if let Some(moving) = &self.moving {
                 // What comes later is counted when it is answered or returned; what came up in earlier runs is not new.
@@ -145,6 +146,8 @@ impl Host for WorkflowHost {
             if !self.model.is_local(&call.agent) {
                 self.notes_command(|| 0);
             }
+            let late = || self.notes_command(|| 0);
+            let books = Books { ledger: &self.ledger, chain, gate: &self.gate, late: &late };
             let response = self.model.call(&self.ctx, books, call, activity_id, scope.clone()).await?;
             self.notes(|| json_len(&response.output));
             Ok(response)

@@ -3,7 +3,7 @@
 use temporal_agents::{Agent, tool};
 
 use super::{
-    model::BY_TURN,
+    model::{AT_ONCE, BY_TURN},
     script::filler,
     spec::{Kind, Spec},
 };
@@ -38,6 +38,11 @@ pub fn chat() -> Agent {
 /// Answers with the tool.
 pub fn assistant() -> Agent {
     Agent::new("assistant").model(MODEL).instructions("You answer with the lookup tool.").tool(lookup)
+}
+
+/// Calls the tool many times at once, and answers.
+pub fn hurried() -> Agent {
+    Agent::new("hurried").model(AT_ONCE).instructions("You answer with the lookup tool.").tool(lookup)
 }
 
 /// Answers with the tool. What it is to do stands in its instructions, and how far it is in its turn: its conversation may be cut.

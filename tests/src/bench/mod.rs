@@ -8,6 +8,7 @@
 //! | [`agents`] | the agents and their tool |
 //! | [`agent_bench`] | the workflow that runs them |
 //! | [`endless`] | a workflow that runs one of them for thousands of turns, and continues as new |
+//! | [`burst`] | a workflow with many calls of the tool in one response |
 //! | [`floor`] | two workflows that do as much without agents: what remains is Temporal |
 //! | [`worker`] | a worker that serves all of them |
 //!
@@ -16,6 +17,7 @@
 
 pub mod agent_bench;
 pub mod agents;
+pub mod burst;
 pub mod endless;
 pub mod floor;
 pub mod model;
@@ -24,6 +26,7 @@ pub mod spec;
 pub mod worker;
 
 pub use agent_bench::AgentBench;
+pub use burst::{Burst, BurstBench};
 pub use endless::{Endless, EndlessBench};
 pub use floor::{FloorBare, FloorConv};
 pub use spec::{Kind, Spec};

@@ -15,6 +15,9 @@ use super::{script, spec::Spec};
 /// The name of the model that goes by the turn, and not by the conversation.
 pub const BY_TURN: &str = "scripted-by-turn";
 
+/// The name of the model that makes all its calls in one response.
+pub const AT_ONCE: &str = "scripted-at-once";
+
 /// The model, under whatever name.
 #[derive(Clone, Copy, Debug)]
 pub struct ScriptedModel;
@@ -27,7 +30,11 @@ impl Model for ScriptedModel {
 
 impl ModelProvider for ScriptedModel {
     fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
-        let model: Arc<dyn Model> = if name == BY_TURN { Arc::new(ByTurn) } else { Arc::new(Self) };
+        let model: Arc<dyn Model> = match name {
+            BY_TURN => Arc::new(ByTurn),
+            AT_ONCE => Arc::new(AtOnce),
+            _ => Arc::new(Self),
+        };
         Box::pin(ready(Ok(Some(model))))
     }
 }
@@ -41,6 +48,17 @@ impl Model for ByTurn {
             let done = call.turn.saturating_sub(1);
             response(script::answer(&spec, done), done)
         })))
+    }
+}
+
+struct AtOnce;
+
+impl Model for AtOnce {
+    fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        let said = call.input.first().and_then(Item::text).unwrap_or_default();
+        let burst = serde_json::from_str(&said).map_err(|error| wrong(format!("{said:?} is no burst: {error}")));
+        let is_done = call.input.iter().any(|item| script::is_tool_result(Some(item.kind()), item.call_id()));
+        Box::pin(ready(burst.and_then(|burst| response(script::burst(&burst, is_done), u32::from(is_done)))))
     }
 }
 

@@ -2,12 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::spec::Spec;
+use super::{burst::Burst, spec::Spec};
 
 /// The name of the tool.
 pub const TOOL: &str = "lookup";
 /// The call id of the handoff, whose output is no result of the tool.
 pub const HANDOFF_CALL: &str = "call_handoff";
+
+/// What is answered after a burst.
+pub const BURST_ANSWER: &str = "done";
 
 /// ASCII text of exactly `size` bytes that begins with `tag`.
 pub fn filler(tag: &str, size: usize) -> String {
@@ -39,6 +42,21 @@ pub fn answer(spec: &Spec, done: u32) -> Vec<Value> {
         output.push(function_call(&format!("{done:04}"), TOOL, &arguments));
     }
     output
+}
+
+/// All calls of a burst, or the answer once they are made.
+pub fn burst(burst: &Burst, is_done: bool) -> Vec<Value> {
+    if is_done {
+        return vec![json!({
+            "type": "message", "id": "msg_0001", "role": "assistant", "status": "completed",
+            "content": [{"type": "output_text", "text": BURST_ANSWER, "annotations": []}],
+        })];
+    }
+    let call = |number: u32| {
+        let arguments = json!({"q": format!("call-{number}"), "n": burst.result_bytes}).to_string();
+        function_call(&format!("{number:04}"), TOOL, &arguments)
+    };
+    (0..burst.calls).map(call).collect()
 }
 
 /// The id of that response.

@@ -6,7 +6,9 @@ use temporalio_sdk::{
     workflow_replayer::{WorkflowReplayer, WorkflowReplayerOptions},
 };
 
-use super::{AgentBench, EndlessBench, FloorBare, FloorConv, agents, floor::FloorActivities, model::ScriptedModel};
+use super::{
+    AgentBench, BurstBench, EndlessBench, FloorBare, FloorConv, agents, floor::FloorActivities, model::ScriptedModel,
+};
 
 /// What a worker keeps in memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +27,7 @@ pub fn options(task_queue: &str, memory: Memory) -> anyhow::Result<WorkerOptions
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow::<AgentBench>()?
         .register_workflow::<EndlessBench>()?
+        .register_workflow::<BurstBench>()?
         .register_workflow::<FloorBare>()?
         .register_workflow::<FloorConv>()?
         .register_activities(FloorActivities)

@@ -1,5 +1,7 @@
 //! Tools that their callers run: the run waits for the output.
 
+mod chat;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{

@@ -1,5 +1,6 @@
 //! Outputs and arguments that are too large, thousands of calls, calls one after another: the run goes on, no workflow task fails.
 
+mod agents;
 mod many;
 mod order;
 mod sizes;

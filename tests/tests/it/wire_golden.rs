@@ -101,6 +101,7 @@ fn what_a_run_leaves_to_the_next_execution_has_its_golden_shape() {
 fn what_ready_made_workflows_are_told_and_answer_has_its_golden_shape() {
     check_all("agent_request", &values::agent_requests());
     check("agent_report", &values::agent_report());
+    check("agent_report-items", &values::agent_report_with_items());
     check_all("chat_request", &values::chat_requests());
     check_all("chat_message", &values::chat_messages());
     check_all("chat_reply", &values::chat_replies());

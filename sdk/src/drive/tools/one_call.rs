@@ -11,7 +11,7 @@ use crate::{
         EffectId,
         env::Env,
         guard,
-        host::{Host, RunEvent, ToolAnswer, ToolEffect},
+        host::{Host, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
         nested::{AgentCall, AgentInput, call_agent},
         tool_failure::{self, WentWrong},
     },
@@ -73,19 +73,14 @@ impl<H: Host> OneCall<'_, '_, H> {
     fn inline(&self, inline: &InlineBody, arguments: Map<String, Value>) -> Result<Body, RunError> {
         let info = &self.call.info;
         let mut ctx = ToolContext::new(info.clone(), RunContext::new(self.context.take()), StateMap::default());
-        let function = || format!("inline tool {:?}", self.tool.name());
-        let returned = guard::call(function, &info.agent, || inline(&mut ctx, arguments));
+        let returned = guard::guarded(|| inline(&mut ctx, arguments));
         self.context.replace(ctx.into_run().into_values());
-        match returned? {
-            Ok(output) => self.fitted(self.redacted(output)),
-            Err(error) => {
-                let error = match self.tool.redaction() {
-                    Some(redaction) => redaction.error(&error),
-                    None => error,
-                };
-                self.refused(WentWrong::inline(&error), error.message())
-            }
-        }
+        let wrong = match returned {
+            Ok(Ok(output)) => return self.fitted(self.redacted(output)),
+            Ok(Err(error)) => WentWrong::inline(&error),
+            Err(panic) => WentWrong::Panicked(panic.to_string()),
+        };
+        self.failed(wrong)
     }
 
     async fn through_host(&self, id: EffectId, arguments: Map<String, Value>) -> Result<Body, RunError> {
@@ -115,12 +110,14 @@ impl<H: Host> OneCall<'_, '_, H> {
                 Ok(Body { context_patch, ..body })
             }
             Err(error) => {
+                if let ToolEffectError::Agent { usage, .. } = &error {
+                    self.usage.borrow_mut().add(usage);
+                }
                 let wrong = tool_failure::of_effect(info, error)?;
                 if is_ours {
                     return tool_failure::settle(self.env.config, tool, info, wrong).map(Body::output);
                 }
-                let reason = wrong.message();
-                self.refused(wrong, &reason)
+                self.failed(wrong)
             }
         }
     }
@@ -157,6 +154,16 @@ impl<H: Host> OneCall<'_, '_, H> {
             body => body,
         };
         body.map(|body| Body { context_patch, ..body })
+    }
+
+    /// What the model is told of a body that failed where no worker has seen to its words.
+    fn failed(&self, wrong: WentWrong) -> Result<Body, RunError> {
+        let wrong = match self.tool.redaction() {
+            Some(redaction) => wrong.redacted(redaction),
+            None => wrong,
+        };
+        let reason = wrong.message();
+        self.refused(wrong, &reason)
     }
 
     /// What the model is told of a call that went wrong; observers hear why.

@@ -55,3 +55,30 @@ fn who_waits_when_the_run_is_cancelled_is_not_let_in() {
     drop(first);
     assert!(poll(pin!(gate.enter(10, &token))).is_some(), "its place in the queue is free");
 }
+
+#[test]
+fn questions_share_the_bytes_of_calls_and_not_their_number() {
+    let (gate, token) = (Gate::new(None), WorkflowCancellationToken::new());
+    let calls: Vec<_> =
+        (0..MOST_CALLS).map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs")).collect();
+    let first = poll(pin!(gate.ask(1_500_000, &token))).expect("there is room").expect("it runs");
+    assert!(!first.has_waited());
+    let mut second = pin!(gate.ask(1_500_000, &token));
+    assert!(poll(second.as_mut()).is_none(), "together they are too large for one message");
+    let small = poll(pin!(gate.ask(10, &token)));
+    assert!(small.is_some(), "a small one waits for nobody");
+    drop(first);
+    let second = poll(second.as_mut()).expect("there is room").expect("it runs");
+    assert!(second.has_waited());
+    drop(calls);
+}
+
+#[test]
+fn a_question_that_is_larger_than_all_is_asked_alone() {
+    let (gate, token) = (Gate::new(None), WorkflowCancellationToken::new());
+    let call = poll(pin!(gate.enter(10, &token)));
+    let mut large = pin!(gate.ask(9_000_000, &token));
+    assert!(poll(large.as_mut()).is_none());
+    drop(call);
+    assert!(poll(large.as_mut()).is_some());
+}

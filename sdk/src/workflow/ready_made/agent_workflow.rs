@@ -1,16 +1,24 @@
 //! A run of an agent as a workflow.
 
 use serde_json::Value;
-use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods};
+use temporalio_workflow::{
+    WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination, workflow, workflow_methods,
+};
 
 use super::agent_set::{AgentSet, refused};
 use crate::{
+    drive::{RunFailure, RunResult},
+    engine::RunError,
     tool::Failure,
     wire::{
-        AgentDecision, AgentState, DecisionReply, SuppliedOutput, WIRE_VERSION,
+        AgentDecision, AgentState, DecisionReply, SuppliedOutput,
         ready_made::{AgentReport, AgentRequest},
     },
-    workflow::{AgentInbox, HasAgentInbox, Runner},
+    workflow::{
+        AgentInbox, HasAgentInbox, Runner,
+        failure::termination,
+        size::{MOST_BYTES, encoded_len},
+    },
 };
 
 /// Runs an agent by name: the input is an [`AgentRequest`], the result the final output as JSON. It waits for decisions (an
@@ -54,7 +62,8 @@ impl AgentWorkflow {
 impl AgentWorkflow {
     #[run(name = "AgentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
-        let AgentRequest { version: _, agent, input, context, report, carried, malformed } = request;
+        let AgentRequest { version: _, agent, input, context, report, report_items, max_turns, carried, malformed } =
+            request;
         if let Some(reason) = malformed {
             return Err(refused("", format!("the input is no agent request: {reason}")));
         }
@@ -70,22 +79,27 @@ impl AgentWorkflow {
         });
         let agent = agents.find(agent.as_deref())?;
         let name = agent.name.clone();
-        let mut runner = agents
-            .runner(Runner::with_inbox(ctx))
-            .continue_with(move |carried| AgentRequest { report, ..AgentRequest::carried(name.clone(), carried) });
+        let mut runner = agents.runner(Runner::with_inbox(ctx)).continue_with(move |carried| AgentRequest {
+            report,
+            report_items,
+            max_turns,
+            ..AgentRequest::carried(name.clone(), carried)
+        });
+        if let Some(max_turns) = max_turns {
+            runner = runner.max_turns(max_turns);
+        }
         for (key, value) in context {
             runner = runner.context(key, value);
         }
-        let result = match carried {
-            None => runner.run_def(&agent, input.into_items().into()).await?,
-            Some(carried) => runner.run_def_carried(&agent, *carried).await?,
+        let ended = match carried {
+            None => runner.run_def(&agent, input.into_items().into()).await,
+            Some(carried) => runner.run_def_carried(&agent, *carried).await,
         };
         if !report {
-            return Ok(result.final_output);
+            return Ok(ended?.final_output);
         }
-        let report = AgentReport { version: WIRE_VERSION, output: result.final_output, usage: result.usage };
-        serde_json::to_value(report)
-            .map_err(|error| refused(&agent.name, format!("the report cannot be written: {error}")))
+        let result = ended.map_err(reported)?;
+        written(&agent.name, result, report_items)
     }
 
     #[update(name = "agent_decide")]
@@ -110,6 +124,33 @@ impl AgentWorkflow {
     pub fn agent_state(&self, _ctx: &WorkflowContextView) -> AgentState {
         self.inbox.state()
     }
+}
+
+/// The report of a run.
+///
+/// # Errors
+/// What happened in it is more than a workflow can return.
+fn written(agent: &str, result: RunResult<Value>, with_items: bool) -> WorkflowResult<Value> {
+    let RunResult { final_output, usage, new_items, last_agent, .. } = result;
+    let mut report = AgentReport::new(final_output, usage);
+    if with_items {
+        (report.new_items, report.last_agent) = (new_items, last_agent);
+        let bytes = encoded_len(&report).unwrap_or_default();
+        if bytes > MOST_BYTES {
+            let message = format!(
+                "what has happened in the run is {bytes} bytes of JSON, and {MOST_BYTES} can be reported: call the agent without an output extractor"
+            );
+            let error = RunError::User { agent: agent.to_owned(), message, has_run_data: false };
+            return Err(termination(error, Some(AgentReport::new(Value::Null, report.usage))));
+        }
+    }
+    serde_json::to_value(report).map_err(|error| refused(agent, format!("the report cannot be written: {error}")))
+}
+
+/// The end of a run that has failed, with what it has used.
+fn reported(failure: RunFailure) -> WorkflowTermination {
+    let used = failure.state.map(|state| state.usage);
+    termination(failure.error, used.map(|usage| AgentReport::new(Value::Null, usage)))
 }
 
 impl HasAgentInbox for AgentWorkflow {

@@ -8,13 +8,13 @@ use temporalio_workflow::WorkflowCancellationToken;
 use super::{
     super::context::DurableContext,
     activity::summary_of,
-    foreign::{At, child_id, child_workflow, outcome},
+    foreign::{At, child_id, outcome, reporting_child},
 };
 use crate::{
-    agent::ChildAgentTool,
-    drive::{ToolAnswer, ToolEffect, ToolEffectError},
-    tool::text_of,
-    wire::{AgentReport, AgentRequest, Usage, WIRE_VERSION, WireDecodeError, decode},
+    agent::{AgentToolResult, ChildAgentTool},
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
+    tool::{WorkflowToolError, text_of},
+    wire::{AgentReport, AgentRequest, Usage, WireDecodeError, decode},
 };
 
 /// Runs the agent and gives its final output, with what it has used.
@@ -25,22 +25,48 @@ pub(super) async fn call(
     id: &str,
     token: &WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let failed = |error| outcome(error, token, true);
-    let id = child_id(ctx, agent.child(), &effect.arguments, id).map_err(failed)?;
+    let id = child_id(ctx, agent.child(), &effect.arguments, id).map_err(|error| outcome(error, token, true))?;
     let question = effect.arguments.get("input").and_then(Value::as_str).unwrap_or_default();
     let mut request = AgentRequest::new(agent.agent(), question);
     request.context = effect.context;
     request.report = true;
+    request.report_items = agent.tool().extractor().is_some();
+    request.max_turns = agent.tool().given_turn_limit();
     let input = serde_json::to_value(request).map_err(|error| ToolEffectError::Host(error.into()))?;
     let at = At { id, summary: summary_of(&effect.info), token: token.clone() };
-    let returned = child_workflow(ctx, agent.child(), input, at).await.map_err(failed)?;
-    let AgentReport { version: _, output, usage } =
-        read(returned).map_err(|error| ToolEffectError::Host(error.into()))?;
-    let text = match output {
-        Value::Null => String::new(),
-        output => text_of(&output).map_err(|error| ToolEffectError::Host(error.to_string().into()))?,
-    };
-    Ok(ToolAnswer { usage, ..ToolAnswer::new(text.into()) })
+    let returned =
+        reporting_child(ctx, agent.child(), input, at).await.map_err(|(error, left)| failed(error, left, token))?;
+    let report = read(returned).map_err(|error| ToolEffectError::Host(error.into()))?;
+    let text = output(agent, &effect.info.tool, &report)?;
+    Ok(ToolAnswer { usage: report.usage, ..ToolAnswer::new(text.into()) })
+}
+
+/// What a run that gave nothing comes to. What it has used until then counts.
+fn failed(error: WorkflowToolError, left: Option<AgentReport>, token: &WorkflowCancellationToken) -> ToolEffectError {
+    match error {
+        WorkflowToolError::Failed { ref message, .. } => {
+            let (message, usage) = (message.clone(), left.map(|report| report.usage).unwrap_or_default());
+            ToolEffectError::Agent { message, usage, source: Box::new(error) }
+        }
+        error => outcome(error, token, true),
+    }
+}
+
+/// What the caller gets: what the extractor makes of the report, else the final output.
+fn output(agent: &ChildAgentTool, tool: &str, report: &AgentReport) -> Result<String, ToolEffectError> {
+    let AgentReport { version: _, output, usage, new_items, last_agent } = report;
+    if let Some(extract) = agent.tool().extractor() {
+        let result = AgentToolResult::new(output, new_items, last_agent);
+        return guarded(|| extract(&result)).map_err(|panic| ToolEffectError::Agent {
+            message: format!("the output extractor of tool {tool:?}: {panic}"),
+            usage: usage.clone(),
+            source: Box::new(panic),
+        });
+    }
+    match output {
+        Value::Null => Ok(String::new()),
+        output => text_of(output).map_err(|error| ToolEffectError::Host(error.to_string().into())),
+    }
 }
 
 /// A workflow of a release that knows no reports gives the final output alone.
@@ -48,5 +74,5 @@ fn read(returned: Value) -> Result<AgentReport, WireDecodeError> {
     if ["version", "output", "usage"].iter().all(|key| returned.get(key).is_some()) {
         return decode("agent report", returned);
     }
-    Ok(AgentReport { version: WIRE_VERSION, output: returned, usage: Usage::default() })
+    Ok(AgentReport::new(returned, Usage::default()))
 }

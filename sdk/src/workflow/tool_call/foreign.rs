@@ -19,7 +19,7 @@ use super::{
         context::{ChildWorkflowError, DurableContext},
         failure::{
             NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail_of, failure_type, is_not_registered, message_of,
-            text_detail, timeout_of,
+            report_of, text_detail, timeout_of,
         },
         json::Foreign,
         size::{MOST_BYTES, encoded_len},
@@ -30,7 +30,7 @@ use super::{
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
     tool::{ChildId, ChildWorkflow, ParentClose, RemoteActivity, WorkflowToolError, text_of},
-    wire::failure::TOOL_ERROR,
+    wire::{AgentReport, failure::TOOL_ERROR},
 };
 
 /// The longest name, id or task queue that a server takes by default, in bytes.
@@ -153,9 +153,20 @@ pub(super) async fn child_workflow(
     input: Value,
     at: At,
 ) -> Result<Value, WorkflowToolError> {
+    reporting_child(ctx, child, input, at).await.map_err(|(error, _)| error)
+}
+
+/// The same for a workflow that leaves a report in its failure.
+pub(super) async fn reporting_child(
+    ctx: &Rc<dyn DurableContext>,
+    child: &ChildWorkflow,
+    input: Value,
+    at: At,
+) -> Result<Value, (WorkflowToolError, Option<AgentReport>)> {
+    let without = |error| (error, None);
     let what = format!("child workflow {:?}", child.workflow_type);
     let names = [Some(&child.workflow_type), child.task_queue.as_ref(), Some(&at.id)];
-    check(&what, &input, names.into_iter().flatten())?;
+    check(&what, &input, names.into_iter().flatten()).map_err(without)?;
     let options = ChildWorkflowOptions::builder()
         .workflow_id(at.id)
         .maybe_task_queue(child.task_queue.clone())
@@ -169,9 +180,12 @@ pub(super) async fn child_workflow(
         .static_summary(child.summary.clone().unwrap_or(at.summary))
         .build();
     match ctx.child_workflow(child.workflow_type.clone(), input, options).await {
-        Ok(returned) => read(what, returned),
-        Err(ChildWorkflowError::NotStarted(error)) => Err(not_started(what, error)),
-        Err(ChildWorkflowError::Ended(error)) => Err(ended(what, &error, child.execution_timeout)),
+        Ok(returned) => read(what, returned).map_err(without),
+        Err(ChildWorkflowError::NotStarted(error)) => Err(without(not_started(what, error))),
+        Err(ChildWorkflowError::Ended(error)) => {
+            let report = error.reason().and_then(|reason| report_of(reason.failure()));
+            Err((ended(what, &error, child.execution_timeout), report))
+        }
     }
 }
 

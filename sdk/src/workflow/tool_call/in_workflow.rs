@@ -51,7 +51,7 @@ pub(super) async fn call(
         }
         Err(panic) => {
             let message = panic.to_string();
-            Err(ToolEffectError::Failed { tell_model: None, message, source: Box::new(panic) })
+            Err(ToolEffectError::Panicked { message, source: Box::new(panic) })
         }
     }
 }

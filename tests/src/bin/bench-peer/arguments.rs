@@ -62,6 +62,12 @@ enum Command {
         #[arg(long, default_value_t = 3)]
         rounds: u32,
     },
+    /// Measures 1,000 calls of a tool in one response, 200 results of 200 kB, and one of 5 MB, and prints a table.
+    Tools {
+        /// How often everything is measured.
+        #[arg(long, default_value_t = 3)]
+        rounds: u32,
+    },
     /// Replays a history on one CPU, and prints one line of JSON: how long that took, in wall and CPU time.
     Replay {
         /// The history; what is read is the file of this name that ends in `.bin`, a `temporal.api.history.v1.History`.
@@ -95,6 +101,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
             }
             Command::Endless { turns } => measure::endless(turns).await,
             Command::Prices { turns, rounds } => measure::prices(turns, rounds).await,
+            Command::Tools { rounds } => measure::tools(rounds).await,
             Command::Replay { history, n, warmup } => replay::replay(&history, n, warmup).await,
         }
     })

@@ -6,6 +6,7 @@ use temporal_agents::wire::ModelFailureKind;
 use temporal_agents::{
     Agent, AgentsPlugin, Runner, Tool,
     agent::ChildAgent,
+    tool,
     tool::ParentClose,
     wire::Usage,
     workflow::{AgentSet, AgentWorkflow},
@@ -19,18 +20,32 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult};
 
 use super::support::{FAILED, outputs};
-use crate::examples::Cache;
+use crate::examples::{Cache, histories};
 
 const QUEUE: &str = "research";
 
+/// Looks something up.
+#[tool(inline)]
+fn look_up(word: String) -> String {
+    format!("{word} is a word")
+}
+
 fn researcher() -> Agent {
-    Agent::new("researcher").model("gpt-5").instructions("You research.")
+    Agent::new("researcher").model("gpt-5").instructions("You research.").tool(look_up)
 }
 
 fn editor() -> Agent {
     let child = ChildAgent::new().task_queue(QUEUE).parent_close_policy(ParentClose::RequestCancel);
-    let research = researcher().as_tool().description("Researches.").in_child_workflow(child);
-    Agent::new("editor").model("gpt-5").tool(research.definition().with_context(["topic"]))
+    let research = researcher().as_tool().description("Researches.").in_child_workflow(child.clone());
+    let notes = researcher().as_tool().name("notes").max_turns(2).extract_output(|result| {
+        assert!(!result.new_items.is_empty(), "there is nothing to extract from");
+        let kinds: Vec<&str> = result.new_items.iter().map(|item| item.raw.kind()).collect();
+        format!("{} by {}: {}", result.final_output, result.last_agent, kinds.join(", "))
+    });
+    Agent::new("editor")
+        .model("gpt-5")
+        .tool(research.definition().with_context(["topic"]))
+        .tool(notes.in_child_workflow(child))
 }
 
 /// Gives its output, and what the run has used.
@@ -87,6 +102,30 @@ async fn an_agent_that_fails_in_its_child_workflow_is_an_outcome() -> anyhow::Re
     assert_eq!(outputs(&model), [json!(FAILED)]);
     assert_eq!(run.output()?.0, "done");
     desk.stop()?;
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn turn_limit_and_output_extractor_reach_the_child_workflow_and_a_failed_run_counts(
+    #[values(Cache::On, Cache::Off)] cache: Cache,
+) -> anyhow::Result<()> {
+    let notes = || tool_call("notes", json!({"input": "What of bees?"}));
+    let looks_up = || tool_call("look_up", json!({"word": "bee"}));
+    let model = FakeModel::script([notes(), notes(), text("done")]);
+    let elsewhere = FakeModel::script([looks_up(), text("They hum."), looks_up(), looks_up()]);
+    let env = cache.environment::<Editor>()?.model(&model).agents((editor,)).start().await?;
+    let mut desk = research_desk(&env, &elsewhere)?;
+    let run = env.run(Editor::run, "Edit.".to_owned()).await?;
+    assert_eq!(run.failed_workflow_tasks(), 0);
+    let extracted = "\"They hum.\" by researcher: function_call, function_call_output, message";
+    assert_eq!(outputs(&model), [json!(extracted), json!(FAILED)], "the second run is out of turns");
+    histories::<Editor>(&env, &run.workflow_id).await?;
+    let (output, usage) = run.output()?;
+    assert_eq!((&*output, usage.requests), ("done", 7), "three calls here, two and two there");
+    desk.stop()?;
+    elsewhere.verify();
     env.finish().await?;
     Ok(())
 }

@@ -11,6 +11,7 @@
 //! | `long.rs` | long conversations |
 //! | `endless.rs` | thousands of turns that continue as new |
 //! | `prices.rs` | what it costs to remember nothing, and to change workers |
+//! | `tools.rs` | many calls of a tool in one response, and large results |
 //! | `replays.rs` | replays of their histories |
 //! | `table.rs` | the numbers, and the table of their medians |
 
@@ -24,6 +25,7 @@ mod scale;
 mod server;
 mod small;
 mod table;
+mod tools;
 mod worker_process;
 
 use std::time::Duration;
@@ -33,6 +35,7 @@ use tempfile::TempDir;
 pub(crate) use endless::endless;
 pub(crate) use prices::prices;
 pub(crate) use scale::Scale;
+pub(crate) use tools::tools;
 
 use self::{column::Column, server::Server, table::Table};
 

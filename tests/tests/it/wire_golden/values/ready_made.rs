@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use temporal_agents::wire::{
-    AgentReport, AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, Usage,
-    WIRE_VERSION,
+    AgentReport, AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, NewItem,
+    NewItemKind, Usage, WIRE_VERSION,
     ready_made::{CarriedChat, RequestInput},
 };
 
@@ -22,12 +22,19 @@ pub(in crate::wire_golden) fn agent_requests() -> Vec<(&'static str, AgentReques
         ("text", AgentRequest::new("triage", "hi")),
         ("everything", everything),
         ("carried", continued),
-        ("report", reporting),
+        ("report", reporting.clone()),
+        ("limited_with_items", AgentRequest { report_items: true, max_turns: Some(3), ..reporting }),
     ]
 }
 
 pub(in crate::wire_golden) fn agent_report() -> AgentReport {
-    AgentReport { version: WIRE_VERSION, output: json!("hello"), usage: Usage::of_tokens(100, 20) }
+    AgentReport::new(json!("hello"), Usage::of_tokens(100, 20))
+}
+
+pub(in crate::wire_golden) fn agent_report_with_items() -> AgentReport {
+    let raw = items().into_iter().next().expect("there are items");
+    let item = NewItem { kind: NewItemKind::MessageOutput, agent: "triage".to_owned(), raw, handoff: None };
+    AgentReport { new_items: vec![item], last_agent: "triage".to_owned(), ..agent_report() }
 }
 
 pub(in crate::wire_golden) fn chat_requests() -> Vec<(&'static str, ChatRequest)> {
