@@ -120,6 +120,10 @@ impl From<OutputTooLarge> for WentWrong {
 pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentWrong, RunError> {
     let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
     match error {
+        // The worker of an MCP server that was lost says it in these words.
+        ToolEffectError::Failed { tell_model: Some(text), .. } if text == OUTCOME_UNKNOWN => {
+            Ok(WentWrong::OutcomeUnknown)
+        }
         ToolEffectError::Failed { tell_model: Some(text), .. } => Ok(WentWrong::Told(text)),
         ToolEffectError::Failed { tell_model: None, message, .. } => Ok(WentWrong::Failed(message)),
         ToolEffectError::Panicked { message, .. } => Ok(WentWrong::Panicked(message)),

@@ -34,7 +34,7 @@ use self::{
 };
 
 /// How many cells are played at a time.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 40;
 
 fn table_file() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tool_matrix/table.md")

@@ -88,7 +88,7 @@ fn tool(cell: Cell) -> ToolDef {
             ToolDef::activity(name, does, bodies::activity).options(options(cell))
         }
         Binding::Remote | Binding::RemoteOnce => {
-            let remote = RemoteActivity::named(elsewhere::ACTIVITY)
+            let remote = RemoteActivity::named(elsewhere::activity())
                 .task_queue(elsewhere::QUEUE)
                 .attempts(2)
                 .idempotent(cell.binding == Binding::Remote)

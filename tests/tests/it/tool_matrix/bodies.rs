@@ -83,7 +83,7 @@ pub(super) fn workflow(
 ) -> LocalBoxFuture<'_, Result<ToolOutput, ToolError>> {
     async move {
         if how == Outcome::Timeout.name() {
-            let late = RemoteActivity::named(elsewhere::ACTIVITY).task_queue(elsewhere::QUEUE).attempts(1);
+            let late = RemoteActivity::named(elsewhere::activity()).task_queue(elsewhere::QUEUE).attempts(1);
             ctx.activity(late.start_to_close(Duration::from_secs(1)), json!({"how": how})).await?;
         }
         if how == Outcome::Cancelled.name() {

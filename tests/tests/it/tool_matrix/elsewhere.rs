@@ -18,10 +18,9 @@ use super::{
 };
 
 pub(super) const QUEUE: &str = "elsewhere";
-pub(super) const ACTIVITY: &str = "act";
 pub(super) const WORKFLOW: &str = "act_at_length";
 
-pub(super) struct Acts;
+pub(crate) struct Acts;
 
 #[activities]
 impl Acts {
@@ -54,6 +53,11 @@ impl Acts {
             _ => Ok("fine".to_owned()),
         }
     }
+}
+
+/// The type of the activity.
+pub(super) fn activity() -> String {
+    Acts::act.name().to_owned()
 }
 
 #[workflow]

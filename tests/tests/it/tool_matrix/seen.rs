@@ -2,7 +2,7 @@
 
 use temporal_agents::tool::ToolFailureKind;
 use temporal_agents_testing::{
-    environment::{ActivityOutcome, FinishedRun, activities},
+    environment::{ActivityOutcome, ActivityRecord, FinishedRun, activities},
     history::History,
 };
 use temporalio_client::errors::WorkflowGetResultError;
@@ -61,24 +61,32 @@ const INTRODUCTION: &str = "# Each binding with each outcome
 listing tools; an activity with the number of its attempts. Tools have two attempts, and those that must not run twice one.
 ";
 
+/// An activity that is of the call.
+fn words_of(activity: &ActivityRecord) -> Option<String> {
+    let kind = &*activity.activity_type;
+    if kind == "agents.call_model" || kind.ends_with(".list_tools") {
+        return None;
+    }
+    let outcome = match &activity.outcome {
+        ActivityOutcome::Completed => "completed".to_owned(),
+        ActivityOutcome::Failed(kind) if kind.is_empty() => "failed".to_owned(),
+        ActivityOutcome::Failed(kind) => format!("failed ({kind})"),
+        ActivityOutcome::Cancelled => "cancelled".to_owned(),
+        _ => "pending".to_owned(),
+    };
+    Some(format!("activity {kind} ×{} {outcome}", activity.attempts))
+}
+
 /// What history has of the call, in order.
 fn events(history: &History) -> Vec<String> {
     let mut found = Vec::new();
-    for activity in activities(history) {
-        let kind = &*activity.activity_type;
-        if kind == "agents.call_model" || kind.ends_with(".list_tools") {
-            continue;
-        }
-        let outcome = match activity.outcome {
-            ActivityOutcome::Completed => "completed".to_owned(),
-            ActivityOutcome::Failed(kind) => format!("failed ({kind})"),
-            ActivityOutcome::Cancelled => "cancelled".to_owned(),
-            _ => "pending".to_owned(),
-        };
-        found.push(format!("activity {kind} ×{} {outcome}", activity.attempts));
-    }
+    let mut activities = activities(history).into_iter();
     for event in &history.events {
         let words = match &event.attributes {
+            Some(Attributes::ActivityTaskScheduledEventAttributes(_)) => {
+                found.extend(activities.next().and_then(|activity| words_of(&activity)));
+                continue;
+            }
             Some(Attributes::MarkerRecordedEventAttributes(marker)) if marker.failure.is_some() => {
                 "marker of a failure"
             }

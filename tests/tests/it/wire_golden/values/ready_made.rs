@@ -18,12 +18,14 @@ pub(in crate::wire_golden) fn agent_requests() -> Vec<(&'static str, AgentReques
     continued.carried = Some(Box::new(kept()));
     let mut reporting = AgentRequest::new("triage", "hi");
     reporting.report = true;
+    let mut limited = reporting.clone();
+    (limited.report_items, limited.max_turns) = (true, Some(3));
     vec![
         ("text", AgentRequest::new("triage", "hi")),
         ("everything", everything),
         ("carried", continued),
-        ("report", reporting.clone()),
-        ("limited_with_items", AgentRequest { report_items: true, max_turns: Some(3), ..reporting }),
+        ("report", reporting),
+        ("limited_with_items", limited),
     ]
 }
 
