@@ -48,6 +48,7 @@ impl ToolError {
     }
 
     /// The same failure in other words; what it came from is dropped.
+    #[cfg(feature = "worker")]
     pub(crate) fn with_message(&self, message: String) -> Self {
         Self { kind: self.kind, message, source: None }
     }

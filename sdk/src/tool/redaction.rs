@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::Value;
 
+#[cfg(feature = "worker")]
 use super::error::ToolError;
 use crate::wire::ToolOutput;
 
@@ -37,6 +38,7 @@ impl Redaction {
     }
 
     /// The error without it. What it came from is dropped.
+    #[cfg(feature = "worker")]
     pub(crate) fn error(&self, error: &ToolError) -> ToolError {
         error.with_message(self.text(error.message()))
     }

@@ -145,9 +145,9 @@ impl Cell {
     /// Why there is no such cell.
     pub(super) fn has_no_meaning(self) -> Option<&'static str> {
         let reason = match (self.binding, self.outcome) {
-            (Binding::Hosted, Outcome::Approved | Outcome::Denied) => return None,
+            (Binding::Hosted, Outcome::Approved | Outcome::Denied)
+            | (Binding::ChildWorkflow | Binding::ChildAgent, Outcome::CancelledElsewhere) => return None,
             (Binding::Hosted, _) => "the provider runs it; what comes of it is in the model's answer",
-            (Binding::ChildWorkflow | Binding::ChildAgent, Outcome::CancelledElsewhere) => return None,
             (_, Outcome::CancelledElsewhere) => "it is no workflow of its own, which others could cancel",
             (Binding::Inline, Outcome::Timeout | Outcome::Cancelled) => {
                 "it runs within one workflow task and cannot wait"

@@ -34,8 +34,8 @@ pub(super) fn told(call: &ModelCall) -> Option<String> {
     })
 }
 
-fn of_cell(cell: Cell, call: &ModelCall) -> Reply {
-    if told(call).is_some() {
+fn of_cell(cell: Cell, asked: &ModelCall) -> Reply {
+    if told(asked).is_some() {
         return text("done");
     }
     if cell.binding == Binding::Hosted {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use temporal_agents::{
     Runner, agent_handlers,
-    wire::{AgentDecision, AgentStatus, DecisionAnswer},
+    wire::{AgentDecision, AgentState, AgentStatus, DecisionAnswer, run_state::InterruptionKind},
     worker::AgentHandle,
     workflow::{AgentInbox, AgentWorkflow},
 };
@@ -14,7 +14,7 @@ use temporal_agents_testing::{
     environment::WorkerThread,
     history::{self, History},
 };
-use temporalio_client::{Client, WorkflowCancelOptions, WorkflowHandle};
+use temporalio_client::{WorkflowCancelOptions, WorkflowHandle};
 use temporalio_common::{UntypedWorkflow, protos::temporal::api::history::v1::history_event::Attributes};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{agent_handlers::support::state_when, examples::histories};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Runs the agent of a cell, by its name.
 #[workflow]
@@ -99,60 +99,37 @@ impl Stage {
     /// What others do while the run is under way; gives what they were refused.
     async fn meanwhile(&self, cell: Cell, id: &str) -> anyhow::Result<Option<String>> {
         let agent = AgentHandle::new(self.env.client(), id);
-        let mut refused = None;
         if cell.outcome.is_decided() {
-            let waiting = waits(&agent).await?;
-            let decision = match cell.outcome {
-                Outcome::Approved => AgentDecision::approve(&*waiting),
-                _ => AgentDecision::reject(&*waiting),
-            };
-            anyhow::ensure!(agent.decide(decision).await? == DecisionAnswer::Accepted, "the decision is taken");
+            decide(cell, &agent).await?;
         }
-        let supplies = !matches!(cell.outcome, Outcome::BadArguments | Outcome::Denied | Outcome::Cancelled);
-        if cell.binding == Binding::Client && supplies {
-            let mut waiting = waits(&agent).await?;
-            if cell.outcome == Outcome::Approved && !waiting.ends_with("#2") {
-                let asked_again = |state: &temporal_agents::wire::AgentState| {
-                    state.interruptions.iter().any(|asked| asked.id.ends_with("#2"))
-                };
-                waiting = state_when(&agent, "asking for the output", asked_again).await?.interruptions[0].id.clone();
-            }
-            if cell.outcome == Outcome::Oversized {
-                match agent.supply_output(&*waiting, "x".repeat(LARGE)).await? {
-                    DecisionAnswer::Refused { reason } => refused = Some(reason),
-                    answer => anyhow::bail!("it is too large, and the answer is {answer:?}"),
-                }
-            }
-            let answer = agent.supply_output(&*waiting, "fine").await?;
-            anyhow::ensure!(answer == DecisionAnswer::Accepted, "the output is taken, and not {answer:?}");
+        match (cell.binding, cell.outcome) {
+            (_, Outcome::Cancelled | Outcome::CancelledElsewhere) => self.cancel(cell, id, &agent).await.map(|()| None),
+            (_, Outcome::BadArguments | Outcome::Denied) => Ok(None),
+            (Binding::Client, _) => supply(cell, &agent).await,
+            _ => Ok(None),
         }
-        let options = WorkflowCancelOptions::default;
-        match cell.outcome {
-            Outcome::Cancelled => {
-                match cell.binding {
-                    Binding::Client => drop(waits(&agent).await?),
-                    Binding::ChildWorkflow | Binding::ChildAgent => drop(self.child_of(id).await?),
-                    Binding::Agent => until_at_work(HELPER).await?,
-                    _ => until_at_work(&cell.tool()).await?,
-                }
-                self.handle(id).cancel(options()).await?;
-            }
-            Outcome::CancelledElsewhere => {
-                let child = self.child_of(id).await?;
-                if cell.binding == Binding::ChildAgent {
-                    until_at_work(FAR_HELPER).await?;
-                }
-                self.handle(&child).cancel(options()).await?;
-            }
-            _ => {}
-        }
-        Ok(refused)
     }
 
-    fn handle(&self, id: &str) -> WorkflowHandle<Client, UntypedWorkflow> {
-        self.env.client().get_workflow_handle(id)
+    /// Cancels the run, or what the call has started, once it is at work.
+    async fn cancel(&self, cell: Cell, id: &str, agent: &AgentHandle) -> anyhow::Result<()> {
+        let child = match cell.binding {
+            Binding::ChildWorkflow | Binding::ChildAgent => Some(self.child_of(id).await?),
+            _ => None,
+        };
+        match cell.binding {
+            Binding::Client => drop(waits(agent).await?),
+            Binding::ChildWorkflow => {}
+            Binding::ChildAgent => until_at_work(FAR_HELPER).await?,
+            Binding::Agent => until_at_work(HELPER).await?,
+            _ => until_at_work(&cell.tool()).await?,
+        }
+        let cancelled = match cell.outcome {
+            Outcome::CancelledElsewhere => child.context("it has a child")?,
+            _ => id.to_owned(),
+        };
+        let handle: WorkflowHandle<_, UntypedWorkflow> = self.env.client().get_workflow_handle(cancelled);
+        Ok(handle.cancel(WorkflowCancelOptions::default()).await?)
     }
-
     /// The child of a workflow, once it has started.
     async fn child_of(&self, id: &str) -> anyhow::Result<String> {
         let looking = async {
@@ -186,6 +163,36 @@ fn children(history: &History) -> Vec<(String, bool)> {
         }
     }
     children
+}
+
+/// A person decides.
+async fn decide(cell: Cell, agent: &AgentHandle) -> anyhow::Result<()> {
+    let waiting = waits(agent).await?;
+    let decision = match cell.outcome {
+        Outcome::Approved => AgentDecision::approve(waiting),
+        _ => AgentDecision::reject(waiting),
+    };
+    let answer = agent.decide(decision).await?;
+    anyhow::ensure!(answer == DecisionAnswer::Accepted, "the decision is taken, and not {answer:?}");
+    Ok(())
+}
+
+/// A caller supplies the output, which may be too large at first; gives why it was not taken.
+async fn supply(cell: Cell, agent: &AgentHandle) -> anyhow::Result<Option<String>> {
+    let wants_output =
+        |state: &AgentState| state.interruptions.iter().any(|asked| asked.kind == InterruptionKind::Output);
+    let asked = state_when(agent, "waiting for an output", wants_output).await?.interruptions;
+    let id = &*asked.first().context("it waits for an output")?.id;
+    let mut refused = None;
+    if cell.outcome == Outcome::Oversized {
+        match agent.supply_output(id, "x".repeat(LARGE)).await? {
+            DecisionAnswer::Refused { reason } => refused = Some(reason),
+            answer => anyhow::bail!("it is too large, and the answer is {answer:?}"),
+        }
+    }
+    let answer = agent.supply_output(id, "fine").await?;
+    anyhow::ensure!(answer == DecisionAnswer::Accepted, "the output is taken, and not {answer:?}");
+    Ok(refused)
 }
 
 /// What the run waits for.

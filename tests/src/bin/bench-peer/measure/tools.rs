@@ -50,7 +50,7 @@ impl WorkflowDefinition for Work {
     type Input = Burst;
     type Output = String;
 
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "burst_bench"
     }
 }
