@@ -49,6 +49,7 @@
 //! * `worker` (default): the worker half. Without it the crate builds without any I/O crate.
 //! * `openai` (default): the OpenAI provider, `worker::OpenAi`.
 //! * `compression`: `worker::codec::ZstdCodec`, which compresses payloads.
+//! * `nexus`: Nexus operations as tools, `tool::NexusOperation` (experimental upstream).
 //! * `plugin`: `AgentsPlugin` as a Temporal worker plugin (experimental upstream).
 
 pub mod agent;

@@ -6,7 +6,9 @@ It says `ready` when it runs, and ends when its standard input does.
 import asyncio
 import sys
 
-from temporalio import activity, workflow
+import nexusrpc
+from nexusrpc.handler import StartOperationContext, service_handler, sync_operation
+from temporalio import activity, nexus, workflow
 from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
@@ -49,15 +51,66 @@ class ShipOrder:
     async def run(self, arguments: dict) -> dict:
         if arguments["order"] == "broken":
             raise ApplicationError("the parcel fell into the sea", type="Lost")
+        if arguments["order"] == "closed":
+            raise ApplicationError("closed", "The order is closed.", type="ToolError")
         if arguments["order"] == "slow":
             await asyncio.sleep(600)
         return {"shipped": arguments["order"], "id": workflow.info().workflow_id}
 
 
+@service_handler(name="Freight")
+class Freight:
+    """Operations that are done at once, one that is a workflow, and each way to fail."""
+
+    @sync_operation
+    async def quote(self, ctx: StartOperationContext, arguments: dict) -> dict:
+        return {"order": arguments["order"], "lines": [1, 2.5, None, "ä"]}
+
+    @sync_operation
+    async def key(self, ctx: StartOperationContext, arguments: dict) -> str:
+        return ctx.headers["idempotency-key"]
+
+    @sync_operation
+    async def forget(self, ctx: StartOperationContext, arguments: dict) -> None:
+        return None
+
+    @sync_operation
+    async def sink(self, ctx: StartOperationContext, arguments: dict) -> str:
+        raise nexusrpc.OperationError("the ship at 10.0.0.7 has sunk", state=nexusrpc.OperationErrorState.FAILED)
+
+    @sync_operation
+    async def withdraw(self, ctx: StartOperationContext, arguments: dict) -> str:
+        raise nexusrpc.OperationError("withdrawn", state=nexusrpc.OperationErrorState.CANCELED)
+
+    @sync_operation
+    async def refuse(self, ctx: StartOperationContext, arguments: dict) -> str:
+        raise nexusrpc.HandlerError("no such port", type=nexusrpc.HandlerErrorType.BAD_REQUEST)
+
+    @sync_operation
+    async def explain(self, ctx: StartOperationContext, arguments: dict) -> str:
+        raise ApplicationError("closed", "The port is closed.", type="ToolError", non_retryable=True)
+
+    @sync_operation
+    async def dawdle(self, ctx: StartOperationContext, arguments: dict) -> str:
+        await asyncio.sleep(600)
+        return "late"
+
+    @nexus.workflow_run_operation
+    async def ship(self, ctx: nexus.WorkflowRunOperationContext, arguments: dict) -> nexus.WorkflowHandle[dict]:
+        return await ctx.start_workflow(ShipOrder.run, arguments, id=f"shipment-{arguments['order']}")
+
+
 async def main(address: str, namespace: str, task_queue: str) -> None:
     client = await Client.connect(address, namespace=namespace)
     activities = [issue_refund, look_up, forget, break_down, explain, dawdle]
-    async with Worker(client, task_queue=task_queue, activities=activities, workflows=[ShipOrder]):
+    worker = Worker(
+        client,
+        task_queue=task_queue,
+        activities=activities,
+        workflows=[ShipOrder],
+        nexus_service_handlers=[Freight()],
+    )
+    async with worker:
         print("ready", flush=True)
         await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 

@@ -300,6 +300,7 @@ fn activity<'f, H: Host>(
                 ToolEffectError::TimedOut { source, .. }
                 | ToolEffectError::Agent { source, .. }
                 | ToolEffectError::OutcomeUnknown { source }
+                | ToolEffectError::Absent(source)
                 | ToolEffectError::Host(source),
             ) => Err(failed(source)),
         }

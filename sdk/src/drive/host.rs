@@ -345,6 +345,8 @@ pub enum ToolEffectError {
         /// What went wrong.
         source: EffectError,
     },
+    /// What the tool stands for is not there; the error says what to do.
+    Absent(EffectError),
     /// It was cancelled.
     Cancelled,
     /// The host itself failed.

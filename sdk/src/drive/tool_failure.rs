@@ -45,7 +45,7 @@ pub(super) enum WentWrong {
         /// Whether the body has run.
         has_run: bool,
     },
-    /// No worker knows the tool; how the run ends, unless the model is told.
+    /// No worker knows the tool, or what it stands for is not there; how the run ends, unless the model is told.
     NotRegistered(RunError),
     /// The agent behind it failed.
     Agent(RunError),
@@ -136,6 +136,7 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
         ToolEffectError::NotRegistered { task_queue, source } => {
             Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, source }))
         }
+        ToolEffectError::Absent(source) => Ok(WentWrong::NotRegistered(RunError::Tool { tool, agent, turn, source })),
         ToolEffectError::Cancelled => Err(RunError::Cancelled { agent, turn }),
         ToolEffectError::Host(source) => Err(RunError::Tool { tool, agent, turn, source }),
     }
@@ -195,6 +196,8 @@ fn may_run_again(tool: &ToolDef) -> bool {
         ToolBinding::Mcp(binding) => binding.options().idempotent,
         // Nobody has said what it does to be started again.
         ToolBinding::ChildWorkflow(_) => false,
+        #[cfg(feature = "nexus")]
+        ToolBinding::Nexus(operation) => operation.idempotent,
         _ => true,
     }
 }

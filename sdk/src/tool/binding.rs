@@ -5,6 +5,8 @@ use std::sync::Arc;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde_json::{Map, Value};
 
+#[cfg(feature = "nexus")]
+use super::nexus_operation::NexusOperation;
 use super::{
     child_workflow::ChildWorkflow, context::ToolContext, error::ToolError, mcp::McpBinding,
     options::ToolActivityOptions, remote_activity::RemoteActivity, workflow_context::WorkflowToolContext,
@@ -58,6 +60,9 @@ pub enum ToolBinding {
     Workflow(WorkflowBody),
     /// In a child workflow, by its type.
     ChildWorkflow(ChildWorkflow),
+    /// At a Nexus endpoint (feature `nexus`).
+    #[cfg(feature = "nexus")]
+    Nexus(NexusOperation),
     /// In a run of another agent, inside this run.
     Agent(Arc<AgentTool>),
     /// Nowhere here: the run waits until a caller has made the call and supplies its output.
@@ -81,6 +86,8 @@ impl std::fmt::Debug for ToolBinding {
             Self::RemoteActivity(remote) => remote.fmt(f),
             Self::Workflow(_) => f.write_str("Workflow"),
             Self::ChildWorkflow(child) => child.fmt(f),
+            #[cfg(feature = "nexus")]
+            Self::Nexus(operation) => operation.fmt(f),
             Self::Mcp(binding) => f.debug_tuple("Mcp").field(binding).finish(),
             Self::Agent(agent) => agent.fmt(f),
             Self::Client => f.write_str("Client"),

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+#[cfg(feature = "nexus")]
+use super::nexus_operation::NexusOperation;
 use super::{
     approval::NeedsApproval,
     binding::{ActivityBody, ToolBinding, WorkflowBody},
@@ -212,6 +214,31 @@ impl ToolDef {
         child: ChildWorkflow,
     ) -> Self {
         Self::new(name, description, parameters, ToolBinding::ChildWorkflow(child))
+    }
+
+    /// A Nexus operation as a tool (feature `nexus`), in whatever language and namespace its handler is. Argument and result are those of a
+    /// [`remote_activity`](Self::remote_activity), and so are the failures: the model is told those that an application failure of type
+    /// `ToolError` words, and no other.
+    ///
+    /// Before the first call at an endpoint the worker looks it up. One that the server does not have is a failure of kind
+    /// [`NotRegistered`](super::ToolFailureKind::NotRegistered).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use temporal_agents::{ToolDef, tool::NexusOperation};
+    ///
+    /// let schema = json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]});
+    /// let quote = NexusOperation::named("freight-endpoint", "Freight", "quote");
+    /// let quote = ToolDef::nexus_operation("freight_quote", "What it costs to send a pallet.", schema, quote);
+    /// ```
+    #[cfg(feature = "nexus")]
+    pub fn nexus_operation(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        operation: NexusOperation,
+    ) -> Self {
+        Self::new(name, description, parameters, ToolBinding::Nexus(operation))
     }
 
     /// A tool with a schema that is not a Rust type's. The schema is made strict where it can be.

@@ -15,6 +15,8 @@ mod guardrail;
 mod hosted;
 mod idempotency;
 mod mcp;
+#[cfg(feature = "nexus")]
+mod nexus_operation;
 mod on_error;
 mod options;
 mod output;
@@ -42,6 +44,8 @@ pub use hosted::{
 };
 pub(crate) use idempotency::idempotency_key;
 pub use mcp::{McpBinding, McpMeta, McpRefresh, McpServer, McpToolFilter};
+#[cfg(feature = "nexus")]
+pub use nexus_operation::{NexusCancellation, NexusOperation};
 pub(crate) use on_error::OUTCOME_UNKNOWN;
 pub use on_error::{DescribeFailure, DescribeSomeFailures, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind};
 pub use options::ToolActivityOptions;

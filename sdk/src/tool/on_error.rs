@@ -53,7 +53,7 @@ pub enum ToolFailureKind {
     OutcomeUnknown,
     /// Arguments, or an output, are larger than the limit. (With an output the body has run.)
     Oversized,
-    /// No worker knows the tool. Unless the model is told, the run ends.
+    /// No worker knows the tool, or the server does not know the Nexus endpoint. Unless the model is told, the run ends.
     NotRegistered,
     /// The agent behind the tool failed.
     Agent,

@@ -18,6 +18,7 @@ pub mod failure;
 pub mod item;
 pub mod mcp_call;
 pub mod model_call;
+pub mod nexus_endpoint;
 pub mod ready_made;
 pub mod run_state;
 pub mod schema;
@@ -43,6 +44,7 @@ pub use failure::{ConversationPart, ConversationUnavailable, ModelFailureDetails
 pub use item::{FunctionCall, Item, ItemView, NotAnItem};
 pub use mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest, McpTarget, McpTool};
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
+pub use nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest};
 pub use ready_made::{AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript};
 pub use run_state::{NewItem, NewItemKind, RunState};
 pub use schema::Schema;

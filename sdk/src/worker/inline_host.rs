@@ -60,6 +60,17 @@ struct NoWorkflow {
     tool: String,
 }
 
+/// A tool that a workflow alone can call.
+#[cfg(feature = "nexus")]
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "tool {tool:?} is a Nexus operation, which only a workflow can call; run the agent with Runner in a workflow, or give the \
+     inline run another tool of that name"
+)]
+struct NoOperation {
+    tool: String,
+}
+
 /// One run.
 pub(super) struct InlineHost {
     pub(super) providers: Providers,
@@ -233,6 +244,8 @@ impl InlineHost {
             ToolBinding::RemoteActivity(_) | ToolBinding::ChildWorkflow(_) | ToolBinding::ChildAgent(_) => {
                 Err(ToolEffectError::Host(Box::new(NoWorkflow { tool: call.info.tool })))
             }
+            #[cfg(feature = "nexus")]
+            ToolBinding::Nexus(_) => Err(ToolEffectError::Host(Box::new(NoOperation { tool: call.info.tool }))),
             ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
                 unreachable!("the loop itself runs inline tools and agents")
             }

@@ -25,6 +25,8 @@ mod kept_state;
 pub mod mcp;
 mod model;
 mod model_activity;
+#[cfg(feature = "nexus")]
+mod nexus_endpoint;
 #[cfg(feature = "openai")]
 pub mod openai;
 mod plugin;

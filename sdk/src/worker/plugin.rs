@@ -12,6 +12,8 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{WorkerOptions, activities::ActivityError};
 use temporalio_workflow::workflow_interceptors::WorkflowInterceptorConstructor;
 
+#[cfg(feature = "nexus")]
+use super::nexus_endpoint;
 use super::{
     conversations::{ConversationCache, ForgetEnded},
     kept_state,
@@ -307,6 +309,8 @@ impl AgentsPlugin {
         }
         #[cfg(feature = "mcp")]
         activities.extend(super::mcp::activities(&self.mcp, &conversations));
+        #[cfg(feature = "nexus")]
+        activities.push(looking_up_endpoints());
         activities.extend(keeping_states());
         Ok(NamedActivities(activities))
     }
@@ -365,6 +369,13 @@ fn keeping_states() -> [(String, Body); 2] {
     let keep: Body = Arc::new(|ctx, request| async move { json(&kept_state::keep(&ctx, request)?) }.boxed());
     let load: Body = Arc::new(|ctx, request| async move { json(&kept_state::load(&ctx, request).await?) }.boxed());
     [(KEEP_STATE_ACTIVITY.to_owned(), keep), (LOAD_STATE_ACTIVITY.to_owned(), load)]
+}
+
+/// The activity of runs that call Nexus operations.
+#[cfg(feature = "nexus")]
+fn looking_up_endpoints() -> (String, Body) {
+    let body: Body = Arc::new(|ctx, request| async move { json(&nexus_endpoint::run(&ctx, request).await?) }.boxed());
+    (crate::wire::NEXUS_ENDPOINT_ACTIVITY.to_owned(), body)
 }
 
 /// Whether a worker on this task queue runs the tool.

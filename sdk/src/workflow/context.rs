@@ -12,11 +12,24 @@ use temporalio_workflow::{
         error::{ChildWorkflowExecutionError, ChildWorkflowStartError},
     },
 };
+#[cfg(feature = "nexus")]
+use temporalio_workflow::{
+    NexusOperationOptions,
+    common::{
+        data_converters::{
+            GenericPayloadConverter, NexusSerializationContext, PayloadConversionError, SerializationContext,
+            SerializationContextData,
+        },
+        protos::{coresdk::nexus::nexus_operation_result::Status, temporal::api::failure::v1::Failure},
+    },
+};
 
 use super::json::{Foreign, Json};
 use crate::wire::{
     MODEL_ACTIVITY, McpRequest, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest,
 };
+#[cfg(feature = "nexus")]
+use crate::wire::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointRequest};
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
 
@@ -26,6 +39,15 @@ pub(super) enum ChildWorkflowError {
     NotStarted(ChildWorkflowStartError),
     /// It ended without a result.
     Ended(ChildWorkflowExecutionError),
+}
+
+/// Why a Nexus operation gave nothing.
+#[cfg(feature = "nexus")]
+pub(super) enum NexusError {
+    /// Its input or its result could not be converted.
+    Conversion(PayloadConversionError),
+    /// It ended without a result, or did not begin.
+    Failed(Box<Failure>),
 }
 
 /// What the durable host needs of a workflow context. Calls are lazy: a command is pushed at the first poll.
@@ -70,6 +92,19 @@ pub(super) trait DurableContext {
         input: Value,
         options: ChildWorkflowOptions,
     ) -> LocalBoxFuture<'static, Result<Foreign, ChildWorkflowError>>;
+    /// The input of the options is put in here.
+    #[cfg(feature = "nexus")]
+    fn nexus_operation(
+        &self,
+        input: Value,
+        options: NexusOperationOptions,
+    ) -> LocalBoxFuture<'static, Result<Foreign, NexusError>>;
+    #[cfg(feature = "nexus")]
+    fn nexus_endpoint_activity(
+        &self,
+        request: NexusEndpointRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult>;
     fn session_activity(
         &self,
         activity_type: String,
@@ -184,6 +219,45 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
             started.map_err(ChildWorkflowError::NotStarted)?.result().await.map_err(ChildWorkflowError::Ended)
         }
         .boxed_local()
+    }
+
+    #[cfg(feature = "nexus")]
+    fn nexus_operation(
+        &self,
+        input: Value,
+        mut options: NexusOperationOptions,
+    ) -> LocalBoxFuture<'static, Result<Foreign, NexusError>> {
+        let ctx = self.clone();
+        async move {
+            let converter = ctx.payload_converter();
+            let data = SerializationContextData::Nexus(NexusSerializationContext::new());
+            let conversion = SerializationContext::new(&data, converter);
+            options.input = Some(converter.to_payload(&conversion, &input).map_err(NexusError::Conversion)?);
+            let started =
+                ctx.start_nexus_operation(options).await.map_err(|failure| NexusError::Failed(failure.into()))?;
+            match started.result().await.status {
+                // An operation without a result leaves no payload, or an empty one.
+                None => Ok(Foreign::nothing()),
+                Some(Status::Completed(payload)) if payload.metadata.is_empty() => Ok(Foreign::nothing()),
+                Some(Status::Completed(payload)) => {
+                    converter.from_payload(&conversion, payload).map_err(NexusError::Conversion)
+                }
+                Some(Status::Failed(failure) | Status::Cancelled(failure) | Status::TimedOut(failure)) => {
+                    Err(NexusError::Failed(failure.into()))
+                }
+            }
+        }
+        .boxed_local()
+    }
+
+    #[cfg(feature = "nexus")]
+    fn nexus_endpoint_activity(
+        &self,
+        request: NexusEndpointRequest,
+        options: ActivityOptions,
+    ) -> LocalBoxFuture<'static, ActivityResult> {
+        let ctx = self.clone();
+        async move { ctx.execute_activity(NexusEndpointActivity, request, options).await }.boxed_local()
     }
 
     fn session_activity(
@@ -348,6 +422,20 @@ impl WorkflowDefinition for ForeignWorkflow {
 
     fn name(&self) -> &str {
         &self.0
+    }
+}
+
+/// The caller's side of the activity that looks an endpoint up.
+#[cfg(feature = "nexus")]
+struct NexusEndpointActivity;
+
+#[cfg(feature = "nexus")]
+impl ActivityDefinition for NexusEndpointActivity {
+    type Input = NexusEndpointRequest;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        NEXUS_ENDPOINT_ACTIVITY
     }
 }
 

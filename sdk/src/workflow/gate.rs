@@ -84,6 +84,12 @@ impl Gate {
         }
     }
 
+    /// A gate for so many at a time, and no more.
+    #[cfg(feature = "nexus")]
+    pub(super) fn at_most(most: usize) -> Self {
+        Self { most, ..Self::new(None) }
+    }
+
     /// Waits until a call that is given so many bytes has room.
     ///
     /// # Errors

@@ -18,6 +18,13 @@ use super::{
     size::encoded_len,
     tool_call,
 };
+#[cfg(feature = "nexus")]
+use super::{
+    nexus::{Found, Lookup, Nexus},
+    tool_call::nexus::NoEndpoint,
+};
+#[cfg(feature = "nexus")]
+use crate::tool::ToolBinding;
 use crate::{
     drive::{
         EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionAction,
@@ -44,6 +51,8 @@ pub(super) struct WorkflowHost {
     moving: Option<Moving>,
     /// How much of it is in flight.
     gate: Gate,
+    #[cfg(feature = "nexus")]
+    nexus: Nexus,
 }
 
 impl WorkflowHost {
@@ -56,7 +65,19 @@ impl WorkflowHost {
         moving: Option<Moving>,
     ) -> Self {
         let (run, session_calls) = (OnceCell::new(), Cell::new(0));
-        Self { ctx, model, run, session_calls, inbox, token, ledger, moving, gate: Gate::new(None) }
+        Self {
+            ctx,
+            model,
+            run,
+            session_calls,
+            inbox,
+            token,
+            ledger,
+            moving,
+            gate: Gate::new(None),
+            #[cfg(feature = "nexus")]
+            nexus: Nexus::default(),
+        }
     }
 
     /// The same with an id that was drawn before.
@@ -108,6 +129,33 @@ impl WorkflowHost {
     fn new_bytes(&self, input: &[Item]) -> usize {
         let ledger = self.ledger.borrow();
         input.iter().filter(|item| !ledger.holds(item)).map(Item::json_len).sum()
+    }
+}
+
+#[cfg(feature = "nexus")]
+impl WorkflowHost {
+    /// Lets a call of a Nexus operation pass, if it is one: as many as the server takes, to endpoints that it has.
+    async fn admit(
+        &self,
+        call: &ToolEffect<'_>,
+        id: &str,
+        scope: &WorkflowCancellationToken,
+    ) -> Result<Option<super::gate::Place<'_>>, ToolEffectError> {
+        let ToolBinding::Nexus(operation) = call.tool.binding() else { return Ok(None) };
+        let place = self.nexus.enter(scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?;
+        let lookup = Lookup {
+            endpoint: &operation.endpoint,
+            activity_id: format!("{id}-endpoint"),
+            summary: format!("endpoint {} · {} · turn {}", operation.endpoint, call.info.agent, call.info.turn),
+        };
+        match self.nexus.look_up(&self.ctx, lookup, scope, || self.notes_command(|| 0)).await {
+            Ok(Found::Callable) => Ok(Some(place)),
+            Ok(Found::Absent) => {
+                let endpoint = operation.endpoint.clone();
+                Err(ToolEffectError::Absent(Box::new(NoEndpoint { endpoint })))
+            }
+            Err(Cancelled) => Err(ToolEffectError::Cancelled),
+        }
     }
 }
 
@@ -165,6 +213,8 @@ impl Host for WorkflowHost {
         let binding = call.tool.binding();
         async move {
             let bytes = encoded_len(&(&call.arguments, &call.context)).unwrap_or_default();
+            #[cfg(feature = "nexus")]
+            let _operation = self.admit(&call, &id, scope).await?;
             let mut _place = None;
             if tool_call::begins_with_a_command(binding) {
                 _place = Some(self.gate.enter(bytes, scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?);

@@ -51,6 +51,12 @@ impl TemporalSerializable for Json {}
 pub(super) struct Foreign(Option<Json>);
 
 impl Foreign {
+    /// No result.
+    #[cfg(feature = "nexus")]
+    pub(super) fn nothing() -> Self {
+        Self(None)
+    }
+
     /// Its JSON.
     pub(super) fn into_value(self) -> Result<Value, serde_json::Error> {
         match self.0 {

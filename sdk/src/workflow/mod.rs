@@ -14,6 +14,8 @@ mod json;
 mod mcp;
 mod mcp_call;
 mod model_activity_options;
+#[cfg(feature = "nexus")]
+mod nexus;
 mod ready_made;
 mod runner;
 mod session_call;

@@ -60,6 +60,14 @@ pub enum DevServerError {
         /// What the client library said.
         source: Box<dyn Error + Send + Sync>,
     },
+    /// A Nexus endpoint could not be made.
+    #[error("the dev server does not make the Nexus endpoint {name:?}")]
+    NexusEndpoint {
+        /// Its name.
+        name: String,
+        /// What the server said.
+        source: Box<dyn Error + Send + Sync>,
+    },
 }
 
 impl DevServerError {

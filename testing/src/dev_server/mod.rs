@@ -15,6 +15,7 @@
 mod cached_cli;
 mod error;
 mod locate;
+mod nexus;
 mod options;
 mod orphan_guard;
 mod ports;

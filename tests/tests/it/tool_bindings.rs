@@ -4,5 +4,6 @@ mod child_agent;
 mod child_workflow;
 mod in_workflow;
 mod local_activity;
+mod nexus;
 mod remote_activity;
 mod support;

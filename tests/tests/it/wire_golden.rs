@@ -11,7 +11,8 @@ use serde_json::Value;
 use temporal_agents::wire::{
     AgentDecision, AgentReport, AgentRequest, AgentState, Carried, ChatMessage, ChatReply, ChatRequest, ChatTranscript,
     ConversationUnavailable, DecisionReply, McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest,
-    RecordRequest, RunState, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
+    NexusEndpointReply, NexusEndpointRequest, RecordRequest, RunState, SessionReply, SessionRequest, SuppliedOutput,
+    ToolReply, ToolRequest, WireDecodeError,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     decode,
 };
@@ -58,6 +59,12 @@ fn the_details_of_model_failures_have_their_golden_shape() {
     check("model_failure_details-full", &values::model_failure_details_full());
     check("model_failure_details-minimal", &values::model_failure_details_minimal());
     check_all("conversation_unavailable", &values::conversation_unavailable());
+}
+
+#[test]
+fn how_nexus_endpoints_are_looked_up_has_its_golden_shape() {
+    check("nexus_endpoint_request", &values::nexus_endpoint_request());
+    check("nexus_endpoint_reply", &values::nexus_endpoint_reply());
 }
 
 #[test]
@@ -127,6 +134,8 @@ fn messages_of_every_version_ever_written_are_read() {
             "model_reply" => read::<ModelReply>(json),
             "tool_request" => read::<ToolRequest>(json),
             "mcp_request" => read::<McpRequest>(json),
+            "nexus_endpoint_request" => read::<NexusEndpointRequest>(json),
+            "nexus_endpoint_reply" => read::<NexusEndpointReply>(json),
             "mcp_reply" => read::<McpReply>(json),
             "tool_reply" => read::<ToolReply>(json),
             "model_failure_details" => read::<ModelFailureDetails>(json),

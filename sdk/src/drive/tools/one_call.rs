@@ -63,6 +63,8 @@ impl<H: Host> OneCall<'_, '_, H> {
             | ToolBinding::Workflow(_)
             | ToolBinding::ChildWorkflow(_)
             | ToolBinding::ChildAgent(_) => self.through_host(id, arguments).await,
+            #[cfg(feature = "nexus")]
+            ToolBinding::Nexus(_) => self.through_host(id, arguments).await,
         }
     }
 

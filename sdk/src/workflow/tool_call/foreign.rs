@@ -69,7 +69,7 @@ pub(super) async fn call_child(
 }
 
 /// The text that a model gets for a value.
-fn answer(value: &Value) -> Result<ToolAnswer, ToolEffectError> {
+pub(super) fn answer(value: &Value) -> Result<ToolAnswer, ToolEffectError> {
     let text = text_of(value).map_err(|error| ToolEffectError::Host(error.to_string().into()))?;
     Ok(ToolAnswer::new(text.into()))
 }
@@ -245,7 +245,11 @@ pub(super) fn child_id(
 }
 
 /// Refuses what the server would refuse: the workflow task that asks for it would be tried for ever.
-fn check<'n>(what: &str, input: &Value, names: impl Iterator<Item = &'n String>) -> Result<(), WorkflowToolError> {
+pub(super) fn check<'n>(
+    what: &str,
+    input: &Value,
+    names: impl Iterator<Item = &'n String>,
+) -> Result<(), WorkflowToolError> {
     let refused = |reason: String| WorkflowToolError::Refused { what: what.to_owned(), reason };
     for name in names {
         if name.is_empty() || name.len() > LONGEST_NAME {
@@ -262,7 +266,7 @@ fn check<'n>(what: &str, input: &Value, names: impl Iterator<Item = &'n String>)
     Ok(())
 }
 
-fn read(what: String, returned: Foreign) -> Result<Value, WorkflowToolError> {
+pub(super) fn read(what: String, returned: Foreign) -> Result<Value, WorkflowToolError> {
     returned.into_value().map_err(|error| WorkflowToolError::Unreadable { what, reason: error.to_string() })
 }
 

@@ -6,11 +6,14 @@
 //! | remote activity, child workflow | `foreign.rs` | somebody else's activity or workflow |
 //! | workflow | `in_workflow.rs` | whatever the body starts |
 //! | agent in a child workflow | `child_agent.rs` | an `AgentWorkflow` |
+//! | Nexus operation | `nexus.rs` | an operation, and before the first one at an endpoint an activity that looks it up |
 
 pub(super) mod activity;
 mod child_agent;
 mod foreign;
 mod in_workflow;
+#[cfg(feature = "nexus")]
+pub(super) mod nexus;
 
 use std::rc::Rc;
 
@@ -33,6 +36,8 @@ pub(super) async fn call(
         ToolBinding::Activity { options, .. } => activity::call(ctx, options, effect, id, token).await,
         ToolBinding::RemoteActivity(remote) => foreign::call_activity(ctx, remote, effect, id, &token).await,
         ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
+        #[cfg(feature = "nexus")]
+        ToolBinding::Nexus(operation) => nexus::call(ctx, operation, effect, &token).await,
         ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id, token).await,
         ToolBinding::ChildAgent(agent) => child_agent::call(ctx, agent, effect, &id, &token).await,
         ToolBinding::Mcp(binding) => {
@@ -58,6 +63,8 @@ pub(super) fn begins_with_a_command(binding: &ToolBinding) -> bool {
         | ToolBinding::Mcp(_)
         | ToolBinding::ChildWorkflow(_)
         | ToolBinding::ChildAgent(_) => true,
+        #[cfg(feature = "nexus")]
+        ToolBinding::Nexus(_) => true,
         ToolBinding::Workflow(_) | ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => false,
     }
 }

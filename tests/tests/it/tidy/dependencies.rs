@@ -51,6 +51,11 @@ fn macros_add_no_crate_that_does_io() {
 }
 
 #[test]
+fn nexus_operations_add_no_crate_that_does_io() {
+    assert_eq!(worker_only(&crates(&["--no-default-features", "--features", "nexus"])), [""; 0]);
+}
+
+#[test]
 fn the_worker_half_has_the_crates_whose_absence_is_checked() {
     let has = crates(&[]);
     let found = worker_only(&has);
