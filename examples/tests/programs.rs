@@ -9,7 +9,7 @@ use std::{
 
 fn program(path: &str) -> Command {
     let mut program = Command::new(path);
-    program.env_remove("OPENAI_API_KEY").env_remove("OPENAI_BASE_URL");
+    program.env_remove("OPENAI_API_KEY").env_remove("OPENAI_BASE_URL").env_remove("CRM_TOKEN");
     program
 }
 
@@ -170,4 +170,31 @@ fn mcp_lists_and_calls_a_tool_of_the_built_in_server() {
         "The model was told:\nMCMLXXXVII",
     ];
     prints(env!("CARGO_BIN_EXE_mcp"), &lines);
+}
+
+#[test]
+fn nexus_sends_goods_with_a_service_in_python() {
+    let lines = [
+        "  -> quote(",
+        "  .. Freight.quote at freight-endpoint",
+        "  <- quote = {\"euros\":160}",
+        "  <- quote = The freight company does not go there.",
+        "  -> carry(",
+        "  .. Freight.carry at freight-endpoint",
+        "Sent: {\"pallets\":2,\"to\":\"Oslo\",\"waybill\":\"waybill-",
+    ];
+    prints(env!("CARGO_BIN_EXE_nexus"), &lines);
+}
+
+#[test]
+fn secrets_are_in_no_history() {
+    let lines = [
+        "Ada buys lamps and pays with card [card number]. My token is [redacted].",
+        "The provider was given the token: yes",
+        "  the reference to CRM_TOKEN: yes",
+        "  the token: no",
+        "  what the tool found: yes",
+        "  the card number: no",
+    ];
+    prints(env!("CARGO_BIN_EXE_secrets"), &lines);
 }

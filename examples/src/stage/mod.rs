@@ -73,7 +73,7 @@ impl Stage {
     /// # Errors
     /// When the server cannot be had, or the agents are wrong.
     pub async fn set_with<W>(
-        Options { keep }: Options,
+        options: Options,
         env: AgentEnvironmentBuilder,
         scripted: FakeModel,
     ) -> anyhow::Result<Self>
@@ -81,12 +81,24 @@ impl Stage {
         W: WorkflowImplementation,
         <W::Run as WorkflowDefinition>::Input: Send,
     {
+        let env = if model::has_key() { env.model_provider(OpenAi::from_env()?) } else { env.model_provider(scripted) };
+        let stage = Self::set_up::<W>(options, env).await?;
+        model::announce();
+        Ok(stage)
+    }
+
+    /// The same with the model that the worker has already, key or no key.
+    ///
+    /// # Errors
+    /// When the server cannot be had, or the agents are wrong.
+    pub async fn set_up<W>(Options { keep }: Options, env: AgentEnvironmentBuilder) -> anyhow::Result<Self>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+    {
         println!("Starting a Temporal dev server ...");
         let env = env.workflow::<W>()?.server_options(DevServerOptions::builder().ui(keep).build());
-        let env = if model::has_key() { env.model_provider(OpenAi::from_env()?) } else { env.model_provider(scripted) };
-        let env = env.start().await?;
-        model::announce();
-        Ok(Self { env, keep })
+        Ok(Self { env: env.start().await?, keep })
     }
 
     /// Runs a workflow to its end, prints what happens, and gives its result.

@@ -34,6 +34,8 @@ pub struct Progress {
     /// What the models called, by run and call id.
     calls: BTreeMap<(String, String), Called>,
     told_outputs: BTreeSet<(String, String)>,
+    /// Whether somebody else's activities, workflows or operations have been called: their results look like those of inline tools.
+    elsewhere: bool,
     usage: Usage,
     warned: BTreeSet<(String, i32)>,
 }
@@ -116,6 +118,7 @@ impl Progress {
                     Scheduled::Tool { activity_id, request: Box::new(request) }
                 } else {
                     // Neither a model nor a tool of ours: the list of an MCP server's tools, an activity of another worker.
+                    self.elsewhere |= !kind.starts_with("agents.");
                     say(&activity_id, &format!("  .. {kind}"));
                     return Ok(());
                 };
@@ -133,6 +136,10 @@ impl Progress {
                     }
                     None => {}
                 }
+            }
+            Some(Attributes::NexusOperationScheduledEventAttributes(scheduled)) => {
+                self.elsewhere = true;
+                println!("  .. {}.{} at {}", scheduled.service, scheduled.operation, scheduled.endpoint);
             }
             Some(Attributes::ActivityTaskCancelRequestedEventAttributes(request)) => {
                 if let Some(Scheduled::Model { activity_id, turn }) = self.scheduled.get(&request.scheduled_event_id) {
@@ -179,6 +186,7 @@ impl Progress {
         let line = match self.calls.get(&call) {
             Some(Called { name, .. }) if name.starts_with("transfer_to_") => return,
             Some(Called { name, is_agent: true, .. }) => format!("  <- {name} = {text} (an agent)"),
+            Some(Called { name, .. }) if self.elsewhere => format!("  <- {name} = {text}"),
             Some(Called { name, .. }) => format!("  <- {name} = {text} (inline)"),
             None => return, // told before, in an earlier run of a session
         };
