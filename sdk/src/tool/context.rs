@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
 use super::{idempotency::idempotency_key, run_context::RunContext, state::StateMap};
 
 /// A call of a tool: who made it and under which id.
@@ -61,19 +64,42 @@ pub trait Heartbeat: Send + Sync {
     fn is_cancelled(&self) -> bool;
 }
 
+/// A setting of the tool is not there, or not of the type asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingError {
+    /// Nobody has set it.
+    #[error("the tool has no setting {name:?}; add it where the agent gets the tool, with .setting({name:?}, ..)")]
+    Missing {
+        /// The setting.
+        name: String,
+    },
+    /// It is something else.
+    #[error("setting {name:?} of the tool is not a {expected}: {source}")]
+    OtherType {
+        /// The setting.
+        name: String,
+        /// The Rust type asked for.
+        expected: &'static str,
+        /// What serde says.
+        source: serde_json::Error,
+    },
+}
+
 /// What a tool knows of its call; a parameter of type `&ToolContext` or `&mut ToolContext` gets it.
 #[derive(Clone)]
 pub struct ToolContext {
     info: CallInfo,
     run: RunContext,
     states: StateMap,
+    settings: Map<String, Value>,
     heartbeat: Option<Arc<dyn Heartbeat>>,
 }
 
 impl ToolContext {
     /// A context for this call, with these run values and states; unit tests of tools make one, too.
     pub fn new(info: CallInfo, run: RunContext, states: StateMap) -> Self {
-        Self { info, run, states, heartbeat: None }
+        Self { info, run, states, settings: Map::new(), heartbeat: None }
     }
 
     /// The same context, with the activity's heartbeat.
@@ -81,6 +107,26 @@ impl ToolContext {
     pub fn with_heartbeat(mut self, heartbeat: Arc<dyn Heartbeat>) -> Self {
         self.heartbeat = Some(heartbeat);
         self
+    }
+
+    /// The same context with what was set for the tool.
+    #[must_use]
+    pub fn with_settings(mut self, settings: Map<String, Value>) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// What was set for the tool under this name ([`ToolDef::setting`](super::ToolDef::setting)), secrets filled in.
+    ///
+    /// # Errors
+    /// [`SettingError`] when it is not there, or no `T`.
+    pub fn setting<T: DeserializeOwned>(&self, name: &str) -> Result<T, SettingError> {
+        let value = self.settings.get(name).ok_or_else(|| SettingError::Missing { name: name.to_owned() })?;
+        T::deserialize(value).map_err(|source| SettingError::OtherType {
+            name: name.to_owned(),
+            expected: std::any::type_name::<T>(),
+            source,
+        })
     }
 
     /// The call.

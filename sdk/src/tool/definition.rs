@@ -27,7 +27,7 @@ use super::{
     state::StateRequirement,
     workflow_context::WorkflowToolContext,
 };
-use crate::wire::{Schema, ToolOutput, ToolSpec};
+use crate::wire::{Schema, ToolOutput, ToolSpec, worker_env};
 
 /// A tool: name, description, schema, and a body that runs where its [`ToolBinding`] says.
 ///
@@ -53,6 +53,7 @@ pub struct ToolDef {
     binding: ToolBinding,
     requirements: Vec<StateRequirement>,
     context_keys: Vec<String>,
+    settings: Map<String, Value>,
     enabled: Enabled,
     approval: NeedsApproval,
     input_guardrails: Vec<ToolInputGuardrail>,
@@ -77,6 +78,21 @@ pub enum ToolIssue {
         "it runs in the workflow, which can spill its output nowhere; make it an activity, or take OversizedOutput::Truncate"
     )]
     SpillsInWorkflow,
+    /// A setting refers to a secret, and the tool runs where none is.
+    #[error(
+        "its setting {setting:?} refers to an environment variable, and it runs in the workflow, where none may be read; \
+         make it an activity"
+    )]
+    SecretInWorkflow {
+        /// The setting.
+        setting: String,
+    },
+    /// A setting that nobody reads.
+    #[error("it has the setting {setting:?}, and its body is not here to read it; drop the setting")]
+    UnreadSetting {
+        /// The setting.
+        setting: String,
+    },
     /// The schema does not fit OpenAI strict mode.
     #[error("the argument schema cannot be strict at {path:?}: {reason}")]
     NotStrict {
@@ -275,6 +291,7 @@ impl ToolDef {
             binding,
             requirements: Vec::new(),
             context_keys: Vec::new(),
+            settings: Map::new(),
             enabled: Enabled::default(),
             approval: NeedsApproval::default(),
             input_guardrails: Vec::new(),
@@ -335,6 +352,47 @@ impl ToolDef {
     #[must_use]
     pub fn with_context(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.context_keys.extend(keys.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets something for the tool that its model neither sees nor gives: [`ToolContext::setting`] reads it. For an activity tool it may be, or
+    /// hold, a [`worker_env!`](crate::worker_env) reference: the worker puts the value in for the call, and takes it out of output and errors.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use temporal_agents::{Agent, tool::{Tool, ToolContext, ToolError}, worker_env};
+    /// # use temporal_agents::tool;
+    ///
+    /// /// Finds a customer.
+    /// #[tool]
+    /// async fn find_customer(ctx: &ToolContext, name: String) -> Result<String, ToolError> {
+    ///     let (region, token): (String, String) = (ctx.setting("region")?, ctx.setting("token")?);
+    ///     Ok(format!("{name} in {region}, found with {} characters", token.len()))
+    /// }
+    ///
+    /// let find = find_customer.setting("region", "eu").setting("token", worker_env!("CRM_TOKEN"));
+    /// let desk: Agent = Agent::new("desk").model("gpt-5").tool(find);
+    /// # let _ = json!(desk.name());
+    /// ```
+    ///
+    /// Settings are in history with every call, so a secret itself has no place in them.
+    #[must_use]
+    pub fn setting(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        let (name, value) = (name.into(), value.into());
+        let of_it = |issue: &ToolIssue| match issue {
+            ToolIssue::SecretInWorkflow { setting } | ToolIssue::UnreadSetting { setting } => *setting == name,
+            _ => false,
+        };
+        self.issues.retain(|issue| !of_it(issue));
+        match &self.binding {
+            ToolBinding::Activity { .. } => {}
+            ToolBinding::Inline(_) | ToolBinding::Workflow(_) if !worker_env::refers(&value) => {}
+            ToolBinding::Inline(_) | ToolBinding::Workflow(_) => {
+                self.issues.push(ToolIssue::SecretInWorkflow { setting: name.clone() });
+            }
+            _ => self.issues.push(ToolIssue::UnreadSetting { setting: name.clone() }),
+        }
+        self.settings.insert(name, value);
         self
     }
 
@@ -514,6 +572,11 @@ impl ToolDef {
     /// The keys of the run context that the body needs, where it runs in an activity.
     pub fn context_keys(&self) -> &[String] {
         &self.context_keys
+    }
+
+    /// What was set for the body, with references in place of secrets.
+    pub fn settings(&self) -> &Map<String, Value> {
+        &self.settings
     }
 
     /// What is wrong with the definition.

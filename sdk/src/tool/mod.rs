@@ -34,7 +34,7 @@ pub use approval::{ApprovalPredicate, NeedsApproval};
 pub use argument::ToolArgument;
 pub use binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
 pub use child_workflow::{ChildId, ChildWorkflow, ComputeId, ParentClose};
-pub use context::{CallInfo, Heartbeat, ToolContext};
+pub use context::{CallInfo, Heartbeat, SettingError, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
 pub use enabled::Enabled;
 pub use error::{Failure, ToolError, ToolErrorKind};
@@ -107,6 +107,14 @@ pub trait Tool {
         Self: Sized,
     {
         self.definition().enabled(Enabled::when(move |run, agent, _turn| predicate(run, agent)))
+    }
+
+    /// The same tool with something set for it; see [`ToolDef::setting`].
+    fn setting(&self, name: impl Into<String>, value: impl Into<serde_json::Value>) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().setting(name, value)
     }
 
     /// The same tool with a check before its body runs.

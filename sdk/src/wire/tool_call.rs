@@ -26,6 +26,9 @@ pub struct ToolRequest {
     /// The keys of the run context that the tool asked for.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
+    /// What the author has set for the tool; references to variables of the worker are filled in there.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub settings: Map<String, Value>,
     /// What names the call for good (`CallInfo::idempotency_key`); absent in requests of older releases.
     #[serde(default, rename = "key", skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,

@@ -24,8 +24,9 @@ use super::{
     providers::Providers,
     session::Sessions,
     spill::Spills,
-    tool_activity::GRACE,
-    tool_answer::{Unfit, answer, panic_message},
+    tool_activity::{GRACE, withheld_from},
+    tool_answer::{Returned, Unfit, answer, panic_message},
+    worker_env::Given,
 };
 use crate::{
     drive::{
@@ -260,17 +261,22 @@ impl InlineHost {
         call: ToolEffect<'_>,
         scope: &CancellationToken,
     ) -> Result<ToolAnswer, ToolEffectError> {
-        let mut attempt = 1;
+        let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
+        if let Err(withheld) = self.providers.env.fill_members(&mut settings, &mut given) {
+            return Err(failed(&withheld_from(call.tool, &withheld)));
+        }
         loop {
             let info = call.info.clone().at_attempt(attempt);
             let mut ctx = ToolContext::new(info, RunContext::new(call.context.clone()), self.states.clone())
+                .with_settings(settings.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
             let settled = timeout(options.start_to_close, run_body(body, &mut ctx, &call)).await;
             let is_last = attempt >= options.attempts();
             let settled = match settled {
-                Ok(returned) => {
+                Ok(settled) => {
                     let info = ctx.info().clone();
-                    Ok(answer(call.tool, &self.spills, &info, returned, ctx.into_run().patch()).await)
+                    let returned = Returned { settled, patch: ctx.into_run().patch() };
+                    Ok(answer(call.tool, &self.spills, &info, returned, &given).await)
                 }
                 Err(elapsed) => Err(elapsed),
             };

@@ -96,11 +96,13 @@ impl InlineRunner {
         self
     }
 
-    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env): their values go to the
-    /// providers of models, and nowhere else. None is allowed by default.
+    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env): their values go where the
+    /// reference stands, to a provider of models, a tool or an MCP server, and nowhere else. None is allowed by default.
     #[must_use]
     pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.providers.env.allow(names);
+        #[cfg(feature = "mcp")]
+        self.mcp.servers.allow(&self.providers.env);
         self
     }
 

@@ -185,11 +185,13 @@ impl AgentsPlugin {
         self
     }
 
-    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env): their values go to the
-    /// providers of models, and nowhere else. None is allowed by default.
+    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env): their values go where the
+    /// reference stands, to a provider of models, a tool or an MCP server, and nowhere else. None is allowed by default.
     #[must_use]
     pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.providers.env.allow(names);
+        #[cfg(feature = "mcp")]
+        self.mcp.allow(&self.providers.env);
         self
     }
 
@@ -291,6 +293,7 @@ impl AgentsPlugin {
                     states: self.states.clone(),
                     conversations: conversations.clone(),
                     spills: self.spills.clone(),
+                    env: self.providers.env.clone(),
                 });
                 let body: Body = Arc::new(move |ctx, request| {
                     let activity = Arc::clone(&activity);

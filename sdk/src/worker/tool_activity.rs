@@ -13,11 +13,13 @@ use super::{
     heartbeat::beating,
     model_activity::version_mismatch,
     spill::Spills,
-    tool_answer::{Unfit, answer, panic_message},
+    tool_answer::{Returned, Unfit, answer, panic_message},
+    worker_env::{AllowedEnv, Given, Withheld},
 };
 use crate::{
     tool::{
-        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolErrorKind, idempotency_key,
+        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError,
+        ToolErrorKind, idempotency_key,
     },
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode,
@@ -35,6 +37,7 @@ pub(super) struct ToolActivity {
     pub(super) states: StateMap,
     pub(super) conversations: ConversationCache,
     pub(super) spills: Spills,
+    pub(super) env: AllowedEnv,
 }
 
 impl ToolActivity {
@@ -47,18 +50,33 @@ impl ToolActivity {
         ctx: &ActivityContext,
         request: ToolRequest,
     ) -> Result<ToolReply, ActivityError> {
-        let ToolRequest { version: _, tool, agent, turn, call_id, arguments, context, idempotency_key, mcp: _ } =
-            request;
+        let ToolRequest {
+            version: _,
+            tool,
+            agent,
+            turn,
+            call_id,
+            arguments,
+            context,
+            mut settings,
+            idempotency_key,
+            mcp: _,
+        } = request;
         let key = idempotency_key.unwrap_or_else(|| key_of(ctx.info()));
         let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt).with_idempotency_key(key);
+        let mut given = Given::default();
+        if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
+            return Err(ActivityError::Application(Box::new(failure(&Unfit::Failed(withheld_from(&self.tool, &withheld))))));
+        }
         let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
+            .with_settings(settings)
             .with_heartbeat(Arc::new(Beat(ctx.clone())));
         // The body is called inside, so that its panic is caught also before it is a future.
         let body = AssertUnwindSafe(async { (self.body)(&mut tool_ctx, arguments).await }).catch_unwind();
-        let returned = beating(ctx, GRACE, body).await?.map_err(|panic| panic_message(&*panic));
+        let settled = beating(ctx, GRACE, body).await?.map_err(|panic| panic_message(&*panic));
         let info = tool_ctx.info().clone();
-        let patch = tool_ctx.into_run().patch();
-        match answer(&self.tool, &self.spills, &info, returned, patch).await {
+        let returned = Returned { settled, patch: tool_ctx.into_run().patch() };
+        match answer(&self.tool, &self.spills, &info, returned, &given).await {
             Ok((output, context_patch)) => {
                 self.conversations.returned(ctx.info(), &info.call_id, &output);
                 Ok(ToolReply { version: WIRE_VERSION, output, context_patch })
@@ -66,6 +84,11 @@ impl ToolActivity {
             Err(unfit) => Err(ActivityError::Application(Box::new(failure(&unfit)))),
         }
     }
+}
+
+/// What a tool fails with whose settings refer to a variable that it does not get.
+pub(super) fn withheld_from(tool: &ToolDef, withheld: &Withheld) -> ToolError {
+    ToolError::failed(withheld.told(&format!("the settings of tool {:?} refer", tool.name()), "the tool"))
 }
 
 /// What names the call of a request that does not say it: its activity.

@@ -4,9 +4,12 @@ use std::any::Any;
 
 use serde_json::Value;
 
-use super::spill::{Spilled, Spills};
+use super::{
+    spill::{Spilled, Spills},
+    worker_env::Given,
+};
 use crate::{
-    tool::{CallInfo, OutputTooLarge, OversizedOutput, ToolDef, ToolError, beginning, truncated},
+    tool::{CallInfo, OutputTooLarge, OversizedOutput, Redaction, ToolDef, ToolError, beginning, truncated},
     wire::{
         ToolOutput,
         size::{Bytes, MOST_BYTES, encoded_len},
@@ -28,7 +31,25 @@ pub(super) enum Unfit {
     TooLarge(String),
 }
 
-/// The output and the change to the run context.
+/// What a body came to: its output or its error, or the message of its panic; and its change to the run context.
+pub(super) struct Returned {
+    pub(super) settled: Result<Result<ToolOutput, ToolError>, String>,
+    pub(super) patch: Option<Value>,
+}
+
+impl Returned {
+    /// The same without what must not be recorded.
+    pub(super) fn redacted(self, redaction: &Redaction) -> Self {
+        let settled = match self.settled {
+            Ok(Ok(output)) => Ok(Ok(redaction.output(output))),
+            Ok(Err(error)) => Ok(Err(redaction.error(&error))),
+            Err(panic) => Err(redaction.text(&panic)),
+        };
+        Self { settled, patch: self.patch.map(|patch| redaction.value(patch)) }
+    }
+}
+
+/// The output and the change to the run context; neither holds a secret that the body was given.
 ///
 /// # Errors
 /// [`Unfit`].
@@ -36,16 +57,18 @@ pub(super) async fn answer(
     tool: &ToolDef,
     spills: &Spills,
     info: &CallInfo,
-    returned: Result<Result<ToolOutput, ToolError>, String>,
-    patch: Option<Value>,
+    returned: Returned,
+    given: &Given,
 ) -> Result<(ToolOutput, Option<Value>), Unfit> {
-    let (output, patch) = match (returned, tool.redaction()) {
-        (Ok(Ok(output)), None) => (output, patch),
-        (Ok(Ok(output)), Some(redaction)) => (redaction.output(output), patch.map(|patch| redaction.value(patch))),
-        (Ok(Err(error)), None) => return Err(Unfit::Failed(cut_error(tool, error))),
-        (Ok(Err(error)), Some(redaction)) => return Err(Unfit::Failed(cut_error(tool, redaction.error(&error)))),
-        (Err(panic), None) => return Err(Unfit::Panicked(cut(tool, panic))),
-        (Err(panic), Some(redaction)) => return Err(Unfit::Panicked(cut(tool, redaction.text(&panic)))),
+    let returned = if given.is_empty() { returned } else { returned.redacted(&given.redaction()) };
+    let Returned { settled, patch } = match tool.redaction() {
+        None => returned,
+        Some(redaction) => returned.redacted(redaction),
+    };
+    let output = match settled {
+        Ok(Ok(output)) => output,
+        Ok(Err(error)) => return Err(Unfit::Failed(cut_error(tool, error))),
+        Err(panic) => return Err(Unfit::Panicked(cut(tool, panic))),
     };
     let output = fitted(tool, spills, info, output).await?;
     check_patch(tool, &output, patch.as_ref())?;

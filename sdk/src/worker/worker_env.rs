@@ -1,21 +1,49 @@
-//! Puts values of environment variables into a model call, and keeps them out of everything that comes back.
+//! Puts values of environment variables into a model call, the settings of a tool, what an MCP server is reached by, and keeps them out of
+//! everything that comes back.
 //!
-//! It is the last thing before the provider is asked: what a worker remembers of a conversation, and what it reads from history, has
-//! references alone.
+//! It is the last thing before they are used: what a worker remembers of a conversation, and what it reads from history, has references
+//! alone.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
 use super::{model::ModelError, without_secret::without};
-use crate::wire::{Item, ModelCall, ModelFailureKind, ModelResponse, ToolSpec, worker_env::referred};
+use crate::{
+    tool::Redaction,
+    wire::{Item, ModelCall, ModelFailureKind, ModelResponse, ToolSpec, worker_env::referred},
+};
 
 /// The variables that definitions may refer to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AllowedEnv(BTreeSet<String>);
 
 /// The values that a call was given, longest first.
+#[derive(Clone, Default)]
 pub(super) struct Given(Vec<String>);
+
+/// A variable that is not given away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Withheld {
+    name: String,
+    is_allowed: bool,
+}
+
+impl Withheld {
+    /// Who refers to it, where its value would go, and what to do.
+    pub(super) fn told(&self, who: &str, receiver: &str) -> String {
+        let name = &self.name;
+        if self.is_allowed {
+            return format!(
+                "{who} to the environment variable {name:?}, which is not set on this worker; set it and restart the worker"
+            );
+        }
+        format!(
+            "{who} to the environment variable {name:?}, which this worker does not give away; \
+             add it to AgentsPlugin::allow_env if it may go to {receiver}"
+        )
+    }
+}
 
 impl AllowedEnv {
     pub(super) fn allow(&mut self, names: impl IntoIterator<Item = impl Into<String>>) {
@@ -27,7 +55,7 @@ impl AllowedEnv {
     /// # Errors
     /// [`ModelFailureKind::Unsupported`], not retried, for a variable that is not allowed or not set. It names the variable.
     pub(super) fn fill(&self, call: &mut ModelCall) -> Result<Given, ModelError> {
-        let mut given = Vec::new();
+        let mut given = Given::default();
         let hosted = call.definitions.tools.iter_mut().filter_map(|tool| match tool {
             ToolSpec::Hosted { config, .. } => Some(config),
             _ => None,
@@ -40,52 +68,61 @@ impl AllowedEnv {
             &mut settings.extra_args,
         ];
         for members in hosted.chain(extras.into_iter().flatten()) {
-            self.fill_members(members, &mut given)?;
+            self.fill_members(members, &mut given).map_err(|withheld| {
+                let message = withheld.told("the agent refers", "the model's provider");
+                ModelError::new(ModelFailureKind::Unsupported, message)
+            })?;
         }
-        given.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Ok(Given(given))
+        Ok(given)
     }
 
-    fn fill_members(&self, members: &mut Map<String, Value>, given: &mut Vec<String>) -> Result<(), ModelError> {
+    /// Puts the values into an object, and remembers them.
+    ///
+    /// # Errors
+    /// [`Withheld`], the first.
+    pub(super) fn fill_members(&self, members: &mut Map<String, Value>, given: &mut Given) -> Result<(), Withheld> {
         members.values_mut().try_for_each(|value| self.fill_value(value, given))
     }
 
-    fn fill_value(&self, value: &mut Value, given: &mut Vec<String>) -> Result<(), ModelError> {
+    /// The same of any value.
+    pub(super) fn fill_value(&self, value: &mut Value, given: &mut Given) -> Result<(), Withheld> {
         match value {
             Value::Array(values) => values.iter_mut().try_for_each(|value| self.fill_value(value, given)),
             Value::Object(members) => {
                 let Some(name) = referred(members) else { return self.fill_members(members, given) };
-                let found = self.value_of(name)?;
-                given.push(found.clone());
-                *value = Value::String(found);
+                *value = Value::String(self.give(name, given)?);
                 Ok(())
             }
             _ => Ok(()),
         }
     }
 
-    fn value_of(&self, name: &str) -> Result<String, ModelError> {
-        let refused = |message: String| ModelError::new(ModelFailureKind::Unsupported, message);
-        if !self.0.contains(name) {
-            return Err(refused(format!(
-                "the agent refers to the environment variable {name:?}, which this worker does not give away; \
-                 add it to AgentsPlugin::allow_env if it may go to the model's provider"
-            )));
-        }
-        match std::env::var(name) {
-            Ok(value) if !value.is_empty() => Ok(value),
-            _ => Err(refused(format!(
-                "the agent refers to the environment variable {name:?}, which is not set on this worker; set it and restart the \
-                 worker"
-            ))),
-        }
+    /// The value of a variable, which is remembered.
+    pub(super) fn give(&self, name: &str, given: &mut Given) -> Result<String, Withheld> {
+        let is_allowed = self.0.contains(name);
+        let value = std::env::var(name).ok().filter(|value| is_allowed && !value.is_empty());
+        let value = value.ok_or_else(|| Withheld { name: name.to_owned(), is_allowed })?;
+        let place = given.0.partition_point(|other| other.len() >= value.len());
+        given.0.insert(place, value.clone());
+        Ok(value)
     }
 }
 
 impl Given {
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What takes them out of everything that a tool returns.
+    pub(super) fn redaction(&self) -> Redaction {
+        let given = self.clone();
+        Redaction::new(move |text| given.text(text))
+    }
+
     /// The failure without the values: a provider may quote what it was sent.
     pub(super) fn clean_error(&self, mut error: ModelError) -> ModelError {
-        if self.0.is_empty() {
+        if self.is_empty() {
             return error;
         }
         error.message = self.text(&error.message);
@@ -97,7 +134,7 @@ impl Given {
 
     /// The answer without them.
     pub(super) fn clean_response(&self, mut response: ModelResponse) -> ModelResponse {
-        if self.0.is_empty() {
+        if self.is_empty() {
             return response;
         }
         response.output = response.output.into_iter().map(|item| self.item(item)).collect();
@@ -117,7 +154,8 @@ impl Given {
         }
     }
 
-    fn value(&self, value: Value) -> Value {
+    /// The value without them, in its keys, too.
+    pub(super) fn value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
             Value::Array(values) => Value::Array(values.into_iter().map(|value| self.value(value)).collect()),
@@ -128,7 +166,8 @@ impl Given {
         }
     }
 
-    fn text(&self, text: &str) -> String {
+    /// The text without them.
+    pub(super) fn text(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| without(&text, secret))
     }
 }

@@ -37,6 +37,7 @@ mod tool_failures;
 mod tool_limits;
 mod tool_macro;
 mod tool_matrix;
+mod tool_settings;
 mod tools_macro;
 mod transcript;
 mod wire_golden;

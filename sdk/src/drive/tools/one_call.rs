@@ -74,7 +74,8 @@ impl<H: Host> OneCall<'_, '_, H> {
 
     fn inline(&self, inline: &InlineBody, arguments: Map<String, Value>) -> Result<Body, RunError> {
         let info = &self.call.info;
-        let mut ctx = ToolContext::new(info.clone(), RunContext::new(self.context.take()), StateMap::default());
+        let mut ctx = ToolContext::new(info.clone(), RunContext::new(self.context.take()), StateMap::default())
+            .with_settings(self.tool.settings().clone());
         let returned = guard::guarded(|| inline(&mut ctx, arguments));
         self.context.replace(ctx.into_run().into_values());
         let wrong = match returned {

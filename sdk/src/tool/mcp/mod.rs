@@ -183,7 +183,7 @@ impl McpServer {
     }
 
     /// What the worker makes the connection from, where its transport is a factory: a tenant, a region. It is recorded in history with
-    /// every request, so a secret has no place in it.
+    /// every request, so a secret has no place in it; a [`worker_env!`](crate::worker_env) reference to one has, and the factory gets the value.
     #[must_use]
     pub fn argument(mut self, argument: Value) -> Self {
         self.argument = Some(argument);

@@ -26,6 +26,7 @@ use crate::{
         registration::Body,
         spill::Spills,
         tool_activity::{ToolActivity, read},
+        worker_env::AllowedEnv,
     },
 };
 
@@ -61,7 +62,8 @@ fn calling(
         // Of its terms the worker knows none, so what it returns has the limits of every tool.
         let tool = ToolDef::new(&*request.tool, "", object!({"type": "object"}), binding);
         let (states, spills) = (StateMap::default(), Spills::default());
-        let activity = ToolActivity { tool, body, states, conversations, spills };
+        let env = AllowedEnv::default();
+        let activity = ToolActivity { tool, body, states, conversations, spills, env };
         json(&activity.perform(&ctx, request).await?)
     }
     .boxed()

@@ -25,14 +25,15 @@ pub(super) async fn answer(
         server: connections.server().to_owned(),
         what: format!("cannot be asked to {}", operation.name()),
     };
-    let answer = connections
+    let (answer, given) = connections
         .ask(argument, Repeat::Harmless, |peer| {
             let operation = operation.clone();
             async move { ask(&peer, operation).await }
         })
         .await?;
     match answer {
-        Answer::Of(value) => Ok(value),
+        Answer::Of(value) if given.is_empty() => Ok(value),
+        Answer::Of(value) => Ok(given.value(value)),
         Answer::EndlessList => Err(McpFailure::Unsupported {
             server: connections.server().to_owned(),
             what: "lists in circles: it gave a cursor twice".to_owned(),

@@ -49,9 +49,9 @@ async fn call(
             target.tool, target.server
         ))
     };
-    let result = match answer {
-        Ok(CallToolResponse::Complete(result)) => result,
-        Ok(CallToolResponse::InputRequired(_)) => {
+    let (result, given) = match answer {
+        Ok((CallToolResponse::Complete(result), given)) => (result, given),
+        Ok((CallToolResponse::InputRequired(_), _)) => {
             return Err(failed(&"it asks a person for input, who cannot be asked here"));
         }
         Ok(_) => return Err(failed(&"it answers later, which is not supported")),
@@ -63,5 +63,6 @@ async fn call(
     let structured = result.structured_content.filter(|_| target.structured_content && !is_error);
     let blocks = result.content.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
     let output = content::output(blocks.map_err(|error| failed(&error))?, structured);
+    let output = if given.is_empty() { output } else { given.redaction().output(output) };
     if is_error { Err(ToolError::tell_model(output.to_text())) } else { Ok(output) }
 }

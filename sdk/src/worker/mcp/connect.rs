@@ -1,6 +1,6 @@
 //! Opens a connection.
 
-use std::process::Stdio;
+use std::{ffi::OsString, process::Stdio};
 
 use futures::{FutureExt, future::BoxFuture};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -19,8 +19,12 @@ use tokio::process::Command;
 use super::{
     failure::McpFailure,
     transport::{Kind, McpHttp, McpStdio, McpTransport},
+    value::McpValue,
 };
-use crate::worker::http_client;
+use crate::worker::{
+    http_client,
+    worker_env::{AllowedEnv, Given},
+};
 
 /// A connection to a server.
 pub(super) type Running = RunningService<RoleClient, ClientConfig>;
@@ -28,29 +32,76 @@ pub(super) type Running = RunningService<RoleClient, ClientConfig>;
 /// How many factories may name a factory.
 const MOST_FACTORIES: usize = 8;
 
-/// Opens a connection and introduces this client.
+/// Opens a connection and introduces this client. The values of variables that it was opened with are in no failure.
 pub(super) async fn open(
     server: &str,
     transport: &McpTransport,
     argument: Option<&Value>,
-) -> Result<Running, McpFailure> {
-    let mut transport = transport.clone();
-    for _ in 0..MOST_FACTORIES {
-        match transport.0 {
-            Kind::Stdio(stdio) => return child(server, &stdio).await,
-            Kind::Http(http) => return streamable_http(server, &http).await,
-            Kind::InProcess(connect) => return begin(server, tokio::io::split(connect())).await,
-            Kind::Factory(make) => {
-                transport = make(argument.cloned()).await.map_err(|error| not_reached(server, error.to_string()))?;
-            }
-        }
+    env: &AllowedEnv,
+) -> Result<(Running, Given), McpFailure> {
+    let mut opening = Opening { server, env, given: Given::default() };
+    match opening.open(transport, argument).await {
+        Ok(running) => Ok((running, opening.given)),
+        Err(failure) => Err(failure.without(&opening.given)),
     }
-    Err(not_reached(server, "its factory makes nothing but factories".to_owned()))
 }
 
-async fn child(server: &str, stdio: &McpStdio) -> Result<Running, McpFailure> {
+struct Opening<'o> {
+    server: &'o str,
+    env: &'o AllowedEnv,
+    given: Given,
+}
+
+impl Opening<'_> {
+    async fn open(&mut self, transport: &McpTransport, argument: Option<&Value>) -> Result<Running, McpFailure> {
+        let server = self.server;
+        let mut argument = argument.cloned();
+        if let Some(argument) = &mut argument {
+            let filled = self.env.fill_value(argument, &mut self.given);
+            filled.map_err(|withheld| McpFailure::withheld(server, &withheld))?;
+        }
+        let mut transport = transport.clone();
+        for _ in 0..MOST_FACTORIES {
+            match transport.0 {
+                Kind::Stdio(stdio) => return self.child(&stdio).await,
+                Kind::Http(http) => return self.streamable_http(&http).await,
+                Kind::InProcess(connect) => return begin(server, tokio::io::split(connect())).await,
+                Kind::Factory(make) => {
+                    transport = make(argument.clone()).await.map_err(|error| not_reached(server, error.to_string()))?;
+                }
+            }
+        }
+        Err(not_reached(server, "its factory makes nothing but factories".to_owned()))
+    }
+
+    fn filled(&mut self, value: &McpValue) -> Result<OsString, McpFailure> {
+        value.filled(self.env, &mut self.given).map_err(|withheld| McpFailure::withheld(self.server, &withheld))
+    }
+
+    async fn child(&mut self, stdio: &McpStdio) -> Result<Running, McpFailure> {
+        let mut environment = Vec::with_capacity(stdio.environment.len());
+        for (name, value) in &stdio.environment {
+            environment.push((name, self.filled(value)?));
+        }
+        child(self.server, stdio, environment).await
+    }
+
+    async fn streamable_http(&mut self, http: &McpHttp) -> Result<Running, McpFailure> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &http.headers {
+            let value = self.filled(value)?;
+            let wrong = || not_reached(self.server, format!("header {name:?} is none, or its value is none of a header"));
+            let mut value = value.to_str().and_then(|text| HeaderValue::from_str(text).ok()).ok_or_else(wrong)?;
+            value.set_sensitive(true);
+            headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
+        }
+        streamable_http(self.server, http, headers).await
+    }
+}
+
+async fn child(server: &str, stdio: &McpStdio, environment: Vec<(&OsString, OsString)>) -> Result<Running, McpFailure> {
     let mut command = Command::new(&stdio.program);
-    command.args(&stdio.arguments).envs(&stdio.environment).kill_on_drop(true);
+    command.args(&stdio.arguments).envs(environment).kill_on_drop(true);
     if let Some(directory) = &stdio.directory {
         command.current_dir(directory);
     }
@@ -60,14 +111,7 @@ async fn child(server: &str, stdio: &McpStdio) -> Result<Running, McpFailure> {
     begin(server, process).await
 }
 
-async fn streamable_http(server: &str, http: &McpHttp) -> Result<Running, McpFailure> {
-    let mut headers = HeaderMap::new();
-    for (name, value) in &http.headers {
-        let wrong = || not_reached(server, format!("header {name:?} is none, or its value is none of a header"));
-        let mut value = HeaderValue::from_str(value).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
-    }
+async fn streamable_http(server: &str, http: &McpHttp, headers: HeaderMap) -> Result<Running, McpFailure> {
     let builder = http_client::builder(http.url.starts_with("https:")).map_err(|error| error.to_string());
     let client =
         builder.and_then(|builder| builder.default_headers(headers).build().map_err(|error| error.to_string()));

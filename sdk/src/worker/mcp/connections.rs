@@ -20,6 +20,7 @@ use super::{
     failure::McpFailure,
     transport::McpTransport,
 };
+use crate::worker::worker_env::{AllowedEnv, Given};
 
 /// How long a connection stays open that nobody uses.
 const IDLE: Duration = Duration::from_mins(5);
@@ -29,23 +30,35 @@ const IDLE: Duration = Duration::from_mins(5);
 pub(crate) struct McpServers {
     servers: BTreeMap<String, Arc<Connections>>,
     idle: Duration,
+    env: AllowedEnv,
 }
 
 impl Default for McpServers {
     fn default() -> Self {
-        Self { servers: BTreeMap::new(), idle: IDLE }
+        Self { servers: BTreeMap::new(), idle: IDLE, env: AllowedEnv::default() }
     }
 }
 
 impl McpServers {
     pub(crate) fn add(&mut self, name: String, transport: McpTransport) {
-        let connections = Connections { server: name.clone(), transport, idle: self.idle, slots: Mutex::default() };
+        let (idle, env) = (self.idle, self.env.clone());
+        let connections = Connections { server: name.clone(), transport, idle, env, slots: Mutex::default() };
         self.servers.insert(name, Arc::new(connections));
     }
 
     /// Closes connections after this time, also those of the servers that are there already.
     pub(crate) fn close_after(&mut self, idle: Duration) {
         self.idle = idle;
+        self.renew();
+    }
+
+    /// Lets the ways to servers refer to these variables, also to those that are there already.
+    pub(crate) fn allow(&mut self, env: &AllowedEnv) {
+        self.env = env.clone();
+        self.renew();
+    }
+
+    fn renew(&mut self) {
         let known: Vec<_> = self.servers.values().map(|one| (one.server.clone(), one.transport.clone())).collect();
         for (name, transport) in known {
             self.add(name, transport);
@@ -70,6 +83,7 @@ pub(crate) struct Connections {
     server: String,
     transport: McpTransport,
     idle: Duration,
+    env: AllowedEnv,
     slots: Mutex<BTreeMap<String, Arc<Slot>>>,
 }
 
@@ -88,6 +102,8 @@ struct Slot {
 
 struct Connection {
     running: Running,
+    /// The values of variables that it was opened with.
+    given: Given,
     last_used: Mutex<Instant>,
 }
 
@@ -96,13 +112,13 @@ impl Connections {
         &self.server
     }
 
-    /// Asks the server.
+    /// Asks the server; gives its answer, and the values that are to be taken out of it.
     pub(super) async fn ask<T, F>(
         &self,
         argument: Option<&Value>,
         repeat: Repeat,
         question: impl Fn(Peer<RoleClient>) -> F,
-    ) -> Result<T, McpFailure>
+    ) -> Result<(T, Given), McpFailure>
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
@@ -122,7 +138,7 @@ impl Connections {
         slot: &Arc<Slot>,
         connection: Arc<Connection>,
         question: &impl Fn(Peer<RoleClient>) -> F,
-    ) -> Result<T, McpFailure>
+    ) -> Result<(T, Given), McpFailure>
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
@@ -131,7 +147,11 @@ impl Connections {
         let answer = answer.map_err(|error| McpFailure::of_asking(&self.server, error));
         doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&connection.last_used) = Instant::now();
-        answer
+        let given = connection.given.clone();
+        match answer {
+            Ok(answer) => Ok((answer, given)),
+            Err(failure) => Err(failure.without(&given)),
+        }
     }
 
     fn slot(&self, argument: Option<&Value>) -> Arc<Slot> {
@@ -152,8 +172,8 @@ impl Connections {
         if let Some(open) = slot.open() {
             return Ok((open, true));
         }
-        let running = open(&self.server, &self.transport, argument).await?;
-        let connection = Arc::new(Connection { running, last_used: Mutex::new(Instant::now()) });
+        let (running, given) = open(&self.server, &self.transport, argument, &self.env).await?;
+        let connection = Arc::new(Connection { running, given, last_used: Mutex::new(Instant::now()) });
         *lock(&slot.current) = Some(Arc::clone(&connection));
         tokio::spawn(close_when_idle(Arc::downgrade(slot), Arc::downgrade(&connection), self.idle));
         Ok((connection, false))

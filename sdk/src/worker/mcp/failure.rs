@@ -6,6 +6,8 @@ use rmcp::{ServiceError, service::ClientInitializeError};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::ActivityError;
 
+use crate::worker::worker_env::{Given, Withheld};
+
 /// Why a server gave no answer. Neither its address nor a header is in the message.
 ///
 /// # Retries
@@ -48,6 +50,23 @@ pub enum McpFailure {
 }
 
 impl McpFailure {
+    /// A variable that the way to the server refers to is not given away.
+    pub(super) fn withheld(server: &str, withheld: &Withheld) -> Self {
+        Self::Unsupported { server: server.to_owned(), what: withheld.told("refers", "the server") }
+    }
+
+    /// The same without these values: a server may quote what it was given.
+    pub(super) fn without(mut self, given: &Given) -> Self {
+        if !given.is_empty() {
+            let (Self::NotReached { reason: text, .. }
+            | Self::Lost { reason: text, .. }
+            | Self::Refused { message: text, .. }
+            | Self::Unsupported { what: text, .. }) = &mut self;
+            *text = given.text(text);
+        }
+        self
+    }
+
     pub(super) fn of_opening(server: &str, error: &ClientInitializeError) -> Self {
         Self::NotReached { server: server.to_owned(), reason: words(error) }
     }

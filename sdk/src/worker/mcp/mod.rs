@@ -3,6 +3,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `transport.rs` | how a server is reached: a child process, HTTP, in this process, or what a factory says |
+//! | `value.rs` | the value of a header or a variable, which may be a reference to a variable of the worker |
 //! | `connections.rs` | the connections of one server: opened when needed, shared, closed when idle, replaced when lost |
 //! | `connect.rs` | opens one |
 //! | `call.rs` | calls of tools, as bodies of activities |
@@ -21,6 +22,7 @@ mod connections;
 mod content;
 mod failure;
 mod transport;
+mod value;
 
 pub(super) use activities::activities;
 pub(super) use ask::list_tools;
@@ -28,3 +30,4 @@ pub(super) use call::body;
 pub(super) use connections::McpServers;
 pub use failure::McpFailure;
 pub use transport::{McpHttp, McpStdio, McpStream, McpTransport};
+pub use value::McpValue;

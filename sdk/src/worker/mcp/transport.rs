@@ -6,6 +6,7 @@ use futures::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::value::McpValue;
 use crate::tool::Failure;
 
 /// How a server is reached.
@@ -60,7 +61,8 @@ impl McpTransport {
     }
 
     /// What this function says, of the argument that the agent's `McpServer` has: a transport for each tenant, with credentials that
-    /// only the worker knows. Each argument has connections of its own.
+    /// only the worker knows. Each argument has connections of its own. [`worker_env!`](crate::worker_env) references in the argument are filled
+    /// in.
     pub fn factory<F>(make: impl Fn(Option<Value>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<McpTransport, Failure>> + Send + 'static,
@@ -74,14 +76,14 @@ impl McpTransport {
 pub struct McpStdio {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
-    pub(super) environment: BTreeMap<OsString, OsString>,
+    pub(super) environment: BTreeMap<OsString, McpValue>,
     pub(super) directory: Option<PathBuf>,
 }
 
 impl McpStdio {
-    /// Sets a variable of its environment, beside those of the worker.
+    /// Sets a variable of its environment, beside those of the worker, to a text or a [`worker_env!`](crate::worker_env) reference.
     #[must_use]
-    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<McpValue>) -> Self {
         self.environment.insert(name.into(), value.into());
         self
     }
@@ -98,21 +100,28 @@ impl McpStdio {
 #[derive(Clone)]
 pub struct McpHttp {
     pub(super) url: String,
-    pub(super) headers: Vec<(String, String)>,
+    pub(super) headers: Vec<(String, McpValue)>,
 }
 
 impl McpHttp {
-    /// A header of every request. Its value is in no history, log or error.
+    /// A header of every request: a text, or a [`worker_env!`](crate::worker_env) reference. Its value is in no history, log or error.
     #[must_use]
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<McpValue>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The header `Authorization: Bearer <token>`.
+    /// The header `Authorization: Bearer <token>`: a text, or a [`worker_env!`](crate::worker_env) reference.
+    ///
+    /// ```
+    /// use temporal_agents::{AgentsPlugin, worker::McpTransport, worker_env};
+    ///
+    /// let tickets = McpTransport::streamable_http("https://tickets.example.com/mcp").bearer(worker_env!("TICKETS_TOKEN"));
+    /// let plugin = AgentsPlugin::new().mcp_server("tickets", tickets).allow_env(["TICKETS_TOKEN"]);
+    /// ```
     #[must_use]
-    pub fn bearer(self, token: impl fmt::Display) -> Self {
-        self.header("authorization", format!("Bearer {token}"))
+    pub fn bearer(self, token: impl Into<McpValue>) -> Self {
+        self.header("authorization", token.into().after("Bearer "))
     }
 }
 

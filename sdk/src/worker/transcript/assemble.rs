@@ -249,6 +249,7 @@ impl Growing {
             call_id,
             arguments,
             context: _,
+            settings: _,
             idempotency_key: _,
             mcp: _,
         } = request;

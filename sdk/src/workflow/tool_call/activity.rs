@@ -51,6 +51,7 @@ pub(super) async fn call(
         call_id,
         arguments,
         context,
+        settings: tool.settings().clone(),
         idempotency_key,
         mcp,
     };

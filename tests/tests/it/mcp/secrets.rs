@@ -3,16 +3,22 @@
 use prost::Message;
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{AgentsPlugin, tool::McpServer, worker::McpTransport};
+use serde_json::Value;
+use temporal_agents::{
+    AgentsPlugin,
+    tool::McpServer,
+    worker::{InlineRunner, McpTransport},
+    worker_env,
+};
 use temporal_agents_testing::{
     FakeModel,
-    fake_model::{text, tool_call},
+    fake_model::{text, tool_call, tool_calls},
     history::{self, History},
 };
 
 use super::{
     python::{HttpServer, stdio},
-    support::{By, Reached, Workshop, outputs, smith, workshop},
+    support::{By, Reached, Workshop, environment, outputs, smith, workshop},
 };
 
 /// Whether a history holds this text: in its own fields, or in the bytes of a payload.
@@ -49,6 +55,107 @@ async fn a_factory_makes_connections_with_credentials_that_no_history_has(
     };
     assert_eq!(outputs(&model), [json!(told)]);
     assert_eq!((holds(&run.history, told), holds(&run.history, "key-of-acme")), (true, false));
+    env.finish().await?;
+    Ok(())
+}
+
+/// Cargo sets it for tests, and nothing else here says what it says.
+const NAME: &str = "CARGO_PKG_DESCRIPTION";
+
+fn value() -> String {
+    std::env::var(NAME).expect("cargo runs the tests")
+}
+
+fn backwards(text: &str) -> String {
+    text.chars().rev().collect()
+}
+
+/// A way to the server that refers to the variable, and what stands in front of its value there.
+fn referring(by: By, http: Option<&HttpServer>) -> (McpTransport, &'static str) {
+    match (by, http) {
+        (By::Http, Some(http)) => (http.transport().bearer(worker_env!("CARGO_PKG_DESCRIPTION")).into(), "Bearer "),
+        _ => (stdio().env("WORKSHOP_TOKEN", worker_env!("CARGO_PKG_DESCRIPTION")).into(), ""),
+    }
+}
+
+fn quoting() -> FakeModel {
+    FakeModel::script([
+        tool_calls([
+            ("backwards", json!({})),
+            ("quote", json!({"aloud": false})),
+            ("quote", json!({"aloud": true})),
+        ]),
+        text("done"),
+    ])
+}
+
+fn quoted(before: &str) -> Vec<Value> {
+    vec![
+        json!(backwards(&format!("{before}{}", value()))),
+        json!(format!("I was given {before}[redacted].")),
+        json!(format!("Error executing tool quote: no use for {before}[redacted]")),
+    ]
+}
+
+#[rstest]
+#[tokio::test]
+async fn headers_and_variables_may_refer_to_the_worker_s_and_what_quotes_them_is_recorded_without(
+    #[values(By::Stdio, By::Http)] by: By,
+) -> anyhow::Result<()> {
+    let (model, Reached { transport: _, http }) = (quoting(), by.reach());
+    let (transport, before) = referring(by, http.as_ref());
+    let agent = smith(McpServer::named("workshop"));
+    let builder = environment(&agent, transport)?.model(&model).without_workflow_cache();
+    let env = builder.plugin(|plugin| plugin.allow_env([NAME])).start().await?;
+    let run = env.run(Workshop::run, "Work.".to_owned()).await?;
+    assert_eq!(outputs(&model), quoted(before));
+    assert_eq!((holds(&run.history, "[redacted]"), holds(&run.history, &value())), (true, false));
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_argument_of_a_factory_may_refer_to_a_variable_and_history_has_the_reference() -> anyhow::Result<()> {
+    let model = quoting();
+    let transport = McpTransport::factory(|argument| async move {
+        let argument = argument.ok_or("no argument")?;
+        Ok(stdio().env("WORKSHOP_TOKEN", argument["token"].as_str().ok_or("no token")?).into())
+    });
+    let argument = json!({"tenant": "acme", "token": worker_env!("CARGO_PKG_DESCRIPTION")});
+    let agent = smith(McpServer::named("workshop").argument(argument));
+    let builder = environment(&agent, transport)?.model(&model);
+    let env = builder.plugin(|plugin| plugin.allow_env([NAME])).start().await?;
+    let run = env.run(Workshop::run, "Work.".to_owned()).await?;
+    assert_eq!(outputs(&model), quoted(""));
+    let found = ["acme", "$worker_env", NAME, &*value()].map(|text| holds(&run.history, text));
+    assert_eq!(found, [true, true, true, false]);
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_factory_that_quotes_a_secret_in_its_error_does_not_get_it_into_history() -> anyhow::Result<()> {
+    let transport = McpTransport::factory(|argument| async move { Err(format!("cannot use {argument:?}").into()) });
+    let server = McpServer::named("workshop").argument(worker_env!("CARGO_PKG_DESCRIPTION"));
+    let options = temporal_agents::tool::ToolActivityOptions::builder().attempts(1).build();
+    let runner = InlineRunner::new().model_provider(FakeModel::script([])).mcp_server("workshop", transport);
+    let agent = smith(server.list_options(options));
+    let error = runner.allow_env([NAME]).run(&agent, "Work.").await.expect_err("it cannot be reached");
+    let chain = format!("{error:?} {error}");
+    assert_eq!((chain.contains("cannot use"), chain.contains(&value())), (true, false), "{chain}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_variable_that_is_not_given_away_ends_the_run_at_once_and_is_named() -> anyhow::Result<()> {
+    let (model, (transport, _)) = (FakeModel::script([]), referring(By::Stdio, None));
+    let env = workshop(&smith(McpServer::named("workshop")), &model, transport, true).await?;
+    let run = env.run(Workshop::run, "Work.".to_owned()).await?;
+    let reason = "McpError.Unsupported: MCP server \"workshop\" refers to the environment variable \"CARGO_PKG_DESCRIPTION\", \
+                  which this worker does not give away; add it to AgentsPlugin::allow_env if it may go to the server";
+    let told = format!("the tools of MCP server \"workshop\" (agent \"smith\", turn 1) could not be listed: {reason}");
+    assert_eq!(run.failure_chain().into_iter().next(), Some(("AgentsWorkflowError".to_owned(), told)));
+    assert_eq!(run.activities()[0].attempts, 1);
     env.finish().await?;
     Ok(())
 }

@@ -62,6 +62,15 @@ def backwards(ctx: Context) -> str:
 
 
 @server.tool()
+def quote(ctx: Context, aloud: bool) -> str:
+    """The same, forwards; or complains of it."""
+    token = (ctx.headers or {}).get("authorization", os.environ.get("WORKSHOP_TOKEN", "nothing"))
+    if aloud:
+        raise ToolError(f"no use for {token}")
+    return f"I was given {token}."
+
+
+@server.tool()
 def seen_meta(ctx: Context) -> str:
     """What came as _meta."""
     return str((ctx.request_context.meta or {}).get("trace", "nothing"))

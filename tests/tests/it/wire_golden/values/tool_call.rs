@@ -1,7 +1,7 @@
 //! Tool calls: requests and replies.
 
 use serde_json::{Map, json};
-use temporal_agents::wire::{ToolOutput, ToolReply, ToolRequest, WIRE_VERSION};
+use temporal_agents::wire::{ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, worker_env};
 
 use super::object;
 
@@ -18,6 +18,7 @@ pub(in crate::wire_golden) fn tool_request_minimal() -> ToolRequest {
         call_id: "call_1".to_owned(),
         arguments: object(json!({"units": null, "city": "Oslo"})),
         context: Map::new(),
+        settings: Map::new(),
         idempotency_key: None,
         mcp: None,
     }
@@ -25,6 +26,11 @@ pub(in crate::wire_golden) fn tool_request_minimal() -> ToolRequest {
 
 pub(in crate::wire_golden) fn tool_request_keyed() -> ToolRequest {
     ToolRequest { idempotency_key: Some("X-msHvbBsvCjqPS3".to_owned()), ..tool_request_full() }
+}
+
+pub(in crate::wire_golden) fn tool_request_set() -> ToolRequest {
+    let settings = object(json!({"region": "eu", "token": worker_env("CRM_TOKEN")}));
+    ToolRequest { settings, ..tool_request_keyed() }
 }
 
 pub(in crate::wire_golden) fn tool_reply_text() -> ToolReply {
