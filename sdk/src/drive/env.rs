@@ -7,6 +7,7 @@ use super::{
     guard,
     host::{EffectId, Host},
     mcp::McpLists,
+    mcp_session::McpSessions,
 };
 use crate::{
     agent::{AgentDef, Graph, HookContext, HookResult, RunHooks},
@@ -29,6 +30,8 @@ pub(super) struct Env<'r, H: Host> {
     pub(super) once: RefCell<Once>,
     /// What MCP servers have listed, to this run and to those around it and inside it.
     pub(super) mcp: Rc<McpLists>,
+    /// Its sessions with stateful MCP servers.
+    pub(super) mcp_sessions: McpSessions,
     /// The tools that agents of this run have of it.
     pub(super) mcp_tools: RefCell<BTreeMap<String, Rc<[ToolDef]>>>,
 }
@@ -39,7 +42,8 @@ impl<'r, H: Host> Env<'r, H> {
         let scope = host.child(inside);
         let guard_scope = host.child(&scope);
         let (once, mcp, mcp_tools) = (RefCell::default(), Rc::default(), RefCell::default());
-        Self { host, graph, config, scope, guard_scope, path, once, mcp, mcp_tools }
+        let mcp_sessions = McpSessions::default();
+        Self { host, graph, config, scope, guard_scope, path, once, mcp, mcp_sessions, mcp_tools }
     }
 
     /// A run inside this one.
@@ -53,7 +57,8 @@ impl<'r, H: Host> Env<'r, H> {
     where
         'r: 'n,
     {
-        Env { mcp: Rc::clone(&self.mcp), ..Env::new(self.host, graph, config, inside, path) }
+        let mcp_sessions = self.mcp_sessions.of_nested();
+        Env { mcp: Rc::clone(&self.mcp), mcp_sessions, ..Env::new(self.host, graph, config, inside, path) }
     }
 
     /// Whether this run is inside no other.

@@ -274,7 +274,7 @@ fn activity<'f, H: Host>(
     }
     let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn);
     let context = named_keys(run.values(), tool.context_keys());
-    let effect = ToolEffect { tool, info, id: env.effect(&name), arguments, context, mcp: None };
+    let effect = ToolEffect { tool, info, id: env.effect(&name), arguments, context, mcp: None, mcp_session: None };
     let calling = env.host.call_tool(effect, scope);
     async move {
         match calling.await {
@@ -299,6 +299,7 @@ fn activity<'f, H: Host>(
             Err(
                 ToolEffectError::TimedOut { source, .. }
                 | ToolEffectError::Agent { source, .. }
+                | ToolEffectError::SessionLost { source, .. }
                 | ToolEffectError::OutcomeUnknown { source }
                 | ToolEffectError::Absent(source)
                 | ToolEffectError::Host(source),

@@ -9,7 +9,10 @@ use crate::{
     agent::AgentInfo,
     engine::{EffectError, RunError},
     tool::{CallInfo, McpServer, ToolDef},
-    wire::{Item, McpTarget, McpTool, ModelCall, ModelResponse, RunState, ToolOutput, Usage, run_state::Interruption},
+    wire::{
+        Item, McpSession, McpTarget, McpTool, ModelCall, ModelResponse, RunState, ToolOutput, Usage,
+        run_state::Interruption,
+    },
 };
 
 /// Why a run that was to move goes on where it is: this cannot be left now.
@@ -61,6 +64,22 @@ pub trait Host {
     ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
         let _ = (call, scope);
         std::future::ready(Err(McpEffectError::Failed("this host reaches no MCP servers".into()))).boxed_local()
+    }
+
+    /// Opens a session with a stateful MCP server. A host that reaches none says so.
+    fn open_mcp_session<'a>(
+        &'a self,
+        call: McpEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<McpSession, McpEffectError>> {
+        let _ = (call, scope);
+        std::future::ready(Err(McpEffectError::Failed("this host reaches no MCP servers".into()))).boxed_local()
+    }
+
+    /// Closes a session, also when the run is cancelled. Whether it could be closed is of no use to the run.
+    fn close_mcp_session(&self, session: McpSession, id: EffectId) -> LocalBoxFuture<'_, ()> {
+        let _ = (session, id);
+        std::future::ready(()).boxed_local()
     }
 
     /// Reads or writes a session in a store. A write is not cancelled with its scope: what was said and done is told to the
@@ -209,6 +228,8 @@ pub struct ToolEffect<'a> {
     pub context: Map<String, Value>,
     /// Which tool of an MCP server this is; none for any other tool.
     pub mcp: Option<McpTarget>,
+    /// The session of the call, where that server is stateful.
+    pub mcp_session: Option<McpSession>,
 }
 
 /// An MCP server to be asked for its tools.
@@ -223,6 +244,8 @@ pub struct McpEffect<'a> {
     pub agent: &'a str,
     /// The turn.
     pub turn: u32,
+    /// The session to ask in, where the server is stateful.
+    pub session: Option<&'a McpSession>,
 }
 
 /// Why an MCP server listed nothing.
@@ -233,6 +256,8 @@ pub enum McpEffectError {
     Cancelled,
     /// It failed, after all attempts.
     Failed(EffectError),
+    /// The session is gone.
+    SessionLost(EffectError),
 }
 
 /// What a tool call gave.
@@ -347,6 +372,13 @@ pub enum ToolEffectError {
     },
     /// What the tool stands for is not there; the error says what to do.
     Absent(EffectError),
+    /// The session with a stateful MCP server is gone.
+    SessionLost {
+        /// Whether the call had begun by then: it may have taken effect.
+        began: bool,
+        /// What went wrong.
+        source: EffectError,
+    },
     /// It was cancelled.
     Cancelled,
     /// The host itself failed.

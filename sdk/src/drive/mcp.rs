@@ -16,6 +16,7 @@ use super::{
     env::Env,
     host::{Host, McpEffect, McpEffectError},
     join::join_in_order,
+    mcp_session::{self, Asking},
 };
 use crate::{
     agent::AgentDef,
@@ -91,17 +92,34 @@ async fn list<H: Host>(
     at: usize,
     server: &McpServer,
 ) -> Result<Vec<McpTool>, RunError> {
-    let id = match when {
-        When::Turn => env.effect(format_args!("{turn}-mcp-{at}")),
-        When::Resume => env.effect(format_args!("{turn}-resume-mcp-{at}")),
-    };
-    let call = McpEffect { server, id, agent: &agent.name, turn };
-    env.host.list_mcp_tools(call, &env.scope).await.map_err(|error| match error {
+    let failed = |error| match error {
         McpEffectError::Cancelled => RunError::Cancelled { agent: agent.name.clone(), turn },
-        McpEffectError::Failed(source) => {
+        McpEffectError::Failed(source) | McpEffectError::SessionLost(source) => {
             RunError::Mcp { server: server.name().to_owned(), agent: agent.name.clone(), turn, source }
         }
-    })
+    };
+    let mut time = 0;
+    loop {
+        let when = match when {
+            When::Turn => "mcp",
+            When::Resume => "resume-mcp",
+        };
+        let id = match time {
+            0 => env.effect(format_args!("{turn}-{when}-{at}")),
+            time => env.effect(format_args!("{turn}-{when}-{at}-again-{time}")),
+        };
+        let asking = Asking { agent: &agent.name, turn };
+        let session = mcp_session::session(env, server, asking, &env.scope).await.map_err(failed)?;
+        let call = McpEffect { server, id, agent: &agent.name, turn, session: session.as_ref() };
+        match env.host.list_mcp_tools(call, &env.scope).await {
+            Err(McpEffectError::SessionLost(source)) => {
+                time += 1;
+                mcp_session::lost(env, server, session.as_ref(), time, source)
+                    .map_err(|lost| failed(McpEffectError::Failed(Box::new(lost))))?;
+            }
+            listed => return listed.map_err(failed),
+        }
+    }
 }
 
 fn key(server: &McpServer) -> String {

@@ -17,6 +17,7 @@ mod host;
 mod input_guardrails;
 pub mod join;
 mod mcp;
+mod mcp_session;
 mod model;
 mod nested;
 mod result;
@@ -40,6 +41,7 @@ pub use host::{
     EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, SessionAction, SessionEffect,
     SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
 };
+pub use mcp_session::McpSessionLost;
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
 pub use run::{Run, run_paused_or_typed, run_typed, run_untyped};
 pub(crate) use run::{finished, move_idle};
@@ -65,18 +67,29 @@ enum Ended {
 fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFuture<'d, Result<Ended, RunError>> {
     // Boxed, because a loop runs loops: agents are tools and guardrails of others.
     async move {
-        let mut guards = InputGuards::default();
-        let ended = steps(env, engine, &mut guards).await;
-        let Err(error) = ended else { return ended };
-        guards.give_up().await;
-        let left = engine.abandon(&error);
-        if !left.is_empty() {
-            // Why the run failed counts for more than that its session could not be told.
-            let _ = session::save(env, engine, left).await;
+        env.mcp_sessions.take_over(std::mem::take(engine.mcp_sessions_mut()));
+        let ended = to_its_end(env, engine).await;
+        let sessions = env.mcp_sessions.take();
+        match ended {
+            Ok(Ended::Interrupted | Ended::Moves) => *engine.mcp_sessions_mut() = sessions,
+            Ok(Ended::Finished(_)) | Err(_) => mcp_session::close(env, sessions).await,
         }
-        Err(error)
+        ended
     }
     .boxed_local()
+}
+
+async fn to_its_end<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> Result<Ended, RunError> {
+    let mut guards = InputGuards::default();
+    let ended = steps(env, engine, &mut guards).await;
+    let Err(error) = ended else { return ended };
+    guards.give_up().await;
+    let left = engine.abandon(&error);
+    if !left.is_empty() {
+        // Why the run failed counts for more than that its session could not be told.
+        let _ = session::save(env, engine, left).await;
+    }
+    Err(error)
 }
 
 async fn steps<'g, H: Host>(

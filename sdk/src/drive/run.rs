@@ -9,6 +9,7 @@ use super::{
     drive,
     env::Env,
     host::{Host, RunEvent, Stays, WaitOutcome},
+    mcp_session,
     result::{PausedRun, RunFailure, RunOutcome, RunResult, read},
     session,
 };
@@ -182,6 +183,7 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
                 return Ok(Outcome::Paused(Box::new(PausedRun::new(state, config.reasoning_item_ids))));
             }
             WaitOutcome::Cancelled => {
+                mcp_session::close(&env, std::mem::take(&mut state.mcp_sessions)).await;
                 let error = RunError::Cancelled { agent: state.agent.clone(), turn: state.turn };
                 return Err(RunFailure { error, state: Some(Box::new(state)) });
             }

@@ -51,6 +51,8 @@ pub(super) enum WentWrong {
     Agent(RunError),
     /// The agent behind it failed like this, elsewhere.
     FarAgent(String),
+    /// The session with a stateful MCP server is gone; how the run ends, unless the model is told.
+    SessionLost(RunError),
 }
 
 impl WentWrong {
@@ -83,7 +85,7 @@ impl WentWrong {
             | Self::FarAgent(text) => text.clone(),
             Self::OutcomeUnknown => OUTCOME_UNKNOWN.to_owned(),
             Self::Oversized { message, .. } => message.clone(),
-            Self::NotRegistered(error) => error.to_string(),
+            Self::NotRegistered(error) | Self::SessionLost(error) => error.to_string(),
             Self::Agent(error) => error.reference().message,
         }
     }
@@ -99,6 +101,7 @@ impl WentWrong {
             Self::Oversized { .. } => ToolFailureKind::Oversized,
             Self::NotRegistered(_) => ToolFailureKind::NotRegistered,
             Self::Agent(_) | Self::FarAgent(_) => ToolFailureKind::Agent,
+            Self::SessionLost(_) => ToolFailureKind::SessionLost,
         }
     }
 
@@ -137,6 +140,10 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
             Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, source }))
         }
         ToolEffectError::Absent(source) => Ok(WentWrong::NotRegistered(RunError::Tool { tool, agent, turn, source })),
+        // The call has seen to a session that was to be opened again.
+        ToolEffectError::SessionLost { source, .. } => {
+            Ok(WentWrong::SessionLost(RunError::Tool { tool, agent, turn, source }))
+        }
         ToolEffectError::Cancelled => Err(RunError::Cancelled { agent, turn }),
         ToolEffectError::Host(source) => Err(RunError::Tool { tool, agent, turn, source }),
     }
@@ -161,7 +168,7 @@ pub(super) fn settle(
         }
     }
     let text = match (tool.on_error_rule(), wrong) {
-        (_, WentWrong::NotRegistered(error)) => return Err(error),
+        (_, WentWrong::NotRegistered(error) | WentWrong::SessionLost(error)) => return Err(error),
         (OnToolError::FailRun, wrong) => return Err(ends_the_run(info, wrong)),
         (_, WentWrong::Told(text) | WentWrong::TimedOut(text)) => text,
         (_, WentWrong::OutcomeUnknown) => OUTCOME_UNKNOWN.to_owned(),

@@ -37,7 +37,7 @@ pub use save::input_items;
 pub use step::{CallResult, DueCall, HandlerOutput, Resolution, Step, ToolOutcome};
 
 use crate::wire::{
-    Item, RunState, Usage, WIRE_VERSION,
+    Item, McpSession, RunState, Usage, WIRE_VERSION,
     run_state::{
         Admission, Approvals, GuardrailResults, Phase, Recoverable, ServerConversation, SessionProgress, TurnMark,
     },
@@ -89,6 +89,7 @@ impl Engine {
             approvals: Approvals::default(),
             server,
             session: session_input.map(|input| SessionProgress { input, saved: 0 }),
+            mcp_sessions: Vec::new(),
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),
@@ -130,6 +131,11 @@ impl Engine {
     /// What tells this run from all others, asked once.
     pub fn key_scope(&mut self, ask: impl FnOnce() -> String) -> &str {
         self.state.key_scope.get_or_insert_with(ask)
+    }
+
+    /// The run's sessions with stateful MCP servers, which the driver keeps while it is at work.
+    pub fn mcp_sessions_mut(&mut self) -> &mut Vec<McpSession> {
+        &mut self.state.mcp_sessions
     }
 
     /// The run's answer to `Host::patched`, asked once per slug.

@@ -57,6 +57,8 @@ pub enum ToolFailureKind {
     NotRegistered,
     /// The agent behind the tool failed.
     Agent,
+    /// The session with a stateful MCP server is gone, and its state with it. Unless the model is told, the run ends.
+    SessionLost,
 }
 
 /// A failed call.

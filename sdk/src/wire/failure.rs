@@ -24,6 +24,11 @@ pub const TOOL_ERROR: &str = "ToolError";
 pub const TOOL_PANICKED: &str = "ToolPanicked";
 /// The failure type of a tool that has run and returned more than it may.
 pub const TOOL_OUTPUT_TOO_LARGE: &str = "ToolOutputTooLarge";
+/// The failure type of what was asked in a session with a stateful MCP server that is gone. Its first detail is [`MCP_CALL_BEGAN`] where the
+/// server may have heard.
+pub const MCP_SESSION_LOST: &str = "McpError.SessionLost";
+/// See [`MCP_SESSION_LOST`].
+pub const MCP_CALL_BEGAN: &str = "began";
 /// The failure type of a run that failed for a reason of its own (not a Temporal failure).
 pub const AGENTS_WORKFLOW_ERROR: &str = "AgentsWorkflowError";
 

@@ -27,6 +27,9 @@ pub struct McpRequest {
     /// What the worker's factory makes the connection from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<Value>,
+    /// The session to ask in, with a stateful server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// What to do. An *instruction* kind: one that is not known is refused.
@@ -55,10 +58,56 @@ pub enum McpOperation {
         /// Its address.
         uri: String,
     },
+    /// Open a session: [`McpOpened`].
+    OpenSession {
+        /// The calls that begin it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        set_up: Vec<McpSetUp>,
+        /// How long it stays open unused, in seconds.
+        idle_seconds: u64,
+    },
+    /// Close the session: null.
+    CloseSession,
+}
+
+/// A call that begins a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct McpSetUp {
+    /// The tool's name at the server.
+    pub tool: String,
+    /// Its arguments; references to variables of the worker are filled in there.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub arguments: Map<String, Value>,
+}
+
+/// A session that a worker has opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpOpened {
+    /// The task queue of the worker that holds it, and of no other.
+    pub task_queue: String,
+    /// Its id there.
+    pub session: String,
+}
+
+/// A session of a run with a stateful server, as the run's state has it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct McpSession {
+    /// The server.
+    pub server: String,
+    /// What its connection was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<Value>,
+    /// The task queue of the worker that holds it, and of no other.
+    pub task_queue: String,
+    /// Its id there.
+    pub id: String,
 }
 
 impl McpOperation {
-    /// All that can be asked, by name.
+    /// What opens and closes sessions.
+    pub const OF_SESSIONS: [&str; 2] = ["open_session", "close_session"];
+
+    /// All that can be asked of a server, by name.
     pub const NAMES: [&str; 6] =
         ["list_tools", "list_prompts", "get_prompt", "list_resources", "list_resource_templates", "read_resource"];
 
@@ -71,6 +120,8 @@ impl McpOperation {
             Self::ListResources => "list_resources",
             Self::ListResourceTemplates => "list_resource_templates",
             Self::ReadResource { .. } => "read_resource",
+            Self::OpenSession { .. } => "open_session",
+            Self::CloseSession => "close_session",
         }
     }
 }
@@ -124,6 +175,9 @@ pub struct McpTarget {
     /// What the worker's factory makes the connection from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<Value>,
+    /// The session of the call, with a stateful server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// What the server gets as `_meta`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub meta: Map<String, Value>,

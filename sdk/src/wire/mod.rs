@@ -42,7 +42,10 @@ pub use digest::Digest;
 pub(crate) use digest::{DigestChain, ItemDigest};
 pub use failure::{ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView, NotAnItem};
-pub use mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest, McpTarget, McpTool};
+pub use mcp_call::{
+    MCP_ACTIVITY, MCP_CALL_TOOL, McpOpened, McpOperation, McpReply, McpRequest, McpSession, McpSetUp, McpTarget,
+    McpTool,
+};
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
 pub use nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest};
 pub use ready_made::{AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript};

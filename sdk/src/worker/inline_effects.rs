@@ -25,9 +25,9 @@ pub(super) async fn call(
     call: ToolEffect<'_>,
     scope: &CancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool, info, id: _, arguments, context, mcp: _ } = call;
-    let call = ToolContext::new(info, RunContext::new(context), StateMap::default())
-        .with_settings(tool.settings().clone());
+    let ToolEffect { tool, info, id: _, arguments, context, mcp: _, mcp_session: _ } = call;
+    let call =
+        ToolContext::new(info, RunContext::new(context), StateMap::default()).with_settings(tool.settings().clone());
     let mut ctx = WorkflowToolContext::new(call, Rc::new(InlineEffects(scope.clone())));
     match guarded_future(async { body(&mut ctx, arguments).await }).await {
         Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),

@@ -38,7 +38,7 @@ use crate::{
         ActivityBody, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext, ToolError,
         ToolErrorKind,
     },
-    wire::{Item, McpTool, ModelCall, ModelResponse, RunState, ToolOutput},
+    wire::{Item, McpSession, McpTool, ModelCall, ModelResponse, RunState, ToolOutput},
 };
 
 /// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
@@ -151,11 +151,15 @@ impl Host for InlineHost {
         async move {
             let mut attempt = 1;
             loop {
-                let McpEffect { server, .. } = call;
-                match scope.run_until_cancelled(timeout(server.listing().start_to_close, self.mcp.list(server))).await {
+                let McpEffect { server, session, .. } = call;
+                let listing = timeout(server.listing().start_to_close, self.mcp.list(server, session));
+                match scope.run_until_cancelled(listing).await {
                     None => return Err(McpEffectError::Cancelled),
                     Some(Ok(Ok(tools))) => return Ok(tools),
-                    Some(Ok(Err(Unlisted { error, may_pass }))) => {
+                    Some(Ok(Err(Unlisted { error, session_lost: true, .. }))) => {
+                        return Err(McpEffectError::SessionLost(error));
+                    }
+                    Some(Ok(Err(Unlisted { error, may_pass, .. }))) => {
                         if !may_pass || attempt >= server.listing().attempts() {
                             return Err(McpEffectError::Failed(error));
                         }
@@ -170,6 +174,27 @@ impl Host for InlineHost {
             }
         }
         .boxed_local()
+    }
+
+    fn open_mcp_session<'a>(
+        &'a self,
+        call: McpEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<McpSession, McpEffectError>> {
+        async move {
+            let opening = timeout(call.server.listing().start_to_close, self.mcp.open(call.server));
+            match scope.run_until_cancelled(opening).await {
+                None => Err(McpEffectError::Cancelled),
+                Some(Ok(opened)) => opened.map_err(|Unlisted { error, .. }| McpEffectError::Failed(error)),
+                Some(Err(elapsed)) => Err(McpEffectError::Failed(Box::new(elapsed))),
+            }
+        }
+        .boxed_local()
+    }
+
+    fn close_mcp_session(&self, session: McpSession, _id: EffectId) -> LocalBoxFuture<'_, ()> {
+        self.mcp.close(&session);
+        std::future::ready(()).boxed_local()
     }
 
     fn call_session<'a>(
@@ -238,8 +263,18 @@ impl InlineHost {
         match call.tool.binding() {
             ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
             ToolBinding::Mcp(binding) => {
-                let body = self.mcp.body(&call)?;
-                self.activity(&body, binding.options(), call, scope).await
+                let (body, session) = (self.mcp.body(&call)?, call.mcp_session.clone());
+                let lost = |began| {
+                    let is_lost = session.as_ref().is_some_and(|session| !self.mcp.has(session));
+                    let source =
+                        || format!("the connection to MCP server {:?} is closed", binding.server().name()).into();
+                    is_lost.then(|| ToolEffectError::SessionLost { began, source: source() })
+                };
+                if let Some(lost) = lost(false) {
+                    return Err(lost);
+                }
+                let answer = self.activity(&body, binding.options(), call, scope).await;
+                answer.map_err(|error| lost(true).unwrap_or(error))
             }
             ToolBinding::Workflow(body) => inline_effects::call(body, call, scope).await,
             ToolBinding::RemoteActivity(_) | ToolBinding::ChildWorkflow(_) | ToolBinding::ChildAgent(_) => {

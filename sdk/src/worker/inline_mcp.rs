@@ -1,10 +1,12 @@
 //! The MCP servers of a run without Temporal; without feature `mcp` there are none.
 
+#[cfg(feature = "mcp")]
+use crate::wire::McpOpened;
 use crate::{
     drive::{ToolEffect, ToolEffectError},
     engine::EffectError,
     tool::{ActivityBody, McpServer},
-    wire::McpTool,
+    wire::{McpSession, McpTool},
 };
 
 /// The servers.
@@ -18,23 +20,78 @@ pub(super) struct InlineMcp {
 pub(super) struct Unlisted {
     pub(super) error: EffectError,
     pub(super) may_pass: bool,
+    /// Whether it was asked in a session that is gone.
+    pub(super) session_lost: bool,
+}
+
+#[cfg(feature = "mcp")]
+impl From<super::mcp::McpFailure> for Unlisted {
+    fn from(failure: super::mcp::McpFailure) -> Self {
+        let session_lost = matches!(failure, super::mcp::McpFailure::SessionLost { .. });
+        Self { may_pass: failure.is_passing(), session_lost, error: Box::new(failure) }
+    }
 }
 
 impl InlineMcp {
     /// The tools of a server.
     #[cfg(feature = "mcp")]
-    pub(super) async fn list(&self, server: &McpServer) -> Result<Vec<McpTool>, Unlisted> {
+    pub(super) async fn list(
+        &self,
+        server: &McpServer,
+        session: Option<&McpSession>,
+    ) -> Result<Vec<McpTool>, Unlisted> {
         let Some(connections) = self.servers.get(server.name()) else { return Err(unknown(server.name())) };
-        super::mcp::list_tools(connections, server.factory_argument())
-            .await
-            .map_err(|error| Unlisted { may_pass: error.is_passing(), error: Box::new(error) })
+        let on = super::mcp::On::of(server.factory_argument(), session.map(|session| &*session.id));
+        super::mcp::list_tools(connections, on).await.map_err(Unlisted::from)
+    }
+
+    /// Opens a session with a stateful server.
+    #[cfg(feature = "mcp")]
+    pub(super) async fn open(&self, server: &McpServer) -> Result<McpSession, Unlisted> {
+        let Some(connections) = self.servers.get(server.name()) else { return Err(unknown(server.name())) };
+        let terms = server.session_terms().cloned().unwrap_or_default();
+        let argument = server.factory_argument();
+        let opening = super::mcp::Opening { argument, set_up: terms.set_up, idle: terms.idle };
+        let McpOpened { task_queue, session: id } = self.servers.sessions().open(connections, opening).await?;
+        Ok(McpSession { server: server.name().to_owned(), argument: argument.cloned(), task_queue, id })
+    }
+
+    /// Closes a session.
+    #[cfg(feature = "mcp")]
+    pub(super) fn close(&self, session: &McpSession) {
+        self.servers.sessions().close(&session.id);
+    }
+
+    /// Whether a session is there.
+    #[cfg(feature = "mcp")]
+    pub(super) fn has(&self, session: &McpSession) -> bool {
+        self.servers.sessions().has(&session.id)
     }
 
     /// The tools of a server.
     #[cfg(not(feature = "mcp"))]
-    #[expect(clippy::unused_async, reason = "with feature `mcp` it waits")]
-    pub(super) async fn list(&self, server: &McpServer) -> Result<Vec<McpTool>, Unlisted> {
+    #[expect(clippy::unused_async, clippy::unused_self, reason = "with feature `mcp` it is and uses both")]
+    pub(super) async fn list(&self, server: &McpServer, _: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
         Err(unknown(server.name()))
+    }
+
+    /// Opens a session with a stateful server.
+    #[cfg(not(feature = "mcp"))]
+    #[expect(clippy::unused_async, clippy::unused_self, reason = "with feature `mcp` it is and uses both")]
+    pub(super) async fn open(&self, server: &McpServer) -> Result<McpSession, Unlisted> {
+        Err(unknown(server.name()))
+    }
+
+    /// Closes a session.
+    #[cfg(not(feature = "mcp"))]
+    #[expect(clippy::unused_self, reason = "with feature `mcp` it is used")]
+    pub(super) fn close(&self, _: &McpSession) {}
+
+    /// Whether a session is there.
+    #[cfg(not(feature = "mcp"))]
+    #[expect(clippy::unused_self, reason = "with feature `mcp` it is used")]
+    pub(super) fn has(&self, _: &McpSession) -> bool {
+        false
     }
 
     /// What runs a call of a server's tool.
@@ -51,5 +108,5 @@ impl InlineMcp {
 
 fn unknown(server: &str) -> Unlisted {
     let error = format!("there is no MCP server {server:?}; add it with .mcp_server(..) (feature \"mcp\")").into();
-    Unlisted { error, may_pass: false }
+    Unlisted { error, may_pass: false, session_lost: false }
 }

@@ -10,6 +10,7 @@
 )]
 
 mod agent_handle;
+mod agents_worker;
 mod chat_handle;
 pub mod codec;
 mod conversations;
@@ -43,6 +44,7 @@ mod without_secret;
 mod worker_env;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
+pub use agents_worker::{AgentsWorker, AgentsWorkerError};
 pub use chat_handle::ChatHandle;
 pub use conversations::{ConversationCache, ConversationCounters};
 pub use inline_runner::InlineRunner;

@@ -136,6 +136,17 @@ pub enum InstallIssue {
         /// The server.
         server: String,
     },
+    /// An agent has sessions with an MCP server, and a plain worker holds none.
+    #[error(
+        "agent {agent:?} has sessions with MCP server {server:?}, which keeps a state for each; a plain worker holds none, so run it with \
+         AgentsWorker::new(.., &plugin, options) in place of plugin.install(..)"
+    )]
+    StatefulMcpServer {
+        /// The agent.
+        agent: String,
+        /// The server.
+        server: String,
+    },
     /// The name of an MCP server is no part of an activity's type.
     #[error("the name of MCP server {server:?} must be 1 to 64 letters, digits, '_' and '-'")]
     McpServerName {
@@ -247,6 +258,28 @@ impl AgentsPlugin {
         Ok(())
     }
 
+    /// Whether it reaches MCP servers.
+    #[cfg(feature = "mcp")]
+    pub(super) fn has_mcp_servers(&self) -> bool {
+        mcp::has_any(self)
+    }
+
+    /// The same plugin, whose worker holds sessions with stateful MCP servers, and the options of the worker that serves them on this queue.
+    #[cfg(feature = "mcp")]
+    pub(super) fn with_sessions(&self, task_queue: String) -> (Self, WorkerOptions) {
+        let mut plugin = self.clone();
+        plugin.mcp.serve(super::mcp::McpSessions::on(task_queue.clone()));
+        let mut options = WorkerOptions::new(task_queue).build();
+        let conversations = plugin.conversations_here();
+        options.register_activities(NamedActivities(super::mcp::activities(&plugin.mcp, &conversations)));
+        (plugin, options)
+    }
+
+    /// Where conversations are remembered; without models nobody here asks for one.
+    fn conversations_here(&self) -> ConversationCache {
+        if self.providers.is_empty() { ConversationCache::with_bytes(0) } else { self.conversations.clone() }
+    }
+
     fn activities(&self, task_queue: &str) -> Result<NamedActivities, InstallError> {
         let mut issues = Vec::new();
         let has_servers = mcp::has_any(self);
@@ -282,9 +315,7 @@ impl AgentsPlugin {
             });
             activities.push((RECORD_ACTIVITY.to_owned(), body));
         }
-        // Without models nobody here asks for a conversation.
-        let conversations =
-            if self.providers.is_empty() { ConversationCache::with_bytes(0) } else { self.conversations.clone() };
+        let conversations = self.conversations_here();
         for tool in tools.into_values().filter(|tool| runs_on(tool, task_queue)) {
             if let ToolBinding::Activity { body, options: _ } = tool.binding() {
                 let activity = Arc::new(ToolActivity {

@@ -18,8 +18,8 @@ use super::{
 };
 use crate::{
     tool::{
-        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError,
-        ToolErrorKind, idempotency_key,
+        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, ToolErrorKind,
+        idempotency_key,
     },
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode,
@@ -66,7 +66,9 @@ impl ToolActivity {
         let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt).with_idempotency_key(key);
         let mut given = Given::default();
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
-            return Err(ActivityError::Application(Box::new(failure(&Unfit::Failed(withheld_from(&self.tool, &withheld))))));
+            return Err(ActivityError::Application(Box::new(failure(&Unfit::Failed(withheld_from(
+                &self.tool, &withheld,
+            ))))));
         }
         let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
             .with_settings(settings)

@@ -14,7 +14,7 @@ use super::{
     continuing::{Moving, Place},
     gate::{Cancelled, Gate},
     inbox::RunInbox,
-    mcp_call, session_call,
+    mcp_call, mcp_session, session_call,
     size::encoded_len,
     tool_call,
 };
@@ -31,7 +31,7 @@ use crate::{
         SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
-    wire::{Item, Ledger, McpOperation, McpTool, ModelCall, ModelResponse, RunState},
+    wire::{Item, Ledger, McpOperation, McpSession, McpTool, ModelCall, ModelResponse, RunState},
 };
 
 /// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
@@ -239,10 +239,37 @@ impl Host for WorkflowHost {
         async move {
             self.notes_command(|| 0);
             let summary = format!("tools of {} · {} · turn {}", call.server.name(), call.agent, call.turn);
-            let asked = mcp_call::Asked { server: call.server, operation: McpOperation::ListTools, summary };
+            let asked = mcp_call::Asked {
+                server: call.server,
+                operation: McpOperation::ListTools,
+                summary,
+                session: call.session,
+            };
             let result = mcp_call::ask(&self.ctx, asked, activity_id, scope.clone()).await?;
             self.notes(|| encoded_len(&result).unwrap_or_default());
             mcp_call::tools(result).map_err(McpEffectError::Failed)
+        }
+        .boxed_local()
+    }
+
+    fn open_mcp_session<'a>(
+        &'a self,
+        call: McpEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<McpSession, McpEffectError>> {
+        let activity_id = format!("{}-{}", self.run(), call.id);
+        async move {
+            self.notes_command(|| 0);
+            mcp_session::open(&self.ctx, call, activity_id, scope.clone()).await
+        }
+        .boxed_local()
+    }
+
+    fn close_mcp_session(&self, session: McpSession, id: EffectId) -> LocalBoxFuture<'_, ()> {
+        let activity_id = format!("{}-{id}", self.run());
+        async move {
+            self.notes_command(|| 0);
+            mcp_session::close(&self.ctx, session, activity_id).await;
         }
         .boxed_local()
     }

@@ -47,7 +47,7 @@ pub struct McpHandleError {
 }
 
 impl McpHandle {
-    /// The server, with its list options and its argument.
+    /// The server, with its list options and its argument. A stateful one is asked on a connection that is nobody's session.
     pub fn new<W: 'static>(ctx: &WorkflowContext<W>, server: McpServer) -> Self {
         let ctx: Rc<dyn DurableContext> = Rc::new(ctx.clone());
         let id = short_id(ctx.next_run_number());
@@ -94,12 +94,12 @@ impl McpHandle {
             McpOperation::ReadResource { uri } => format!("resource {uri} of {}", self.server.name()),
             operation => format!("{} of {}", operation.name(), self.server.name()),
         };
-        let asked = Asked { server: &self.server, operation, summary };
+        let asked = Asked { server: &self.server, operation, summary, session: None };
         let token = self.ctx.cancellation_token().child_token();
         let answer = mcp_call::ask(&self.ctx, asked, format!("{}-mcp-{number}", self.id), token.clone()).await;
         answer.map_err(|error| match error {
             McpEffectError::Cancelled => self.failed(name, "the workflow was cancelled".into()),
-            McpEffectError::Failed(source) => self.failed(name, source),
+            McpEffectError::Failed(source) | McpEffectError::SessionLost(source) => self.failed(name, source),
         })
     }
 

@@ -8,13 +8,14 @@ use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
 use super::{
     context::{DurableContext, McpAsked},
     failure::{EffectFailure, is_not_registered},
+    mcp_session,
     tool_call::activity::activity_options,
 };
 use crate::{
     drive::McpEffectError,
     engine::EffectError,
     tool::McpServer,
-    wire::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpTool, WIRE_VERSION},
+    wire::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpSession, McpTool, WIRE_VERSION},
 };
 
 /// No worker on the task queue reaches the server.
@@ -29,12 +30,27 @@ pub(super) struct NoMcpServer {
     pub(super) source: EffectError,
 }
 
+/// No worker on the task queue holds sessions with the server.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no worker on task queue {task_queue:?} holds sessions with MCP server {server:?}; add it with AgentsPlugin::mcp_server, and run that \
+     queue's worker with AgentsWorker"
+)]
+pub(super) struct NoMcpSessions {
+    server: String,
+    task_queue: String,
+    #[source]
+    source: EffectError,
+}
+
 /// A question to a server.
 pub(super) struct Asked<'s> {
     pub(super) server: &'s McpServer,
     pub(super) operation: McpOperation,
     /// The line the Temporal UI shows, unless the server's options have another.
     pub(super) summary: String,
+    /// The session to ask in, where the server is stateful.
+    pub(super) session: Option<&'s McpSession>,
 }
 
 /// Asks; gives what the server answered.
@@ -44,11 +60,17 @@ pub(super) async fn ask(
     id: String,
     token: WorkflowCancellationToken,
 ) -> Result<Value, McpEffectError> {
-    let Asked { server, operation, summary } = asked;
-    let options = server.listing();
+    let Asked { server, operation, summary, session } = asked;
+    let in_session = session.map(|session| mcp_session::options(server.listing(), session));
+    let options = in_session.as_ref().unwrap_or(server.listing());
+    let opens = matches!(operation, McpOperation::OpenSession { .. });
     let activity_type = format!("{MCP_ACTIVITY}.{}.{}", server.name(), operation.name());
-    let request = McpRequest { version: WIRE_VERSION, operation, argument: server.factory_argument().cloned() };
-    let scheduled = activity_options(options, || summary, id, token);
+    let (argument, id_of) = (server.factory_argument().cloned(), session.map(|session| session.id.clone()));
+    let request = McpRequest { version: WIRE_VERSION, operation, argument, session: id_of };
+    let mut scheduled = activity_options(options, || summary, id, token);
+    if session.is_some() {
+        mcp_session::limit(server, &mut scheduled);
+    }
     match ctx.mcp_activity(McpAsked { activity_type, request }, scheduled).await {
         Ok(reply) => {
             let McpReply { version: _, result } = reply.read("MCP reply").map_err(EffectError::from)?;
@@ -60,7 +82,13 @@ pub(super) async fn ask(
         Err(failure) if is_not_registered(&failure) => {
             let task_queue = options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
             let (server, source) = (server.name().to_owned(), Box::new(EffectFailure::new(failure)));
+            if opens {
+                return Err(McpEffectError::Failed(Box::new(NoMcpSessions { server, task_queue, source })));
+            }
             Err(McpEffectError::Failed(Box::new(NoMcpServer { server, task_queue, source })))
+        }
+        Err(failure) if session.is_some() && mcp_session::lost(&failure).is_some() => {
+            Err(McpEffectError::SessionLost(Box::new(EffectFailure::new(failure))))
         }
         Err(failure) => Err(McpEffectError::Failed(Box::new(EffectFailure::new(failure)))),
     }

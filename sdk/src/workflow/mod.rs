@@ -13,6 +13,7 @@ mod inbox;
 mod json;
 mod mcp;
 mod mcp_call;
+mod mcp_session;
 mod model_activity_options;
 #[cfg(feature = "nexus")]
 mod nexus;

@@ -33,6 +33,7 @@ pub struct AgentEnvironmentBuilder {
     configure: Vec<Configure>,
     server: DevServerOptions,
     without_cache: bool,
+    agents_worker: bool,
     data_converter: DataConverter,
 }
 
@@ -145,6 +146,13 @@ impl AgentEnvironmentBuilder {
         self
     }
 
+    /// The worker is an `AgentsWorker`, as production has one that holds sessions with stateful MCP servers.
+    #[must_use]
+    pub fn agents_worker(mut self) -> Self {
+        self.agents_worker = true;
+        self
+    }
+
     /// The worker keeps no workflow in memory: each workflow task replays the history from its first event.
     #[must_use]
     pub fn without_workflow_cache(mut self) -> Self {
@@ -179,7 +187,8 @@ impl AgentEnvironmentBuilder {
     /// [`EnvironmentError`].
     pub async fn start(self) -> Result<AgentEnvironment, EnvironmentError> {
         let Some(mut replay) = self.replay else { return Err(EnvironmentError::NoWorkflow) };
-        let Self { plugin, models, workflows, configure, server, without_cache, data_converter, .. } = self;
+        let Self { plugin, models, workflows, configure, server, without_cache, agents_worker, data_converter, .. } =
+            self;
         replay.data_converter = data_converter.clone();
         let server = DevServer::start_with(server).await?;
         let task_queue = "agents".to_owned();
@@ -193,7 +202,13 @@ impl AgentEnvironmentBuilder {
         for register in workflows {
             register(&mut options);
         }
-        plugin.install(&mut options)?;
+        // An `AgentsWorker` installs it by itself.
+        let plugin = if agents_worker {
+            Some(plugin)
+        } else {
+            plugin.install(&mut options)?;
+            None
+        };
         for change in configure {
             change(&mut options);
         }
@@ -205,6 +220,7 @@ impl AgentEnvironmentBuilder {
             server,
             task_queue,
             worker_options: options,
+            plugin,
             workers: 0,
             replay,
             models,

@@ -45,6 +45,7 @@ use std::{
     time::Duration,
 };
 
+use temporal_agents::AgentsPlugin;
 use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowHistory, WorkflowStartOptions};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
 use temporalio_sdk::{
@@ -76,6 +77,8 @@ pub struct AgentEnvironment {
     server: DevServer,
     task_queue: String,
     worker_options: WorkerOptions,
+    /// What an `AgentsWorker` is made with.
+    plugin: Option<AgentsPlugin>,
     workers: u32,
     replay: WorkflowReplayerOptions,
     models: Vec<FakeModel>,

@@ -17,7 +17,11 @@ impl AgentEnvironment {
         options.client_identity_override.get_or_insert_with(|| format!("agent-worker-{}", self.workers));
         let client = ClientOptions::new(self.server.namespace());
         let client = client.data_converter(self.client.data_converter().clone()).build();
-        self.worker = Some(WorkerThread::start_with(self.server.target_url(), client, options)?);
+        let target = self.server.target_url();
+        self.worker = Some(match &self.plugin {
+            None => WorkerThread::start_with(target, client, options)?,
+            Some(plugin) => WorkerThread::start_agents(target, client, plugin.clone(), options)?,
+        });
         Ok(())
     }
 

@@ -5,8 +5,9 @@ use std::{
     thread::JoinHandle,
 };
 
+use temporal_agents::{AgentsPlugin, worker::AgentsWorker};
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
-use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
+use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerRunError, runtime::RuntimeOptions};
 use tokio::sync::oneshot;
 
 use super::EnvironmentError;
@@ -37,6 +38,28 @@ impl WorkerThread {
     /// # Errors
     /// [`EnvironmentError::Worker`] when it cannot connect or is not valid.
     pub fn start_with(target: String, client: ClientOptions, options: WorkerOptions) -> Result<Self, EnvironmentError> {
+        Self::start_any(target, client, None, options)
+    }
+
+    /// Starts an `AgentsWorker` with this plugin, which is not installed in the options yet.
+    ///
+    /// # Errors
+    /// [`EnvironmentError::Worker`] when it cannot connect or is not valid.
+    pub fn start_agents(
+        target: String,
+        client: ClientOptions,
+        plugin: AgentsPlugin,
+        options: WorkerOptions,
+    ) -> Result<Self, EnvironmentError> {
+        Self::start_any(target, client, Some(plugin), options)
+    }
+
+    fn start_any(
+        target: String,
+        client: ClientOptions,
+        plugin: Option<AgentsPlugin>,
+        options: WorkerOptions,
+    ) -> Result<Self, EnvironmentError> {
         let (started, on_start) = channel();
         let (end, ended) = oneshot::channel();
         let thread = std::thread::Builder::new()
@@ -44,7 +67,7 @@ impl WorkerThread {
             .spawn(move || {
                 let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
                 let runtime = runtime.map_err(|error| error.to_string())?;
-                let result = runtime.block_on(run(&target, client, options, started, ended));
+                let result = runtime.block_on(run(&target, client, plugin, options, started, ended));
                 // What a killed worker was doing stays undone; a stopped one has done it.
                 runtime.shutdown_background();
                 result
@@ -107,15 +130,34 @@ impl std::fmt::Debug for WorkerThread {
 async fn run(
     target: &str,
     client: ClientOptions,
+    plugin: Option<AgentsPlugin>,
     options: WorkerOptions,
     started: Sender<()>,
     ended: oneshot::Receiver<End>,
 ) -> Result<(), String> {
-    let mut worker = connect(target, client, options).await?;
-    let shut_down = worker.shutdown_handle();
+    let (runtime, client) = connect(target, client).await?;
+    match plugin {
+        None => {
+            let worker = Worker::new(&runtime, client, options);
+            let mut worker = worker.map_err(|error| error.to_string())?;
+            until_ended(worker.shutdown_handle(), worker.run(), started, ended).await
+        }
+        Some(plugin) => {
+            let worker = AgentsWorker::new(&runtime, client, &plugin, options);
+            let mut worker = worker.map_err(|error| error.to_string())?;
+            until_ended(worker.shutdown_handle(), worker.run(), started, ended).await
+        }
+    }
+}
+
+async fn until_ended(
+    shut_down: impl Fn(),
+    running: impl Future<Output = Result<(), WorkerRunError>>,
+    started: Sender<()>,
+    ended: oneshot::Receiver<End>,
+) -> Result<(), String> {
     // The receiver is gone only when the test gave up on the worker.
     let _ = started.send(());
-    let running = worker.run();
     tokio::pin!(running);
     let result = tokio::select! {
         result = &mut running => result,
@@ -131,12 +173,11 @@ async fn run(
     result.map_err(|error| error.to_string())
 }
 
-async fn connect(target: &str, client: ClientOptions, options: WorkerOptions) -> Result<Worker, String> {
+async fn connect(target: &str, client: ClientOptions) -> Result<(Runtime, Client), String> {
     let url: Url = target.parse().map_err(|error| format!("{target} is no URL: {error}"))?;
     let connection = Connection::connect(ConnectionOptions::new(url).identity("agent-worker").build()).await;
     let connection = connection.map_err(|error| error.to_string())?;
     let client = Client::new(connection, client).map_err(|error| error.to_string())?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default());
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    Worker::new(&runtime, client, options).map_err(|error| error.to_string())
+    Ok((runtime.map_err(|error| error.to_string())?, client))
 }

@@ -6,5 +6,6 @@ mod lists;
 mod python;
 mod running;
 mod secrets;
+mod sessions;
 mod support;
 mod terms;

@@ -86,7 +86,9 @@ fn holds(history: &History, text: &str) -> bool {
 
 #[rstest]
 #[tokio::test]
-async fn a_tool_gets_the_value_and_history_has_the_reference(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
+async fn a_tool_gets_the_value_and_history_has_the_reference(
+    #[values(true, false)] cached: bool,
+) -> anyhow::Result<()> {
     let model = script();
     let builder = AgentEnvironment::builder().workflow::<Settings>()?.model(&model).agents((desk,));
     let builder = builder.plugin(|plugin: AgentsPlugin| plugin.allow_env([NAME]));
@@ -130,6 +132,7 @@ fn a_secret_for_a_tool_in_the_workflow_keeps_the_worker_from_starting() {
     let issues = plugin.install(&mut WorkerOptions::new("agents").build()).unwrap_err().issues;
     let told: Vec<String> = issues.iter().map(InstallIssue::to_string).collect();
     assert_eq!(told.len(), 1, "{told:?}");
-    let reason = "its setting \"words\" refers to an environment variable, and it runs in the workflow, where none may be read";
+    let reason =
+        "its setting \"words\" refers to an environment variable, and it runs in the workflow, where none may be read";
     assert!(told[0].contains(reason), "{told:?}");
 }

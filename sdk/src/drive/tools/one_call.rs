@@ -11,16 +11,17 @@ use crate::{
         EffectId,
         env::Env,
         guard,
-        host::{Host, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
+        host::{Host, McpEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
+        mcp_session::{self, Asking},
         nested::{AgentCall, AgentInput, call_agent},
         tool_failure::{self, WentWrong},
     },
     engine::{CallResult, RunError},
     tool::{
-        InlineBody, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, named_keys,
+        InlineBody, McpBinding, McpServer, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, named_keys,
         schema::{self, InvalidArguments},
     },
-    wire::{McpTarget, RunState, ToolOutput, Usage},
+    wire::{RunState, ToolOutput, Usage},
 };
 
 /// A call whose body is to run.
@@ -97,8 +98,14 @@ impl<H: Host> OneCall<'_, '_, H> {
         }
         // History says what an activity of ours has failed with, and its worker has seen to its output.
         let is_ours = matches!(tool.binding(), ToolBinding::Activity { .. } | ToolBinding::Mcp(_));
-        let effect = ToolEffect { tool, info: info.clone(), id, arguments, context, mcp: self.mcp_target()? };
-        match self.env.host.call_tool(effect, self.scope).await {
+        let answer = if let ToolBinding::Mcp(binding) = tool.binding() {
+            self.at_server(binding, id, arguments, context).await?
+        } else {
+            let info = info.clone();
+            let effect = ToolEffect { tool, info, id, arguments, context, mcp: None, mcp_session: None };
+            self.env.host.call_tool(effect, self.scope).await
+        };
+        match answer {
             Ok(ToolAnswer { output, context_patch, usage }) => {
                 self.usage.borrow_mut().add(&usage);
                 if let Some(key) = foreign_key(tool, context_patch.as_ref()).filter(|_| !stays) {
@@ -125,21 +132,64 @@ impl<H: Host> OneCall<'_, '_, H> {
         }
     }
 
-    /// Which tool of an MCP server the call goes to, where it goes to one.
+    /// Calls a tool of an MCP server, in the run's session where it is stateful. A session that is lost is opened again where the server's terms
+    /// say so, unless the call has begun and must not be made twice.
+    async fn at_server(
+        &self,
+        binding: &McpBinding,
+        id: EffectId,
+        arguments: Map<String, Value>,
+        context: Map<String, Value>,
+    ) -> Result<Result<ToolAnswer, ToolEffectError>, RunError> {
+        let (env, info, server) = (self.env, &self.call.info, binding.server());
+        let (meta, asking) = (self.meta(server)?, Asking { agent: &info.agent, turn: info.turn });
+        let (mut time, mut id) = (0, id);
+        loop {
+            let mcp_session = match mcp_session::session(env, server, asking, self.scope).await {
+                Ok(session) => session,
+                Err(McpEffectError::Cancelled) => return Ok(Err(ToolEffectError::Cancelled)),
+                Err(McpEffectError::Failed(source) | McpEffectError::SessionLost(source)) => {
+                    return Ok(Err(ToolEffectError::Host(source)));
+                }
+            };
+            let effect = ToolEffect {
+                tool: self.tool,
+                info: info.clone(),
+                id: id.clone(),
+                arguments: arguments.clone(),
+                context: context.clone(),
+                mcp: Some(binding.target(meta.clone(), mcp_session.as_ref().map(|session| session.id.clone()))),
+                mcp_session: mcp_session.clone(),
+            };
+            let (began, source) = match env.host.call_tool(effect, self.scope).await {
+                Err(ToolEffectError::SessionLost { began, source }) => (began, source),
+                answer => return Ok(answer),
+            };
+            time += 1;
+            if let Err(lost) = mcp_session::lost(env, server, mcp_session.as_ref(), time, source) {
+                return Ok(Err(ToolEffectError::SessionLost { began, source: Box::new(lost) }));
+            }
+            if began && !binding.options().idempotent {
+                let source = format!("the session with MCP server {:?} was lost", server.name()).into();
+                return Ok(Err(ToolEffectError::OutcomeUnknown { source }));
+            }
+            id = env.effect(format_args!("{}-tool-{}-again-{time}", info.turn, self.call.index));
+        }
+    }
+
+    /// What a server gets as `_meta`.
     ///
     /// # Errors
-    /// [`RunError::Panicked`] of the function that gives the call's `_meta`.
-    fn mcp_target(&self) -> Result<Option<McpTarget>, RunError> {
-        let ToolBinding::Mcp(binding) = self.tool.binding() else { return Ok(None) };
-        let meta = match binding.server().meta_rule() {
+    /// [`RunError::Panicked`] of the function that gives it.
+    fn meta(&self, server: &McpServer) -> Result<Map<String, Value>, RunError> {
+        Ok(match server.meta_rule() {
             None => Map::new(),
             Some(meta) => {
-                let function = || format!("the _meta of MCP server {:?}", binding.server().name());
+                let function = || format!("the _meta of MCP server {:?}", server.name());
                 let run = RunContext::new(self.context.borrow().clone());
                 guard::call(function, &self.call.info.agent, || meta(&run, &self.call.info))?
             }
-        };
-        Ok(Some(binding.target(meta)))
+        })
     }
 
     async fn agent(&self, agent: &AgentTool, id: EffectId, input: AgentInput) -> Result<Body, RunError> {

@@ -64,6 +64,10 @@ impl McpServer {
         .approval(approval)
         .enabled(enabled)
         .with_on_error(self.on_error.clone());
+        if self.session.is_some() {
+            // What one call leaves, the next one finds.
+            tool = tool.exclusive(format!("MCP server {}", self.name));
+        }
         for guardrail in &self.input_guardrails {
             tool = tool.with_input_guardrail(guardrail.clone());
         }
@@ -95,12 +99,13 @@ impl McpBinding {
         format!("{MCP_ACTIVITY}.{}.{MCP_CALL_TOOL}", self.server.name)
     }
 
-    /// What a call with this `_meta` asks for.
-    pub fn target(&self, meta: Map<String, Value>) -> McpTarget {
+    /// What a call with this `_meta` in this session asks for.
+    pub fn target(&self, meta: Map<String, Value>, session: Option<String>) -> McpTarget {
         McpTarget {
             server: self.server.name.clone(),
             tool: self.tool.clone(),
             argument: self.server.argument.clone(),
+            session,
             meta,
             structured_content: self.server.structured_content,
             once: !self.options.idempotent,

@@ -3,12 +3,14 @@
 //! Only names and rules: how a server is reached is said on the worker, by `AgentsPlugin::mcp_server` under the same name.
 
 mod listed;
+mod session;
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use serde_json::{Map, Value};
 
 pub use listed::McpBinding;
+pub use session::{McpSessionTerms, Reestablish};
 
 use super::{
     approval::NeedsApproval,
@@ -44,6 +46,7 @@ pub struct McpServer {
     list_options: ToolActivityOptions,
     call_options: ToolActivityOptions,
     argument: Option<Value>,
+    session: Option<McpSessionTerms>,
     structured_content: bool,
     meta: Option<McpMeta>,
     input_guardrails: Vec<ToolInputGuardrail>,
@@ -89,6 +92,7 @@ impl McpServer {
             list_options: ToolActivityOptions::builder().attempts(5).build(),
             call_options: ToolActivityOptions::default(),
             argument: None,
+            session: None,
             structured_content: false,
             meta: None,
             input_guardrails: Vec::new(),
@@ -190,6 +194,13 @@ impl McpServer {
         self
     }
 
+    /// The server keeps a state for each connection, and each run has a session with it on these terms.
+    #[must_use]
+    pub fn stateful(mut self, terms: McpSessionTerms) -> Self {
+        self.session = Some(terms);
+        self
+    }
+
     /// The model gets the structured content of a result, as JSON, where there is any.
     ///
     /// # Source
@@ -256,6 +267,11 @@ impl McpServer {
         self.argument.as_ref()
     }
 
+    /// The terms of a run's session with it, where it is stateful.
+    pub fn session_terms(&self) -> Option<&McpSessionTerms> {
+        self.session.as_ref()
+    }
+
     /// What gives a call its `_meta`.
     pub fn meta_rule(&self) -> Option<&McpMeta> {
         self.meta.as_ref()
@@ -272,6 +288,7 @@ impl fmt::Debug for McpServer {
             .field("refresh", &self.refresh)
             .field("call_options", &self.call_options)
             .field("argument", &self.argument)
+            .field("session", &self.session)
             .finish_non_exhaustive()
     }
 }

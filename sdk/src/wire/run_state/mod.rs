@@ -32,6 +32,7 @@ pub use server::ServerConversation;
 use super::{
     absent::is_default,
     item::Item,
+    mcp_call::McpSession,
     usage::Usage,
     version::{WIRE_VERSION, WireVersion},
 };
@@ -85,6 +86,9 @@ pub struct RunState {
     /// What of this run is in the session, where the run has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionProgress>,
+    /// The sessions of this run with stateful MCP servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mcp_sessions: Vec<McpSession>,
     /// Where the turn began.
     #[serde(default, skip_serializing_if = "is_default")]
     pub turn_began: TurnMark,
@@ -205,6 +209,7 @@ impl RunState {
             approvals: Approvals::default(),
             server: None,
             session: None,
+            mcp_sessions: Vec::new(),
             turn_began: TurnMark::default(),
             holds_back_turn: false,
             completed: Vec::new(),

@@ -11,8 +11,9 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use super::{
     ask,
     call::body,
-    connections::{Connections, McpServers},
-    failure::of_activity,
+    connections::{Connections, McpServers, On},
+    failure::{McpFailure, of_activity},
+    sessions::Opening,
 };
 use crate::{
     tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
@@ -35,16 +36,18 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// All of them, by type.
 pub(in crate::worker) fn activities(servers: &McpServers, conversations: &ConversationCache) -> Vec<(String, Body)> {
-    servers.iter().flat_map(|server| of_server(server, conversations)).collect()
+    let has_sessions = servers.sessions().are_served();
+    servers.iter().flat_map(|server| of_server(server, conversations, has_sessions)).collect()
 }
 
-fn of_server(server: &Arc<Connections>, conversations: &ConversationCache) -> Vec<(String, Body)> {
+fn of_server(server: &Arc<Connections>, conversations: &ConversationCache, has_sessions: bool) -> Vec<(String, Body)> {
     let name = |operation: &str| format!("{MCP_ACTIVITY}.{}.{operation}", server.server());
     let (called, conversations) = (Arc::clone(server), conversations.clone());
     let call: Body = Arc::new(move |ctx, request| calling(Arc::clone(&called), conversations.clone(), ctx, request));
     let asked = Arc::clone(server);
     let ask: Body = Arc::new(move |ctx, request| asking(Arc::clone(&asked), ctx, request));
-    let questions = McpOperation::NAMES.iter().map(|operation| (name(operation), Arc::clone(&ask)));
+    let of_sessions = McpOperation::OF_SESSIONS.iter().filter(|_| has_sessions);
+    let questions = McpOperation::NAMES.iter().chain(of_sessions).map(|operation| (name(operation), Arc::clone(&ask)));
     questions.chain([(name(MCP_CALL_TOOL), call)]).collect()
 }
 
@@ -57,6 +60,14 @@ fn calling(
     async move {
         let request: ToolRequest = read("tool request", &ctx, request)?;
         let Some(target) = request.mcp.clone() else { return Err(malformed("it names no tool of an MCP server")) };
+        let session = target.session.clone();
+        let lost = |began, reason: &str| {
+            let (server, reason) = (server.server().to_owned(), reason.to_owned());
+            Err(of_activity(McpFailure::SessionLost { server, began, reason }))
+        };
+        if session.as_ref().is_some_and(|id| !server.sessions().has(id)) {
+            return lost(false, "it was closed, or its worker has begun anew");
+        }
         let body = body(&server, target);
         let binding = ToolBinding::Activity { body: Arc::clone(&body), options: ToolActivityOptions::default() };
         // Of its terms the worker knows none, so what it returns has the limits of every tool.
@@ -64,7 +75,12 @@ fn calling(
         let (states, spills) = (StateMap::default(), Spills::default());
         let env = AllowedEnv::default();
         let activity = ToolActivity { tool, body, states, conversations, spills, env };
-        json(&activity.perform(&ctx, request).await?)
+        match activity.perform(&ctx, request).await {
+            Err(ActivityError::Application(failure)) if session.is_some_and(|id| !server.sessions().has(&id)) => {
+                lost(true, &failure.to_string())
+            }
+            performed => json(&performed?),
+        }
     }
     .boxed()
 }
@@ -75,10 +91,22 @@ fn asking(
     request: Value,
 ) -> BoxFuture<'static, Result<Value, ActivityError>> {
     async move {
-        let McpRequest { version: _, operation, argument } = read("MCP request", &ctx, request)?;
-        let result = beating(&ctx, GRACE, ask::answer(&server, argument.as_ref(), operation).boxed())
-            .await?
-            .map_err(of_activity)?;
+        let McpRequest { version: _, operation, argument, session } = read("MCP request", &ctx, request)?;
+        let answering = async {
+            match operation {
+                McpOperation::OpenSession { set_up, idle_seconds } => {
+                    let idle = Duration::from_secs(idle_seconds);
+                    let opening = Opening { argument: argument.as_ref(), set_up, idle };
+                    server.sessions().open(&server, opening).await.map(|opened| object!(opened))
+                }
+                McpOperation::CloseSession => {
+                    server.sessions().close(session.as_deref().unwrap_or_default());
+                    Ok(Value::Null)
+                }
+                operation => ask::answer(&server, On::of(argument.as_ref(), session.as_deref()), operation).await,
+            }
+        };
+        let result = beating(&ctx, GRACE, answering.boxed()).await?.map_err(of_activity)?;
         json(&McpReply { version: WIRE_VERSION, result })
     }
     .boxed()

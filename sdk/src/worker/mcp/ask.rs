@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    connections::{Connections, Repeat},
+    connections::{Connections, On, Repeat},
     failure::McpFailure,
 };
 use crate::wire::{McpOperation, McpTool};
@@ -18,7 +18,7 @@ use crate::wire::{McpOperation, McpTool};
 /// Does what is asked; the answer is as [`McpOperation`] says.
 pub(super) async fn answer(
     connections: &Connections,
-    argument: Option<&Value>,
+    on: On<'_>,
     operation: McpOperation,
 ) -> Result<Value, McpFailure> {
     let unknown = || McpFailure::Unsupported {
@@ -26,7 +26,7 @@ pub(super) async fn answer(
         what: format!("cannot be asked to {}", operation.name()),
     };
     let (answer, given) = connections
-        .ask(argument, Repeat::Harmless, |peer| {
+        .ask(on, Repeat::Harmless, |peer| {
             let operation = operation.clone();
             async move { ask(&peer, operation).await }
         })
@@ -47,11 +47,8 @@ pub(super) async fn answer(
 }
 
 /// The tools of a server.
-pub(in crate::worker) async fn list_tools(
-    connections: &Connections,
-    argument: Option<&Value>,
-) -> Result<Vec<McpTool>, McpFailure> {
-    let listed = answer(connections, argument, McpOperation::ListTools).await?;
+pub(in crate::worker) async fn list_tools(connections: &Connections, on: On<'_>) -> Result<Vec<McpTool>, McpFailure> {
+    let listed = answer(connections, on, McpOperation::ListTools).await?;
     serde_json::from_value(listed["tools"].clone()).map_err(|error| McpFailure::Unsupported {
         server: connections.server().to_owned(),
         what: format!("lists tools that cannot be read: {error}"),
@@ -95,8 +92,8 @@ async fn ask(peer: &Peer<RoleClient>, operation: McpOperation) -> Result<Answer,
             written(&peer.get_prompt(params).await?)
         }
         McpOperation::ReadResource { uri } => written(&peer.read_resource(ReadResourceRequestParams::new(uri)).await?),
-        #[expect(unreachable_patterns, reason = "an operation of a later release is refused when it is read")]
-        _ => Answer::NotKnown,
+        // Of sessions another one takes care.
+        McpOperation::OpenSession { .. } | McpOperation::CloseSession => Answer::NotKnown,
     })
 }
 

@@ -7,7 +7,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, MetaObject, RequestMe
 use serde_json::{Map, Value};
 
 use super::{
-    connections::{Connections, Repeat},
+    connections::{Connections, On, Repeat},
     content,
     failure::McpFailure,
 };
@@ -36,9 +36,9 @@ async fn call(
         params.meta = Some(RequestMetaObject(MetaObject(target.meta.clone())));
     }
     let repeat = if target.once { Repeat::Never } else { Repeat::Harmless };
-    let argument = target.argument.as_ref();
+    let on = On::of(target.argument.as_ref(), target.session.as_deref());
     let answer = connections
-        .ask(argument, repeat, |peer| {
+        .ask(on, repeat, |peer| {
             let params = params.clone();
             async move { peer.call_tool_once(params).await }
         })

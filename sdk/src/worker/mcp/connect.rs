@@ -90,7 +90,8 @@ impl Opening<'_> {
         let mut headers = HeaderMap::new();
         for (name, value) in &http.headers {
             let value = self.filled(value)?;
-            let wrong = || not_reached(self.server, format!("header {name:?} is none, or its value is none of a header"));
+            let wrong =
+                || not_reached(self.server, format!("header {name:?} is none, or its value is none of a header"));
             let mut value = value.to_str().and_then(|text| HeaderValue::from_str(text).ok()).ok_or_else(wrong)?;
             value.set_sensitive(true);
             headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);

@@ -18,6 +18,7 @@ use tokio::{sync::Mutex as Turnstile, time::sleep};
 use super::{
     connect::{Running, open},
     failure::McpFailure,
+    sessions::McpSessions,
     transport::McpTransport,
 };
 use crate::worker::worker_env::{AllowedEnv, Given};
@@ -31,18 +32,21 @@ pub(crate) struct McpServers {
     servers: BTreeMap<String, Arc<Connections>>,
     idle: Duration,
     env: AllowedEnv,
+    sessions: McpSessions,
 }
 
 impl Default for McpServers {
     fn default() -> Self {
-        Self { servers: BTreeMap::new(), idle: IDLE, env: AllowedEnv::default() }
+        let (env, sessions) = (AllowedEnv::default(), McpSessions::default());
+        Self { servers: BTreeMap::new(), idle: IDLE, env, sessions }
     }
 }
 
 impl McpServers {
     pub(crate) fn add(&mut self, name: String, transport: McpTransport) {
-        let (idle, env) = (self.idle, self.env.clone());
-        let connections = Connections { server: name.clone(), transport, idle, env, slots: Mutex::default() };
+        let (server, slots) = (name.clone(), Mutex::default());
+        let (idle, env, sessions) = (self.idle, self.env.clone(), self.sessions.clone());
+        let connections = Connections { server, transport, idle, env, sessions, slots };
         self.servers.insert(name, Arc::new(connections));
     }
 
@@ -56,6 +60,17 @@ impl McpServers {
     pub(crate) fn allow(&mut self, env: &AllowedEnv) {
         self.env = env.clone();
         self.renew();
+    }
+
+    /// Serves sessions with these.
+    pub(crate) fn serve(&mut self, sessions: McpSessions) {
+        self.sessions = sessions;
+        self.renew();
+    }
+
+    /// The sessions that are held with them.
+    pub(crate) fn sessions(&self) -> &McpSessions {
+        &self.sessions
     }
 
     fn renew(&mut self) {
@@ -84,6 +99,7 @@ pub(crate) struct Connections {
     transport: McpTransport,
     idle: Duration,
     env: AllowedEnv,
+    sessions: McpSessions,
     slots: Mutex<BTreeMap<String, Arc<Slot>>>,
 }
 
@@ -92,6 +108,22 @@ pub(crate) struct Connections {
 pub(super) enum Repeat {
     Harmless,
     Never,
+}
+
+/// The connection that is asked on.
+#[derive(Clone, Copy)]
+pub(in crate::worker) enum On<'o> {
+    /// The shared one of this argument.
+    Shared(Option<&'o Value>),
+    /// That of this session.
+    Session(&'o str),
+}
+
+impl<'o> On<'o> {
+    /// That of the session, where there is one.
+    pub(in crate::worker) fn of(argument: Option<&'o Value>, session: Option<&'o str>) -> Self {
+        session.map_or(Self::Shared(argument), Self::Session)
+    }
 }
 
 #[derive(Default)]
@@ -112,16 +144,33 @@ impl Connections {
         &self.server
     }
 
+    pub(super) fn env(&self) -> &AllowedEnv {
+        &self.env
+    }
+
+    pub(super) fn sessions(&self) -> &McpSessions {
+        &self.sessions
+    }
+
+    /// A connection that nobody shares.
+    pub(super) async fn open(&self, argument: Option<&Value>) -> Result<(Running, Given), McpFailure> {
+        open(&self.server, &self.transport, argument, &self.env).await
+    }
+
     /// Asks the server; gives its answer, and the values that are to be taken out of it.
     pub(super) async fn ask<T, F>(
         &self,
-        argument: Option<&Value>,
+        on: On<'_>,
         repeat: Repeat,
         question: impl Fn(Peer<RoleClient>) -> F,
     ) -> Result<(T, Given), McpFailure>
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
+        let argument = match on {
+            On::Session(id) => return self.sessions.ask(&self.server, id, &question).await,
+            On::Shared(argument) => argument,
+        };
         let slot = self.slot(argument);
         let (connection, was_open) = self.connection(&slot, argument).await?;
         match self.ask_on(&slot, connection, &question).await {
@@ -172,7 +221,7 @@ impl Connections {
         if let Some(open) = slot.open() {
             return Ok((open, true));
         }
-        let (running, given) = open(&self.server, &self.transport, argument, &self.env).await?;
+        let (running, given) = self.open(argument).await?;
         let connection = Arc::new(Connection { running, given, last_used: Mutex::new(Instant::now()) });
         *lock(&slot.current) = Some(Arc::clone(&connection));
         tokio::spawn(close_when_idle(Arc::downgrade(slot), Arc::downgrade(&connection), self.idle));

@@ -6,7 +6,10 @@ use rmcp::{ServiceError, service::ClientInitializeError};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::ActivityError;
 
-use crate::worker::worker_env::{Given, Withheld};
+use crate::{
+    wire::failure::MCP_CALL_BEGAN,
+    worker::worker_env::{Given, Withheld},
+};
 
 /// Why a server gave no answer. Neither its address nor a header is in the message.
 ///
@@ -39,6 +42,16 @@ pub enum McpFailure {
         /// The server's own words.
         message: String,
     },
+    /// The session with it is gone.
+    #[error("the session with MCP server {server:?} is gone: {reason}")]
+    SessionLost {
+        /// The server.
+        server: String,
+        /// Whether it may have heard what it was asked.
+        began: bool,
+        /// Why.
+        reason: String,
+    },
     /// The server wants what this client does not do.
     #[error("MCP server {server:?} {what}")]
     Unsupported {
@@ -60,6 +73,7 @@ impl McpFailure {
         if !given.is_empty() {
             let (Self::NotReached { reason: text, .. }
             | Self::Lost { reason: text, .. }
+            | Self::SessionLost { reason: text, .. }
             | Self::Refused { message: text, .. }
             | Self::Unsupported { what: text, .. }) = &mut self;
             *text = given.text(text);
@@ -95,6 +109,7 @@ impl McpFailure {
         match self {
             Self::NotReached { .. } => "NotReached",
             Self::Lost { .. } => "Lost",
+            Self::SessionLost { .. } => "SessionLost",
             Self::Refused { .. } => "Refused",
             Self::Unsupported { .. } => "Unsupported",
         }
@@ -104,7 +119,9 @@ impl McpFailure {
 /// What the activity fails with.
 pub(super) fn of_activity(failure: McpFailure) -> ActivityError {
     let (type_name, is_passing) = (format!("McpError.{}", failure.kind()), failure.is_passing());
-    let failure = ApplicationFailure::builder(failure).type_name(type_name).non_retryable(!is_passing).build();
+    let began = matches!(failure, McpFailure::SessionLost { began: true, .. }).then(|| MCP_CALL_BEGAN.to_owned());
+    let failure = ApplicationFailure::builder(failure).type_name(type_name).non_retryable(!is_passing);
+    let failure = failure.maybe_details(began).build();
     ActivityError::Application(Box::new(failure))
 }
 

@@ -5,6 +5,7 @@
 //! | `transport.rs` | how a server is reached: a child process, HTTP, in this process, or what a factory says |
 //! | `value.rs` | the value of a header or a variable, which may be a reference to a variable of the worker |
 //! | `connections.rs` | the connections of one server: opened when needed, shared, closed when idle, replaced when lost |
+//! | `sessions.rs` | the sessions of runs with stateful servers: connections that are replaced by nobody |
 //! | `connect.rs` | opens one |
 //! | `call.rs` | calls of tools, as bodies of activities |
 //! | `ask.rs` | lists, prompts and resources |
@@ -21,13 +22,15 @@ mod connect;
 mod connections;
 mod content;
 mod failure;
+mod sessions;
 mod transport;
 mod value;
 
 pub(super) use activities::activities;
 pub(super) use ask::list_tools;
 pub(super) use call::body;
-pub(super) use connections::McpServers;
+pub(super) use connections::{McpServers, On};
 pub use failure::McpFailure;
+pub(super) use sessions::{McpSessions, Opening};
 pub use transport::{McpHttp, McpStdio, McpStream, McpTransport};
 pub use value::McpValue;

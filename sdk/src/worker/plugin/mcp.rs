@@ -27,9 +27,11 @@ pub(super) fn check(
         for server in &agent.mcp_servers {
             let options = [server.listing(), server.calling()];
             let is_here = options.iter().any(|one| one.task_queue.as_deref().is_none_or(|queue| queue == task_queue));
+            let (agent, name) = (agent.name.clone(), server.name().to_owned());
             if is_here && !reaches(plugin, server.name()) {
-                let (agent, server) = (agent.name.clone(), server.name().to_owned());
-                issues.push(InstallIssue::MissingMcpServer { agent, server });
+                issues.push(InstallIssue::MissingMcpServer { agent, server: name });
+            } else if is_here && server.session_terms().is_some() && !holds_sessions(plugin) {
+                issues.push(InstallIssue::StatefulMcpServer { agent, server: name });
             }
         }
     }
@@ -52,4 +54,14 @@ fn reaches(plugin: &AgentsPlugin, server: &str) -> bool {
 #[cfg(feature = "mcp")]
 fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+fn holds_sessions(plugin: &AgentsPlugin) -> bool {
+    #[cfg(feature = "mcp")]
+    return plugin.mcp.sessions().are_served();
+    #[cfg(not(feature = "mcp"))]
+    {
+        let _ = plugin;
+        false
+    }
 }

@@ -26,6 +26,11 @@ impl<'i> Place<'i> {
     pub(super) fn of(id: &'i str) -> Option<Self> {
         // Calls that were sent once more.
         let id = id.strip_suffix("-full").or_else(|| id.strip_suffix("-definitions")).unwrap_or(id);
+        // Calls that were made again in another session with an MCP server.
+        let id = match id.rsplit_once("-again-") {
+            Some((first, time)) if time.parse::<u32>().is_ok() => first,
+            _ => id,
+        };
         if let Some(rest) = id.strip_suffix("-model") {
             let (run, turn) = last_number(rest)?;
             return Some(Self { run, role: Role::Model { turn } });

@@ -13,12 +13,12 @@ use super::super::{
         EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, failure_type, is_not_registered, message_of,
         text_detail, timeout_of,
     },
-    size,
+    mcp_session, size,
     time::{LONGEST, accepted},
 };
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
-    tool::{CallInfo, ToolActivityOptions},
+    tool::{CallInfo, ToolActivityOptions, ToolBinding},
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION,
         failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH},
@@ -36,7 +36,7 @@ pub(super) async fn call(
     activity_id: String,
     token: WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool, info, id: _, arguments, context, mcp } = effect;
+    let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session } = effect;
     size::check("what the call is given (arguments and run context)", &(&arguments, &context))
         .map_err(ToolEffectError::Host)?;
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
@@ -58,7 +58,10 @@ pub(super) async fn call(
     let replying = if options.local {
         ctx.local_tool_activity(tool.activity_type(), request, local_options(options, summary, activity_id, token))
     } else {
-        let scheduled = activity_options(options, || summary, activity_id, token);
+        let mut scheduled = activity_options(options, || summary, activity_id, token);
+        if let (Some(_), ToolBinding::Mcp(binding)) = (&session, tool.binding()) {
+            mcp_session::limit(binding.server(), &mut scheduled);
+        }
         ctx.tool_activity(tool.activity_type(), request, scheduled)
     };
     match replying.await {
@@ -68,6 +71,10 @@ pub(super) async fn call(
             Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) })
         }
         Err(ActivityExecutionError::Cancelled(_)) => Err(ToolEffectError::Cancelled),
+        Err(failure) if session.is_some() && mcp_session::lost(&failure).is_some() => {
+            let began = mcp_session::lost(&failure) == Some(true);
+            Err(ToolEffectError::SessionLost { began, source: Box::new(EffectFailure::new(failure)) })
+        }
         Err(failure) => Err(classify(failure, tool.name(), options, task_queue)),
     }
 }

@@ -31,13 +31,13 @@ pub(super) async fn call(
     id: String,
     token: WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let ToolEffect { tool, info, id: _, arguments, context, mcp: _ } = effect;
+    let ToolEffect { tool, info, id: _, arguments, context, mcp: _, mcp_session: _ } = effect;
     let summary = summary_of(&info);
     let scope = token.child_token();
     let (started, under_way) = (Cell::new(0), Rc::new(Cell::new(0)));
     let effects = Rc::new(Effects { ctx: Rc::clone(ctx), id, summary, token: scope, started, under_way });
-    let call = ToolContext::new(info, RunContext::new(context), StateMap::default())
-        .with_settings(tool.settings().clone());
+    let call =
+        ToolContext::new(info, RunContext::new(context), StateMap::default()).with_settings(tool.settings().clone());
     let mut ctx = WorkflowToolContext::new(call, Rc::<Effects>::clone(&effects));
     let settled = guarded_future(async { body(&mut ctx, arguments).await }).await;
     if effects.under_way.get() > 0 {

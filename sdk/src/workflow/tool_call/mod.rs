@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 use temporalio_workflow::WorkflowCancellationToken;
 
-use super::{context::DurableContext, mcp_call::NoMcpServer};
+use super::{context::DurableContext, mcp_call::NoMcpServer, mcp_session};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::ToolBinding,
@@ -41,7 +41,10 @@ pub(super) async fn call(
         ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id, token).await,
         ToolBinding::ChildAgent(agent) => child_agent::call(ctx, agent, effect, &id, &token).await,
         ToolBinding::Mcp(binding) => {
-            let (server, options) = (binding.server().name(), binding.options());
+            let server = binding.server().name();
+            let in_session =
+                effect.mcp_session.as_ref().map(|session| mcp_session::options(binding.options(), session));
+            let options = in_session.as_ref().unwrap_or(binding.options());
             activity::call(ctx, options, effect, id, token).await.map_err(|error| match error {
                 ToolEffectError::NotRegistered { task_queue, source } => {
                     ToolEffectError::Host(Box::new(NoMcpServer { server: server.to_owned(), task_queue, source }))

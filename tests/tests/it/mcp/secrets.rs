@@ -2,8 +2,8 @@
 
 use prost::Message;
 use rstest::rstest;
-use serde_json::json;
 use serde_json::Value;
+use serde_json::json;
 use temporal_agents::{
     AgentsPlugin,
     tool::McpServer,
@@ -22,7 +22,7 @@ use super::{
 };
 
 /// Whether a history holds this text: in its own fields, or in the bytes of a payload.
-fn holds(history: &History, text: &str) -> bool {
+pub(super) fn holds(history: &History, text: &str) -> bool {
     let bytes = history.encode_to_vec();
     bytes.windows(text.len()).any(|window| window == text.as_bytes()) || history::to_json(history).contains(text)
 }
@@ -60,9 +60,9 @@ async fn a_factory_makes_connections_with_credentials_that_no_history_has(
 }
 
 /// Cargo sets it for tests, and nothing else here says what it says.
-const NAME: &str = "CARGO_PKG_DESCRIPTION";
+pub(super) const NAME: &str = "CARGO_PKG_DESCRIPTION";
 
-fn value() -> String {
+pub(super) fn value() -> String {
     std::env::var(NAME).expect("cargo runs the tests")
 }
 
@@ -80,11 +80,7 @@ fn referring(by: By, http: Option<&HttpServer>) -> (McpTransport, &'static str) 
 
 fn quoting() -> FakeModel {
     FakeModel::script([
-        tool_calls([
-            ("backwards", json!({})),
-            ("quote", json!({"aloud": false})),
-            ("quote", json!({"aloud": true})),
-        ]),
+        tool_calls([("backwards", json!({})), ("quote", json!({"aloud": false})), ("quote", json!({"aloud": true}))]),
         text("done"),
     ])
 }

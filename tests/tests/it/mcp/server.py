@@ -122,6 +122,36 @@ def pid() -> str:
     return str(os.getpid())
 
 
+@server.tool()
+def note_pid(file: str) -> str:
+    """Writes the process of the server into this file."""
+    path = pathlib.Path(file)
+    path.with_suffix(".new").write_text(str(os.getpid()))
+    path.with_suffix(".new").rename(path)
+    return "noted"
+
+
+class State:
+    count = 0
+    user = "nobody"
+
+
+@server.tool()
+def count() -> str:
+    """How often this was called, and for whom; a server over stdio has one client, so that this is its session."""
+    State.count += 1
+    return f"{State.count} for {State.user}"
+
+
+@server.tool()
+def login(user: str, password: str) -> str:
+    """Says who the client is."""
+    if password != os.environ.get("WORKSHOP_PASSWORD", password):
+        raise ToolError(f"{password} is not the password of {user}")
+    State.user = user
+    return f"hello {user}"
+
+
 @server.prompt()
 def greeting(name: str) -> str:
     """Greets."""

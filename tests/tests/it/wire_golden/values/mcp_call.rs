@@ -1,17 +1,24 @@
 //! What MCP servers are asked, and answer.
 
 use serde_json::{Map, json};
-use temporal_agents::wire::{McpOperation, McpReply, McpRequest, McpTarget, ToolRequest, WIRE_VERSION};
+use temporal_agents::wire::{
+    McpOperation, McpReply, McpRequest, McpSetUp, McpTarget, ToolRequest, WIRE_VERSION, worker_env,
+};
 
 use super::{object, tool_request_minimal};
 
 fn request(operation: McpOperation) -> McpRequest {
-    McpRequest { version: WIRE_VERSION, operation, argument: None }
+    McpRequest { version: WIRE_VERSION, operation, argument: None, session: None }
 }
 
 pub(in crate::wire_golden) fn mcp_requests() -> Vec<(&'static str, McpRequest)> {
     let (name, arguments) = ("greeting".to_owned(), object(json!({"name": "Ada"})));
     let uri = "rules://house".to_owned();
+    let login = object(json!({"password": worker_env("SHOP_PASSWORD")}));
+    let set_up = vec![
+        McpSetUp { tool: "login".to_owned(), arguments: login },
+        McpSetUp { tool: "open_cart".to_owned(), arguments: Map::new() },
+    ];
     vec![
         ("list_tools", request(McpOperation::ListTools)),
         ("with_argument", McpRequest { argument: Some(json!({"tenant": "acme"})), ..request(McpOperation::ListTools) }),
@@ -20,6 +27,8 @@ pub(in crate::wire_golden) fn mcp_requests() -> Vec<(&'static str, McpRequest)> 
         ("list_resources", request(McpOperation::ListResources)),
         ("list_resource_templates", request(McpOperation::ListResourceTemplates)),
         ("read_resource", request(McpOperation::ReadResource { uri })),
+        ("open_session", request(McpOperation::OpenSession { set_up, idle_seconds: 3600 })),
+        ("close_session", McpRequest { session: Some("s1".to_owned()), ..request(McpOperation::CloseSession) }),
     ]
 }
 
@@ -38,6 +47,7 @@ pub(in crate::wire_golden) fn mcp_tool_requests() -> Vec<(&'static str, ToolRequ
         server: "files".to_owned(),
         tool: "read".to_owned(),
         argument: None,
+        session: None,
         meta: Map::new(),
         structured_content: false,
         once: false,
@@ -50,5 +60,6 @@ pub(in crate::wire_golden) fn mcp_tool_requests() -> Vec<(&'static str, ToolRequ
         ..minimal.clone()
     };
     let request = |target| ToolRequest { mcp: Some(target), ..tool_request_minimal() };
-    vec![("mcp_minimal", request(minimal)), ("mcp_full", request(full))]
+    let in_session = McpTarget { session: Some("s1".to_owned()), ..full.clone() };
+    vec![("mcp_minimal", request(minimal)), ("mcp_full", request(full)), ("mcp_session", request(in_session))]
 }

@@ -19,6 +19,7 @@ pub(in crate::wire_golden) fn run_states() -> Vec<(&'static str, RunState)> {
         ("everything", parts::everything()),
         ("first_turn", parts::first_turn()),
         ("decided", parts::decided()),
+        ("in_session", parts::in_session()),
     ]);
     states
 }
@@ -42,6 +43,7 @@ fn state(phase: Phase) -> RunState {
         guardrails: GuardrailResults::default(),
         approvals: Approvals::default(),
         server: None,
+        mcp_sessions: Vec::new(),
         session: None,
         turn_began: TurnMark::default(),
         holds_back_turn: false,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use temporal_agents::wire::{
-    Item, NewItem, NewItemKind, RunState,
+    Item, McpSession, NewItem, NewItemKind, RunState,
     run_state::{
         Admission, Decision, GuardrailResults, HandoffEnds, InputGuardrailResult, OutputGuardrailResult, Phase,
         Rewritten, ServerConversation, SessionProgress, ToolGuardrailBehavior, ToolGuardrailResult, TurnMark,
@@ -90,6 +90,17 @@ pub(super) fn decided() -> RunState {
     state.decide_always("mcpr_2", Decision::approve()).expect("it waits");
     state.decide("call_3/call_31", Decision::reject()).expect("it waits");
     state
+}
+
+/// With a session that it holds with a stateful MCP server.
+pub(super) fn in_session() -> RunState {
+    let session = McpSession {
+        server: "shop".to_owned(),
+        argument: Some(json!({"tenant": "acme"})),
+        task_queue: "agents-sessions-1".to_owned(),
+        id: "s1".to_owned(),
+    };
+    RunState { mcp_sessions: vec![session], ..state(Phase::TurnDue) }
 }
 
 fn new_item(kind: NewItemKind) -> NewItem {
