@@ -43,9 +43,9 @@ pub use hosted::{
     CodeInterpreter, FileSearch, HostedMcp, HostedTool, ImageGeneration, RequireApproval, UserLocation, WebSearch,
 };
 pub(crate) use idempotency::idempotency_key;
+pub use mcp::{McpBinding, McpMeta, McpRefresh, McpServer, McpSessionTerms, McpToolFilter, Reestablish};
 #[cfg(feature = "nexus")]
 pub use nexus_operation::{NexusCancellation, NexusOperation};
-pub use mcp::{McpBinding, McpMeta, McpRefresh, McpServer, McpSessionTerms, McpToolFilter, Reestablish};
 pub(crate) use on_error::OUTCOME_UNKNOWN;
 pub use on_error::{DescribeFailure, DescribeSomeFailures, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind};
 pub use options::ToolActivityOptions;

@@ -171,7 +171,10 @@ fn local_options(
 }
 
 /// How failed attempts are repeated; failures of these types are not.
-pub(in super::super) fn retry_policy(attempts: u32, never_retried: impl IntoIterator<Item = &'static str>) -> RetryPolicy {
+pub(in super::super) fn retry_policy(
+    attempts: u32,
+    never_retried: impl IntoIterator<Item = &'static str>,
+) -> RetryPolicy {
     RetryPolicy::builder()
         .initial_interval(FIRST_PAUSE)
         .maximum_interval(LONGEST_PAUSE)

@@ -49,6 +49,7 @@ fn state(phase: Phase) -> RunState {
         holds_back_turn: false,
         completed: Vec::new(),
         patches: BTreeMap::new(),
+        key_scope: None,
         phase,
     }
 }
