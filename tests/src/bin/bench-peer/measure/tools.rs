@@ -31,13 +31,13 @@ pub(crate) async fn tools(rounds: u32) -> anyhow::Result<()> {
         }
     }
     println!(
-        "| run | wall, s | worker CPU, s | server CPU, s | worker memory peak, MiB | history, MB | workflow tasks |"
+        "| run | wall, s | worker CPU, s | server CPU, s | worker memory peak, MiB | history, kB | workflow tasks |"
     );
     println!("|---|---:|---:|---:|---:|---:|---:|");
     for ((name, _), measured) in ROWS.iter().zip(measured) {
         let [wall, cpu, server, peak, bytes, tasks] =
             [0, 1, 2, 3, 4, 5].map(|place| median(measured.iter().map(|it| it[place]).collect()));
-        println!("| {name} | {wall:.2} | {cpu:.2} | {server:.2} | {peak:.0} | {bytes:.2} | {tasks:.0} |");
+        println!("| {name} | {wall:.2} | {cpu:.2} | {server:.2} | {peak:.0} | {bytes:.0} | {tasks:.0} |");
     }
     println!("Medians of {rounds} rounds.");
     Ok(())
@@ -75,7 +75,7 @@ async fn measure(burst: Burst) -> anyhow::Result<[f64; 6]> {
     let bytes = u32::try_from(history.encoded_len())?;
     let tasks = history.events.iter().filter(|event| event.event_type() == EventType::WorkflowTaskStarted).count();
     let tasks = u32::try_from(tasks)?;
-    Ok([took, cpu / 1e3, server_cpu / 1e3, peak, f64::from(bytes) / 1e6, tasks.into()])
+    Ok([took, cpu / 1e3, server_cpu / 1e3, peak, f64::from(bytes) / 1e3, tasks.into()])
 }
 
 fn median(mut values: Vec<f64>) -> f64 {
