@@ -83,7 +83,7 @@ use proc_macro::TokenStream;
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |
 /// | `heartbeat = "30s"` | longest time without a heartbeat |
-/// | `attempts = 5` | attempts in all |
+/// | `attempts = 5` | attempts in all, for transient errors, panics, timeouts and lost workers; 3 by default |
 /// | `idempotent = false` | running twice does harm: one attempt |
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |
@@ -230,7 +230,7 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |
 /// | `heartbeat = "30s"` | longest time without a heartbeat |
-/// | `attempts = 5` | attempts in all |
+/// | `attempts = 5` | attempts in all, for transient errors, panics, timeouts and lost workers; 3 by default |
 /// | `idempotent = false` | running twice does harm: one attempt |
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |

@@ -293,6 +293,7 @@ fn activity<'f, H: Host>(
             }),
             Err(
                 ToolEffectError::Failed { message, .. }
+                | ToolEffectError::FailsRun { message, .. }
                 | ToolEffectError::Panicked { message, .. }
                 | ToolEffectError::Oversized { message, .. },
             ) => Err(failed(message.into())),

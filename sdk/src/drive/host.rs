@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     agent::AgentInfo,
     engine::{EffectError, RunError},
-    tool::{CallInfo, McpServer, ToolDef},
+    tool::{CallInfo, McpServer, ToolDef, ToolError, ToolErrorKind},
     wire::{
         Item, McpSession, McpTarget, McpTool, ModelCall, ModelResponse, RunState, ToolOutput, Usage,
         run_state::Interruption,
@@ -328,6 +328,13 @@ pub enum ToolEffectError {
         /// What went wrong.
         source: EffectError,
     },
+    /// The tool says that the run ends.
+    FailsRun {
+        /// Why, in the tool's own words.
+        message: String,
+        /// What went wrong.
+        source: EffectError,
+    },
     /// The body panicked at its last attempt.
     Panicked {
         /// The panic's message.
@@ -383,6 +390,17 @@ pub enum ToolEffectError {
     Cancelled,
     /// The host itself failed.
     Host(EffectError),
+}
+
+impl From<&ToolError> for ToolEffectError {
+    fn from(error: &ToolError) -> Self {
+        let (message, source) = (error.message().to_owned(), error.message().into());
+        match error.kind() {
+            ToolErrorKind::FailRun => Self::FailsRun { message, source },
+            ToolErrorKind::TellModel => Self::Failed { tell_model: Some(message.clone()), message, source },
+            ToolErrorKind::Failed | ToolErrorKind::Transient => Self::Failed { tell_model: None, message, source },
+        }
+    }
 }
 
 /// Something a run does, for observers.

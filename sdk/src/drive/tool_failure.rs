@@ -32,6 +32,8 @@ pub(super) enum WentWrong {
     Told(String),
     /// The tool failed like this.
     Failed(String),
+    /// The tool failed like this, and says that the run ends.
+    FailsRun(String),
     /// The tool panicked like this.
     Panicked(String),
     /// No attempt ended in time; what the model is told of it.
@@ -60,6 +62,7 @@ impl WentWrong {
     pub(super) fn inline(error: &ToolError) -> Self {
         match error.kind() {
             ToolErrorKind::TellModel => Self::Told(error.message().to_owned()),
+            ToolErrorKind::FailRun => Self::FailsRun(error.message().to_owned()),
             ToolErrorKind::Failed | ToolErrorKind::Transient => Self::Failed(error.message().to_owned()),
         }
     }
@@ -69,6 +72,7 @@ impl WentWrong {
         match self {
             Self::Told(text) => Self::Told(redaction.text(&text)),
             Self::Failed(text) => Self::Failed(redaction.text(&text)),
+            Self::FailsRun(text) => Self::FailsRun(redaction.text(&text)),
             Self::Panicked(text) => Self::Panicked(redaction.text(&text)),
             other => other,
         }
@@ -80,6 +84,7 @@ impl WentWrong {
             Self::Arguments(invalid) => invalid.to_string(),
             Self::Told(text)
             | Self::Failed(text)
+            | Self::FailsRun(text)
             | Self::Panicked(text)
             | Self::TimedOut(text)
             | Self::FarAgent(text) => text.clone(),
@@ -94,7 +99,7 @@ impl WentWrong {
         match self {
             Self::Arguments(_) => ToolFailureKind::Arguments,
             Self::Told(_) => ToolFailureKind::Told,
-            Self::Failed(_) => ToolFailureKind::Failed,
+            Self::Failed(_) | Self::FailsRun(_) => ToolFailureKind::Failed,
             Self::Panicked(_) => ToolFailureKind::Panicked,
             Self::TimedOut(_) => ToolFailureKind::TimedOut,
             Self::OutcomeUnknown => ToolFailureKind::OutcomeUnknown,
@@ -129,6 +134,7 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
         }
         ToolEffectError::Failed { tell_model: Some(text), .. } => Ok(WentWrong::Told(text)),
         ToolEffectError::Failed { tell_model: None, message, .. } => Ok(WentWrong::Failed(message)),
+        ToolEffectError::FailsRun { message, .. } => Ok(WentWrong::FailsRun(message)),
         ToolEffectError::Panicked { message, .. } => Ok(WentWrong::Panicked(message)),
         ToolEffectError::Oversized { message, .. } => Ok(WentWrong::Oversized { message, has_run: true }),
         ToolEffectError::TimedOut { after, .. } => {
@@ -160,6 +166,9 @@ pub(super) fn settle(
     wrong: WentWrong,
 ) -> Result<ToolOutput, RunError> {
     let function = || format!("the error function of tool {:?}", info.tool);
+    if matches!(wrong, WentWrong::FailsRun(_)) {
+        return Err(ends_the_run(info, wrong));
+    }
     if let OnToolError::ByKind(describe) = tool.on_error_rule() {
         let error = wrong.message();
         let failure = ToolFailure::new(info, &error).of_kind(wrong.kind(), wrong.issues());
@@ -181,6 +190,10 @@ pub(super) fn settle(
             let advice = if has_run && !may_run_again(tool) { RAN_ONCE } else { ASK_FOR_LESS };
             let text = format!("{message}. {advice}");
             formatted(config, info, ToolErrorMessageKind::ToolException, &text, Some(&message))?
+        }
+        // It broke off in the middle of what must not be done twice.
+        (OnToolError::Standard | OnToolError::ByKind(_), WentWrong::Panicked(_)) if !may_run_again(tool) => {
+            OUTCOME_UNKNOWN.to_owned()
         }
         // The run's formatter words only what nobody has worded: an agent's failure has its fixed text.
         (OnToolError::Standard | OnToolError::ByKind(_), _)
@@ -212,10 +225,16 @@ fn may_run_again(tool: &ToolDef) -> bool {
 fn ends_the_run(info: &CallInfo, wrong: WentWrong) -> RunError {
     let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
     match wrong {
-        WentWrong::Arguments(invalid) => RunError::ModelBehavior { agent, turn, message: invalid.to_string() },
+        WentWrong::Arguments(invalid) => RunError::ModelBehavior { agent, turn, message: explained(&invalid) },
         WentWrong::Agent(error) if error.reference().class.is_some() => error,
         wrong => RunError::ToolFailed { agent, turn, tool, source: wrong.message().into() },
     }
+}
+
+/// What is wrong with arguments, field by field, without the arguments themselves.
+pub(super) fn explained(invalid: &InvalidArguments) -> String {
+    let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
+    if issues.is_empty() { invalid.to_string() } else { format!("{invalid}: {}", issues.join("; ")) }
 }
 
 /// What the model gets for a rejected call.

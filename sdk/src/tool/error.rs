@@ -11,8 +11,9 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 /// a conversation should not have. [`ToolError::tell_model`] says something to the model.
 ///
 /// # Retries
-/// A failure is final and goes to the model at once, unless it is [`transient`](Self::transient): then the tool's
-/// retry policy runs first.
+/// A failure is final, unless it is [`transient`](Self::transient). Those, and panics, timeouts of an attempt and lost workers are tried again
+/// first, as often as the tool's `attempts` say: 3 times in all by default, once for a tool with `idempotent = false`. The first pause is 1 s, each
+/// next one twice as long, up to 30 s. A tool that runs in the workflow has one attempt.
 pub struct ToolError {
     kind: ToolErrorKind,
     message: String,
@@ -29,6 +30,8 @@ pub enum ToolErrorKind {
     TellModel,
     /// The activity is tried again first; then as `Failed`.
     Transient,
+    /// The run ends with it, whatever the tool's rule for errors says.
+    FailRun,
 }
 
 impl ToolError {
@@ -45,6 +48,12 @@ impl ToolError {
     /// A failure that may pass: the activity is tried again after its retry policy.
     pub fn transient(message: impl Into<String>) -> Self {
         Self { kind: ToolErrorKind::Transient, message: message.into(), source: None }
+    }
+
+    /// A failure that ends the run, with [`RunError::ToolFailed`](crate::RunError::ToolFailed) and this message: where no model should go on. The
+    /// tool's [`OnToolError`](super::OnToolError) is not asked, and nothing is tried again.
+    pub fn fail_run(message: impl Into<String>) -> Self {
+        Self { kind: ToolErrorKind::FailRun, message: message.into(), source: None }
     }
 
     /// The same failure in other words; what it came from is dropped.

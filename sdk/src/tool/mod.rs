@@ -46,8 +46,9 @@ pub(crate) use idempotency::idempotency_key;
 pub use mcp::{McpBinding, McpMeta, McpRefresh, McpServer, McpSessionTerms, McpToolFilter, Reestablish};
 #[cfg(feature = "nexus")]
 pub use nexus_operation::{NexusCancellation, NexusOperation};
-pub(crate) use on_error::OUTCOME_UNKNOWN;
-pub use on_error::{DescribeFailure, DescribeSomeFailures, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind};
+pub use on_error::{
+    DescribeFailure, DescribeSomeFailures, OUTCOME_UNKNOWN, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind,
+};
 pub use options::ToolActivityOptions;
 pub use output::{ResultKind, ValueKind, text_of};
 pub(crate) use oversized::OutputTooLarge;

@@ -8,10 +8,25 @@ use super::{context::CallInfo, schema::Issue};
 pub const TOOL_FAILED: &str = "An error occurred while running the tool. Please try again.";
 
 /// What a model gets for a tool that must not run twice and whose only attempt broke off: no invitation to try again.
-pub(crate) const OUTCOME_UNKNOWN: &str =
+pub const OUTCOME_UNKNOWN: &str =
     "The tool call was interrupted. It is not known whether it took effect. Do not repeat it.";
 
 /// What a failed call of a tool comes to: arguments that do not fit, an error of the body, a timeout.
+///
+/// | [kind](ToolFailureKind) | tried again first | what the model gets by `Standard` | `tell` is asked |
+/// |---|---|---|---|
+/// | `Arguments` | no | [`TOOL_FAILED`] | yes |
+/// | `Told` | no | the tool's own text | no |
+/// | `Failed` | where it is transient | [`TOOL_FAILED`] | yes |
+/// | `Panicked` | yes | [`TOOL_FAILED`]; [`OUTCOME_UNKNOWN`] of a tool that is not idempotent | yes |
+/// | `TimedOut` | yes | `Tool 'name' timed out after 20 seconds.` | no |
+/// | `OutcomeUnknown` | no | [`OUTCOME_UNKNOWN`] | no |
+/// | `Oversized` | no | how large it was, the limit, and to ask for less | yes |
+/// | `Agent` | no | [`TOOL_FAILED`] | yes |
+/// | `NotRegistered`, `SessionLost` | see there | nothing: the run ends | no |
+///
+/// `by_kind` is asked of all of them, `FailRun` ends the run with any. `RunConfig::tool_error_formatter` has the last word where nobody else
+/// has said anything. A call that a person rejected has not failed: the model gets the person's text, or `Tool execution was not approved.`
 ///
 /// # Source
 /// `failure_error_function` of the OpenAI Agents SDK; [`ByKind`](Self::ByKind) is ours.
@@ -25,7 +40,9 @@ pub enum OnToolError {
     Tell(DescribeFailure),
     /// The model gets what this function says of a failure of any kind, where it says something; see [`OnToolError::by_kind`].
     ByKind(DescribeSomeFailures),
-    /// The run ends.
+    /// The run ends with any failed call of this tool, also where the body says [`ToolError::tell_model`](super::ToolError::tell_model) and where
+    /// the model's arguments do not fit. Retries come first. (For one error that ends the run there is
+    /// [`ToolError::fail_run`](super::ToolError::fail_run).)
     FailRun,
 }
 
@@ -49,7 +66,7 @@ pub enum ToolFailureKind {
     Panicked,
     /// No attempt ended in time.
     TimedOut,
-    /// The only attempt broke off, and the tool is not idempotent: it may have taken effect.
+    /// The only attempt ran out of time or lost its worker, and the tool is not idempotent: it may have taken effect.
     OutcomeUnknown,
     /// Arguments, or an output, are larger than the limit. (With an output the body has run.)
     Oversized,

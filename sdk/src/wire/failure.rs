@@ -20,6 +20,8 @@ pub const CONVERSATION_UNAVAILABLE: &str = "ConversationUnavailable";
 pub const STATE_UNAVAILABLE: &str = "StateUnavailable";
 /// The failure type of a tool that answered with an error for the model.
 pub const TOOL_ERROR: &str = "ToolError";
+/// The failure type of a tool that answered with an error that ends the run.
+pub const TOOL_FAILS_RUN: &str = "ToolFailsRun";
 /// The failure type of a tool that panicked.
 pub const TOOL_PANICKED: &str = "ToolPanicked";
 /// The failure type of a tool that has run and returned more than it may.

@@ -1,6 +1,6 @@
 //! Looks at a workflow's run and decides for it, from outside and by workflow id alone.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 use temporalio_client::{
@@ -8,14 +8,18 @@ use temporalio_client::{
     errors::{WorkflowQueryError, WorkflowUpdateError},
 };
 use temporalio_common::{QueryDefinition, UntypedWorkflow, UpdateDefinition};
+use tokio::time::sleep;
 
 use crate::wire::{
-    AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentState, DecisionAnswer, DecisionReply,
-    SuppliedOutput, WireDecodeError, decode,
+    AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus,
+    DecisionAnswer, DecisionReply, SuppliedOutput, WireDecodeError, decode,
 };
 
 /// The gRPC status of a query that the workflow itself has failed.
 const INVALID_ARGUMENT: i32 = 3;
+
+/// How long [`AgentHandle::wait_until_asked`] waits before it asks again.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 /// A workflow with `#[agent_handlers]`, as its callers see it. It needs no type of the workflow.
 ///
@@ -24,7 +28,7 @@ const INVALID_ARGUMENT: i32 = 3;
 /// # async fn decide(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
 ///
 /// let agent = AgentHandle::new(client, "refund-7");
-/// for call in agent.state().await?.interruptions {
+/// for call in agent.wait_until_asked().await? {
 ///     println!("{} wants {}({})", call.agent, call.tool, call.arguments);
 ///     assert_eq!(agent.approve(&call.id).await?, DecisionAnswer::Accepted);
 /// }
@@ -71,7 +75,8 @@ impl AgentHandle {
         Self(Arc::new(client.get_workflow_handle(workflow_id)))
     }
 
-    /// Asks how far the run is, and what it waits for. A worker must be there to answer, also after the workflow has ended.
+    /// Asks how far the run is, and what it waits for. A worker must be there to answer, also after the workflow has ended: who asks again and
+    /// again looks at the `status`, too, and not only for `interruptions`, which a run that has failed never has.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -79,6 +84,21 @@ impl AgentHandle {
         let asked = self.0.query(State, (), WorkflowQueryOptions::default()).await;
         let state = asked.map_err(|error| query_error(&self.workflow_id(), error))?;
         Ok(decode("agent state", state)?)
+    }
+
+    /// Waits until the run needs somebody, and gives what it waits for; nothing when it has ended instead. It asks twice a second, for as long as
+    /// it takes: put a `tokio::time::timeout` around it where that may be too long.
+    ///
+    /// # Errors
+    /// [`AgentHandleError`].
+    pub async fn wait_until_asked(&self) -> Result<Vec<AgentInterruption>, AgentHandleError> {
+        loop {
+            let AgentState { status, interruptions, .. } = self.state().await?;
+            match status {
+                AgentStatus::Idle | AgentStatus::Running => sleep(BETWEEN_LOOKS).await,
+                _ => return Ok(interruptions),
+            }
+        }
     }
 
     /// Approves a call: it is made. Waits until a worker has taken the decision in; sent again, it counts once.

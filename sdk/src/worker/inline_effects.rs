@@ -10,7 +10,6 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::inline_host::failed;
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
@@ -31,7 +30,7 @@ pub(super) async fn call(
     let mut ctx = WorkflowToolContext::new(call, Rc::new(InlineEffects(scope.clone())));
     match guarded_future(async { body(&mut ctx, arguments).await }).await {
         Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),
-        Ok(Err(error)) => Err(failed(&error)),
+        Ok(Err(error)) => Err((&error).into()),
         Err(panic) => {
             let message = panic.to_string();
             Err(ToolEffectError::Panicked { message, source: Box::new(panic) })

@@ -298,7 +298,7 @@ impl InlineHost {
     ) -> Result<ToolAnswer, ToolEffectError> {
         let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
         if let Err(withheld) = self.providers.env.fill_members(&mut settings, &mut given) {
-            return Err(failed(&withheld_from(call.tool, &withheld)));
+            return Err((&withheld_from(call.tool, &withheld)).into());
         }
         loop {
             let info = call.info.clone().at_attempt(attempt);
@@ -318,7 +318,7 @@ impl InlineHost {
             match settled {
                 Ok(Ok((output, context_patch))) => return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) }),
                 Ok(Err(Unfit::Failed(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
-                    return Err(failed(&error));
+                    return Err((&error).into());
                 }
                 Ok(Err(Unfit::Panicked(message))) if is_last => {
                     let source = message.clone().into();
@@ -358,11 +358,6 @@ async fn run_body(
     // The body is called inside, so that its panic is caught also before it is a future.
     let running = AssertUnwindSafe(async { body(ctx, arguments).await }).catch_unwind();
     running.await.map_err(|panic| panic_message(&*panic))
-}
-
-pub(super) fn failed(error: &ToolError) -> ToolEffectError {
-    let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
-    ToolEffectError::Failed { tell_model, message: error.to_string(), source: error.to_string().into() }
 }
 
 struct Beat(CancellationToken);

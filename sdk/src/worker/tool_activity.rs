@@ -23,7 +23,7 @@ use crate::{
     },
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode,
-        failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED},
+        failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED},
     },
 };
 
@@ -129,6 +129,9 @@ fn failure(unfit: &Unfit) -> ApplicationFailure {
             .build()
     };
     match unfit {
+        Unfit::Failed(error) if error.kind() == ToolErrorKind::FailRun => {
+            of_type(error.message(), TOOL_FAILS_RUN, false, None)
+        }
         Unfit::Failed(error) => {
             let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
             of_type(error.message(), TOOL_ERROR, error.kind() == ToolErrorKind::Transient, tell_model)

@@ -6,7 +6,8 @@
 use std::{
     cell::{Cell, RefCell},
     collections::BTreeSet,
-    future::poll_fn,
+    future::{Future, poll_fn},
+    pin::pin,
     task::Poll,
 };
 
@@ -29,7 +30,8 @@ const SMALL: usize = 16_384;
 /// another but for agents that run side by side, have a queue of their own.
 ///
 /// # Determinism
-/// It has no waker: who waits is polled with the loop, which is polled again whenever an activity has ended.
+/// It has no waker, which a workflow's detector would take for nondeterminism: who waits is polled with the loop. A workflow polls it once for what has
+/// happened, and who waits may come before whom it waited for, so [`until_settled`] polls it again where somebody has left.
 #[derive(Debug)]
 pub(super) struct Gate {
     most: usize,
@@ -39,6 +41,8 @@ pub(super) struct Gate {
     next: Cell<u64>,
     calls_wait: RefCell<BTreeSet<u64>>,
     questions_wait: RefCell<BTreeSet<u64>>,
+    /// Somebody has left, and others wait.
+    is_worth_a_look: Cell<bool>,
 }
 
 /// Who is at the gate.
@@ -81,6 +85,7 @@ impl Gate {
             next: Cell::default(),
             calls_wait: RefCell::default(),
             questions_wait: RefCell::default(),
+            is_worth_a_look: Cell::default(),
         }
     }
 
@@ -131,6 +136,13 @@ impl Gate {
         Ok(Place { gate: self, kind, bytes, has_waited })
     }
 
+    /// Somebody has left: who waits may have room now.
+    fn left(&self) {
+        let somebody_waits =
+            [&self.calls_wait, &self.questions_wait].iter().any(|waiting| !waiting.borrow().is_empty());
+        self.is_worth_a_look.set(somebody_waits);
+    }
+
     fn has_room(&self, kind: Kind, bytes: usize) -> bool {
         let (calls, questions) = (self.calls.get(), self.questions.get());
         let fits = self.bytes.get() + bytes <= MOST_BYTES;
@@ -165,6 +177,7 @@ impl Drop for Place<'_> {
         let of_kind = self.gate.of(self.kind);
         of_kind.set(of_kind.get() - 1);
         self.gate.bytes.set(self.gate.bytes.get() - self.bytes);
+        self.gate.left();
     }
 }
 
@@ -178,7 +191,23 @@ struct Ticket<'g> {
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         self.gate.waiting(self.kind).borrow_mut().remove(&self.number);
+        self.gate.left();
     }
+}
+
+/// Polls what passes through these gates for as long as somebody leaves one where others wait.
+pub(super) async fn until_settled<T>(gates: &[&Gate], passing: impl Future<Output = T>) -> T {
+    let mut passing = pin!(passing);
+    poll_fn(|cx| {
+        loop {
+            let polled = passing.as_mut().poll(cx);
+            let looks_again = gates.iter().filter(|gate| gate.is_worth_a_look.take()).count() > 0;
+            if polled.is_ready() || !looks_again {
+                return polled;
+            }
+        }
+    })
+    .await
 }
 
 #[cfg(test)]

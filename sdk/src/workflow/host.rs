@@ -12,7 +12,7 @@ use super::{
     activity_backed_model::{ActivityBackedModel, Books},
     context::DurableContext,
     continuing::{Moving, Place},
-    gate::{Cancelled, Gate},
+    gate::{Cancelled, Gate, until_settled},
     inbox::RunInbox,
     mcp_call, mcp_session, session_call,
     size::encoded_len,
@@ -90,6 +90,14 @@ impl WorkflowHost {
     pub(super) fn with_tool_concurrency(mut self, most: Option<usize>) -> Self {
         self.gate = Gate::new(most);
         self
+    }
+
+    /// Awaits the run on this host.
+    pub(super) async fn settled<T>(&self, run: impl Future<Output = T>) -> T {
+        let gates = [&self.gate];
+        #[cfg(feature = "nexus")]
+        let gates = [gates.as_slice(), self.nexus.gates().as_slice()].concat();
+        until_settled(gates.as_slice(), run).await
     }
 
     fn run(&self) -> &str {

@@ -52,6 +52,11 @@ impl Default for Nexus {
 }
 
 impl Nexus {
+    /// What its calls wait at.
+    pub(super) fn gates(&self) -> [&Gate; 2] {
+        [&self.operations, &self.lookups]
+    }
+
     /// Waits until another operation may be under way.
     ///
     /// # Errors

@@ -45,7 +45,7 @@ use std::{
     time::Duration,
 };
 
-use temporal_agents::AgentsPlugin;
+use temporal_agents::{AgentsPlugin, worker::AgentHandle};
 use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowHistory, WorkflowStartOptions};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
 use temporalio_sdk::{
@@ -122,6 +122,11 @@ impl AgentEnvironment {
         let id = format!("{}-{number}", WorkflowDefinition::name(&workflow));
         let options = WorkflowStartOptions::new(&*self.task_queue, id).build();
         Ok(self.client.start_workflow(workflow, input, options).await?)
+    }
+
+    /// A started workflow as those see it who decide for it; it has `#[agent_handlers]`.
+    pub fn agent_handle<W: HasWorkflowDefinition>(&self, started: &WorkflowHandle<Client, W>) -> AgentHandle {
+        AgentHandle::new(&self.client, &*started.info().workflow_id)
     }
 
     /// Waits for a started workflow, takes its history and replays it.

@@ -62,9 +62,10 @@ impl<T> FinishedRun<T> {
         activities(&self.history)
     }
 
-    /// The failure that ended the workflow, from the outside in: message and type of each link.
+    /// The failure that ended the workflow, from the outside in: type and message of each link; empty when it did not fail.
     ///
-    /// A link is an ApplicationFailure's type, or `Activity`, `Timeout`, `Cancelled`.
+    /// A type is an ApplicationFailure's own, which may be empty (a cause that is no Temporal failure has none), or `Activity`, `Timeout`,
+    /// `Cancelled`. A run that fails for a reason of its own begins with `AgentsWorkflowError`.
     pub fn failure_chain(&self) -> Vec<(String, String)> {
         let ended = self.history.events.iter().find_map(|event| match &event.attributes {
             Some(Attributes::WorkflowExecutionFailedEventAttributes(attributes)) => attributes.failure.as_ref(),

@@ -1,5 +1,6 @@
 //! Failures of tools as data: what kind, what the model is told, what is recorded, on the dev server and without it.
 
+mod ends;
 mod keys;
 mod kinds;
 mod secrets;

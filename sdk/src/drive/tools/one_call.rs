@@ -45,7 +45,7 @@ impl<H: Host> OneCall<'_, '_, H> {
             (Some(_), _) => Map::new(),
             (None, Ok(arguments)) => arguments,
             (None, Err(invalid)) => {
-                let reason = explained(&invalid);
+                let reason = tool_failure::explained(&invalid);
                 return self.refused(WentWrong::Arguments(invalid), &reason);
             }
         };
@@ -246,10 +246,4 @@ impl<H: Host> OneCall<'_, '_, H> {
 fn foreign_key<'p>(tool: &ToolDef, patch: Option<&'p Value>) -> Option<&'p str> {
     let mut changed = patch?.as_object()?.keys();
     changed.find(|key| !tool.context_keys().contains(key)).map(|key| &**key)
-}
-
-/// What is wrong with arguments, field by field, without the arguments themselves.
-fn explained(invalid: &InvalidArguments) -> String {
-    let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
-    if issues.is_empty() { invalid.to_string() } else { format!("{invalid}: {}", issues.join("; ")) }
 }

@@ -45,6 +45,29 @@ fn one_that_is_larger_than_all_runs_alone() {
 }
 
 #[test]
+fn who_waits_before_whom_it_waits_for_is_let_in_by_the_same_poll() {
+    let (gate, token) = (Gate::new(Some(1)), WorkflowCancellationToken::new());
+    let ends = Cell::new(false);
+    let mut first = Some(poll(pin!(gate.enter(2_000_000, &token))).expect("there is room").expect("it runs"));
+    let mut waits = pin!(gate.enter(2_000_000, &token));
+    let mut is_in = false;
+    let gates = [&gate];
+    let mut both = pin!(until_settled(
+        &gates,
+        poll_fn(|_| {
+            is_in = is_in || poll(waits.as_mut()).is_some();
+            if ends.get() {
+                first.take();
+            }
+            if is_in { Poll::Ready(()) } else { Poll::Pending }
+        })
+    ));
+    assert!(poll(both.as_mut()).is_none());
+    ends.set(true);
+    assert!(poll(both.as_mut()).is_some());
+}
+
+#[test]
 fn who_waits_when_the_run_is_cancelled_is_not_let_in() {
     let (gate, token) = (Gate::new(Some(1)), WorkflowCancellationToken::new());
     let first = poll(pin!(gate.enter(9_000_000, &token)));

@@ -47,7 +47,7 @@ impl<W: 'static> Runner<W> {
     {
         let _at_work = self.at_work.one();
         let (host, run) = self.begin(agent.def(), run, waits).await?;
-        let outcome = run_paused_or_typed(&host, agent.def(), &self.config, run).await;
+        let outcome = host.settled(run_paused_or_typed(&host, agent.def(), &self.config, run)).await;
         host.ended(&outcome);
         outcome
     }
@@ -69,7 +69,7 @@ impl<W: 'static> Runner<W> {
     ) -> Result<RunOutcome<Value>, RunFailure> {
         let _at_work = self.at_work.one();
         let (host, run) = self.begin(agent, run, waits).await?;
-        let outcome = run_untyped(&host, agent, &self.config, run).await;
+        let outcome = host.settled(run_untyped(&host, agent, &self.config, run)).await;
         host.ended(&outcome);
         outcome
     }

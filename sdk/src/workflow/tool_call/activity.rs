@@ -21,7 +21,9 @@ use crate::{
     tool::{CallInfo, ToolActivityOptions, ToolBinding},
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION,
-        failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH},
+        failure::{
+            MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH,
+        },
     },
 };
 
@@ -115,6 +117,10 @@ fn classify(
     if type_name == Some(TOOL_OUTPUT_TOO_LARGE) {
         let message = message_of(&failure);
         return ToolEffectError::Oversized { message, source: Box::new(EffectFailure::new(failure)) };
+    }
+    if type_name == Some(TOOL_FAILS_RUN) {
+        let message = message_of(&failure);
+        return ToolEffectError::FailsRun { message, source: Box::new(EffectFailure::new(failure)) };
     }
     if type_name == Some(TOOL_PANICKED) {
         let message = message_of(&failure);

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
-        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, ToolErrorKind, WorkflowBody, WorkflowEffects,
+        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, WorkflowBody, WorkflowEffects,
         WorkflowToolContext, WorkflowToolError,
     },
 };
@@ -46,10 +46,7 @@ pub(super) async fn call(
     match settled {
         Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),
         Ok(Err(_)) if token.is_cancelled() => Err(ToolEffectError::Cancelled),
-        Ok(Err(error)) => {
-            let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
-            Err(ToolEffectError::Failed { tell_model, message: error.to_string(), source: error.to_string().into() })
-        }
+        Ok(Err(error)) => Err((&error).into()),
         Err(panic) => {
             let message = panic.to_string();
             Err(ToolEffectError::Panicked { message, source: Box::new(panic) })
