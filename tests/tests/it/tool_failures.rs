@@ -4,6 +4,7 @@ mod ends;
 mod keys;
 mod kinds;
 mod secrets;
+mod words;
 
 use prost::Message;
 use temporal_agents_testing::history::{self, History};

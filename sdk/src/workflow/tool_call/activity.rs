@@ -105,8 +105,12 @@ fn classify(
     if broke_off && !options.idempotent {
         return ToolEffectError::OutcomeUnknown { source: Box::new(EffectFailure::new(failure)) };
     }
-    if timeout == Some(TimeoutType::StartToClose) {
-        let after = options.start_to_close;
+    let exceeded = match timeout {
+        Some(TimeoutType::StartToClose) => Some(shortest(options)),
+        Some(TimeoutType::ScheduleToClose) => options.schedule_to_close,
+        _ => None,
+    };
+    if let Some(after) = exceeded {
         return ToolEffectError::TimedOut { after, source: Box::new(EffectFailure::new(failure)) };
     }
     // What the worker did not measure so, the SDK has: a codec that makes payloads larger, say.
@@ -129,6 +133,11 @@ fn classify(
     let tell_model = text_detail(&failure).filter(|_| type_name == Some(TOOL_ERROR));
     let message = message_of(&failure);
     ToolEffectError::Failed { tell_model, message, source: Box::new(EffectFailure::new(failure)) }
+}
+
+/// The time of one attempt, which the server cuts to that of all.
+fn shortest(options: &ToolActivityOptions) -> Duration {
+    options.schedule_to_close.map_or(options.start_to_close, |all| all.min(options.start_to_close))
 }
 
 /// Options of an activity that is run as a tool's.
