@@ -29,6 +29,9 @@ use super::{
 };
 use crate::wire::{Schema, ToolOutput, ToolSpec, worker_env};
 
+/// Most bytes of an output of a local activity, unless its tool says more.
+const LOCAL_BYTES: usize = 100_000;
+
 /// A tool: name, description, schema, and a body that runs where its [`ToolBinding`] says.
 ///
 /// ```
@@ -60,6 +63,8 @@ pub struct ToolDef {
     output_guardrails: Vec<ToolOutputGuardrail>,
     on_error: OnToolError,
     output_limit: OutputLimit,
+    /// Whether somebody has said how large an output may be.
+    has_own_limit: bool,
     redaction: Option<Redaction>,
     side_by_side: SideBySide,
     activity_prefix: &'static str,
@@ -298,6 +303,7 @@ impl ToolDef {
             output_guardrails: Vec::new(),
             on_error: OnToolError::default(),
             output_limit: OutputLimit::default(),
+            has_own_limit: false,
             redaction: None,
             side_by_side: SideBySide::default(),
             activity_prefix: "agents.tool",
@@ -452,12 +458,14 @@ impl ToolDef {
         self
     }
 
-    /// Most bytes of JSON that one output may have. Default 2,000,000, just below what the server takes.
+    /// Most bytes of JSON that one output may have. Default 2,000,000, just below what the server takes; 100,000 for a tool that is a local
+    /// activity. Local calls run side by side as long as what they may return is at most 1,000,000 bytes together.
     ///
     /// More only behind a codec that makes payloads smaller: what is measured is the JSON before it.
     #[must_use]
     pub fn max_output_bytes(mut self, bytes: usize) -> Self {
         self.output_limit.bytes = bytes;
+        self.has_own_limit = true;
         self
     }
 
@@ -526,7 +534,12 @@ impl ToolDef {
 
     /// The limit of its outputs.
     pub(crate) fn output_limit(&self) -> OutputLimit {
-        self.output_limit
+        match &self.binding {
+            ToolBinding::Activity { options, .. } if options.local && !self.has_own_limit => {
+                OutputLimit { bytes: LOCAL_BYTES, ..self.output_limit }
+            }
+            _ => self.output_limit,
+        }
     }
 
     /// What is taken out of everything it returns.

@@ -23,7 +23,8 @@ pub struct ToolActivityOptions {
     /// The line the Temporal UI shows. Default: agent, tool and turn.
     pub summary: Option<String>,
     /// Runs the body as a local activity: on the worker that runs the workflow, faster, without a task of its own, and without heartbeats.
-    /// For what takes a second or two. `heartbeat` has no effect then, and there is no `task_queue`. Default false.
+    /// For what takes a second or two and returns little: 100 kB, unless `max_output_bytes` says more. `heartbeat` has no effect then, and there is
+    /// no `task_queue`. Default false.
     ///
     /// What it did is recorded with the workflow task: when that is lost (the worker ends, say), the body runs again, however few its
     /// attempts. So it has to be idempotent.

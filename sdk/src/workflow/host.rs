@@ -14,6 +14,7 @@ use super::{
     continuing::{Moving, Place},
     gate::{Cancelled, Gate, until_settled},
     inbox::RunInbox,
+    local_gate::LocalGate,
     mcp_call, mcp_session, session_call,
     size::encoded_len,
     tool_call,
@@ -53,6 +54,8 @@ pub(super) struct WorkflowHost {
     gate: Gate,
     #[cfg(feature = "nexus")]
     nexus: Nexus,
+    /// The same of its local activities.
+    locals: LocalGate,
 }
 
 impl WorkflowHost {
@@ -77,6 +80,7 @@ impl WorkflowHost {
             gate: Gate::new(None),
             #[cfg(feature = "nexus")]
             nexus: Nexus::default(),
+            locals: LocalGate::default(),
         }
     }
 
@@ -204,7 +208,11 @@ impl Host for WorkflowHost {
             }
             let late = || self.notes_command(|| 0);
             let books = Books { ledger: &self.ledger, chain, gate: &self.gate, late: &late };
+            let ends_a_task = id.path().is_empty() && !self.model.is_local(&call.agent);
             let response = self.model.call(&self.ctx, books, call, activity_id, scope.clone()).await?;
+            if ends_a_task {
+                self.locals.begins_anew();
+            }
             self.notes(|| json_len(&response.output));
             Ok(response)
         }
@@ -228,7 +236,16 @@ impl Host for WorkflowHost {
                 _place = Some(self.gate.enter(bytes, scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?);
                 self.notes_command(|| bytes);
             }
+            let mut local = None;
+            if tool_call::is_local(binding) {
+                let may_return = call.tool.output_limit().bytes;
+                let place = self.locals.enter(&self.ctx, may_return, scope).await;
+                local = Some(place.map_err(|Cancelled| ToolEffectError::Cancelled)?);
+            }
             let answer = tool_call::call(&self.ctx, call, id.clone(), scope.clone()).await?;
+            if let Some(place) = local {
+                place.returned(encoded_len(&answer.output).unwrap_or_default());
+            }
             self.notes(|| encoded_len(&answer.output).unwrap_or_default());
             if binding.leaves_a_reply() {
                 self.ledger.borrow_mut().returned(&id, &call_id, &answer.output);

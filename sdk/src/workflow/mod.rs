@@ -11,6 +11,7 @@ mod gate;
 mod host;
 mod inbox;
 mod json;
+mod local_gate;
 mod mcp;
 mod mcp_call;
 mod mcp_session;

@@ -58,6 +58,11 @@ pub(super) async fn call(
     }
 }
 
+/// Whether a call is a local activity.
+pub(super) fn is_local(binding: &ToolBinding) -> bool {
+    matches!(binding, ToolBinding::Activity { options, .. } if options.local)
+}
+
 /// Whether a call begins with a command that history shows as an event of its own.
 pub(super) fn begins_with_a_command(binding: &ToolBinding) -> bool {
     match binding {

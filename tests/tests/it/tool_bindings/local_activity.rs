@@ -67,7 +67,7 @@ async fn a_local_tool_fails_and_succeeds_as_an_activity_does_and_leaves_markers(
     assert_eq!(run.failed_workflow_tasks(), 0);
     assert_eq!(run.output()?, "done");
     let mut told = expected();
-    told.push(json!("tool \"look_up\" returned 3.00 MB, the limit is 2.00 MB. Try again with less."));
+    told.push(json!("tool \"look_up\" returned 3.00 MB, the limit is 100.00 kB. Try again with less."));
     assert_eq!(outputs(&model), told);
     env.finish().await?;
     Ok(())

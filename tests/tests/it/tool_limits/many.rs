@@ -32,8 +32,14 @@ async fn length(call: &ToolContext) -> Result<usize, ToolError> {
     Ok(call.run().get::<String>("book")?.unwrap_or_default().len())
 }
 
+/// So much text, at once.
+#[tool(local)]
+async fn snippet(bytes: usize) -> String {
+    "x".repeat(bytes)
+}
+
 fn reader() -> Agent {
-    Agent::new("reader").model("gpt-5").tool(page).tool(length.definition().with_context(["book"]))
+    Agent::new("reader").model("gpt-5").tool(page).tool(snippet).tool(length.definition().with_context(["book"]))
 }
 
 #[workflow]
@@ -90,6 +96,7 @@ fn peak_memory() -> u64 {
 #[rstest]
 #[case::a_thousand_calls(1_000, |_| ("page", json!({"bytes": 10})))]
 #[case::two_hundred_results_of_200_kb(200, |_| ("page", json!({"bytes": 200_000})))]
+#[case::sixty_local_results_of_90_kb(60, |_| ("snippet", json!({"bytes": 90_000})))]
 #[case::forty_requests_of_200_kb(40, |_| ("length", json!({})))]
 #[tokio::test]
 async fn many_calls_of_one_response_finish_without_a_failed_workflow_task(
