@@ -10,7 +10,7 @@ use crate::{
     engine::{EffectError, RunError},
     tool::{CallInfo, McpServer, ToolDef, ToolError, ToolErrorKind},
     wire::{
-        Item, McpSession, McpTarget, McpTool, ModelCall, ModelResponse, RunState, ToolOutput, Usage,
+        Item, McpQuestion, McpSession, McpTarget, McpTool, ModelCall, ModelResponse, RunState, ToolOutput, Usage,
         run_state::Interruption,
     },
 };
@@ -170,6 +170,11 @@ impl EffectId {
         &self.id
     }
 
+    /// The id of the same effect, tried once more after so many times.
+    pub(super) fn again(&self, time: u32) -> Self {
+        Self { id: format!("{}-again-{time}", self.id), path: self.path }
+    }
+
     /// What the ids of all effects of the same nested run begin with; empty for the run itself.
     pub fn path(&self) -> &str {
         &self.id[..self.path]
@@ -269,12 +274,14 @@ pub struct ToolAnswer {
     pub context_patch: Option<Value>,
     /// What a run behind the call has used.
     pub usage: Usage,
+    /// What an MCP server has asked people; the output counts for nothing then.
+    pub question: Option<McpQuestion>,
 }
 
 impl ToolAnswer {
     /// This output and nothing else.
     pub fn new(output: ToolOutput) -> Self {
-        Self { output, context_patch: None, usage: Usage::default() }
+        Self { output, context_patch: None, usage: Usage::default(), question: None }
     }
 }
 

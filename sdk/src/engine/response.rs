@@ -203,7 +203,7 @@ fn plan(setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewI
     let variant = setup.variant(&tool);
     let planned =
         PlannedCall { tool, variant, call_id: call.call_id.to_owned(), arguments: call.arguments.to_string() };
-    sorted.calls.push(RoundCall { call: planned, is_known, progress: CallProgress::Due });
+    sorted.calls.push(RoundCall { call: planned, is_known, progress: CallProgress::Due, answers: Vec::new() });
     NewItemKind::ToolCall
 }
 

@@ -10,8 +10,8 @@ use super::{
     rules::{Rules, UnknownTools},
 };
 use crate::wire::{
-    RunState,
-    run_state::{CallProgress, McpApproval, Phase, PlannedCall, RoundCall, ToolRound, TurnMark},
+    McpAnswer, RunState,
+    run_state::{CallProgress, McpApproval, Phase, PlannedCall, RoundCall, ToolRound, TurnMark, content},
 };
 
 /// Readies a paused run. What was not decided goes on waiting.
@@ -30,6 +30,12 @@ pub(super) fn take_up(state: &mut RunState) {
             }
             CallProgress::NeedsOutput if state.approvals.on_output(&state.agent, tool, call_id).is_some() => {
                 call.progress = CallProgress::Due;
+            }
+            CallProgress::NeedsInput { question } => {
+                if let Some(decision) = state.approvals.take_answer(&state.agent, tool, call_id) {
+                    call.answers.push(McpAnswer { question: question.clone(), content: content(&decision) });
+                    call.progress = CallProgress::Due;
+                }
             }
             CallProgress::Paused { run, since_earlier } => *since_earlier = !can_go_on(run),
             _ => {}

@@ -27,7 +27,8 @@ pub(super) fn due_calls(state: &RunState, round: &ToolRound) -> Vec<DueCall> {
         };
         let PlannedCall { tool, call_id, .. } = &call.call;
         let decision = state.approvals.on_call(&state.agent, tool, call_id).cloned();
-        Some(DueCall { index, call: call.call.clone(), is_known: call.is_known, decision, paused })
+        let answers = call.answers.clone();
+        Some(DueCall { index, call: call.call.clone(), is_known: call.is_known, decision, paused, answers })
     };
     round.calls.iter().enumerate().filter_map(due).collect()
 }
@@ -135,6 +136,10 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
             call.progress = CallProgress::NeedsOutput;
             None
         }
+        CallResult::NeedsInput(question) => {
+            call.progress = CallProgress::NeedsInput { question };
+            None
+        }
         CallResult::Paused(run) => {
             call.progress = CallProgress::Paused { run, since_earlier: false };
             None
@@ -173,7 +178,13 @@ pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
 /// Whether anything of a round waits for a person.
 pub(super) fn waits(round: &ToolRound) -> bool {
     let call_waits = |call: &crate::wire::run_state::RoundCall| {
-        matches!(call.progress, CallProgress::NeedsApproval | CallProgress::NeedsOutput | CallProgress::Paused { .. })
+        matches!(
+            call.progress,
+            CallProgress::NeedsApproval
+                | CallProgress::NeedsOutput
+                | CallProgress::NeedsInput { .. }
+                | CallProgress::Paused { .. }
+        )
     };
     round.calls.iter().any(call_waits) || round.mcp_approvals.iter().any(McpApproval::waits_for_a_person)
 }

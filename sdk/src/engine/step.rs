@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::{
     agent::{HandoffInputData, ToolResult},
     wire::{
-        Item, ModelCall, ModelResponse, ToolOutput,
+        Item, McpAnswer, McpQuestion, ModelCall, ModelResponse, ToolOutput,
         run_state::{
             Decision, FinalOutput, GuardrailResults, InputGuardrailResult, McpApproval, OutputGuardrailResult,
             PlannedCall, PlannedHandoff, Recoverable, RunState, ToolGuardrailResult, TurnSetup,
@@ -135,6 +135,8 @@ pub struct DueCall {
     pub decision: Option<Decision>,
     /// For an agent used as a tool whose run was paused: that run.
     pub paused: Option<Box<RunState>>,
+    /// What people have answered the MCP server that makes the call.
+    pub answers: Vec<McpAnswer>,
 }
 
 /// What came of a step.
@@ -232,6 +234,8 @@ pub enum CallResult {
     NeedsApproval,
     /// It is made elsewhere, and waits for its output.
     NeedsOutput,
+    /// An MCP server asks people something.
+    NeedsInput(McpQuestion),
     /// It is an agent's run that waits for decisions.
     Paused(Box<RunState>),
 }

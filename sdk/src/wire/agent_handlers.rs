@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{
     absent::is_default,
+    mcp_call::McpQuestion,
     run_state::{Interruption, InterruptionKind},
     version::{WIRE_VERSION, WireVersion},
 };
@@ -229,14 +230,18 @@ pub struct AgentInterruption {
     /// What it waits for; absent = a decision.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: InterruptionKind,
+    /// What an MCP server asks, where `kind` is [`Input`](InterruptionKind::Input): `{"message": .., "schema": ..}`. The answer is supplied as an
+    /// output is, as the text of a JSON object that fits the schema; a rejection declines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<McpQuestion>,
 }
 
 impl From<Interruption> for AgentInterruption {
     fn from(interruption: Interruption) -> Self {
         let arguments = interruption.arguments();
         let server = interruption.server().map(str::to_owned);
-        let Interruption { id, agent, tool, raw: _, kind } = interruption;
-        Self { id, agent, tool, arguments, server, kind }
+        let Interruption { id, agent, tool, raw: _, kind, question } = interruption;
+        Self { id, agent, tool, arguments, server, kind, question }
     }
 }
 

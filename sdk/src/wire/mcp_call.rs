@@ -65,6 +65,9 @@ pub enum McpOperation {
         set_up: Vec<McpSetUp>,
         /// How long it stays open unused, in seconds.
         idle_seconds: u64,
+        /// Whether the server may ask people during calls.
+        #[serde(default, skip_serializing_if = "is_false")]
+        asks_people: bool,
     },
     /// Close the session: null.
     CloseSession,
@@ -184,9 +187,31 @@ pub struct McpTarget {
     /// Whether the structured content of a result is what the model gets, where there is any.
     #[serde(default, skip_serializing_if = "is_false")]
     pub structured_content: bool,
+    /// What people have answered the server so far; absent = nobody is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<Vec<McpAnswer>>,
     /// Whether the call must not be made twice.
     #[serde(default, skip_serializing_if = "is_false")]
     pub once: bool,
+}
+
+/// What a server asks people in the middle of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpQuestion {
+    /// What people are told.
+    pub message: String,
+    /// The JSON schema of the answer: an object of texts, numbers, truth values and choices.
+    pub schema: Value,
+}
+
+/// What people have answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpAnswer {
+    /// What they were asked.
+    pub question: McpQuestion,
+    /// Their answer; absent = they decline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Map<String, Value>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

@@ -43,8 +43,8 @@ pub(crate) use digest::{DigestChain, ItemDigest};
 pub use failure::{ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView, NotAnItem};
 pub use mcp_call::{
-    MCP_ACTIVITY, MCP_CALL_TOOL, McpOpened, McpOperation, McpReply, McpRequest, McpSession, McpSetUp, McpTarget,
-    McpTool,
+    MCP_ACTIVITY, MCP_CALL_TOOL, McpAnswer, McpOpened, McpOperation, McpQuestion, McpReply, McpRequest, McpSession,
+    McpSetUp, McpTarget, McpTool,
 };
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
 pub use nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    mcp_call::McpTarget,
+    mcp_call::{McpQuestion, McpTarget},
     version::{Versioned, WireVersion},
 };
 
@@ -47,6 +47,9 @@ pub struct ToolReply {
     /// Changes to the run context: a JSON merge patch (RFC 7396).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_patch: Option<Value>,
+    /// What an MCP server has asked people; the output counts for nothing then, and the call is made anew with their answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<McpQuestion>,
 }
 
 impl Versioned for ToolReply {

@@ -263,7 +263,7 @@ impl InlineHost {
         match call.tool.binding() {
             ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
             ToolBinding::Mcp(binding) => {
-                let (body, session) = (self.mcp.body(&call)?, call.mcp_session.clone());
+                let ((body, question), session) = (self.mcp.body(&call)?, call.mcp_session.clone());
                 let lost = |began| {
                     let is_lost = session.as_ref().is_some_and(|session| !self.mcp.has(session));
                     let source =
@@ -274,7 +274,8 @@ impl InlineHost {
                     return Err(lost);
                 }
                 let answer = self.activity(&body, binding.options(), call, scope).await;
-                answer.map_err(|error| lost(true).unwrap_or(error))
+                let answer = answer.map_err(|error| lost(true).unwrap_or(error))?;
+                Ok(ToolAnswer { question: question.take(), ..answer })
             }
             ToolBinding::Workflow(body) => inline_effects::call(body, call, scope).await,
             ToolBinding::RemoteActivity(_) | ToolBinding::ChildWorkflow(_) | ToolBinding::ChildAgent(_) => {

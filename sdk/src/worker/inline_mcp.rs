@@ -1,12 +1,14 @@
 //! The MCP servers of a run without Temporal; without feature `mcp` there are none.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 #[cfg(feature = "mcp")]
 use crate::wire::McpOpened;
 use crate::{
     drive::{ToolEffect, ToolEffectError},
     engine::EffectError,
     tool::{ActivityBody, McpServer},
-    wire::{McpSession, McpTool},
+    wire::{McpQuestion, McpSession, McpTool},
 };
 
 /// The servers.
@@ -14,6 +16,21 @@ use crate::{
 pub(super) struct InlineMcp {
     #[cfg(feature = "mcp")]
     pub(super) servers: super::mcp::McpServers,
+}
+
+/// What a server has asked people during a call.
+#[derive(Clone, Default)]
+pub(super) struct AskedPeople(Arc<Mutex<Option<McpQuestion>>>);
+
+impl AskedPeople {
+    #[cfg(feature = "mcp")]
+    pub(super) fn put(&self, question: McpQuestion) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(question);
+    }
+
+    pub(super) fn take(&self) -> Option<McpQuestion> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
 }
 
 /// Why a server listed nothing, and whether it may the next time.
@@ -51,7 +68,12 @@ impl InlineMcp {
         let Some(connections) = self.servers.get(server.name()) else { return Err(unknown(server.name())) };
         let terms = server.session_terms().cloned().unwrap_or_default();
         let argument = server.factory_argument();
-        let opening = super::mcp::Opening { argument, set_up: terms.set_up, idle: terms.idle };
+        let opening = super::mcp::Opening {
+            argument,
+            asks_people: server.may_ask_people(),
+            set_up: terms.set_up,
+            idle: terms.idle,
+        };
         let McpOpened { task_queue, session: id } = self.servers.sessions().open(connections, opening).await?;
         Ok(McpSession { server: server.name().to_owned(), argument: argument.cloned(), task_queue, id })
     }
@@ -96,7 +118,7 @@ impl InlineMcp {
 
     /// What runs a call of a server's tool.
     #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "with feature `mcp` it has the servers"))]
-    pub(super) fn body(&self, call: &ToolEffect<'_>) -> Result<ActivityBody, ToolEffectError> {
+    pub(super) fn body(&self, call: &ToolEffect<'_>) -> Result<(ActivityBody, AskedPeople), ToolEffectError> {
         let target = call.mcp.as_ref().expect("the call of a tool of an MCP server has its target");
         #[cfg(feature = "mcp")]
         if let Some(connections) = self.servers.get(&target.server) {

@@ -81,7 +81,7 @@ impl ToolActivity {
         match answer(&self.tool, &self.spills, &info, returned, &given).await {
             Ok((output, context_patch)) => {
                 self.conversations.returned(ctx.info(), &info.call_id, &output);
-                Ok(ToolReply { version: WIRE_VERSION, output, context_patch })
+                Ok(ToolReply { version: WIRE_VERSION, output, context_patch, question: None })
             }
             Err(unfit) => Err(ActivityError::Application(Box::new(failure(&unfit)))),
         }

@@ -37,7 +37,11 @@ pub(super) async fn open(
 ) -> Result<McpSession, McpEffectError> {
     let McpEffect { server, agent, turn, .. } = call;
     let terms = server.session_terms().cloned().unwrap_or_default();
-    let operation = McpOperation::OpenSession { set_up: terms.set_up, idle_seconds: terms.idle.as_secs().max(1) };
+    let operation = McpOperation::OpenSession {
+        set_up: terms.set_up,
+        idle_seconds: terms.idle.as_secs().max(1),
+        asks_people: server.may_ask_people(),
+    };
     let summary = format!("session with {} · {agent} · turn {turn}", server.name());
     let opened = mcp_call::ask(ctx, Asked { server, operation, summary, session: None }, id, token).await?;
     let opened: McpOpened = serde_json::from_value(opened)

@@ -72,6 +72,7 @@ fn asks(id: &str, tool: &str, kind: InterruptionKind) -> AgentInterruption {
         arguments: title("Minutes").to_string(),
         server: None,
         kind,
+        question: None,
     }
 }
 

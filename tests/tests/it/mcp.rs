@@ -1,6 +1,7 @@
 //! Tools of servers of the Model Context Protocol: those of the official Python package, over stdio and streamable HTTP.
 
 mod asked;
+mod asking_people;
 mod failing;
 mod lists;
 mod python;

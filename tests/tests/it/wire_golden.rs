@@ -53,6 +53,7 @@ fn what_mcp_servers_are_asked_and_answer_has_its_golden_shape() {
 fn tool_replies_have_their_golden_shape() {
     check("tool_reply-text", &values::tool_reply_text());
     check("tool_reply-content", &values::tool_reply_content());
+    check("tool_reply-question", &values::tool_reply_question());
 }
 
 #[test]

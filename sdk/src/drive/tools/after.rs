@@ -24,12 +24,22 @@ pub(super) fn conclude<H: Host>(
     // What guardrails found about calls without an outcome.
     let mut found = GuardrailResults::default();
     for (call, ran) in calls.into_iter().zip(ran) {
-        let Call { info, index, tool, arguments, decision: _, paused: _, supplied: _, input_guardrails, settled } =
-            call;
+        let Call {
+            info,
+            index,
+            tool,
+            arguments,
+            decision: _,
+            paused: _,
+            answers: _,
+            supplied: _,
+            input_guardrails,
+            settled,
+        } = call;
         let mut outcome = match (settled, ran) {
             (Some(result), _) => ToolOutcome { input_guardrails, ..ToolOutcome::new(index, result) },
             (None, Some(Ok(Body { result, context_patch }))) => {
-                let ran = !matches!(result, CallResult::NeedsOutput);
+                let ran = !matches!(result, CallResult::NeedsOutput | CallResult::NeedsInput(_));
                 ToolOutcome { ran, context_patch, input_guardrails, ..ToolOutcome::new(index, result) }
             }
             (None, Some(Err(error))) => {

@@ -35,11 +35,11 @@ pub(super) fn begin<H: Host>(
 }
 
 /// Whether the hooks hear now that a call begins. They have heard it of a paused run, and of a client tool when its output was
-/// asked for.
+/// asked for, and of a call whose MCP server asked people something.
 fn begins(call: &Call<'_>) -> bool {
     let was_asked_for =
         || call.supplied.is_some() && call.tool.is_some_and(|tool| matches!(tool.binding(), ToolBinding::Client));
-    call.settled.is_none() && call.paused.is_none() && !was_asked_for()
+    call.settled.is_none() && call.paused.is_none() && call.answers.is_empty() && !was_asked_for()
 }
 
 /// What is decided before a body runs: whether there is a tool, whether a person has to decide, what its guardrails say.

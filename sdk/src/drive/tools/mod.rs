@@ -24,7 +24,7 @@ use crate::{
     engine::{CallResult, DueCall, Engine, Resolution, RunError},
     tool::{CallInfo, ToolDef},
     wire::{
-        RunState, ToolOutput,
+        McpAnswer, McpQuestion, RunState, ToolOutput,
         run_state::{Decision, GuardrailResults, PlannedCall, ToolGuardrailResult},
     },
 };
@@ -45,6 +45,11 @@ impl Body {
         Self { result: CallResult::NeedsOutput, context_patch: None }
     }
 
+    /// People are to answer a question first.
+    fn needs_input(question: McpQuestion) -> Self {
+        Self { result: CallResult::NeedsInput(question), context_patch: None }
+    }
+
     pub(super) fn paused(run: RunState) -> Self {
         Self { result: CallResult::Paused(Box::new(run)), context_patch: None }
     }
@@ -58,6 +63,8 @@ struct Call<'c> {
     arguments: String,
     decision: Option<Decision>,
     paused: Option<Box<RunState>>,
+    /// What people have answered the MCP server that makes it.
+    answers: Vec<McpAnswer>,
     /// Its output, where somebody else has made it.
     supplied: Option<ToolOutput>,
     input_guardrails: Vec<ToolGuardrailResult>,
@@ -104,7 +111,7 @@ pub(super) async fn run<'g, H: Host>(
 
 impl<'c> Call<'c> {
     fn new(agent: &'c AgentDef, listed: &'c [ToolDef], turn: u32, due: DueCall, key: impl Fn(&str) -> String) -> Self {
-        let DueCall { index, call, is_known, decision, paused } = due;
+        let DueCall { index, call, is_known, decision, paused, answers } = due;
         let PlannedCall { tool: name, variant, call_id, arguments } = call;
         let key = key(&call_id);
         let info = CallInfo::new(name, call_id, &*agent.name, turn).with_idempotency_key(key);
@@ -116,6 +123,7 @@ impl<'c> Call<'c> {
             arguments,
             decision,
             paused,
+            answers,
             supplied: None,
             input_guardrails: Vec::new(),
             settled: None,

@@ -106,7 +106,8 @@ impl<H: Host> OneCall<'_, '_, H> {
             self.env.host.call_tool(effect, self.scope).await
         };
         match answer {
-            Ok(ToolAnswer { output, context_patch, usage }) => {
+            Ok(ToolAnswer { question: Some(question), .. }) => Ok(Body::needs_input(question)),
+            Ok(ToolAnswer { output, context_patch, usage, question: None }) => {
                 self.usage.borrow_mut().add(&usage);
                 if let Some(key) = foreign_key(tool, context_patch.as_ref()).filter(|_| !stays) {
                     let reason = format!(
@@ -143,7 +144,13 @@ impl<H: Host> OneCall<'_, '_, H> {
     ) -> Result<Result<ToolAnswer, ToolEffectError>, RunError> {
         let (env, info, server) = (self.env, &self.call.info, binding.server());
         let (meta, asking) = (self.meta(server)?, Asking { agent: &info.agent, turn: info.turn });
-        let (mut time, mut id) = (0, id);
+        let answers = &self.call.answers;
+        // Each time people have answered, the call is another activity.
+        let first = match answers.len() {
+            0 => id,
+            asked => env.effect(format_args!("{}-tool-{}-asked-{asked}", info.turn, self.call.index)),
+        };
+        let (mut time, mut id) = (0, first.clone());
         loop {
             let mcp_session = match mcp_session::session(env, server, asking, self.scope).await {
                 Ok(session) => session,
@@ -158,7 +165,11 @@ impl<H: Host> OneCall<'_, '_, H> {
                 id: id.clone(),
                 arguments: arguments.clone(),
                 context: context.clone(),
-                mcp: Some(binding.target(meta.clone(), mcp_session.as_ref().map(|session| session.id.clone()))),
+                mcp: Some(binding.target(
+                    meta.clone(),
+                    mcp_session.as_ref().map(|session| session.id.clone()),
+                    answers.clone(),
+                )),
                 mcp_session: mcp_session.clone(),
             };
             let (began, source) = match env.host.call_tool(effect, self.scope).await {
@@ -173,7 +184,7 @@ impl<H: Host> OneCall<'_, '_, H> {
                 let source = format!("the session with MCP server {:?} was lost", server.name()).into();
                 return Ok(Err(ToolEffectError::OutcomeUnknown { source }));
             }
-            id = env.effect(format_args!("{}-tool-{}-again-{time}", info.turn, self.call.index));
+            id = first.again(time);
         }
     }
 

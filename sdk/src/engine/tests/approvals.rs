@@ -40,6 +40,7 @@ fn an_interruption_is_the_call_as_it_came() {
         tool: "pay".to_owned(),
         raw: pay("c1"),
         kind: InterruptionKind::Approval,
+        question: None,
     };
     assert_eq!(run.engine.state().interruptions(), std::slice::from_ref(&pending));
     assert_eq!(pending.arguments(), r#"{"amount":5}"#);

@@ -11,7 +11,7 @@ use crate::{
         approval::NeedsApproval, binding::ToolBinding, definition::ToolDef, enabled::Enabled,
         options::ToolActivityOptions,
     },
-    wire::{MCP_ACTIVITY, MCP_CALL_TOOL, McpTarget, McpTool},
+    wire::{MCP_ACTIVITY, MCP_CALL_TOOL, McpAnswer, McpTarget, McpTool},
 };
 
 /// The longest name that models take.
@@ -99,8 +99,8 @@ impl McpBinding {
         format!("{MCP_ACTIVITY}.{}.{MCP_CALL_TOOL}", self.server.name)
     }
 
-    /// What a call with this `_meta` in this session asks for.
-    pub fn target(&self, meta: Map<String, Value>, session: Option<String>) -> McpTarget {
+    /// What a call with this `_meta` and these answers asks for in this session.
+    pub fn target(&self, meta: Map<String, Value>, session: Option<String>, answers: Vec<McpAnswer>) -> McpTarget {
         McpTarget {
             server: self.server.name.clone(),
             tool: self.tool.clone(),
@@ -108,6 +108,7 @@ impl McpBinding {
             session,
             meta,
             structured_content: self.server.structured_content,
+            answers: self.server.asks_people.then_some(answers),
             once: !self.options.idempotent,
         }
     }

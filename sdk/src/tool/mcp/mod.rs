@@ -47,6 +47,7 @@ pub struct McpServer {
     call_options: ToolActivityOptions,
     argument: Option<Value>,
     session: Option<McpSessionTerms>,
+    asks_people: bool,
     structured_content: bool,
     meta: Option<McpMeta>,
     input_guardrails: Vec<ToolInputGuardrail>,
@@ -93,6 +94,7 @@ impl McpServer {
             call_options: ToolActivityOptions::default(),
             argument: None,
             session: None,
+            asks_people: false,
             structured_content: false,
             meta: None,
             input_guardrails: Vec::new(),
@@ -201,6 +203,15 @@ impl McpServer {
         self
     }
 
+    /// The server may ask people something in the middle of a call (elicitation): the run then waits for their answer, durably, as an interruption of
+    /// [kind `Input`](crate::wire::run_state::InterruptionKind::Input), and the call is made anew, with the answers so far. What a tool does
+    /// before it asks, it does again then. Default: the server is told that nobody can be asked, and is declined.
+    #[must_use]
+    pub fn asks_people(mut self) -> Self {
+        self.asks_people = true;
+        self
+    }
+
     /// The model gets the structured content of a result, as JSON, where there is any.
     ///
     /// # Source
@@ -270,6 +281,11 @@ impl McpServer {
     /// The terms of a run's session with it, where it is stateful.
     pub fn session_terms(&self) -> Option<&McpSessionTerms> {
         self.session.as_ref()
+    }
+
+    /// Whether the server may ask people.
+    pub fn may_ask_people(&self) -> bool {
+        self.asks_people
     }
 
     /// What gives a call its `_meta`.

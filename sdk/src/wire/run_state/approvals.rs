@@ -69,6 +69,13 @@ impl Approvals {
         self.on_call(agent, tool, call_id).filter(|decision| !decision.approve)
     }
 
+    /// Takes what ends the wait of a call for an answer: the answer, or a rejection. The call itself stays approved, if it had to be.
+    pub(crate) fn take_answer(&mut self, agent: &str, tool: &str, call_id: &str) -> Option<Decision> {
+        let decision = self.on_output(agent, tool, call_id)?.clone();
+        self.decide_call(agent, tool, call_id, Decision::approve(), false);
+        Some(decision)
+    }
+
     /// The decision on a hosted MCP server's question.
     pub fn on_mcp(&self, question: &McpApproval) -> Option<&Decision> {
         self.hosted_mcp.on(&question.server_label, &question.tool, &question.request_id)

@@ -3,11 +3,13 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::{CallProgress, Decision, McpApproval, Phase, PlannedCall, RunState, ToolRound};
 use crate::wire::{
     absent::is_default,
     item::{Item, ItemView},
+    mcp_call::McpQuestion,
 };
 
 /// A call that waits for a decision, or for its output.
@@ -26,6 +28,9 @@ pub struct Interruption {
     /// What it waits for; absent = a decision.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: InterruptionKind,
+    /// What an MCP server asks, where it waits for an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<McpQuestion>,
 }
 
 /// What a call waits for.
@@ -38,6 +43,9 @@ pub enum InterruptionKind {
     Approval,
     /// That somebody makes it and supplies its output, or rejects it: the call of a client tool.
     Output,
+    /// That somebody answers what an MCP server asks in the middle of the call, by supplying a JSON object that fits the question's schema, or
+    /// declines by a rejection. The call is then made anew with the answers so far.
+    Input,
     /// Something of a later release.
     #[serde(other)]
     Other,
@@ -62,6 +70,13 @@ impl Interruption {
             (InterruptionKind::Output, _) if decision.approve => {
                 Err(DecisionRefused::WaitsForOutput { id: self.id.clone(), tool: self.tool.clone() })
             }
+            (InterruptionKind::Input, _) if decision.approve => {
+                Err(DecisionRefused::WaitsForInput { id: self.id.clone(), tool: self.tool.clone() })
+            }
+            (InterruptionKind::Input, _) if decision.supplied && content(decision).is_none() => {
+                Err(DecisionRefused::NoJsonObject { id: self.id.clone(), tool: self.tool.clone() })
+            }
+            (InterruptionKind::Input, _) => Ok(()),
             (_, Some(server)) if decision.supplied => {
                 Err(DecisionRefused::MadeByServer { id: self.id.clone(), server: server.to_owned() })
             }
@@ -97,6 +112,22 @@ pub enum DecisionRefused {
         /// The tool.
         tool: String,
     },
+    /// An MCP server asks something: there is nothing to approve.
+    #[error("call {id:?} of tool {tool:?} waits for an answer: supply it with `supply_output`, or reject it")]
+    WaitsForInput {
+        /// The id.
+        id: String,
+        /// The tool.
+        tool: String,
+    },
+    /// An answer to an MCP server is an object.
+    #[error("the answer to call {id:?} of tool {tool:?} is no JSON object")]
+    NoJsonObject {
+        /// The id.
+        id: String,
+        /// The tool.
+        tool: String,
+    },
     /// A hosted MCP server makes the call itself, so that nobody else has its output.
     #[error("MCP server {server:?} makes call {id:?} itself, if it may: approve or reject it")]
     MadeByServer {
@@ -105,6 +136,12 @@ pub enum DecisionRefused {
         /// The server.
         server: String,
     },
+}
+
+/// The answer in a decision, where it is one.
+pub(crate) fn content(decision: &Decision) -> Option<Map<String, Value>> {
+    let text = decision.message.as_ref().filter(|_| decision.supplied)?;
+    serde_json::from_str(text).ok()
 }
 
 fn waiting(pending: &[String]) -> String {
@@ -133,6 +170,7 @@ impl RunState {
             tool: tool.to_owned(),
             raw,
             kind,
+            question: None,
         };
         // The reference's order: after a partial decision, runs inside that still wait come first, those that paused anew last.
         let mut paused_anew = Vec::new();
@@ -145,6 +183,10 @@ impl RunState {
                 }
                 CallProgress::NeedsOutput => {
                     rest.push(pending(call_id, tool, self.raw_call(call_id), InterruptionKind::Output));
+                }
+                CallProgress::NeedsInput { question } => {
+                    let asked = pending(call_id, tool, self.raw_call(call_id), InterruptionKind::Input);
+                    rest.push(Interruption { question: Some(question.clone()), ..asked });
                 }
                 CallProgress::Paused { run, since_earlier } => {
                     let place = match (round.resumed, since_earlier) {
@@ -169,7 +211,7 @@ impl RunState {
     pub(crate) fn raw_call(&self, call_id: &str) -> Item {
         let made = |item: &&Item| matches!(item.view(), ItemView::FunctionCall(call) if call.call_id == call_id);
         let latest = self.items.iter().rev().map(|item| &item.raw).find(made);
-        latest.cloned().unwrap_or_else(|| Item::from(serde_json::Map::new()))
+        latest.cloned().unwrap_or_else(|| Item::from(Map::new()))
     }
 
     /// The decision so far on a call this run has paused for: the one on it alone, else the one for good on its tool.
@@ -180,8 +222,10 @@ impl RunState {
         }
         if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
             let PlannedCall { tool, call_id, .. } = &call.call;
-            return match call.progress {
-                CallProgress::NeedsOutput => self.approvals.on_output(&self.agent, tool, call_id),
+            return match &call.progress {
+                CallProgress::NeedsOutput | CallProgress::NeedsInput { .. } => {
+                    self.approvals.on_output(&self.agent, tool, call_id)
+                }
                 _ => self.approvals.on_call(&self.agent, tool, call_id),
             };
         }

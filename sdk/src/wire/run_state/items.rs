@@ -48,6 +48,10 @@ fn round(phase: &Phase) -> Option<&ToolRound> {
 fn paused(call: &super::RoundCall) -> Option<&RunState> {
     match &call.progress {
         CallProgress::Paused { run, .. } => Some(run),
-        CallProgress::Due | CallProgress::NeedsApproval | CallProgress::NeedsOutput | CallProgress::Done { .. } => None,
+        CallProgress::Due
+        | CallProgress::NeedsApproval
+        | CallProgress::NeedsOutput
+        | CallProgress::NeedsInput { .. }
+        | CallProgress::Done { .. } => None,
     }
 }

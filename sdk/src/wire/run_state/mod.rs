@@ -21,6 +21,7 @@ pub use approvals::{Approvals, Decision};
 pub use guardrails::{
     GuardrailResults, InputGuardrailResult, OutputGuardrailResult, ToolGuardrailBehavior, ToolGuardrailResult,
 };
+pub(crate) use interruption::content;
 pub use interruption::{DecisionRefused, Interruption, InterruptionKind, UnknownInterruption};
 pub use new_item::{HandoffEnds, NewItem, NewItemKind};
 pub use phase::{

@@ -6,7 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{RunState, interruption::escaped};
-use crate::wire::{absent::is_default, definitions::Definitions, item::Item, tool_call::ToolOutput};
+use crate::wire::{
+    absent::is_default,
+    definitions::Definitions,
+    item::Item,
+    mcp_call::{McpAnswer, McpQuestion},
+    tool_call::ToolOutput,
+};
 
 /// What a run does next. An *instruction* kind: a reader that does not know it cannot go on with the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -174,13 +180,18 @@ pub struct RoundCall {
     pub is_known: bool,
     /// How far it is.
     pub progress: CallProgress,
+    /// What people have answered the MCP server that makes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<McpAnswer>,
 }
 
 impl RoundCall {
     /// Whether it waits for a decision, or for its output, under this id.
     pub(super) fn waits_under(&self, id: &str) -> bool {
-        matches!(self.progress, CallProgress::NeedsApproval | CallProgress::NeedsOutput)
-            && escaped(&self.call.call_id) == id
+        matches!(
+            self.progress,
+            CallProgress::NeedsApproval | CallProgress::NeedsOutput | CallProgress::NeedsInput { .. }
+        ) && escaped(&self.call.call_id) == id
     }
 }
 
@@ -204,6 +215,11 @@ pub enum CallProgress {
     NeedsApproval,
     /// It is made elsewhere, and waits for its output.
     NeedsOutput,
+    /// An MCP server has asked people something, and the call waits for their answer.
+    NeedsInput {
+        /// What.
+        question: McpQuestion,
+    },
     /// It is a run of another agent, which waits for decisions itself.
     Paused {
         /// That run.

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
     wire::{
-        MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest, ToolRequest, WIRE_VERSION,
+        MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest, ToolReply, ToolRequest, WIRE_VERSION,
         failure::MALFORMED_REQUEST,
     },
     worker::{
@@ -68,7 +68,7 @@ fn calling(
         if session.as_ref().is_some_and(|id| !server.sessions().has(id)) {
             return lost(false, "it was closed, or its worker has begun anew");
         }
-        let body = body(&server, target);
+        let (body, question) = body(&server, target);
         let binding = ToolBinding::Activity { body: Arc::clone(&body), options: ToolActivityOptions::default() };
         // Of its terms the worker knows none, so what it returns has the limits of every tool.
         let tool = ToolDef::new(&*request.tool, "", object!({"type": "object"}), binding);
@@ -79,7 +79,7 @@ fn calling(
             Err(ActivityError::Application(failure)) if session.is_some_and(|id| !server.sessions().has(&id)) => {
                 lost(true, &failure.to_string())
             }
-            performed => json(&performed?),
+            performed => json(&ToolReply { question: question.take(), ..performed? }),
         }
     }
     .boxed()
@@ -94,9 +94,9 @@ fn asking(
         let McpRequest { version: _, operation, argument, session } = read("MCP request", &ctx, request)?;
         let answering = async {
             match operation {
-                McpOperation::OpenSession { set_up, idle_seconds } => {
+                McpOperation::OpenSession { set_up, idle_seconds, asks_people } => {
                     let idle = Duration::from_secs(idle_seconds);
-                    let opening = Opening { argument: argument.as_ref(), set_up, idle };
+                    let opening = Opening { argument: argument.as_ref(), asks_people, set_up, idle };
                     server.sessions().open(&server, opening).await.map(|opened| object!(opened))
                 }
                 McpOperation::CloseSession => {

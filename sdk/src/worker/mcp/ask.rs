@@ -26,7 +26,7 @@ pub(super) async fn answer(
         what: format!("cannot be asked to {}", operation.name()),
     };
     let (answer, given) = connections
-        .ask(on, Repeat::Harmless, |peer| {
+        .ask(on, Repeat::Harmless, |peer, _client| {
             let operation = operation.clone();
             async move { ask(&peer, operation).await }
         })

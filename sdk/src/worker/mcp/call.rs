@@ -13,16 +13,36 @@ use super::{
 };
 use crate::{
     tool::{ActivityBody, OUTCOME_UNKNOWN, ToolError},
-    wire::{McpTarget, ToolOutput},
+    wire::{McpQuestion, McpTarget, ToolOutput},
+    worker::inline_mcp::AskedPeople,
 };
 
-/// The body of a tool's activity.
-pub(in crate::worker) fn body(connections: &Arc<Connections>, target: McpTarget) -> ActivityBody {
+/// The body of a tool's activity, and where it leaves what the server has asked people; its output counts for nothing then.
+pub(in crate::worker) fn body(connections: &Arc<Connections>, target: McpTarget) -> (ActivityBody, AskedPeople) {
     let connections = Arc::clone(connections);
-    Arc::new(move |_ctx, arguments| {
-        let (connections, target) = (Arc::clone(&connections), target.clone());
-        async move { call(&connections, &target, arguments).await }.boxed()
-    })
+    let asked = AskedPeople::default();
+    let of_body = asked.clone();
+    let body: ActivityBody = Arc::new(move |_ctx, arguments| {
+        let (connections, target, asked) = (Arc::clone(&connections), target.clone(), of_body.clone());
+        async move {
+            match call(&connections, &target, arguments).await? {
+                Called::Output(output) => Ok(output),
+                Called::Question(question) => {
+                    asked.put(question);
+                    Ok(String::new().into())
+                }
+            }
+        }
+        .boxed()
+    });
+    (body, asked)
+}
+
+/// What a call came to.
+enum Called {
+    Output(ToolOutput),
+    /// The server asks people this.
+    Question(McpQuestion),
 }
 
 /// Calls a tool. What the server or the tool says is wrong is for the model; a server that is not there is tried again.
@@ -30,17 +50,25 @@ async fn call(
     connections: &Connections,
     target: &McpTarget,
     arguments: Map<String, Value>,
-) -> Result<ToolOutput, ToolError> {
+) -> Result<Called, ToolError> {
     let mut params = CallToolRequestParams::new(target.tool.clone()).with_arguments(arguments);
     if !target.meta.is_empty() {
         params.meta = Some(RequestMetaObject(MetaObject(target.meta.clone())));
     }
     let repeat = if target.once { Repeat::Never } else { Repeat::Harmless };
-    let on = On::of(target.argument.as_ref(), target.session.as_deref());
+    let on = match (target.session.as_deref(), &target.answers) {
+        (Some(session), _) => On::Session(session),
+        (None, Some(_)) => On::AsksPeople(target.argument.as_ref()),
+        (None, None) => On::Shared(target.argument.as_ref()),
+    };
     let answer = connections
-        .ask(on, repeat, |peer| {
-            let params = params.clone();
-            async move { peer.call_tool_once(params).await }
+        .ask(on, repeat, |peer, client| {
+            let (params, answers) = (params.clone(), target.answers.clone());
+            async move {
+                let Some(answers) = answers else { return Ok((peer.call_tool_once(params).await?, None)) };
+                let (response, question) = client.with(answers, peer.call_tool_once(params)).await;
+                Ok((response?, question))
+            }
         })
         .await;
     let failed = |reason: &dyn std::fmt::Display| {
@@ -50,8 +78,12 @@ async fn call(
         ))
     };
     let (result, given) = match answer {
-        Ok((CallToolResponse::Complete(result), given)) => (result, given),
-        Ok((CallToolResponse::InputRequired(_), _)) => {
+        Ok(((_, Some(McpQuestion { message, schema })), given)) => {
+            let question = McpQuestion { message: given.text(&message), schema: given.value(schema) };
+            return Ok(Called::Question(question));
+        }
+        Ok(((CallToolResponse::Complete(result), None), given)) => (result, given),
+        Ok(((CallToolResponse::InputRequired(_), None), _)) => {
             return Err(failed(&"it asks a person for input, who cannot be asked here"));
         }
         Ok(_) => return Err(failed(&"it answers later, which is not supported")),
@@ -64,5 +96,5 @@ async fn call(
     let blocks = result.content.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
     let output = content::output(blocks.map_err(|error| failed(&error))?, structured);
     let output = if given.is_empty() { output } else { given.redaction().output(output) };
-    if is_error { Err(ToolError::tell_model(output.to_text())) } else { Ok(output) }
+    if is_error { Err(ToolError::tell_model(output.to_text())) } else { Ok(Called::Output(output)) }
 }

@@ -6,7 +6,6 @@ use futures::{FutureExt, future::BoxFuture};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use rmcp::{
     RoleClient, ServiceExt,
-    model::{ClientConfig, Implementation},
     service::RunningService,
     transport::{
         IntoTransport, StreamableHttpClientTransport, TokioChildProcess,
@@ -17,6 +16,7 @@ use serde_json::Value;
 use tokio::process::Command;
 
 use super::{
+    client::Client,
     failure::McpFailure,
     transport::{Kind, McpHttp, McpStdio, McpTransport},
     value::McpValue,
@@ -27,7 +27,7 @@ use crate::worker::{
 };
 
 /// A connection to a server.
-pub(super) type Running = RunningService<RoleClient, ClientConfig>;
+pub(super) type Running = RunningService<RoleClient, Client>;
 
 /// How many factories may name a factory.
 const MOST_FACTORIES: usize = 8;
@@ -37,9 +37,10 @@ pub(super) async fn open(
     server: &str,
     transport: &McpTransport,
     argument: Option<&Value>,
+    asks_people: bool,
     env: &AllowedEnv,
 ) -> Result<(Running, Given), McpFailure> {
-    let mut opening = Opening { server, env, given: Given::default() };
+    let mut opening = Opening { server, env, client: Client::new(asks_people), given: Given::default() };
     match opening.open(transport, argument).await {
         Ok(running) => Ok((running, opening.given)),
         Err(failure) => Err(failure.without(&opening.given)),
@@ -49,6 +50,7 @@ pub(super) async fn open(
 struct Opening<'o> {
     server: &'o str,
     env: &'o AllowedEnv,
+    client: Client,
     given: Given,
 }
 
@@ -65,7 +67,9 @@ impl Opening<'_> {
             match transport.0 {
                 Kind::Stdio(stdio) => return self.child(&stdio).await,
                 Kind::Http(http) => return self.streamable_http(&http).await,
-                Kind::InProcess(connect) => return begin(server, tokio::io::split(connect())).await,
+                Kind::InProcess(connect) => {
+                    return begin(server, self.client.clone(), tokio::io::split(connect())).await;
+                }
                 Kind::Factory(make) => {
                     transport = make(argument.clone()).await.map_err(|error| not_reached(server, error.to_string()))?;
                 }
@@ -83,7 +87,7 @@ impl Opening<'_> {
         for (name, value) in &stdio.environment {
             environment.push((name, self.filled(value)?));
         }
-        child(self.server, stdio, environment).await
+        child(self.server, self.client.clone(), stdio, environment).await
     }
 
     async fn streamable_http(&mut self, http: &McpHttp) -> Result<Running, McpFailure> {
@@ -96,11 +100,16 @@ impl Opening<'_> {
             value.set_sensitive(true);
             headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
         }
-        streamable_http(self.server, http, headers).await
+        streamable_http(self.server, self.client.clone(), http, headers).await
     }
 }
 
-async fn child(server: &str, stdio: &McpStdio, environment: Vec<(&OsString, OsString)>) -> Result<Running, McpFailure> {
+async fn child(
+    server: &str,
+    client: Client,
+    stdio: &McpStdio,
+    environment: Vec<(&OsString, OsString)>,
+) -> Result<Running, McpFailure> {
     let mut command = Command::new(&stdio.program);
     command.args(&stdio.arguments).envs(environment).kill_on_drop(true);
     if let Some(directory) = &stdio.directory {
@@ -109,27 +118,30 @@ async fn child(server: &str, stdio: &McpStdio, environment: Vec<(&OsString, OsSt
     let started = TokioChildProcess::builder(command).stderr(Stdio::inherit()).spawn();
     let (process, _) = started
         .map_err(|error| not_reached(server, format!("program {} does not start: {error}", stdio.program.display())))?;
-    begin(server, process).await
+    begin(server, client, process).await
 }
 
-async fn streamable_http(server: &str, http: &McpHttp, headers: HeaderMap) -> Result<Running, McpFailure> {
+async fn streamable_http(
+    server: &str,
+    client: Client,
+    http: &McpHttp,
+    headers: HeaderMap,
+) -> Result<Running, McpFailure> {
     let builder = http_client::builder(http.url.starts_with("https:")).map_err(|error| error.to_string());
-    let client =
+    let reached =
         builder.and_then(|builder| builder.default_headers(headers).build().map_err(|error| error.to_string()));
-    let client = client.map_err(|error| not_reached(server, error))?;
+    let reached = reached.map_err(|error| not_reached(server, error))?;
     let config = StreamableHttpClientTransportConfig::with_uri(http.url.clone());
-    begin(server, StreamableHttpClientTransport::with_client(client, config)).await
+    begin(server, client, StreamableHttpClientTransport::with_client(reached, config)).await
 }
 
 /// Boxed: the library's future is large, and its type is not to be spelled out again.
-fn begin<'s, T, E, A>(server: &'s str, transport: T) -> BoxFuture<'s, Result<Running, McpFailure>>
+fn begin<'s, T, E, A>(server: &'s str, client: Client, transport: T) -> BoxFuture<'s, Result<Running, McpFailure>>
 where
     T: IntoTransport<RoleClient, E, A> + Send + 's,
     E: std::error::Error + Send + Sync + 'static,
     A: 's,
 {
-    let mut client = ClientConfig::default();
-    client.client_info = Implementation::new("temporal-agents", env!("CARGO_PKG_VERSION"));
     async move { client.serve(transport).await.map_err(|error| McpFailure::of_opening(server, &error)) }.boxed()
 }
 

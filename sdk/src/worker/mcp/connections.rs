@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::{sync::Mutex as Turnstile, time::sleep};
 
 use super::{
+    client::Client,
     connect::{Running, open},
     failure::McpFailure,
     sessions::McpSessions,
@@ -100,7 +101,7 @@ pub(crate) struct Connections {
     idle: Duration,
     env: AllowedEnv,
     sessions: McpSessions,
-    slots: Mutex<BTreeMap<String, Arc<Slot>>>,
+    slots: Mutex<BTreeMap<(String, bool), Arc<Slot>>>,
 }
 
 /// Whether what is asked may be asked twice.
@@ -115,6 +116,8 @@ pub(super) enum Repeat {
 pub(in crate::worker) enum On<'o> {
     /// The shared one of this argument.
     Shared(Option<&'o Value>),
+    /// The one of this argument on which the server may ask people.
+    AsksPeople(Option<&'o Value>),
     /// That of this session.
     Session(&'o str),
 }
@@ -153,8 +156,12 @@ impl Connections {
     }
 
     /// A connection that nobody shares.
-    pub(super) async fn open(&self, argument: Option<&Value>) -> Result<(Running, Given), McpFailure> {
-        open(&self.server, &self.transport, argument, &self.env).await
+    pub(super) async fn open(
+        &self,
+        argument: Option<&Value>,
+        asks_people: bool,
+    ) -> Result<(Running, Given), McpFailure> {
+        open(&self.server, &self.transport, argument, asks_people, &self.env).await
     }
 
     /// Asks the server; gives its answer, and the values that are to be taken out of it.
@@ -162,23 +169,24 @@ impl Connections {
         &self,
         on: On<'_>,
         repeat: Repeat,
-        question: impl Fn(Peer<RoleClient>) -> F,
+        question: impl Fn(Peer<RoleClient>, Client) -> F,
     ) -> Result<(T, Given), McpFailure>
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
-        let argument = match on {
+        let (argument, asks_people) = match on {
             On::Session(id) => return self.sessions.ask(&self.server, id, &question).await,
-            On::Shared(argument) => argument,
+            On::Shared(argument) => (argument, false),
+            On::AsksPeople(argument) => (argument, true),
         };
-        let slot = self.slot(argument);
-        let (connection, was_open) = self.connection(&slot, argument).await?;
+        let slot = self.slot(argument, asks_people);
+        let (connection, was_open) = self.connection(&slot, argument, asks_people).await?;
         match self.ask_on(&slot, connection, &question).await {
             Err(McpFailure::NotReached { .. }) if was_open => {}
             Err(McpFailure::Lost { .. }) if was_open && repeat == Repeat::Harmless => {}
             answer => return answer,
         }
-        let (connection, _) = self.connection(&slot, argument).await?;
+        let (connection, _) = self.connection(&slot, argument, asks_people).await?;
         self.ask_on(&slot, connection, &question).await
     }
 
@@ -186,13 +194,13 @@ impl Connections {
         &self,
         slot: &Arc<Slot>,
         connection: Arc<Connection>,
-        question: &impl Fn(Peer<RoleClient>) -> F,
+        question: &impl Fn(Peer<RoleClient>, Client) -> F,
     ) -> Result<(T, Given), McpFailure>
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
         let mut doubt = Doubt { slot, connection: &connection, is_unanswered: true };
-        let answer = question(connection.running.peer().clone()).await;
+        let answer = question(connection.running.peer().clone(), connection.running.service().clone()).await;
         let answer = answer.map_err(|error| McpFailure::of_asking(&self.server, error));
         doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&connection.last_used) = Instant::now();
@@ -203,8 +211,8 @@ impl Connections {
         }
     }
 
-    fn slot(&self, argument: Option<&Value>) -> Arc<Slot> {
-        let key = argument.map(Value::to_string).unwrap_or_default();
+    fn slot(&self, argument: Option<&Value>, asks_people: bool) -> Arc<Slot> {
+        let key = (argument.map(Value::to_string).unwrap_or_default(), asks_people);
         Arc::clone(lock(&self.slots).entry(key).or_default())
     }
 
@@ -213,6 +221,7 @@ impl Connections {
         &self,
         slot: &Arc<Slot>,
         argument: Option<&Value>,
+        asks_people: bool,
     ) -> Result<(Arc<Connection>, bool), McpFailure> {
         if let Some(open) = slot.open() {
             return Ok((open, true));
@@ -221,7 +230,7 @@ impl Connections {
         if let Some(open) = slot.open() {
             return Ok((open, true));
         }
-        let (running, given) = self.open(argument).await?;
+        let (running, given) = self.open(argument, asks_people).await?;
         let connection = Arc::new(Connection { running, given, last_used: Mutex::new(Instant::now()) });
         *lock(&slot.current) = Some(Arc::clone(&connection));
         tokio::spawn(close_when_idle(Arc::downgrade(slot), Arc::downgrade(&connection), self.idle));

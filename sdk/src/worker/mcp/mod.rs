@@ -6,6 +6,7 @@
 //! | `value.rs` | the value of a header or a variable, which may be a reference to a variable of the worker |
 //! | `connections.rs` | the connections of one server: opened when needed, shared, closed when idle, replaced when lost |
 //! | `sessions.rs` | the sessions of runs with stateful servers: connections that are replaced by nobody |
+//! | `client.rs` | what a server is told of this client, and what it is answered when it asks people |
 //! | `connect.rs` | opens one |
 //! | `call.rs` | calls of tools, as bodies of activities |
 //! | `ask.rs` | lists, prompts and resources |
@@ -18,6 +19,7 @@
 mod activities;
 mod ask;
 mod call;
+mod client;
 mod connect;
 mod connections;
 mod content;

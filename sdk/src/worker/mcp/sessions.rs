@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{connect::Running, connections::Connections, failure::McpFailure};
+use super::{client::Client, connect::Running, connections::Connections, failure::McpFailure};
 use crate::{
     wire::{McpOpened, McpSetUp},
     worker::worker_env::Given,
@@ -39,6 +39,7 @@ struct Session {
 /// What a session begins with, and how long it is kept.
 pub(crate) struct Opening<'o> {
     pub(crate) argument: Option<&'o Value>,
+    pub(crate) asks_people: bool,
     pub(crate) set_up: Vec<McpSetUp>,
     pub(crate) idle: Duration,
 }
@@ -56,8 +57,8 @@ impl McpSessions {
 
     /// Opens one, and makes the calls that begin it.
     pub(crate) async fn open(&self, server: &Connections, opening: Opening<'_>) -> Result<McpOpened, McpFailure> {
-        let Opening { argument, set_up, idle } = opening;
-        let (running, mut given) = server.open(argument).await?;
+        let Opening { argument, asks_people, set_up, idle } = opening;
+        let (running, mut given) = server.open(argument, asks_people).await?;
         for call in set_up {
             let begun = begin_with(server, running.peer(), call, &mut given).await;
             begun.map_err(|failure| failure.without(&given))?;
@@ -85,7 +86,7 @@ impl McpSessions {
         &self,
         server: &str,
         id: &str,
-        question: &impl Fn(Peer<RoleClient>) -> F,
+        question: &impl Fn(Peer<RoleClient>, Client) -> F,
     ) -> Result<(T, Given), McpFailure>
     where
         F: Future<Output = Result<T, ServiceError>>,
@@ -97,7 +98,7 @@ impl McpSessions {
             return Err(lost(false, "it was closed, or its worker has begun anew".to_owned()));
         };
         let mut doubt = Doubt { sessions: self, id, is_unanswered: true };
-        let answer = question(session.running.peer().clone()).await;
+        let answer = question(session.running.peer().clone(), session.running.service().clone()).await;
         let answer = answer.map_err(|error| McpFailure::of_asking(server, error).without(&session.given));
         doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&session.last_used) = Instant::now();

@@ -31,6 +31,11 @@ impl<'i> Place<'i> {
             Some((first, time)) if time.parse::<u32>().is_ok() => first,
             _ => id,
         };
+        // Calls that were made anew with the answers of people.
+        let id = match id.rsplit_once("-asked-") {
+            Some((first, asked)) if asked.parse::<u32>().is_ok() => first,
+            _ => id,
+        };
         if let Some(rest) = id.strip_suffix("-model") {
             let (run, turn) = last_number(rest)?;
             return Some(Self { run, role: Role::Model { turn } });

@@ -13,11 +13,14 @@ use self::questions::Asked;
 pub use self::run_inbox::HasAgentInbox;
 pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
 use super::size::MOST_BYTES;
-use crate::wire::{
-    AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus, Carried, DecidedInterruption,
-    DecisionAnswer, SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
-    agent_handlers::{first_version, readable_version},
-    run_state::InterruptionKind,
+use crate::{
+    tool::schema::parse_arguments,
+    wire::{
+        AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus, Carried, DecidedInterruption,
+        DecisionAnswer, SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
+        agent_handlers::{first_version, readable_version},
+        run_state::InterruptionKind,
+    },
 };
 
 /// Most decisions that are kept although no run has asked for them, and most bytes of text in them.
@@ -291,6 +294,17 @@ fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
         Verdict::Approve if asked.kind == InterruptionKind::Output => Some(format!(
             "tool {tool:?} runs at its caller's, not here: supply its output ({AGENT_SUPPLY_OUTPUT}), or reject the call"
         )),
+        Verdict::Approve if asked.kind == InterruptionKind::Input => Some(format!(
+            "an MCP server asks something in the middle of this call of tool {tool:?}: supply the answer ({AGENT_SUPPLY_OUTPUT}), or reject it"
+        )),
+        Verdict::SupplyOutput { output } if asked.kind == InterruptionKind::Input => {
+            let schema = asked.question.as_ref().map(|question| &question.schema)?;
+            let invalid = parse_arguments(tool, output, schema).err()?;
+            let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
+            Some(
+                format!("the answer does not fit what is asked: {invalid} {}", issues.join("; ")).trim_end().to_owned(),
+            )
+        }
         Verdict::SupplyOutput { output } => match &asked.server {
             Some(server) => {
                 Some(format!("MCP server {server:?} makes this call itself, if it may: approve or reject it"))

@@ -10,6 +10,7 @@ fn call(id: &str) -> AgentInterruption {
         arguments: "{}".to_owned(),
         server: None,
         kind: InterruptionKind::Approval,
+        question: None,
     }
 }
 

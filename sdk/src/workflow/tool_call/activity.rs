@@ -68,9 +68,9 @@ pub(super) async fn call(
     };
     match replying.await {
         Ok(reply) => {
-            let ToolReply { version: _, output, context_patch } =
+            let ToolReply { version: _, output, context_patch, question } =
                 reply.read("tool reply").map_err(|error| ToolEffectError::Host(error.into()))?;
-            Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) })
+            Ok(ToolAnswer { context_patch, question, ..ToolAnswer::new(output) })
         }
         Err(ActivityExecutionError::Cancelled(_)) => Err(ToolEffectError::Cancelled),
         Err(failure) if session.is_some() && mcp_session::lost(&failure).is_some() => {

@@ -26,7 +26,7 @@ fn new_item(item: &NewItem) -> Value {
 
 /// The calls that wait for decisions.
 pub(super) fn interruptions(pending: &[Interruption]) -> Value {
-    let reported = |Interruption { id: _, agent, tool, raw, kind: _ }: &Interruption| json!({"agent": agent, "tool_name": tool, "raw": raw});
+    let reported = |Interruption { id: _, agent, tool, raw, kind: _, question: _ }: &Interruption| json!({"agent": agent, "tool_name": tool, "raw": raw});
     pending.iter().map(reported).collect()
 }
 

@@ -168,6 +168,7 @@ async fn a_hosted_server_makes_its_calls_itself(#[values(true, false)] cached: b
         arguments: "{\"id\":3}".to_owned(),
         server: Some("crm".to_owned()),
         kind: InterruptionKind::Approval,
+        question: None,
     };
     assert_eq!(state_when_waiting(&agent).await?.interruptions, [asked]);
     let reason = "MCP server \"crm\" makes this call itself, if it may: approve or reject it".to_owned();

@@ -143,6 +143,7 @@ pub(crate) fn interruption(id: &str, order: u32) -> AgentInterruption {
         arguments: format!("{{\"order\":{order}}}"),
         server: None,
         kind: InterruptionKind::Approval,
+        question: None,
     }
 }
 

@@ -152,6 +152,26 @@ def login(user: str, password: str) -> str:
     return f"hello {user}"
 
 
+class Quantity(BaseModel):
+    quantity: int
+
+
+class Consent(BaseModel):
+    sure: bool
+
+
+@server.tool()
+async def order(ctx: Context, item: str) -> str:
+    """Orders something, after two questions."""
+    wanted = await ctx.elicit(f"How many {item}?", Quantity)
+    if wanted.action != "accept":
+        return f"no {item}: {wanted.action}"
+    consent = await ctx.elicit(f"Sure about {wanted.data.quantity}?", Consent)
+    if consent.action != "accept" or not consent.data.sure:
+        return f"no {wanted.data.quantity} {item}: {consent.action}"
+    return f"{wanted.data.quantity} {item} ordered"
+
+
 @server.prompt()
 def greeting(name: str) -> str:
     """Greets."""

@@ -3,7 +3,7 @@
 use serde_json::json;
 use temporal_agents::wire::{
     AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
-    SuppliedOutput, Verdict, WIRE_VERSION, run_state::InterruptionKind,
+    McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION, run_state::InterruptionKind,
 };
 
 pub(in crate::wire_golden) fn agent_decisions() -> Vec<(&'static str, AgentDecision)> {
@@ -57,6 +57,7 @@ pub(in crate::wire_golden) fn agent_states() -> Vec<(&'static str, AgentState)> 
         arguments: "{\"amount\": 5}".to_owned(),
         server: server.map(str::to_owned),
         kind: InterruptionKind::Approval,
+        question: None,
     };
     let decided =
         |id: &str, decision, always, taken| DecidedInterruption { id: id.to_owned(), decision, always, taken };
@@ -80,7 +81,18 @@ pub(in crate::wire_golden) fn agent_states() -> Vec<(&'static str, AgentState)> 
         decided: vec![decided("call_1", Verdict::Approve, false, true)],
         ..state(AgentStatus::Waiting, Some("editor"), 2)
     };
+    let schema = json!({"type": "object", "properties": {"quantity": {"type": "integer"}}, "required": ["quantity"]});
+    let question = McpQuestion { message: "How many?".to_owned(), schema };
+    let waiting_for_input = AgentState {
+        interruptions: vec![AgentInterruption {
+            kind: InterruptionKind::Input,
+            question: Some(question),
+            ..interruption("call_1", "order", None)
+        }],
+        ..state(AgentStatus::Waiting, Some("clerk"), 1)
+    };
     vec![
+        ("waiting_for_input", waiting_for_input),
         ("waiting_for_output", waiting_for_output),
         ("idle", state(AgentStatus::Idle, None, 0)),
         ("running", state(AgentStatus::Running, Some("triage"), 1)),

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, json};
 use temporal_agents::wire::{
-    McpOperation, McpReply, McpRequest, McpSetUp, McpTarget, ToolRequest, WIRE_VERSION, worker_env,
+    McpAnswer, McpOperation, McpQuestion, McpReply, McpRequest, McpSetUp, McpTarget, ToolRequest, WIRE_VERSION,
+    worker_env,
 };
 
 use super::{object, tool_request_minimal};
@@ -27,7 +28,7 @@ pub(in crate::wire_golden) fn mcp_requests() -> Vec<(&'static str, McpRequest)> 
         ("list_resources", request(McpOperation::ListResources)),
         ("list_resource_templates", request(McpOperation::ListResourceTemplates)),
         ("read_resource", request(McpOperation::ReadResource { uri })),
-        ("open_session", request(McpOperation::OpenSession { set_up, idle_seconds: 3600 })),
+        ("open_session", request(McpOperation::OpenSession { set_up, idle_seconds: 3600, asks_people: false })),
         ("close_session", McpRequest { session: Some("s1".to_owned()), ..request(McpOperation::CloseSession) }),
     ]
 }
@@ -50,6 +51,7 @@ pub(in crate::wire_golden) fn mcp_tool_requests() -> Vec<(&'static str, ToolRequ
         session: None,
         meta: Map::new(),
         structured_content: false,
+        answers: None,
         once: false,
     };
     let full = McpTarget {
@@ -60,6 +62,14 @@ pub(in crate::wire_golden) fn mcp_tool_requests() -> Vec<(&'static str, ToolRequ
         ..minimal.clone()
     };
     let request = |target| ToolRequest { mcp: Some(target), ..tool_request_minimal() };
+    let question = McpQuestion { message: "How many?".to_owned(), schema: json!({"type": "object"}) };
+    let answer = McpAnswer { question, content: Some(object(json!({"quantity": 2}))) };
+    let answered = McpTarget { answers: Some(vec![answer]), ..minimal.clone() };
     let in_session = McpTarget { session: Some("s1".to_owned()), ..full.clone() };
-    vec![("mcp_minimal", request(minimal)), ("mcp_full", request(full)), ("mcp_session", request(in_session))]
+    vec![
+        ("mcp_minimal", request(minimal)),
+        ("mcp_full", request(full)),
+        ("mcp_session", request(in_session)),
+        ("mcp_answers", request(answered)),
+    ]
 }

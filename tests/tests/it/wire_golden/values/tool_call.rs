@@ -1,7 +1,7 @@
 //! Tool calls: requests and replies.
 
 use serde_json::{Map, json};
-use temporal_agents::wire::{ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, worker_env};
+use temporal_agents::wire::{McpQuestion, ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, worker_env};
 
 use super::object;
 
@@ -34,7 +34,18 @@ pub(in crate::wire_golden) fn tool_request_set() -> ToolRequest {
 }
 
 pub(in crate::wire_golden) fn tool_reply_text() -> ToolReply {
-    ToolReply { version: WIRE_VERSION, output: ToolOutput::Text("12 degrees, dry".to_owned()), context_patch: None }
+    ToolReply {
+        version: WIRE_VERSION,
+        output: ToolOutput::Text("12 degrees, dry".to_owned()),
+        context_patch: None,
+        question: None,
+    }
+}
+
+pub(in crate::wire_golden) fn tool_reply_question() -> ToolReply {
+    let schema = json!({"type": "object", "properties": {"quantity": {"type": "integer"}}});
+    let question = McpQuestion { message: "How many?".to_owned(), schema };
+    ToolReply { version: WIRE_VERSION, output: String::new().into(), context_patch: None, question: Some(question) }
 }
 
 pub(in crate::wire_golden) fn tool_reply_content() -> ToolReply {
@@ -45,5 +56,6 @@ pub(in crate::wire_golden) fn tool_reply_content() -> ToolReply {
             json!({"type": "input_image", "image_url": "https://example.com/map.png", "detail": "low"}),
         ]),
         context_patch: Some(json!({"city": "Oslo", "stale": null})),
+        question: None,
     }
 }

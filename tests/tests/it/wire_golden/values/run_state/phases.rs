@@ -7,7 +7,7 @@ use temporal_agents::wire::run_state::{
     FinalOutput, FinalSource, Phase, PlannedHandoff, Recoverable, ToolUse, TurnSetup,
 };
 
-use super::round::{handoff, round, small_round, waiting_for_output};
+use super::round::{handoff, round, small_round, waiting_for_input, waiting_for_output};
 use crate::wire_golden::values::definitions;
 
 /// Every phase by the name of its golden file.
@@ -20,6 +20,7 @@ pub(super) fn phases() -> Vec<(&'static str, Phase)> {
         ("model_due", Phase::ModelDue { setup: Box::new(setup()) }),
         ("tools_due", Phase::ToolsDue { round: tools_due.clone() }),
         ("interrupted", Phase::Interrupted { round: interrupted }),
+        ("waiting_for_input", Phase::Interrupted { round: Box::new(waiting_for_input()) }),
         ("waiting_for_output", Phase::Interrupted { round: Box::new(waiting_for_output()) }),
         ("resume_due", Phase::ResumeDue { round: tools_due.clone() }),
         ("mcp_due", Phase::McpDue { round: tools_due.clone() }),

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use temporal_agents::wire::{
-    ToolOutput,
+    McpAnswer, McpQuestion, ToolOutput,
     run_state::{
         CallProgress, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff, RoundCall, ToolRound, ToolUse,
     },
@@ -56,6 +56,17 @@ pub(super) fn waiting_for_output() -> ToolRound {
     ToolRound { calls: vec![known(planned("pick_file", "call_1"), CallProgress::NeedsOutput)], ..small_round() }
 }
 
+/// A call whose MCP server asks its second question.
+pub(super) fn waiting_for_input() -> ToolRound {
+    let asks = |message: &str| McpQuestion { message: message.to_owned(), schema: json!({"type": "object"}) };
+    let answers = vec![
+        McpAnswer { question: asks("How many?"), content: json!({"quantity": 2}).as_object().cloned() },
+        McpAnswer { question: asks("Which colour?"), content: None },
+    ];
+    let call = known(planned("order", "call_1"), CallProgress::NeedsInput { question: asks("Sure?") });
+    ToolRound { calls: vec![RoundCall { answers, ..call }], ..small_round() }
+}
+
 pub(super) fn handoff(call_id: &str) -> PlannedHandoff {
     PlannedHandoff {
         tool_name: "transfer_to_refunds".to_owned(),
@@ -76,7 +87,7 @@ fn planned(tool: &str, call_id: &str) -> PlannedCall {
 }
 
 fn known(call: PlannedCall, progress: CallProgress) -> RoundCall {
-    RoundCall { call, is_known: true, progress }
+    RoundCall { call, is_known: true, progress, answers: Vec::new() }
 }
 
 fn question(id: &str, by: McpAnswerer, answered: bool) -> McpApproval {
