@@ -77,6 +77,7 @@ pub(super) fn options(options: &ToolActivityOptions, session: &McpSession) -> To
         task_queue: Some(session.task_queue.clone()),
         schedule_to_close: None,
         attempts: 1,
+        local: false,
         ..options.clone()
     }
 }

@@ -254,7 +254,8 @@ impl Growing {
             mcp: _,
         } = request;
         let at = self.turn(turn, &agent);
-        let output = reply.map(|reply| reply.output.into_value());
+        // A call during which an MCP server asked people something is made anew.
+        let output = reply.filter(|reply| reply.question.is_none()).map(|reply| reply.output.into_value());
         let tools = &mut self.run.turns[at].tools;
         let kind = ToolKind::Activity { activity };
         match tools.iter_mut().find(|tool| tool.call_id == call_id && tool.kind == ToolKind::InWorkflow) {

@@ -16,6 +16,7 @@ use temporal_agents_testing::{
     environment::{ActivityOutcome, AgentEnvironmentBuilder},
     fake_model::{text, tool_call, tool_calls},
 };
+use temporalio_client::WorkflowCancelOptions;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkerOptions, WorkflowContext, WorkflowResult};
 
@@ -150,6 +151,49 @@ async fn a_session_ends_with_a_run_that_fails() -> anyhow::Result<()> {
     ended(pid).await?;
     assert_eq!(activities(&run).pop(), Some(done(CLOSE)));
     assert!(run.output().is_err());
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_session_ends_with_a_run_that_is_cancelled(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let file = directory.path().join("pid");
+    let model = FakeModel::script([tool_call("note_pid", json!({"file": file}))]);
+    let (held, agent) = (HeldModel::new(&model), smith(server(terms())));
+    let builder = environment(&agent)?.model_provider(held.clone());
+    let env = if cached { builder } else { builder.without_workflow_cache() }.start().await?;
+    let handle = env.start_workflow(Shop::run, "Count.".to_owned()).await?;
+    held.answer();
+    let pid = process_in(&file).await?;
+    held.asked().await?;
+    held.asked().await?;
+    handle.cancel(WorkflowCancelOptions::default()).await?;
+    let run = env.await_run(&handle).await?;
+    ended(pid).await?;
+    assert_eq!(activities(&run).pop(), Some(done(CLOSE)));
+    assert!(run.output().is_err());
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_agent_used_as_a_tool_has_sessions_of_its_own() -> anyhow::Result<()> {
+    let model = FakeModel::function(|call, _| match (&*call.agent, call.turn) {
+        ("smith", 1 | 3) | ("apprentice", 1) => tool_call("count", json!({})),
+        ("smith", 2) => tool_call("apprentice", json!({"input": "Count."})),
+        ("apprentice", _) => text(call.input.iter().find_map(|item| item.get("output")?.as_str()).unwrap_or_default()),
+        _ => text("done"),
+    });
+    let apprentice: Agent = Agent::new("apprentice").model("gpt-5").mcp_server(server(terms()));
+    let agent = smith(server(replaying())).tool(apprentice.as_tool().description("Counts, too."));
+    let env = environment(&agent)?.model(&model).start().await?;
+    let run = env.run(Shop::run, "Count.".to_owned()).await?;
+    assert_eq!(outputs(&model), ["1 for Ada", "1 for nobody", "2 for Ada"].map(Value::from));
+    let of_sessions: Vec<_> =
+        activities(&run).into_iter().filter(|(kind, _, _)| [OPEN, CLOSE].contains(&&**kind)).collect();
+    assert_eq!(of_sessions, [OPEN, OPEN, CLOSE, CLOSE].map(done));
     env.finish().await?;
     Ok(())
 }
