@@ -136,6 +136,11 @@ impl Gate {
         Ok(Place { gate: self, kind, bytes, has_waited })
     }
 
+    /// Whether somebody has left, since this was last asked, where others wait.
+    pub(super) fn is_worth_a_look(&self) -> bool {
+        self.is_worth_a_look.take()
+    }
+
     /// Somebody has left: who waits may have room now.
     fn left(&self) {
         let somebody_waits =
@@ -195,14 +200,13 @@ impl Drop for Ticket<'_> {
     }
 }
 
-/// Polls what passes through these gates for as long as somebody leaves one where others wait.
-pub(super) async fn until_settled<T>(gates: &[&Gate], passing: impl Future<Output = T>) -> T {
+/// Polls what passes through gates for as long as somebody leaves one where others wait, which `is_worth_a_look` says.
+pub(super) async fn until_settled<T>(is_worth_a_look: impl Fn() -> bool, passing: impl Future<Output = T>) -> T {
     let mut passing = pin!(passing);
     poll_fn(|cx| {
         loop {
             let polled = passing.as_mut().poll(cx);
-            let looks_again = gates.iter().filter(|gate| gate.is_worth_a_look.take()).count() > 0;
-            if polled.is_ready() || !looks_again {
+            if polled.is_ready() || !is_worth_a_look() {
                 return polled;
             }
         }

@@ -98,10 +98,10 @@ impl WorkflowHost {
 
     /// Awaits the run on this host.
     pub(super) async fn settled<T>(&self, run: impl Future<Output = T>) -> T {
-        let gates = [&self.gate];
+        let is_worth_a_look = || self.gate.is_worth_a_look() | self.locals.is_worth_a_look();
         #[cfg(feature = "nexus")]
-        let gates = [gates.as_slice(), self.nexus.gates().as_slice()].concat();
-        until_settled(gates.as_slice(), run).await
+        let is_worth_a_look = || is_worth_a_look() | self.nexus.is_worth_a_look();
+        until_settled(is_worth_a_look, run).await
     }
 
     fn run(&self) -> &str {

@@ -34,6 +34,8 @@ pub(super) struct LocalGate {
     bytes: Cell<usize>,
     next: Cell<u64>,
     waiting: RefCell<BTreeSet<u64>>,
+    /// Somebody has left, and others wait.
+    is_worth_a_look: Cell<bool>,
 }
 
 /// A place of a call; given back when it is dropped.
@@ -85,6 +87,16 @@ impl LocalGate {
         Ok(LocalPlace { gate: self, may_return, returned: Cell::new(AROUND) })
     }
 
+    /// Whether somebody has left, since this was last asked, where others wait.
+    pub(super) fn is_worth_a_look(&self) -> bool {
+        self.is_worth_a_look.take()
+    }
+
+    /// Somebody has left: who waits may have room now.
+    fn left(&self) {
+        self.is_worth_a_look.set(!self.waiting.borrow().is_empty());
+    }
+
     /// Nothing is under way, and the workflow task in which the latest result came has ended.
     pub(super) fn begins_anew(&self) {
         self.bytes.set(0);
@@ -107,6 +119,7 @@ impl Drop for LocalPlace<'_> {
     fn drop(&mut self) {
         self.gate.under_way.set(self.gate.under_way.get() - 1);
         self.gate.bytes.set(self.gate.bytes.get() - self.may_return + self.returned.get());
+        self.gate.left();
     }
 }
 
@@ -119,5 +132,6 @@ struct Ticket<'g> {
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
         self.gate.waiting.borrow_mut().remove(&self.number);
+        self.gate.left();
     }
 }

@@ -52,9 +52,9 @@ impl Default for Nexus {
 }
 
 impl Nexus {
-    /// What its calls wait at.
-    pub(super) fn gates(&self) -> [&Gate; 2] {
-        [&self.operations, &self.lookups]
+    /// Whether somebody has left where others wait.
+    pub(super) fn is_worth_a_look(&self) -> bool {
+        self.operations.is_worth_a_look() | self.lookups.is_worth_a_look()
     }
 
     /// Waits until another operation may be under way.
