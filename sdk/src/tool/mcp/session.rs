@@ -38,8 +38,8 @@ pub struct McpSessionTerms {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reestablish {
-    /// The call fails with the kind [`SessionLost`](super::ToolFailureKind::SessionLost), and the run ends with
-    /// [`McpSessionLost`](crate::drive::McpSessionLost), unless [`OnToolError::by_kind`](super::OnToolError::by_kind) tells the model
+    /// The call fails with the kind [`SessionLost`](crate::tool::ToolFailureKind::SessionLost), and the run ends with
+    /// [`McpSessionLost`](crate::drive::McpSessionLost), unless [`OnToolError::by_kind`](crate::tool::OnToolError::by_kind) tells the model
     /// something; the next call is then made in a new session.
     #[default]
     Never,
