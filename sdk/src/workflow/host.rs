@@ -8,6 +8,8 @@ use std::{
 use futures::{FutureExt, future::LocalBoxFuture};
 use temporalio_workflow::WorkflowCancellationToken;
 
+#[cfg(feature = "nexus")]
+use super::nexus::Nexus;
 use super::{
     activity_backed_model::{ActivityBackedModel, Books},
     context::DurableContext,
@@ -19,13 +21,6 @@ use super::{
     size::encoded_len,
     tool_call,
 };
-#[cfg(feature = "nexus")]
-use super::{
-    nexus::{Found, Lookup, Nexus},
-    tool_call::nexus::NoEndpoint,
-};
-#[cfg(feature = "nexus")]
-use crate::tool::ToolBinding;
 use crate::{
     drive::{
         EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, RunFailure, RunOutcome, SessionAction,
@@ -144,33 +139,6 @@ impl WorkflowHost {
     }
 }
 
-#[cfg(feature = "nexus")]
-impl WorkflowHost {
-    /// Lets a call of a Nexus operation pass, if it is one: as many as the server takes, to endpoints that it has.
-    async fn admit(
-        &self,
-        call: &ToolEffect<'_>,
-        id: &str,
-        scope: &WorkflowCancellationToken,
-    ) -> Result<Option<super::gate::Place<'_>>, ToolEffectError> {
-        let ToolBinding::Nexus(operation) = call.tool.binding() else { return Ok(None) };
-        let place = self.nexus.enter(scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?;
-        let lookup = Lookup {
-            endpoint: &operation.endpoint,
-            activity_id: format!("{id}-endpoint"),
-            summary: format!("endpoint {} · {} · turn {}", operation.endpoint, call.info.agent, call.info.turn),
-        };
-        match self.nexus.look_up(&self.ctx, lookup, scope, || self.notes_command(|| 0)).await {
-            Ok(Found::Callable) => Ok(Some(place)),
-            Ok(Found::Absent) => {
-                let endpoint = operation.endpoint.clone();
-                Err(ToolEffectError::Absent(Box::new(NoEndpoint { endpoint })))
-            }
-            Err(Cancelled) => Err(ToolEffectError::Cancelled),
-        }
-    }
-}
-
 impl Host for WorkflowHost {
     type Scope = WorkflowCancellationToken;
 
@@ -230,7 +198,7 @@ impl Host for WorkflowHost {
         async move {
             let bytes = encoded_len(&(&call.arguments, &call.context)).unwrap_or_default();
             #[cfg(feature = "nexus")]
-            let _operation = self.admit(&call, &id, scope).await?;
+            let _operation = self.nexus.admit(&self.ctx, &call, &id, scope, || self.notes_command(|| 0)).await?;
             let mut _place = None;
             if tool_call::begins_with_a_command(binding) {
                 _place = Some(self.gate.enter(bytes, scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?);

@@ -10,7 +10,11 @@ use super::{
     gate::{Cancelled, Gate, Place},
     tool_call::activity::retry_policy,
 };
-use crate::wire::{NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION};
+use crate::{
+    drive::{ToolEffect, ToolEffectError},
+    tool::{NexusOperation, ToolBinding},
+    wire::{NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION},
+};
 
 /// Most operations that a run has under way. A server takes 30 of a workflow by default, and fails the workflow task that asks for more; a
 /// workflow may have more than this run.
@@ -28,16 +32,16 @@ pub(super) struct Nexus {
     callable: RefCell<BTreeSet<String>>,
 }
 
-/// An endpoint that is looked up: its name, the id of the activity, and the line that the Temporal UI shows.
-pub(super) struct Lookup<'l> {
-    pub(super) endpoint: &'l str,
-    pub(super) activity_id: String,
-    pub(super) summary: String,
+/// What a run says of an endpoint that the server does not have.
+#[derive(Debug, thiserror::Error)]
+#[error("the server has no Nexus endpoint {endpoint:?}; create it, or name one that it has")]
+struct NoEndpoint {
+    endpoint: String,
 }
 
 /// What looking an endpoint up came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
+enum Found {
     /// It can be called, as far as the server says.
     Callable,
     /// The server has no endpoint of that name.
@@ -57,40 +61,44 @@ impl Nexus {
         self.operations.is_worth_a_look() | self.lookups.is_worth_a_look()
     }
 
-    /// Waits until another operation may be under way.
+    /// Lets a call pass, if it is one of a Nexus operation: as many as the server takes, to endpoints that it has. The place is given
+    /// back when it is dropped; `before` is called when the activity that looks an endpoint up is about to be scheduled.
     ///
     /// # Errors
-    /// [`Cancelled`].
-    pub(super) async fn enter(&self, token: &WorkflowCancellationToken) -> Result<Place<'_>, Cancelled> {
-        self.operations.enter(0, token).await
-    }
-
-    /// Looks an endpoint up, unless the run has found it before; one after another, so that calls at the same time ask once. `before` is
-    /// called when the activity is about to be scheduled.
-    ///
-    /// # Errors
-    /// [`Cancelled`].
-    pub(super) async fn look_up(
+    /// [`ToolEffectError::Absent`] when the server does not have the endpoint, [`ToolEffectError::Cancelled`].
+    pub(super) async fn admit(
         &self,
         ctx: &Rc<dyn DurableContext>,
-        lookup: Lookup<'_>,
+        call: &ToolEffect<'_>,
+        id: &str,
+        token: &WorkflowCancellationToken,
+        before: impl FnOnce(),
+    ) -> Result<Option<Place<'_>>, ToolEffectError> {
+        let ToolBinding::Nexus(NexusOperation { endpoint, .. }) = call.tool.binding() else { return Ok(None) };
+        let place = self.operations.enter(0, token).await.map_err(|Cancelled| ToolEffectError::Cancelled)?;
+        let summary = format!("endpoint {endpoint} · {} · turn {}", call.info.agent, call.info.turn);
+        let options = options(format!("{id}-endpoint"), summary, token);
+        match self.look_up(ctx, endpoint, options, token, before).await {
+            Ok(Found::Callable) => Ok(Some(place)),
+            Ok(Found::Absent) => Err(ToolEffectError::Absent(Box::new(NoEndpoint { endpoint: endpoint.clone() }))),
+            Err(Cancelled) => Err(ToolEffectError::Cancelled),
+        }
+    }
+
+    /// Looks an endpoint up, unless the run has found it before; one after another, so that calls at the same time ask once.
+    async fn look_up(
+        &self,
+        ctx: &Rc<dyn DurableContext>,
+        endpoint: &str,
+        options: ActivityOptions,
         token: &WorkflowCancellationToken,
         before: impl FnOnce(),
     ) -> Result<Found, Cancelled> {
         let _place = self.lookups.enter(0, token).await?;
-        let Lookup { endpoint, activity_id, summary } = lookup;
         if self.callable.borrow().contains(endpoint) {
             return Ok(Found::Callable);
         }
         before();
-        let close =
-            ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: PATIENCE };
-        let options = ActivityOptions::with_close_timeouts(close)
-            .activity_id(activity_id)
-            .cancellation_token(token.clone())
-            .retry_policy(retry_policy(0, NEVER_RETRIED))
-            .summary(summary)
-            .build();
         let request = NexusEndpointRequest { version: WIRE_VERSION, endpoint: endpoint.to_owned() };
         match ctx.nexus_endpoint_activity(request, options).await {
             Ok(reply) => match reply.read("Nexus endpoint reply") {
@@ -108,4 +116,16 @@ impl Nexus {
         }
         Ok(Found::Callable)
     }
+}
+
+/// Options of the activity that looks an endpoint up.
+fn options(activity_id: String, summary: String, token: &WorkflowCancellationToken) -> ActivityOptions {
+    let close =
+        ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: PATIENCE };
+    ActivityOptions::with_close_timeouts(close)
+        .activity_id(activity_id)
+        .cancellation_token(token.clone())
+        .retry_policy(retry_policy(0, NEVER_RETRIED))
+        .summary(summary)
+        .build()
 }

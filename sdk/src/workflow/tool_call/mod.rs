@@ -13,7 +13,7 @@ mod child_agent;
 mod foreign;
 mod in_workflow;
 #[cfg(feature = "nexus")]
-pub(super) mod nexus;
+mod nexus;
 
 use std::rc::Rc;
 

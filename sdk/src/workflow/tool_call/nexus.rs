@@ -32,13 +32,6 @@ use crate::{
 /// The Nexus header that has the call's idempotency key.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// What a run says of an endpoint that the server does not have.
-#[derive(Debug, thiserror::Error)]
-#[error("the server has no Nexus endpoint {endpoint:?}; create it, or name one that it has")]
-pub(in super::super) struct NoEndpoint {
-    pub(in super::super) endpoint: String,
-}
-
 /// Calls the operation and awaits its end.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
