@@ -74,7 +74,11 @@ pub enum ToolBinding {
 impl ToolBinding {
     /// Whether history holds what a call gives as the reply of an activity of ours, so that others can refer to it.
     pub(crate) fn leaves_a_reply(&self) -> bool {
-        matches!(self, Self::Activity { options, .. } if !options.local)
+        match self {
+            Self::Activity { options, .. } => !options.local,
+            Self::Mcp(_) => true,
+            _ => false,
+        }
     }
 }
 

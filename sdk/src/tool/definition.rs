@@ -80,7 +80,7 @@ pub enum ToolIssue {
     Name,
     /// It is to spill its output, and runs where nothing can be written.
     #[error(
-        "it runs in the workflow, which can spill its output nowhere; make it an activity, or take OversizedOutput::Truncate"
+        "it is no activity of this library, which alone can spill an output; make it one, or take OversizedOutput::Truncate"
     )]
     SpillsInWorkflow,
     /// A setting refers to a secret, and the tool runs where none is.
@@ -451,8 +451,8 @@ impl ToolDef {
     pub fn oversized_output(mut self, oversized: OversizedOutput) -> Self {
         self.output_limit.above = oversized;
         self.issues.retain(|issue| *issue != ToolIssue::SpillsInWorkflow);
-        if oversized == OversizedOutput::Spill && matches!(self.binding, ToolBinding::Inline(_) | ToolBinding::Agent(_))
-        {
+        let has_a_store = matches!(self.binding, ToolBinding::Activity { .. } | ToolBinding::Mcp(_));
+        if oversized == OversizedOutput::Spill && !has_a_store {
             self.issues.push(ToolIssue::SpillsInWorkflow);
         }
         self

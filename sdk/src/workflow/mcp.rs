@@ -98,7 +98,7 @@ impl McpHandle {
         let token = self.ctx.cancellation_token().child_token();
         let answer = mcp_call::ask(&self.ctx, asked, format!("{}-mcp-{number}", self.id), token.clone()).await;
         answer.map_err(|error| match error {
-            McpEffectError::Cancelled => self.failed(name, "the workflow was cancelled".into()),
+            McpEffectError::Cancelled => self.failed(name, Box::new(Cancelled)),
             McpEffectError::Failed(source) | McpEffectError::SessionLost(source) => self.failed(name, source),
         })
     }
@@ -114,8 +114,16 @@ impl std::fmt::Debug for McpHandle {
     }
 }
 
+/// The workflow was cancelled while it asked.
+#[derive(Debug, thiserror::Error)]
+#[error("the workflow was cancelled")]
+struct Cancelled;
+
 impl From<McpHandleError> for WorkflowTermination {
     fn from(error: McpHandleError) -> Self {
+        if error.source.is::<Cancelled>() {
+            return Self::cancelled();
+        }
         ApplicationFailure::builder(error).type_name(AGENTS_WORKFLOW_ERROR.to_owned()).build().into()
     }
 }

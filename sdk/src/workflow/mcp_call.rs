@@ -8,7 +8,7 @@ use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
 use super::{
     context::{DurableContext, McpAsked},
     failure::{EffectFailure, is_not_registered},
-    mcp_session,
+    mcp_session, size,
     tool_call::activity::activity_options,
 };
 use crate::{
@@ -67,6 +67,7 @@ pub(super) async fn ask(
     let activity_type = format!("{MCP_ACTIVITY}.{}.{}", server.name(), operation.name());
     let (argument, id_of) = (server.factory_argument().cloned(), session.map(|session| session.id.clone()));
     let request = McpRequest { version: WIRE_VERSION, operation, argument, session: id_of };
+    size::check("what the MCP server is asked", &request).map_err(McpEffectError::Failed)?;
     let mut scheduled = activity_options(options, || summary, id, token);
     if session.is_some() {
         mcp_session::limit(server, &mut scheduled);

@@ -141,10 +141,12 @@ impl McpServer {
         self
     }
 
-    /// Calls of these tools, by their names at the server, wait for a decision.
+    /// Calls of these tools, by their names at the server, wait for a decision. Where [all](Self::needs_approval) do already, they go on to; a
+    /// [function](Self::needs_approval_when) given before is not asked any more.
     #[must_use]
     pub fn needs_approval_for(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut named = match self.approval {
+            Approval::All(NeedsApproval::Always) => return self,
             Approval::Of(named) => named,
             Approval::All(_) => BTreeSet::new(),
         };
@@ -176,15 +178,15 @@ impl McpServer {
     /// Timeouts, attempts and task queue of everything but calls. Default: as any tool's, with 5 attempts.
     #[must_use]
     pub fn list_options(mut self, options: ToolActivityOptions) -> Self {
-        self.list_options = options;
+        self.list_options = ToolActivityOptions { local: false, ..options };
         self
     }
 
     /// Timeouts, attempts and task queue of calls. A tool that the server calls destructive, or not idempotent, has one attempt
-    /// whatever they say.
+    /// whatever they say, and none is a local activity.
     #[must_use]
     pub fn call_options(mut self, options: ToolActivityOptions) -> Self {
-        self.call_options = options;
+        self.call_options = ToolActivityOptions { local: false, ..options };
         self
     }
 

@@ -29,6 +29,39 @@ use crate::worker::{
 /// A connection to a server.
 pub(super) type Running = RunningService<RoleClient, Client>;
 
+/// What a program of a server gets of the worker's environment.
+///
+/// # Source
+/// `DEFAULT_INHERITED_ENV_VARS` of the official Python SDK, for Unix and for Windows; and what says where temporary files go, and which language
+/// and time zone are spoken.
+const INHERITED: [&str; 25] = [
+    "HOME",
+    "LOGNAME",
+    "PATH",
+    "SHELL",
+    "TERM",
+    "USER",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "TMPDIR",
+    "APPDATA",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "LOCALAPPDATA",
+    "PATHEXT",
+    "PROCESSOR_ARCHITECTURE",
+    "PROGRAMFILES",
+    "SYSTEMDRIVE",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "USERNAME",
+    "USERPROFILE",
+    "COMSPEC",
+    "WINDIR",
+];
+
 /// How many factories may name a factory.
 const MOST_FACTORIES: usize = 8;
 
@@ -111,13 +144,19 @@ async fn child(
     environment: Vec<(&OsString, OsString)>,
 ) -> Result<Running, McpFailure> {
     let mut command = Command::new(&stdio.program);
+    if !stdio.inherits {
+        command.env_clear().envs(INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    }
     command.args(&stdio.arguments).envs(environment).kill_on_drop(true);
     if let Some(directory) = &stdio.directory {
         command.current_dir(directory);
     }
     let started = TokioChildProcess::builder(command).stderr(Stdio::inherit()).spawn();
-    let (process, _) = started
-        .map_err(|error| not_reached(server, format!("program {} does not start: {error}", stdio.program.display())))?;
+    let (process, _) = started.map_err(|error| {
+        // History is no place for it.
+        tracing::error!(server, program = %stdio.program.display(), %error, "the program of an MCP server does not start");
+        not_reached(server, format!("its program, which the worker's log names, does not start: {error}"))
+    })?;
     begin(server, client, process).await
 }
 

@@ -40,11 +40,15 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> McpStream for T {}
 
 impl McpTransport {
     /// A child process, spoken to over its standard input and output. What it writes to standard error goes to that of the worker.
+    ///
+    /// Of the worker's environment, which may hold keys, it gets what a program needs to run: `PATH`, `HOME` and the like. The rest is given with
+    /// [`env`](McpStdio::env), or all of it with [`inherit_env`](McpStdio::inherit_env).
     pub fn stdio(program: impl Into<OsString>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> McpStdio {
         McpStdio {
             program: program.into(),
             arguments: arguments.into_iter().map(Into::into).collect(),
             environment: BTreeMap::new(),
+            inherits: false,
             directory: None,
         }
     }
@@ -77,11 +81,19 @@ pub struct McpStdio {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: BTreeMap<OsString, McpValue>,
+    pub(super) inherits: bool,
     pub(super) directory: Option<PathBuf>,
 }
 
 impl McpStdio {
-    /// Sets a variable of its environment, beside those of the worker, to a text or a [`worker_env!`](crate::worker_env) reference.
+    /// Gives it the worker's whole environment, keys of providers and of Temporal among it. Default: what a program needs to run.
+    #[must_use]
+    pub fn inherit_env(mut self) -> Self {
+        self.inherits = true;
+        self
+    }
+
+    /// Sets a variable of its environment, to a text or a [`worker_env!`](crate::worker_env) reference.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<McpValue>) -> Self {
         self.environment.insert(name.into(), value.into());

@@ -39,8 +39,11 @@ pub(super) async fn call(
     token: WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
     let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session } = effect;
-    size::check("what the call is given (arguments and run context)", &(&arguments, &context))
-        .map_err(ToolEffectError::Host)?;
+    match &mcp {
+        None => size::check("what the call is given (arguments and run context)", &(&arguments, &context)),
+        Some(target) => size::check("what the call is given (arguments and _meta)", &(&arguments, target)),
+    }
+    .map_err(ToolEffectError::Host)?;
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
     let summary = summary_of(&info);
     let idempotency_key = Some(info.idempotency_key().to_owned());
