@@ -206,5 +206,5 @@ fn spills_in_workflow() -> Agent {
 async fn a_tool_in_the_workflow_cannot_spill() {
     let runner = InlineRunner::new().model_provider(FakeModel::function(|_, _| tool_call("recite", json!({}))));
     let error = runner.run(&spills_in_workflow(), "Read.").await.expect_err("it cannot spill").to_string();
-    assert!(error.contains("recite") && error.contains("make it an activity"), "{error}");
+    assert!(error.contains("recite") && error.contains("make it one"), "{error}");
 }
