@@ -1,33 +1,35 @@
 //! A tool as data: what `#[tool]` expands to, and what one builds by hand.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | here | the data, and what an author says of it |
+//! | `kinds.rs` | tools of each kind by hand |
+//! | `members.rs` | what others ask it |
+//! | `issue.rs` | what may be wrong with it |
 
-use std::sync::Arc;
+mod issue;
+mod kinds;
+mod members;
 
-use futures::future::{BoxFuture, LocalBoxFuture};
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-#[cfg(feature = "nexus")]
-use super::nexus_operation::NexusOperation;
+pub use issue::ToolIssue;
+
 use super::{
     approval::NeedsApproval,
-    binding::{ActivityBody, ToolBinding, WorkflowBody},
-    child_workflow::ChildWorkflow,
-    context::ToolContext,
+    binding::ToolBinding,
     enabled::Enabled,
-    error::ToolError,
     guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
     on_error::OnToolError,
     options::ToolActivityOptions,
     oversized::{OutputLimit, OversizedOutput},
     redaction::Redaction,
-    remote_activity::RemoteActivity,
     schema,
     side_by_side::SideBySide,
     state::StateRequirement,
-    workflow_context::WorkflowToolContext,
 };
-use crate::wire::{Schema, ToolOutput, ToolSpec, worker_env};
+use crate::wire::{Schema, worker_env};
 
 /// Most bytes of an output of a local activity, unless its tool says more.
 const LOCAL_BYTES: usize = 100_000;
@@ -71,197 +73,7 @@ pub struct ToolDef {
     issues: Vec<ToolIssue>,
 }
 
-/// Something wrong with a tool's definition, reported when its graph is checked.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ToolIssue {
-    /// No model takes such a name.
-    #[error("the name must be 1 to 64 characters without white space; most models take letters, digits, '_' and '-'")]
-    Name,
-    /// It is to spill its output, and runs where nothing can be written.
-    #[error(
-        "it is no activity of this library, which alone can spill an output; make it one, or take OversizedOutput::Truncate"
-    )]
-    SpillsInWorkflow,
-    /// A setting refers to a secret, and the tool runs where none is.
-    #[error(
-        "its setting {setting:?} refers to an environment variable, and it runs in the workflow, where none may be read; \
-         make it an activity"
-    )]
-    SecretInWorkflow {
-        /// The setting.
-        setting: String,
-    },
-    /// A setting that nobody reads.
-    #[error("it has the setting {setting:?}, and its body is not here to read it; drop the setting")]
-    UnreadSetting {
-        /// The setting.
-        setting: String,
-    },
-    /// The schema does not fit OpenAI strict mode.
-    #[error("the argument schema cannot be strict at {path:?}: {reason}")]
-    NotStrict {
-        /// Where in the schema.
-        path: String,
-        /// Why, and what to write instead.
-        reason: String,
-    },
-    /// A local activity runs where the workflow runs.
-    #[error("it is a local activity and has task queue {task_queue:?}; drop one of the two")]
-    LocalElsewhere {
-        /// The task queue.
-        task_queue: String,
-    },
-    /// A local activity is recorded only with its workflow task, and runs again when that is lost.
-    #[error(
-        "it is a local activity and not idempotent: when its workflow task is lost it runs again, whatever its attempts; make it an \
-         activity, or say idempotent = true"
-    )]
-    LocalOnce,
-}
-
 impl ToolDef {
-    /// A pure tool that runs in the workflow.
-    ///
-    /// # Determinism
-    /// The body runs again on replay: no clock, no randomness, no I/O.
-    pub fn inline<A>(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        body: impl Fn(&mut ToolContext, A) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
-    ) -> Self
-    where
-        A: DeserializeOwned + JsonSchema,
-    {
-        let binding = ToolBinding::Inline(Arc::new(move |ctx, arguments| body(ctx, read(arguments)?)));
-        Self::new(name, description, schema::schema_of::<A>(), binding)
-    }
-
-    /// A tool that runs in an activity.
-    pub fn activity<A>(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        body: impl for<'a> Fn(&'a mut ToolContext, A) -> BoxFuture<'a, Result<ToolOutput, ToolError>>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Self
-    where
-        A: DeserializeOwned + JsonSchema,
-    {
-        let body: ActivityBody = Arc::new(move |ctx: &mut ToolContext, arguments| match read(arguments) {
-            Ok(arguments) => body(ctx, arguments),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        });
-        let binding = ToolBinding::Activity { body, options: ToolActivityOptions::default() };
-        Self::new(name, description, schema::schema_of::<A>(), binding)
-    }
-
-    /// A tool that runs at the caller's: in a browser, in an editor, on somebody's desk. A call of it pauses the run, durably, as an
-    /// interruption of [kind `Output`](crate::wire::run_state::InterruptionKind::Output), until somebody supplies the output: by the
-    /// update `agent_supply_output` (`AgentHandle::supply_output`), or on a paused run's
-    /// [state](crate::wire::RunState::supply_output). Arguments are checked before anybody is asked, the output by the tool's
-    /// output guardrails. One that needs approval is approved first.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use temporal_agents::{Agent, tool::ToolDef};
-    ///
-    /// let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]});
-    /// let pick_file = ToolDef::client("pick_file", "Lets the user pick a file.", schema);
-    /// let editor = Agent::new("editor").model("gpt-5").tool(pick_file);
-    /// ```
-    pub fn client(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
-        Self::new(name, description, parameters, ToolBinding::Client)
-    }
-
-    /// The same with the arguments of a Rust type.
-    pub fn client_of<A: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
-        Self::client(name, description, schema::schema_of::<A>())
-    }
-
-    /// A tool that runs in the workflow and may wait there: for timers, activities and child workflows. `#[tool(workflow)]` makes the same of a
-    /// function.
-    ///
-    /// # Determinism
-    /// The body runs again on replay: see [`WorkflowToolContext`].
-    pub fn workflow<A>(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        body: impl for<'a> Fn(&'a mut WorkflowToolContext, A) -> LocalBoxFuture<'a, Result<ToolOutput, ToolError>>
-        + Send
-        + Sync
-        + 'static,
-    ) -> Self
-    where
-        A: DeserializeOwned + JsonSchema,
-    {
-        let body: WorkflowBody = Arc::new(move |ctx: &mut WorkflowToolContext, arguments| match read(arguments) {
-            Ok(arguments) => body(ctx, arguments),
-            Err(error) => Box::pin(std::future::ready(Err(error))),
-        });
-        Self::new(name, description, schema::schema_of::<A>(), ToolBinding::Workflow(body))
-    }
-
-    /// An activity that exists already, also one of another language's worker, as a tool. `parameters` is the JSON schema of its only
-    /// argument, an object. A result that is a text is what the model gets; of any other the model gets the compact JSON.
-    ///
-    /// What it fails with is hidden from the model like the failures of other tools, with one exception: an application failure of type
-    /// `ToolError` whose first detail is a text tells the model that text.
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use temporal_agents::{ToolDef, tool::RemoteActivity};
-    ///
-    /// let schema = json!({"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]});
-    /// let refund = RemoteActivity::named("issue_refund").task_queue("python").idempotent(false);
-    /// let refund = ToolDef::remote_activity("issue_refund", "Gives the money for an order back.", schema, refund);
-    /// ```
-    pub fn remote_activity(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        parameters: Value,
-        activity: RemoteActivity,
-    ) -> Self {
-        Self::new(name, description, parameters, ToolBinding::RemoteActivity(activity))
-    }
-
-    /// A workflow as a tool: each call is a child workflow. Argument, result and failures are those of a
-    /// [`remote_activity`](Self::remote_activity).
-    pub fn child_workflow(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        parameters: Value,
-        child: ChildWorkflow,
-    ) -> Self {
-        Self::new(name, description, parameters, ToolBinding::ChildWorkflow(child))
-    }
-
-    /// A Nexus operation as a tool (feature `nexus`), in whatever language and namespace its handler is. Argument and result are those of a
-    /// [`remote_activity`](Self::remote_activity), and so are the failures: the model is told those that an application failure of type
-    /// `ToolError` words, and no other.
-    ///
-    /// Before the first call at an endpoint the worker looks it up. One that the server does not have is a failure of kind
-    /// [`NotRegistered`](super::ToolFailureKind::NotRegistered).
-    ///
-    /// ```
-    /// use serde_json::json;
-    /// use temporal_agents::{ToolDef, tool::NexusOperation};
-    ///
-    /// let schema = json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]});
-    /// let quote = NexusOperation::named("freight-endpoint", "Freight", "quote");
-    /// let quote = ToolDef::nexus_operation("freight_quote", "What it costs to send a pallet.", schema, quote);
-    /// ```
-    #[cfg(feature = "nexus")]
-    pub fn nexus_operation(
-        name: impl Into<String>,
-        description: impl Into<String>,
-        parameters: Value,
-        operation: NexusOperation,
-    ) -> Self {
-        Self::new(name, description, parameters, ToolBinding::Nexus(operation))
-    }
-
     /// A tool with a schema that is not a Rust type's. The schema is made strict where it can be.
     pub fn new(
         name: impl Into<String>,
@@ -506,118 +318,6 @@ impl ToolDef {
         self.activity_prefix = "agents.guardrail";
         self
     }
-
-    /// Which calls wait for a decision.
-    pub fn approval_rule(&self) -> &NeedsApproval {
-        &self.approval
-    }
-
-    /// When the tool is offered.
-    pub fn enabled_rule(&self) -> &Enabled {
-        &self.enabled
-    }
-
-    /// The checks before the body runs.
-    pub fn input_guardrails(&self) -> &[ToolInputGuardrail] {
-        &self.input_guardrails
-    }
-
-    /// The checks of what the body returns.
-    pub fn output_guardrails(&self) -> &[ToolOutputGuardrail] {
-        &self.output_guardrails
-    }
-
-    /// What a failed call comes to.
-    pub fn on_error_rule(&self) -> &OnToolError {
-        &self.on_error
-    }
-
-    /// The limit of its outputs.
-    pub(crate) fn output_limit(&self) -> OutputLimit {
-        match &self.binding {
-            ToolBinding::Activity { options, .. } if options.local && !self.has_own_limit => {
-                OutputLimit { bytes: LOCAL_BYTES, ..self.output_limit }
-            }
-            _ => self.output_limit,
-        }
-    }
-
-    /// What is taken out of everything it returns.
-    pub(crate) fn redaction(&self) -> Option<&Redaction> {
-        self.redaction.as_ref()
-    }
-
-    /// Which calls run at the same time.
-    pub(crate) fn side_by_side(&self) -> &SideBySide {
-        &self.side_by_side
-    }
-
-    /// The name the model calls.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// What the tool does, for the model.
-    pub fn description(&self) -> &str {
-        &self.description
-    }
-
-    /// The JSON schema of the arguments.
-    pub fn parameters(&self) -> &Value {
-        &self.parameters
-    }
-
-    /// The schema that arguments are checked against: the type's own, before it was made strict for the model.
-    pub fn accepts(&self) -> &Value {
-        &self.accepts
-    }
-
-    /// Where the body runs.
-    pub fn binding(&self) -> &ToolBinding {
-        &self.binding
-    }
-
-    /// The states the body needs.
-    pub fn requirements(&self) -> &[StateRequirement] {
-        &self.requirements
-    }
-
-    /// The keys of the run context that the body needs, where it runs in an activity.
-    pub fn context_keys(&self) -> &[String] {
-        &self.context_keys
-    }
-
-    /// What was set for the body, with references in place of secrets.
-    pub fn settings(&self) -> &Map<String, Value> {
-        &self.settings
-    }
-
-    /// What is wrong with the definition.
-    pub fn issues(&self) -> &[ToolIssue] {
-        &self.issues
-    }
-
-    /// The type of the activity that runs the tool.
-    pub fn activity_type(&self) -> String {
-        match &self.binding {
-            ToolBinding::Mcp(binding) => binding.activity_type(),
-            _ => format!("{}.{}", self.activity_prefix, self.name),
-        }
-    }
-
-    /// The tool as the model sees it.
-    pub fn spec(&self) -> ToolSpec {
-        ToolSpec::Function {
-            name: self.name.clone(),
-            description: self.description.clone(),
-            parameters: self.parameters.clone(),
-            strict: self.strict,
-        }
-    }
-}
-
-fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, ToolError> {
-    Ok(serde_json::from_value(Value::Object(arguments))?)
 }
 
 fn is_function_name(name: &str) -> bool {

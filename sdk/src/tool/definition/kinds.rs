@@ -1,0 +1,172 @@
+//! Tools of each kind by hand.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, LocalBoxFuture};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::ToolDef;
+#[cfg(feature = "nexus")]
+use crate::tool::nexus_operation::NexusOperation;
+use crate::{
+    tool::{
+        binding::{ActivityBody, ToolBinding, WorkflowBody},
+        child_workflow::ChildWorkflow,
+        context::ToolContext,
+        error::ToolError,
+        options::ToolActivityOptions,
+        remote_activity::RemoteActivity,
+        schema,
+        workflow_context::WorkflowToolContext,
+    },
+    wire::ToolOutput,
+};
+
+impl ToolDef {
+    /// A pure tool that runs in the workflow.
+    ///
+    /// # Determinism
+    /// The body runs again on replay: no clock, no randomness, no I/O.
+    pub fn inline<A>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        body: impl Fn(&mut ToolContext, A) -> Result<ToolOutput, ToolError> + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+    {
+        let binding = ToolBinding::Inline(Arc::new(move |ctx, arguments| body(ctx, read(arguments)?)));
+        Self::new(name, description, schema::schema_of::<A>(), binding)
+    }
+
+    /// A tool that runs in an activity.
+    pub fn activity<A>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        body: impl for<'a> Fn(&'a mut ToolContext, A) -> BoxFuture<'a, Result<ToolOutput, ToolError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+    {
+        let body: ActivityBody = Arc::new(move |ctx: &mut ToolContext, arguments| match read(arguments) {
+            Ok(arguments) => body(ctx, arguments),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        });
+        let binding = ToolBinding::Activity { body, options: ToolActivityOptions::default() };
+        Self::new(name, description, schema::schema_of::<A>(), binding)
+    }
+
+    /// A tool that runs at the caller's: in a browser, in an editor, on somebody's desk. A call of it pauses the run, durably, as an
+    /// interruption of [kind `Output`](crate::wire::run_state::InterruptionKind::Output), until somebody supplies the output: by the
+    /// update `agent_supply_output` (`AgentHandle::supply_output`), or on a paused run's
+    /// [state](crate::wire::RunState::supply_output). Arguments are checked before anybody is asked, the output by the tool's
+    /// output guardrails. One that needs approval is approved first.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use temporal_agents::{Agent, tool::ToolDef};
+    ///
+    /// let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]});
+    /// let pick_file = ToolDef::client("pick_file", "Lets the user pick a file.", schema);
+    /// let editor = Agent::new("editor").model("gpt-5").tool(pick_file);
+    /// ```
+    pub fn client(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
+        Self::new(name, description, parameters, ToolBinding::Client)
+    }
+
+    /// The same with the arguments of a Rust type.
+    pub fn client_of<A: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
+        Self::client(name, description, schema::schema_of::<A>())
+    }
+
+    /// A tool that runs in the workflow and may wait there: for timers, activities and child workflows. `#[tool(workflow)]` makes the same of a
+    /// function.
+    ///
+    /// # Determinism
+    /// The body runs again on replay: see [`WorkflowToolContext`].
+    pub fn workflow<A>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        body: impl for<'a> Fn(&'a mut WorkflowToolContext, A) -> LocalBoxFuture<'a, Result<ToolOutput, ToolError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self
+    where
+        A: DeserializeOwned + JsonSchema,
+    {
+        let body: WorkflowBody = Arc::new(move |ctx: &mut WorkflowToolContext, arguments| match read(arguments) {
+            Ok(arguments) => body(ctx, arguments),
+            Err(error) => Box::pin(std::future::ready(Err(error))),
+        });
+        Self::new(name, description, schema::schema_of::<A>(), ToolBinding::Workflow(body))
+    }
+
+    /// An activity that exists already, also one of another language's worker, as a tool. `parameters` is the JSON schema of its only
+    /// argument, an object. A result that is a text is what the model gets; of any other the model gets the compact JSON.
+    ///
+    /// What it fails with is hidden from the model like the failures of other tools, with one exception: an application failure of type
+    /// `ToolError` whose first detail is a text tells the model that text.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use temporal_agents::{ToolDef, tool::RemoteActivity};
+    ///
+    /// let schema = json!({"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]});
+    /// let refund = RemoteActivity::named("issue_refund").task_queue("python").idempotent(false);
+    /// let refund = ToolDef::remote_activity("issue_refund", "Gives the money for an order back.", schema, refund);
+    /// ```
+    pub fn remote_activity(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        activity: RemoteActivity,
+    ) -> Self {
+        Self::new(name, description, parameters, ToolBinding::RemoteActivity(activity))
+    }
+
+    /// A workflow as a tool: each call is a child workflow. Argument, result and failures are those of a
+    /// [`remote_activity`](Self::remote_activity).
+    pub fn child_workflow(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        child: ChildWorkflow,
+    ) -> Self {
+        Self::new(name, description, parameters, ToolBinding::ChildWorkflow(child))
+    }
+
+    /// A Nexus operation as a tool (feature `nexus`), in whatever language and namespace its handler is. Argument and result are those of a
+    /// [`remote_activity`](Self::remote_activity), and so are the failures: the model is told those that an application failure of type
+    /// `ToolError` words, and no other.
+    ///
+    /// Before the first call at an endpoint the worker looks it up. One that the server does not have is a failure of kind
+    /// [`NotRegistered`](super::ToolFailureKind::NotRegistered).
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use temporal_agents::{ToolDef, tool::NexusOperation};
+    ///
+    /// let schema = json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]});
+    /// let quote = NexusOperation::named("freight-endpoint", "Freight", "quote");
+    /// let quote = ToolDef::nexus_operation("freight_quote", "What it costs to send a pallet.", schema, quote);
+    /// ```
+    #[cfg(feature = "nexus")]
+    pub fn nexus_operation(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        parameters: Value,
+        operation: NexusOperation,
+    ) -> Self {
+        Self::new(name, description, parameters, ToolBinding::Nexus(operation))
+    }
+}
+
+fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, ToolError> {
+    Ok(serde_json::from_value(Value::Object(arguments))?)
+}
