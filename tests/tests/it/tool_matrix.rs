@@ -13,7 +13,8 @@
 //! | `play.rs` | plays one cell |
 //! | `seen.rs` | what was seen of it, as a line of the table |
 //!
-//! A new binding is a line in `cells.rs`, an agent in `agents.rs`, and a section in `table.md`.
+//! A new binding is a line in `cells.rs`, an agent in `agents.rs`, and a section in `table.md`. Nexus operations, whose handler is a Python worker, have
+//! the same outcomes in `tool_bindings/nexus.rs`.
 
 mod agents;
 mod bodies;
