@@ -173,8 +173,9 @@ impl ToolDef {
         self
     }
 
-    /// Sets something for the tool that its model neither sees nor gives: [`ToolContext::setting`] reads it. For an activity tool it may be, or
-    /// hold, a [`worker_env!`](crate::worker_env) reference: the worker puts the value in for the call, and takes it out of output and errors.
+    /// Sets something for the tool that its model neither sees nor gives: [`ToolContext::setting`](super::ToolContext::setting) reads it. For an
+    /// activity tool it may be, or hold, a [`worker_env!`](crate::worker_env) reference: the worker puts the value in for the call, and takes it out
+    /// of output and errors.
     ///
     /// ```
     /// use serde_json::json;

@@ -146,7 +146,7 @@ impl ToolDef {
     /// `ToolError` words, and no other.
     ///
     /// Before the first call at an endpoint the worker looks it up. One that the server does not have is a failure of kind
-    /// [`NotRegistered`](super::ToolFailureKind::NotRegistered).
+    /// [`NotRegistered`](crate::tool::ToolFailureKind::NotRegistered).
     ///
     /// ```
     /// use serde_json::json;
