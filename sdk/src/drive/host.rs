@@ -129,9 +129,10 @@ pub trait Host {
         String::new()
     }
 
-    /// Sees the state before each step, of runs inside the run, too.
-    fn checkpoint(&self, state: &RunState) {
-        let _ = state;
+    /// Sees the state before each step, of runs inside the run, too. The path is what the ids of that run's effects begin with: empty for
+    /// the outermost.
+    fn checkpoint(&self, path: &str, state: &RunState) {
+        let _ = (path, state);
     }
 
     /// Hears what the run does; must not change it.

@@ -98,7 +98,7 @@ async fn steps<'g, H: Host>(
     guards: &mut InputGuards<'g>,
 ) -> Result<Ended, RunError> {
     loop {
-        env.host.checkpoint(engine.state());
+        env.host.checkpoint(&env.path, engine.state());
         let resolution = match engine.next() {
             Step::Save { items } => {
                 let saved = session::save(env, engine, items).await;

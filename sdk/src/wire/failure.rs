@@ -33,6 +33,8 @@ pub const MCP_SESSION_LOST: &str = "McpError.SessionLost";
 pub const MCP_CALL_BEGAN: &str = "began";
 /// The failure type of a run that failed for a reason of its own (not a Temporal failure).
 pub const AGENTS_WORKFLOW_ERROR: &str = "AgentsWorkflowError";
+/// The failure type of an agentic session that failed for a reason of its own.
+pub const AGENTIC_SESSION_ERROR: &str = "AgenticSessionError";
 
 /// What kind of failure a model call ended with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,7 @@
 
 mod absent;
 pub mod agent_handlers;
+pub mod approval;
 pub mod canonical;
 pub mod carried;
 pub mod conversation;
@@ -23,6 +24,7 @@ pub mod ready_made;
 pub mod run_state;
 pub mod schema;
 pub mod session_call;
+pub mod session_checkpoint;
 pub mod settings;
 pub(crate) mod size;
 pub mod tool_call;
@@ -34,6 +36,7 @@ pub use agent_handlers::{
     AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus,
     DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput, Verdict,
 };
+pub use approval::{ApprovalRequest, ApprovalRuling};
 pub use carried::{Carried, CarriedState, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY};
 pub use conversation::{CallPart, Conversation, InputSegment, RECORD_ACTIVITY, RecordRequest};
 pub(crate) use conversation::{Folded, Ledger};
@@ -52,6 +55,7 @@ pub use ready_made::{AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatRe
 pub use run_state::{NewItem, NewItemKind, RunState};
 pub use schema::Schema;
 pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest};
+pub use session_checkpoint::{EffectAnswer, SessionCheckpoint, SessionRun, ToolFailed};
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
 pub use usage::{InputTokensDetails, OutputTokensDetails, Usage};

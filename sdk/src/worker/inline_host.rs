@@ -15,7 +15,6 @@ use futures::{
 };
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use super::{
     inline_effects,
@@ -35,7 +34,7 @@ use crate::{
     },
     engine::EffectError,
     tool::{
-        ActivityBody, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext, ToolError,
+        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext, ToolError,
         ToolErrorKind,
     },
     wire::{Item, McpSession, McpTool, ModelCall, ModelResponse, RunState, ToolOutput},
@@ -50,6 +49,9 @@ pub(super) struct Patience {
 
 /// A function that sees the state of a run before each step.
 pub(super) type Checkpoint = Arc<dyn Fn(&RunState) + Send + Sync>;
+
+/// What an attempt at a call is given.
+pub(super) type AttemptStates = Arc<dyn Fn(&CallInfo) -> StateMap + Send + Sync>;
 
 /// A tool that only a workflow can call.
 #[derive(Debug, thiserror::Error)]
@@ -80,8 +82,10 @@ pub(super) struct InlineHost {
     pub(super) sessions: Sessions,
     pub(super) spills: Spills,
     pub(super) mcp: InlineMcp,
-    /// What tells the writes of this run from those of others.
-    pub(super) run: Uuid,
+    /// What each attempt at a call is given in the place of [`states`](Self::states), where that is not the same for all.
+    pub(super) attempt_states: Option<AttemptStates>,
+    /// What tells the writes and the calls of this run from those of others.
+    pub(super) run: String,
     pub(super) session_writes: AtomicU32,
     pub(super) patience: Patience,
     pub(super) cancelled: CancellationToken,
@@ -103,10 +107,10 @@ impl Host for InlineHost {
     }
 
     fn idempotency_scope(&self) -> String {
-        self.run.to_string()
+        self.run.clone()
     }
 
-    fn checkpoint(&self, state: &RunState) {
+    fn checkpoint(&self, _path: &str, state: &RunState) {
         if let Some(checkpoint) = &self.checkpoint {
             checkpoint(state);
         }
@@ -303,7 +307,8 @@ impl InlineHost {
         }
         loop {
             let info = call.info.clone().at_attempt(attempt);
-            let mut ctx = ToolContext::new(info, RunContext::new(call.context.clone()), self.states.clone())
+            let states = self.attempt_states.as_ref().map_or_else(|| self.states.clone(), |states| states(&info));
+            let mut ctx = ToolContext::new(info, RunContext::new(call.context.clone()), states)
                 .with_settings(settings.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
             let settled = timeout(options.start_to_close, run_body(body, &mut ctx, &call)).await;

@@ -271,7 +271,7 @@ impl InlineRunner {
     {
         let (runner, agent) = (self.clone(), agent.def().clone());
         on_a_thread(move |cancelled| async move {
-            let (host, config) = runner.host(cancelled);
+            let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled);
             run_paused_or_typed(&host, &agent, &config, run).await
         })
         .await
@@ -280,15 +280,16 @@ impl InlineRunner {
     async fn untyped<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<Value>, RunFailure> {
         let (runner, agent) = (self.clone(), agent.def().clone());
         on_a_thread(move |cancelled| async move {
-            let (host, config) = runner.host(cancelled);
+            let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled);
             run_untyped(&host, &agent, &config, run).await
         })
         .await
     }
 
-    fn host(self, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
+    /// The host of a run with this name, which no other run has, and its configuration.
+    pub(super) fn host(self, run: String, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
         let Self { providers, states, sessions, spills, mcp, checkpoint, config, patience } = self;
-        let (run, session_writes) = (Uuid::new_v4(), AtomicU32::new(0));
+        let (attempt_states, session_writes) = (None, AtomicU32::new(0));
         let host = InlineHost {
             providers,
             states,
@@ -296,6 +297,7 @@ impl InlineRunner {
             sessions,
             spills,
             mcp,
+            attempt_states,
             run,
             session_writes,
             patience,
@@ -316,7 +318,10 @@ impl std::fmt::Debug for InlineRunner {
 }
 
 /// The loop's future is not `Send`: it is polled on a thread of its own, and what is `Send` only waits for its result.
-async fn on_a_thread<T, F>(start: impl FnOnce(CancellationToken) -> F + Send + 'static) -> Result<T, RunFailure>
+///
+/// # Errors
+/// What the run fails with.
+pub(super) async fn on_a_thread<T, F>(start: impl FnOnce(CancellationToken) -> F + Send + 'static) -> Result<T, RunFailure>
 where
     T: Send + 'static,
     F: Future<Output = Result<T, RunFailure>>,

@@ -10,6 +10,7 @@
 )]
 
 mod agent_handle;
+pub mod agentic_session;
 mod agents_worker;
 mod chat_handle;
 pub mod codec;
@@ -44,6 +45,7 @@ mod without_secret;
 mod worker_env;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
+pub use agentic_session::AgenticSession;
 pub use agents_worker::{AgentsWorker, AgentsWorkerError};
 pub use chat_handle::ChatHandle;
 pub use conversations::{ConversationCache, ConversationCounters};

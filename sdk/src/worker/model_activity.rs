@@ -102,7 +102,8 @@ pub(super) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatc
         .build()
 }
 
-fn failure(info: &ActivityInfo, agent: &str, model: &str, error: ModelError) -> ApplicationFailure {
+/// What a call fails with.
+pub(super) fn failure(info: &ActivityInfo, agent: &str, model: &str, error: ModelError) -> ApplicationFailure {
     let details = ModelFailureDetails {
         version: WIRE_VERSION,
         kind: error.kind.name().to_owned(),

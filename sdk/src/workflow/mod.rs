@@ -31,7 +31,7 @@ pub use failure::EffectFailure;
 pub use inbox::{AgentInbox, HasAgentInbox};
 pub use mcp::{McpHandle, McpHandleError};
 pub use model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
-pub use ready_made::{AgentSet, AgentWorkflow, ChatWorkflow};
+pub use ready_made::{AgentSet, AgentWorkflow, ApprovalWorkflow, ChatWorkflow};
 pub use runner::Runner;
 
 pub use crate::wire::MODEL_ACTIVITY;

@@ -207,6 +207,17 @@ impl RunState {
         found.append(&mut paused_anew);
     }
 
+    /// How many questions of MCP servers people have answered for the calls of this turn: the next question is another one, even if it says the
+    /// same.
+    pub(crate) fn questions_answered(&self) -> usize {
+        let Phase::Interrupted { round } = &self.phase else { return 0 };
+        let inside = |progress: &CallProgress| match progress {
+            CallProgress::Paused { run, .. } => run.questions_answered(),
+            _ => 0,
+        };
+        round.calls.iter().map(|call| call.answers.len() + inside(&call.progress)).sum()
+    }
+
     /// The call as the model made it.
     pub(crate) fn raw_call(&self, call_id: &str) -> Item {
         let made = |item: &&Item| matches!(item.view(), ItemView::FunctionCall(call) if call.call_id == call_id);

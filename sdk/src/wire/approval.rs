@@ -1,0 +1,71 @@
+//! What the workflow that waits for a person's decision is asked, and what it answers.
+//!
+//! JSON shapes: `tests/golden/wire/v1.1/approval_request.json`, `approval_ruling.json`. Any workflow that takes the one and returns the other will do;
+//! [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow) is one.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    absent::is_default,
+    agent_handlers::{AgentDecision, AgentInterruption, Verdict, first_version, readable_version},
+    run_state::Decision,
+    version::WireVersion,
+};
+
+/// The workflow type of [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow).
+pub const APPROVAL_WORKFLOW: &str = "ApprovalWorkflow";
+
+/// A call that a person is to decide on: the workflow's input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalRequest {
+    /// The version of this message; absent = 1.0.
+    #[serde(default = "first_version", deserialize_with = "readable_version")]
+    pub version: WireVersion,
+    /// The call.
+    pub call: AgentInterruption,
+    /// How long it waits, in seconds, before the call is rejected.
+    pub timeout_seconds: u64,
+}
+
+/// What was decided: the workflow's result. `{"approve": true}` is enough.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovalRuling {
+    /// Whether the call is made.
+    pub approve: bool,
+    /// For a call that is not made: what the model is told. With `supplied` the output that somebody else has made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Whether the message is the call's output.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub supplied: bool,
+    /// Whether it holds for all later calls of this tool in the run, too.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub always: bool,
+}
+
+impl ApprovalRuling {
+    /// The decision itself.
+    pub fn decision(self) -> Decision {
+        let Self { approve, message, supplied, always: _ } = self;
+        Decision { approve, message, supplied }
+    }
+}
+
+impl From<Decision> for ApprovalRuling {
+    fn from(decision: Decision) -> Self {
+        let Decision { approve, message, supplied } = decision;
+        Self { approve, message, supplied, always: false }
+    }
+}
+
+impl From<AgentDecision> for ApprovalRuling {
+    fn from(decided: AgentDecision) -> Self {
+        let AgentDecision { version: _, interruption_id: _, decision, always } = decided;
+        let decision = match decision {
+            Verdict::Approve => Decision::approve(),
+            Verdict::Reject { message } => Decision { message, ..Decision::reject() },
+            Verdict::SupplyOutput { output } => Decision::supply(output),
+        };
+        Self { always, ..Self::from(decision) }
+    }
+}

@@ -1,0 +1,142 @@
+//! Decisions through a workflow per question.
+
+use std::time::Duration;
+
+use futures::{FutureExt, future::BoxFuture};
+use temporalio_client::{
+    Client, UntypedWorkflow, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
+    WorkflowStartOptions,
+    errors::{WorkflowGetResultError, WorkflowStartError},
+};
+use temporalio_common::data_converters::{RawValue, SerializationContextData, WorkflowSerializationContext};
+use tokio::time::sleep;
+
+use super::approver::{Approver, Asked};
+use crate::{
+    tool::Failure,
+    wire::{
+        ApprovalRequest, ApprovalRuling, WIRE_VERSION,
+        approval::APPROVAL_WORKFLOW,
+    },
+};
+
+/// The pause before the server is asked again that could not be reached.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Starts a workflow for each call that waits, and takes its result as the decision. The workflow's id tells the call for good
+/// (`<workflow of the activity>-approval-<tool>-<id>`), so that another attempt of the activity waits for the same workflow, also for one that
+/// has ended meanwhile.
+///
+/// The workflow is the ready-made [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow), or one of your own, in any language, that takes an
+/// [`ApprovalRequest`] and returns an [`ApprovalRuling`].
+#[derive(Clone, Debug)]
+pub struct ApprovalByWorkflow {
+    workflow_type: String,
+    task_queue: Option<String>,
+    timeout: Duration,
+}
+
+impl Default for ApprovalByWorkflow {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ApprovalByWorkflow {
+    /// By the ready-made workflow, on the activity's own task queue; rejected after 24 hours.
+    pub fn new() -> Self {
+        Self { workflow_type: APPROVAL_WORKFLOW.to_owned(), task_queue: None, timeout: Duration::from_hours(24) }
+    }
+
+    /// By a workflow of this type.
+    #[must_use]
+    pub fn workflow_type(mut self, name: impl Into<String>) -> Self {
+        self.workflow_type = name.into();
+        self
+    }
+
+    /// On this task queue.
+    #[must_use]
+    pub fn task_queue(mut self, name: impl Into<String>) -> Self {
+        self.task_queue = Some(name.into());
+        self
+    }
+
+    /// How long the workflow waits for a person. It needs room in the activity's start-to-close timeout. Default 24 hours.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The id of the workflow that a call is decided in.
+    fn workflow_id(asked: &Asked<'_>) -> String {
+        let activity = asked.activity;
+        let of = activity.workflow_id.as_deref().unwrap_or(&activity.activity_id);
+        // Tools are named by their authors, those of MCP servers by strangers.
+        let tool: String = asked.interruption.tool.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect();
+        format!("{of}-approval-{tool}-{}", asked.id)
+    }
+
+    /// The workflow, started or found.
+    async fn started(
+        &self,
+        client: &Client,
+        asked: &Asked<'_>,
+    ) -> Result<WorkflowHandle<Client, UntypedWorkflow>, Failure> {
+        let id = Self::workflow_id(asked);
+        let task_queue = self.task_queue.clone().unwrap_or_else(|| asked.activity.task_queue.clone());
+        let request = ApprovalRequest {
+            version: WIRE_VERSION,
+            call: asked.interruption.clone().into(),
+            timeout_seconds: self.timeout.as_secs(),
+        };
+        let converter = client.options().data_converter.payload_converter().clone();
+        loop {
+            let input = RawValue::from_value(&request, &converter);
+            let options = WorkflowStartOptions::new(task_queue.clone(), id.clone())
+                .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
+                .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
+                .build();
+            match client.start_workflow(UntypedWorkflow::new(&*self.workflow_type), input, options).await {
+                Ok(handle) => return Ok(handle),
+                Err(WorkflowStartError::AlreadyStarted { .. }) => return Ok(client.get_workflow_handle(id)),
+                Err(WorkflowStartError::Rpc(status)) if is_passing(&status) => sleep(PAUSE).await,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+}
+
+impl Approver for ApprovalByWorkflow {
+    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>> {
+        async move {
+            let Some(client) = asked.client else {
+                return Err("the session has no client that could start an approval workflow".into());
+            };
+            let handle = self.started(client, &asked).await?;
+            loop {
+                match handle.get_result(WorkflowGetResultOptions::default()).await {
+                    Ok(ruling) => return read(client, ruling).await,
+                    Err(WorkflowGetResultError::Rpc(status)) if is_passing(&status) => sleep(PAUSE).await,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+async fn read(client: &Client, ruling: RawValue) -> Result<ApprovalRuling, Failure> {
+    let context = SerializationContextData::Workflow(WorkflowSerializationContext::new());
+    let converter = &client.options().data_converter;
+    Ok(converter.from_payloads(&context, ruling.payloads).await?)
+}
+
+fn is_passing(status: &tonic::Status) -> bool {
+    use tonic::Code;
+    matches!(
+        status.code(),
+        Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Internal | Code::Unknown | Code::Aborted
+    )
+}

@@ -1,0 +1,130 @@
+//! How sessions fail, and what their activity fails with.
+
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityError, ActivityInfo};
+
+use super::super::{model::ModelError, model_activity};
+use crate::{
+    drive::RunFailure,
+    engine::{EffectError, RunError},
+    tool::Failure,
+    wire::{failure::AGENTIC_SESSION_ERROR, size::Bytes},
+};
+
+/// Why a session could not keep its checkpoint, or go on from one.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// It is larger than a heartbeat may be.
+    #[error(
+        "after {turns} turns the session's checkpoint has {}, more than the {} that a heartbeat may carry; let the conversation be \
+         shortened with RunConfig's compaction, or give the session a .checkpoint_store(..)", Bytes(*.bytes), Bytes(*.limit)
+    )]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+        /// Model calls until then.
+        turns: u32,
+    },
+    /// It cannot be written as JSON.
+    #[error("the session's checkpoint cannot be written as JSON: {source}")]
+    Unwritable {
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// The client's codec does not take it.
+    #[error("the client's data converter does not take the session's checkpoint: {source}")]
+    Unencodable {
+        /// Why.
+        source: EffectError,
+    },
+    /// The store of checkpoints has failed.
+    #[error("the session's checkpoint could not be {verb} the checkpoint store: {source}")]
+    Store {
+        /// `written to`, `read from`.
+        verb: &'static str,
+        /// Why.
+        source: Failure,
+    },
+    /// The server knows this attempt no more.
+    #[error("the server does not know this attempt of the activity any more: it has timed out, or its workflow is over")]
+    Gone,
+    /// The activity was cancelled, or its worker shuts down.
+    #[error("the activity was cancelled")]
+    Cancelled,
+}
+
+/// Why the body of a session failed: a run, or anything else that is an [`Error`](std::error::Error). `?` makes it of both.
+#[derive(Debug)]
+pub struct AgenticSessionError(Box<Kind>);
+
+#[derive(Debug)]
+enum Kind {
+    Error(Box<dyn std::error::Error + Send + Sync>),
+    Activity(ActivityError),
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for AgenticSessionError {
+    fn from(error: E) -> Self {
+        Self(Box::new(Kind::Error(Box::new(error))))
+    }
+}
+
+impl AgenticSessionError {
+    /// What the activity is to fail with, as it is.
+    pub fn activity(error: ActivityError) -> Self {
+        Self(Box::new(Kind::Activity(error)))
+    }
+
+    /// What the activity fails with.
+    pub(super) fn into_activity_error(self, info: &ActivityInfo) -> ActivityError {
+        match *self.0 {
+            Kind::Activity(error) => error,
+            Kind::Error(error) => match error.downcast::<RunFailure>() {
+                Ok(failure) => of_run(failure.error, info),
+                Err(error) => match error.downcast::<ApplicationFailure>() {
+                    Ok(failure) => ActivityError::Application(failure),
+                    Err(error) => ActivityError::Application(Box::new(ApplicationFailure::new(error))),
+                },
+            },
+        }
+    }
+}
+
+/// A failed model call is the failure that the model activity would have; another attempt of the session goes on with that call. What the
+/// session's own state leads to, no attempt can heal.
+fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
+    let (is_passing, error) = match error {
+        RunError::Cancelled { .. } => return ActivityError::cancelled(),
+        RunError::Model { agent, turn, model, reason, source } => match source.downcast::<ModelError>() {
+            Ok(error) => {
+                return ActivityError::Application(Box::new(model_activity::failure(info, &agent, &model, *error)));
+            }
+            Err(source) => {
+                let is_passing = source.downcast_ref::<CheckpointError>().is_some_and(CheckpointError::may_pass);
+                (is_passing, RunError::Model { agent, turn, model, reason, source })
+            }
+        },
+        error @ (RunError::Session { .. } | RunError::Mcp { .. }) => (true, error),
+        error => (false, error),
+    };
+    failed(error, is_passing)
+}
+
+/// A failure of the session's own.
+pub(super) fn failed(
+    error: impl std::error::Error + Send + Sync + 'static,
+    is_passing: bool,
+) -> ActivityError {
+    let failure = ApplicationFailure::builder(error).type_name(AGENTIC_SESSION_ERROR.to_owned()).non_retryable(!is_passing);
+    ActivityError::Application(Box::new(failure.build()))
+}
+
+impl CheckpointError {
+    /// Whether another attempt may have no such error.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self, Self::Store { .. } | Self::Gone | Self::Cancelled)
+    }
+}

@@ -1,0 +1,204 @@
+//! How a session is run: its options, its beginning, its end.
+
+use std::{future::Future, num::NonZero, sync::Arc, time::Duration};
+
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use tokio::{
+    task::JoinSet,
+    time::{MissedTickBehavior, interval, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    approver::Approver,
+    error::{AgenticSessionError, failed},
+    progress::Progress,
+    restore::{Restored, restore},
+    session::{AgenticSession, Shared},
+    store::{CheckpointStore, Storage},
+    writer::{Heartbeats, Writer},
+};
+use crate::tool::idempotency_key;
+
+/// How long the body of a cancelled session has to end.
+const GRACE: Duration = Duration::from_secs(10);
+/// Most time between two signs of life.
+const LONGEST_BEAT: Duration = Duration::from_secs(10);
+const SHORTEST_BEAT: Duration = Duration::from_millis(10);
+
+/// What is not to be as it is by default in a session.
+#[derive(Clone)]
+pub struct AgenticSessionOptions {
+    checkpoint_every: NonZero<u32>,
+    heartbeats: Heartbeats,
+    approver: Option<Arc<dyn Approver>>,
+    store: Option<Arc<dyn CheckpointStore>>,
+    spill_over: usize,
+    compact_over: usize,
+}
+
+impl Default for AgenticSessionOptions {
+    fn default() -> Self {
+        Self {
+            checkpoint_every: NonZero::<u32>::MIN,
+            heartbeats: Heartbeats::default(),
+            approver: None,
+            store: None,
+            spill_over: 256_000,
+            compact_over: 1_000_000,
+        }
+    }
+}
+
+/// An activity in which a session cannot be.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "activity {activity:?} is a local activity, whose heartbeats the server does not keep; call it as a regular activity to run an \
+     agentic session in it"
+)]
+struct LocalActivity {
+    activity: String,
+}
+
+impl AgenticSessionOptions {
+    /// A checkpoint before every so many turns only; in between also what the tools have answered is not written. Default 1.
+    ///
+    /// A crash then costs up to so many turns, and the tools of those turns run again. One that is not idempotent is written all the same,
+    /// before and after its call.
+    #[must_use]
+    pub fn checkpoint_every(mut self, turns: NonZero<u32>) -> Self {
+        self.checkpoint_every = turns;
+        self
+    }
+
+    /// How checkpoints reach the server. Default: at once.
+    #[must_use]
+    pub fn heartbeats(mut self, heartbeats: Heartbeats) -> Self {
+        self.heartbeats = heartbeats;
+        self
+    }
+
+    /// Who decides on calls that need approval. Without one a run that meets such a call ends paused.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Where checkpoints go that are larger than [`spill_over`](Self::spill_over): the heartbeat then only says where.
+    #[must_use]
+    pub fn checkpoint_store(mut self, store: impl CheckpointStore + 'static) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// The size, in bytes of JSON, above which a checkpoint goes to the store, where there is one. Default 256 kB.
+    #[must_use]
+    pub fn spill_over(mut self, bytes: usize) -> Self {
+        self.spill_over = bytes;
+        self
+    }
+
+    /// The size of a run's state, in bytes of JSON, above which the compaction of its `RunConfig` shortens it, where it has one, before the
+    /// next turn. Default 1 MB.
+    #[must_use]
+    pub fn compact_over(mut self, bytes: usize) -> Self {
+        self.compact_over = bytes;
+        self
+    }
+
+    /// Runs the body of an activity as a session: see [`AgenticSession::run`].
+    ///
+    /// # Errors
+    /// What the activity is to fail with.
+    pub async fn run<T, F, Fut>(self, ctx: &ActivityContext, body: F) -> Result<T, ActivityError>
+    where
+        F: FnOnce(AgenticSession) -> Fut,
+        Fut: Future<Output = Result<T, AgenticSessionError>>,
+    {
+        let info = ctx.info();
+        if info.is_local {
+            return Err(failed(LocalActivity { activity: info.activity_type.clone() }, false));
+        }
+        if info.heartbeat_timeout.is_none_or(|timeout| timeout.is_zero()) {
+            tracing::warn!(
+                activity = info.activity_type,
+                "the activity of an agentic session has no heartbeat timeout: the server notices the loss of its worker only when the \
+                 activity has no time left; 30 s is a good one"
+            );
+        }
+        let of_workflow = [&info.workflow_id, &info.workflow_run_id].map(|id| id.as_deref().unwrap_or_default());
+        let scope = idempotency_key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id]);
+        let storage =
+            Storage { store: self.store, spill_over: self.spill_over, scope: scope.clone(), attempt: info.attempt };
+        let Restored { checkpoint, is_resumed } =
+            restore(ctx, &storage).await.map_err(|error| failed(error, true))?;
+        let (progress, cancelled) = (Arc::new(Progress::new(checkpoint)), CancellationToken::new());
+        let writer = Writer::new(ctx, self.heartbeats, Arc::clone(&progress), storage, cancelled.clone());
+        let writer = Arc::new(writer);
+        // Dropped with the session, which aborts it.
+        let mut keeper = JoinSet::new();
+        keeper.spawn(keep(ctx.clone(), Arc::clone(&writer), cancelled.clone()));
+        let shared = Shared {
+            ctx: ctx.clone(),
+            client: (self.heartbeats == Heartbeats::Direct).then(|| ctx.client()),
+            progress,
+            writer: Arc::clone(&writer),
+            approver: self.approver,
+            checkpoint_every: self.checkpoint_every.get(),
+            compact_over: self.compact_over,
+            scope,
+            is_resumed,
+            cancelled: cancelled.clone(),
+        };
+        let running = body(AgenticSession { shared: Arc::new(shared) });
+        let ended = within_grace(&cancelled, running).await;
+        match ended {
+            Some(Ok(output)) => Ok(output),
+            ended => {
+                // What the attempt has come to goes with its failure.
+                writer.leave().await;
+                match ended {
+                    Some(Err(error)) if !cancelled.is_cancelled() => Err(error.into_activity_error(info)),
+                    _ => Err(ActivityError::cancelled()),
+                }
+            }
+        }
+    }
+}
+
+/// What the body ends with; none, when it was cancelled and does not end in time.
+async fn within_grace<T>(cancelled: &CancellationToken, body: impl Future<Output = T>) -> Option<T> {
+    tokio::pin!(body);
+    tokio::select! {
+        biased;
+        ended = &mut body => return Some(ended),
+        () = cancelled.cancelled() => {}
+    }
+    timeout(GRACE, body).await.ok()
+}
+
+/// Says that the activity lives, with its latest checkpoint, until it ends; tells the session when it is cancelled.
+async fn keep(ctx: ActivityContext, writer: Arc<Writer>, cancelled: CancellationToken) {
+    let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero());
+    let period = timeout.map_or(LONGEST_BEAT, |timeout| (timeout / 4).clamp(SHORTEST_BEAT, LONGEST_BEAT));
+    let mut ticks = interval(period.min(Duration::from_secs(1)));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = ctx.cancelled() => return cancelled.cancel(),
+            _ = ticks.tick() => writer.beat().await,
+        }
+    }
+}
+
+impl std::fmt::Debug for AgenticSessionOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgenticSessionOptions")
+            .field("checkpoint_every", &self.checkpoint_every)
+            .field("heartbeats", &self.heartbeats)
+            .field("spill_over", &self.spill_over)
+            .field("compact_over", &self.compact_over)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,120 @@
+//! Checkpoints of the ToolRegistry/AgenticSession proposal (temporalio/proposals#107), as its Python, TypeScript and Go code writes them.
+//!
+//! A JSON object, or (Python, TypeScript) a JSON string that holds one: `{"version": 1, "messages": [..], "results": [..]}`, in the first Go code
+//! `issues` for `results`. The messages have the shape of the provider that the session used: Anthropic's blocks, or OpenAI's Chat Completions.
+//! Reasoning is left out, which only the provider that made it understands.
+
+use serde_json::{Map, Value};
+
+use crate::wire::{Item, SessionCheckpoint, SessionRun};
+
+/// The only version there is.
+const VERSION: u64 = 1;
+
+/// Reads such a checkpoint: the conversation is what the first run begins with, the results are its own.
+///
+/// # Errors
+/// Why it is none.
+pub(super) fn read(details: Value) -> Result<SessionCheckpoint, String> {
+    let details = match details {
+        Value::String(text) => serde_json::from_str(&text).map_err(|error| format!("its text is no JSON: {error}"))?,
+        other => other,
+    };
+    let Value::Object(mut members) = details else { return Err("it is no JSON object".to_owned()) };
+    match members.get("version") {
+        None => tracing::warn!("the checkpoint does not say its version; it is read as version 1"),
+        Some(version) if version.as_u64() == Some(VERSION) => {}
+        Some(version) => return Err(format!("it is of version {version}, and this build reads version {VERSION}")),
+    }
+    let Some(Value::Array(messages)) = members.remove("messages") else {
+        return Err("it has no list of \"messages\"".to_owned());
+    };
+    let results = match members.remove("results").or_else(|| members.remove("issues")) {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(results)) => results,
+        Some(_) => return Err("its \"results\" are no list".to_owned()),
+    };
+    let mut conversation = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let items = items_of(message).map_err(|why| format!("message {index}: {why}"))?;
+        conversation.extend(items);
+    }
+    let conversation = (!conversation.is_empty()).then_some(conversation);
+    Ok(SessionCheckpoint {
+        origins: vec![Some(0); results.len()],
+        results,
+        runs: vec![SessionRun { conversation, ..SessionRun::default() }],
+        ..SessionCheckpoint::new()
+    })
+}
+
+/// What a message stands for.
+fn items_of(message: &Value) -> Result<Vec<Item>, String> {
+    let role = text_of(message, "role")?;
+    if role == "tool" {
+        let output = plain_text(&message["content"])?;
+        return Ok(vec![Item::function_call_output(text_of(message, "tool_call_id")?, output.into())]);
+    }
+    let mut items = match &message["content"] {
+        Value::Null => Vec::new(),
+        Value::String(text) => vec![Item::message(role, text.as_str())],
+        Value::Array(blocks) => {
+            let mut items = Vec::new();
+            for block in blocks {
+                items.extend(item_of(role, block)?);
+            }
+            items
+        }
+        _ => return Err("its content is neither a text nor a list".to_owned()),
+    };
+    for call in message["tool_calls"].as_array().into_iter().flatten() {
+        let function = &call["function"];
+        let arguments = match text_of(function, "arguments")? {
+            "" => "{}",
+            arguments => arguments,
+        };
+        items.push(function_call(text_of(call, "id")?, text_of(function, "name")?, arguments.to_owned()));
+    }
+    Ok(items)
+}
+
+/// What one block of Anthropic's, or a part of OpenAI's, stands for.
+fn item_of(role: &str, block: &Value) -> Result<Option<Item>, String> {
+    Ok(match text_of(block, "type")? {
+        "text" => Some(Item::message(role, text_of(block, "text")?)),
+        "tool_use" => {
+            let input = block.get("input").filter(|input| !input.is_null());
+            let arguments = input.map_or_else(|| "{}".to_owned(), Value::to_string);
+            Some(function_call(text_of(block, "id")?, text_of(block, "name")?, arguments))
+        }
+        "tool_result" => {
+            let output = plain_text(&block["content"])?;
+            Some(Item::function_call_output(text_of(block, "tool_use_id")?, output.into()))
+        }
+        "thinking" | "redacted_thinking" => None,
+        other => return Err(format!("a block of type {other:?} is not known")),
+    })
+}
+
+fn function_call(call_id: &str, name: &str, arguments: String) -> Item {
+    Item::from(Map::from_iter([
+        ("type".to_owned(), "function_call".into()),
+        ("call_id".to_owned(), call_id.into()),
+        ("name".to_owned(), name.into()),
+        ("arguments".to_owned(), arguments.into()),
+    ]))
+}
+
+/// The text of a content: as it is, or the texts of its parts.
+fn plain_text(content: &Value) -> Result<String, String> {
+    match content {
+        Value::Null => Ok(String::new()),
+        Value::String(text) => Ok(text.clone()),
+        Value::Array(parts) => parts.iter().map(|part| text_of(part, "text")).collect(),
+        _ => Err("the output of a tool is neither a text nor a list of texts".to_owned()),
+    }
+}
+
+fn text_of<'v>(value: &'v Value, member: &str) -> Result<&'v str, String> {
+    value.get(member).and_then(Value::as_str).ok_or_else(|| format!("it has no text {member:?}"))
+}

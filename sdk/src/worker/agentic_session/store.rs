@@ -1,0 +1,117 @@
+//! Where checkpoints go that are too large for a heartbeat.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::CheckpointError;
+use crate::{
+    tool::Failure,
+    wire::{Digest, WIRE_VERSION, WireVersion, session_checkpoint::SESSION_FORMAT},
+};
+
+/// A store for checkpoints that are too large for a heartbeat: a bucket, a table, a directory that all workers see.
+///
+/// # Retries
+/// None here: a session whose checkpoint cannot be kept fails, and its activity is retried from the checkpoint before.
+pub trait CheckpointStore: Send + Sync {
+    /// Keeps a checkpoint, JSON text, under a key that no other has.
+    ///
+    /// # Errors
+    /// Whatever went wrong.
+    fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), Failure>>;
+
+    /// The checkpoint under this key.
+    ///
+    /// # Errors
+    /// Whatever went wrong; also that there is none.
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<String, Failure>>;
+
+    /// Drops a checkpoint that a newer one has replaced. Called once the server has the newer one; one that a crash leaves behind is never
+    /// dropped, so let them expire.
+    fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, ()>;
+}
+
+/// Where a session's checkpoints go.
+#[derive(Clone)]
+pub(super) struct Storage {
+    pub(super) store: Option<Arc<dyn CheckpointStore>>,
+    /// Larger ones go to the store.
+    pub(super) spill_over: usize,
+    /// What the keys of this session begin with.
+    pub(super) scope: String,
+    pub(super) attempt: u32,
+}
+
+/// The checkpoints of a session that are in the store.
+#[derive(Default)]
+pub(super) struct Kept {
+    number: u32,
+    current: Option<String>,
+    older: Vec<String>,
+}
+
+/// In the heartbeat in the place of a checkpoint.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Elsewhere {
+    format: String,
+    version: WireVersion,
+    kept: KeptAs,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptAs {
+    key: String,
+    bytes: usize,
+    digest: Digest,
+}
+
+impl Storage {
+    /// What goes into the heartbeat: the checkpoint, or where it is kept.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Store`].
+    pub(super) async fn fit(&self, json: String, kept: &mut Kept) -> Result<String, CheckpointError> {
+        kept.older.extend(kept.current.take());
+        let Some(store) = self.store.as_ref().filter(|_| json.len() > self.spill_over) else { return Ok(json) };
+        kept.number += 1;
+        let key = format!("{}-{}-{}", self.scope, self.attempt, kept.number);
+        let kept_as = KeptAs { key: key.clone(), bytes: json.len(), digest: Digest::of_text(&json) };
+        store.put(&key, json).await.map_err(|source| CheckpointError::Store { verb: "written to", source })?;
+        kept.current = Some(key);
+        let elsewhere = Elsewhere { format: SESSION_FORMAT.to_owned(), version: WIRE_VERSION, kept: kept_as };
+        serde_json::to_string(&elsewhere).map_err(|source| CheckpointError::Unwritable { source })
+    }
+
+    /// Drops what newer checkpoints have replaced, but for the one before: a heartbeat with it may still be on its way.
+    pub(super) async fn drop_older(&self, kept: &mut Kept) {
+        let Some(store) = &self.store else { return };
+        let but_for_one = kept.older.len().saturating_sub(1);
+        for key in kept.older.drain(..but_for_one) {
+            store.remove(&key).await;
+        }
+    }
+
+    /// What a heartbeat stands for, where it says that its checkpoint is in the store.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Store`] when it is not there, or not what it was.
+    pub(super) async fn fetch(&self, details: Value) -> Result<Value, CheckpointError> {
+        if details.get("kept").is_none() {
+            return Ok(details);
+        }
+        let failed = |source: Failure| CheckpointError::Store { verb: "read from", source };
+        let Elsewhere { format: _, version: _, kept } =
+            serde_json::from_value(details).map_err(|error| failed(error.into()))?;
+        let store = self.store.as_ref().ok_or_else(|| {
+            failed("the checkpoint is in a store, and the session has none: give it .checkpoint_store(..)".into())
+        })?;
+        let json = store.get(&kept.key).await.map_err(failed)?;
+        if Digest::of_text(&json) != kept.digest {
+            return Err(failed(format!("checkpoint {:?} is not what was written", kept.key).into()));
+        }
+        serde_json::from_str(&json).map_err(|error| failed(error.into()))
+    }
+}

@@ -1,0 +1,217 @@
+//! The one writer of a session's checkpoints.
+//!
+//! The SDK sends heartbeats at most every 0.8 heartbeat timeouts, so that a crash would cost all turns since the last one that it has sent. The
+//! writer therefore hands each checkpoint to the SDK, for its timer and for the failure of the attempt, and then sends it itself, by the
+//! activity's task token, and waits until the server has it. What the SDK was sending meanwhile may be older and arrive later: each
+//! checkpoint is sent once more a little later, unless a newer one has followed.
+//!
+//! Heartbeats replace each other, details and all. So those that only say that the activity lives carry the latest checkpoint, too.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use temporalio_client::{ActivityIdentifier, AsyncActivityHandle, Client, RpcOptions, errors::AsyncActivityError};
+use temporalio_common::{
+    data_converters::RawValue,
+    protos::temporal::api::common::v1::Payload,
+};
+use temporalio_sdk::activities::ActivityContext;
+use tokio::{
+    sync::Mutex as AsyncMutex,
+    time::{Instant, sleep},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    error::CheckpointError,
+    progress::Progress,
+    store::{Kept, Storage},
+};
+use crate::wire::size::{Bytes, MOST_BYTES};
+
+/// How long after a checkpoint the SDK may still be sending an older one.
+const OLDER_ONE: Duration = Duration::from_secs(1);
+/// The longest pause between two attempts to reach the server.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How checkpoints reach the server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Heartbeats {
+    /// At once, each of them.
+    #[default]
+    Direct,
+    /// When the SDK sends heartbeats: at most every 0.8 heartbeat timeouts, or every 60 s. A crash costs all turns since then. For tests of
+    /// activities without a server, and for workers with a short `max_heartbeat_throttle_interval`.
+    Throttled,
+}
+
+/// The writer.
+pub(super) struct Writer {
+    ctx: ActivityContext,
+    handle: Option<AsyncActivityHandle<Client>>,
+    progress: Arc<Progress>,
+    storage: Storage,
+    cancelled: CancellationToken,
+    /// What was handed over last; what an earlier attempt has left, until then.
+    latest: Mutex<Option<RawValue>>,
+    sent: AsyncMutex<Sent>,
+}
+
+struct Sent {
+    change: u64,
+    at: Instant,
+    /// Whether nothing older can come after it.
+    is_settled: bool,
+    kept: Kept,
+}
+
+impl Writer {
+    pub(super) fn new(
+        ctx: &ActivityContext,
+        heartbeats: Heartbeats,
+        progress: Arc<Progress>,
+        storage: Storage,
+        cancelled: CancellationToken,
+    ) -> Self {
+        let handle = (heartbeats == Heartbeats::Direct).then(|| {
+            let token = ActivityIdentifier::TaskToken(ctx.info().task_token.clone().into());
+            ctx.client().get_async_activity_handle(token)
+        });
+        let left = ctx.heartbeat_details().raw();
+        let latest = (!left.is_empty()).then(|| RawValue::new(left.to_vec()));
+        let sent = Sent { change: 0, at: Instant::now(), is_settled: true, kept: Kept::default() };
+        Self {
+            ctx: ctx.clone(),
+            handle,
+            progress,
+            storage,
+            cancelled,
+            latest: Mutex::new(latest),
+            sent: AsyncMutex::new(sent),
+        }
+    }
+
+    /// Waits until the server has what must be written before anything else takes effect.
+    ///
+    /// # Errors
+    /// [`CheckpointError`].
+    pub(super) async fn settle(&self) -> Result<(), CheckpointError> {
+        self.write(self.progress.due()).await
+    }
+
+    /// Writes whatever there is.
+    ///
+    /// # Errors
+    /// [`CheckpointError`].
+    pub(super) async fn flush(&self) -> Result<(), CheckpointError> {
+        self.write(self.progress.changes()).await
+    }
+
+    /// Hands the latest to the SDK, without waiting: the failure of an attempt carries it.
+    pub(super) async fn leave(&self) {
+        let mut sent = self.sent.lock().await;
+        if sent.change < self.progress.changes()
+            && let Ok((details, _)) = self.encode(&mut sent).await
+        {
+            let _ = self.ctx.record_heartbeat(details).await;
+        }
+    }
+
+    async fn write(&self, wanted: u64) -> Result<(), CheckpointError> {
+        let mut sent = self.sent.lock().await;
+        if sent.change >= wanted {
+            return Ok(());
+        }
+        let (details, change) = self.encode(&mut sent).await?;
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(details.clone());
+        // JSON text as it is: nothing to convert that could fail.
+        let _ = self.ctx.record_heartbeat(details.clone()).await;
+        self.send(details).await?;
+        sent.change = change;
+        sent.at = Instant::now();
+        sent.is_settled = self.handle.is_none();
+        self.storage.drop_older(&mut sent.kept).await;
+        Ok(())
+    }
+
+    /// The details of a heartbeat: the checkpoint, or where it is kept.
+    async fn encode(&self, sent: &mut Sent) -> Result<(RawValue, u64), CheckpointError> {
+        let (picture, change) = self.progress.picture();
+        let json = serde_json::to_string(&picture).map_err(|source| CheckpointError::Unwritable { source })?;
+        let json = self.storage.fit(json, &mut sent.kept).await?;
+        if json.len() > MOST_BYTES {
+            return Err(CheckpointError::TooLarge { bytes: json.len(), limit: MOST_BYTES, turns: picture.turns });
+        }
+        if json.len() > MOST_BYTES / 4 * 3 {
+            tracing::warn!(
+                size = %Bytes(json.len()),
+                limit = %Bytes(MOST_BYTES),
+                turns = picture.turns,
+                "the session's checkpoint nears the limit of a heartbeat; give the run a compaction or the session a checkpoint store"
+            );
+        }
+        Ok((json_payload(json), change))
+    }
+
+    /// Sends it until the server has it.
+    async fn send(&self, details: RawValue) -> Result<(), CheckpointError> {
+        let Some(handle) = &self.handle else { return Ok(()) };
+        let mut pause = Duration::from_millis(100);
+        loop {
+            let sending = handle.heartbeat(Some(details.clone()), RpcOptions::default());
+            match self.cancelled.run_until_cancelled(sending).await {
+                None => return Err(CheckpointError::Cancelled),
+                Some(Ok(response)) => {
+                    if response.cancel_requested {
+                        self.cancelled.cancel();
+                    }
+                    return Ok(());
+                }
+                Some(Err(AsyncActivityError::NotFound(_))) => {
+                    // It has timed out, or its workflow is over: whatever it does now, nobody hears of it.
+                    self.cancelled.cancel();
+                    return Err(CheckpointError::Gone);
+                }
+                Some(Err(AsyncActivityError::PayloadConversion(source))) => {
+                    return Err(CheckpointError::Unencodable { source: source.into() });
+                }
+                Some(Err(error)) => {
+                    tracing::warn!(%error, "the server has not taken a checkpoint; the session waits until it does");
+                    if self.cancelled.run_until_cancelled(sleep(pause)).await.is_none() {
+                        return Err(CheckpointError::Cancelled);
+                    }
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+
+    /// Says that the activity lives.
+    pub(super) async fn beat(&self) {
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let _ = match latest {
+            Some(details) => self.ctx.record_heartbeat(details).await,
+            None => self.ctx.record_heartbeat(()).await,
+        };
+        // Whoever writes now sends what is newer.
+        let Ok(mut sent) = self.sent.try_lock() else { return };
+        if sent.is_settled || sent.at.elapsed() < OLDER_ONE {
+            return;
+        }
+        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(details) = latest
+            && self.send(details).await.is_ok()
+        {
+            sent.is_settled = true;
+        }
+    }
+}
+
+/// JSON text as a payload, as the SDK's own converter writes it.
+fn json_payload(json: String) -> RawValue {
+    let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into_iter().collect();
+    RawValue::new(vec![Payload { metadata, data: json.into_bytes(), ..Payload::default() }])
+}

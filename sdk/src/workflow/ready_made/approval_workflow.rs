@@ -1,0 +1,166 @@
+//! A person's decision on one call as a workflow.
+
+use std::time::Duration;
+
+use futures::future::{Either, select};
+use temporalio_workflow::{
+    SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowContext, WorkflowContextView,
+    WorkflowResult, workflow, workflow_methods,
+};
+
+use crate::{
+    tool::Failure,
+    wire::{
+        AgentDecision, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput,
+        WIRE_VERSION,
+        approval::{ApprovalRequest, ApprovalRuling},
+        run_state::{Decision, InterruptionKind},
+    },
+};
+
+/// Waits for a person's decision on one call: of an agentic session, whose activity cannot be asked anything itself. An `AgentHandle` on this
+/// workflow's id sees the call and decides; `temporal workflow signal --name decide --input '{"approve": true}'` does, too.
+///
+/// ```
+/// # #[cfg(feature = "worker")]
+/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use temporal_agents::workflow::ApprovalWorkflow;
+/// use temporalio_sdk::WorkerOptions;
+///
+/// let options = WorkerOptions::new("reviews").register_workflow::<ApprovalWorkflow>()?.build();
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The first decision counts. Without one in time the call is rejected, and the model is told so.
+#[workflow]
+#[derive(Default)]
+pub struct ApprovalWorkflow {
+    asked: Option<ApprovalRequest>,
+    ruling: Option<AgentDecision>,
+    /// What came as a signal, or in the place of a decision.
+    other: Option<ApprovalRuling>,
+}
+
+#[workflow_methods]
+impl ApprovalWorkflow {
+    #[run(name = "ApprovalWorkflow")]
+    pub async fn run(ctx: &mut WorkflowContext<Self>, request: ApprovalRequest) -> WorkflowResult<ApprovalRuling> {
+        let time = Duration::from_secs(request.timeout_seconds);
+        ctx.set_current_details(format!(
+            "{} wants to call {} with {}",
+            request.call.agent, request.call.tool, request.call.arguments
+        ));
+        ctx.state_mut(|workflow| workflow.asked = Some(request));
+        let token = ctx.cancellation_token().child_token();
+        let options = WaitConditionOptions::builder().cancellation_token(token.clone()).build();
+        let decided = Box::pin(ctx.wait_condition_with_options(Self::is_decided, options));
+        let timer = ctx.timer(TimerOptions::builder(time).cancellation_token(token.clone()).build());
+        match select(decided, timer).await {
+            Either::Left((decided, timer)) => {
+                token.cancel();
+                timer.await;
+                decided?;
+            }
+            Either::Right(_) => token.cancel(),
+        }
+        // A decision that came with the timer counts.
+        let ruling = ctx.state_mut(|workflow| {
+            let late = || Decision::reject_with(format!("Nobody has decided on this call within {} s.", time.as_secs())).into();
+            let ruling = workflow.decided().unwrap_or_else(late);
+            workflow.other.get_or_insert_with(|| ruling.clone());
+            ruling
+        });
+        ctx.wait_condition(|_| ctx.all_handlers_finished()).await?;
+        Ok(ruling)
+    }
+
+    #[signal(name = "decide")]
+    pub fn decide(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ruling: ApprovalRuling) {
+        if !self.is_decided() {
+            self.other = Some(ruling);
+        }
+    }
+
+    #[update(name = "agent_decide")]
+    pub async fn agent_decide(
+        ctx: &mut WorkflowContext<Self>,
+        decision: AgentDecision,
+    ) -> Result<DecisionReply, Failure> {
+        ctx.wait_condition(|workflow| workflow.asked.is_some()).await?;
+        Ok(ctx.state_mut(|workflow| workflow.take(decision)).into())
+    }
+
+    #[update(name = "agent_supply_output")]
+    pub async fn agent_supply_output(
+        ctx: &mut WorkflowContext<Self>,
+        supplied: SuppliedOutput,
+    ) -> Result<DecisionReply, Failure> {
+        ctx.wait_condition(|workflow| workflow.asked.is_some()).await?;
+        Ok(ctx.state_mut(|workflow| workflow.take(supplied.into())).into())
+    }
+
+    #[query(name = "agent_state")]
+    pub fn agent_state(&self, _ctx: &WorkflowContextView) -> AgentState {
+        let (status, waiting) = match (&self.asked, self.is_decided()) {
+            (None, _) => (AgentStatus::Idle, None),
+            (Some(asked), false) => (AgentStatus::Waiting, Some(asked.call.clone())),
+            (Some(_), true) => (AgentStatus::Finished, None),
+        };
+        let decided = self.ruling.iter().map(|ruling| DecidedInterruption {
+            id: ruling.interruption_id.clone(),
+            decision: ruling.decision.clone(),
+            always: ruling.always,
+            taken: true,
+        });
+        AgentState {
+            version: WIRE_VERSION,
+            status,
+            agent: self.asked.as_ref().map(|asked| asked.call.agent.clone()),
+            turn: 0,
+            interruptions: waiting.into_iter().collect(),
+            decided: decided.collect(),
+        }
+    }
+}
+
+impl ApprovalWorkflow {
+    fn is_decided(&self) -> bool {
+        self.ruling.is_some() || self.other.is_some()
+    }
+
+    fn decided(&self) -> Option<ApprovalRuling> {
+        self.other.clone().or_else(|| self.ruling.clone().map(ApprovalRuling::from))
+    }
+
+    /// Takes a decision, if it is the first and fits the call.
+    fn take(&mut self, decision: AgentDecision) -> DecisionAnswer {
+        let Some(ApprovalRequest { call, .. }) = &self.asked else {
+            return DecisionAnswer::Unknown { waits_for: Vec::new() };
+        };
+        if decision.interruption_id != call.id {
+            return DecisionAnswer::Unknown { waits_for: vec![call.id.clone()] };
+        }
+        if let Some(before) = &self.ruling {
+            return if *before == decision {
+                DecisionAnswer::Accepted
+            } else {
+                DecisionAnswer::AlreadyDecided { decision: before.decision.clone(), always: before.always }
+            };
+        }
+        if self.other.is_some() {
+            let reason = "the call is decided: by a signal, or because nobody has decided in time".to_owned();
+            return DecisionAnswer::Refused { reason };
+        }
+        let ruling = ApprovalRuling::from(decision.clone());
+        if ruling.approve && call.kind != InterruptionKind::Approval {
+            let reason = format!(
+                "the call of {:?} waits for its output: supply it with `agent_supply_output`, or reject the call",
+                call.tool
+            );
+            return DecisionAnswer::Refused { reason };
+        }
+        self.ruling = Some(decision);
+        DecisionAnswer::Accepted
+    }
+}
