@@ -34,8 +34,8 @@ use crate::{
     },
     engine::EffectError,
     tool::{
-        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext, ToolError,
-        ToolErrorKind,
+        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext,
+        ToolError, ToolErrorKind,
     },
     wire::{Item, McpSession, McpTool, ModelCall, ModelResponse, RunState, ToolOutput},
 };

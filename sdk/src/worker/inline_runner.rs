@@ -321,7 +321,9 @@ impl std::fmt::Debug for InlineRunner {
 ///
 /// # Errors
 /// What the run fails with.
-pub(super) async fn on_a_thread<T, F>(start: impl FnOnce(CancellationToken) -> F + Send + 'static) -> Result<T, RunFailure>
+pub(super) async fn on_a_thread<T, F>(
+    start: impl FnOnce(CancellationToken) -> F + Send + 'static,
+) -> Result<T, RunFailure>
 where
     T: Send + 'static,
     F: Future<Output = Result<T, RunFailure>>,

@@ -1,6 +1,7 @@
 //! The integration tests: one binary, so that the Temporal crates are linked once.
 
 mod agent_handlers;
+mod agentic_session;
 mod cancellation;
 mod cipher;
 mod client_tools;

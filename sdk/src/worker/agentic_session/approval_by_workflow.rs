@@ -14,10 +14,7 @@ use tokio::time::sleep;
 use super::approver::{Approver, Asked};
 use crate::{
     tool::Failure,
-    wire::{
-        ApprovalRequest, ApprovalRuling, WIRE_VERSION,
-        approval::APPROVAL_WORKFLOW,
-    },
+    wire::{ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW},
 };
 
 /// The pause before the server is asked again that could not be reached.
@@ -74,7 +71,8 @@ impl ApprovalByWorkflow {
         let activity = asked.activity;
         let of = activity.workflow_id.as_deref().unwrap_or(&activity.activity_id);
         // Tools are named by their authors, those of MCP servers by strangers.
-        let tool: String = asked.interruption.tool.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect();
+        let tool: String =
+            asked.interruption.tool.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect();
         format!("{of}-approval-{tool}-{}", asked.id)
     }
 
@@ -137,6 +135,11 @@ fn is_passing(status: &tonic::Status) -> bool {
     use tonic::Code;
     matches!(
         status.code(),
-        Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Internal | Code::Unknown | Code::Aborted
+        Code::Unavailable
+            | Code::DeadlineExceeded
+            | Code::ResourceExhausted
+            | Code::Internal
+            | Code::Unknown
+            | Code::Aborted
     )
 }

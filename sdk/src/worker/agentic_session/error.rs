@@ -49,7 +49,9 @@ pub enum CheckpointError {
         source: Failure,
     },
     /// The server knows this attempt no more.
-    #[error("the server does not know this attempt of the activity any more: it has timed out, or its workflow is over")]
+    #[error(
+        "the server does not know this attempt of the activity any more: it has timed out, or its workflow is over"
+    )]
     Gone,
     /// The activity was cancelled, or its worker shuts down.
     #[error("the activity was cancelled")]
@@ -114,11 +116,9 @@ fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
 }
 
 /// A failure of the session's own.
-pub(super) fn failed(
-    error: impl std::error::Error + Send + Sync + 'static,
-    is_passing: bool,
-) -> ActivityError {
-    let failure = ApplicationFailure::builder(error).type_name(AGENTIC_SESSION_ERROR.to_owned()).non_retryable(!is_passing);
+pub(super) fn failed(error: impl std::error::Error + Send + Sync + 'static, is_passing: bool) -> ActivityError {
+    let failure =
+        ApplicationFailure::builder(error).type_name(AGENTIC_SESSION_ERROR.to_owned()).non_retryable(!is_passing);
     ActivityError::Application(Box::new(failure.build()))
 }
 

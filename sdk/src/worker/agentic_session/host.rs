@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use super::{
     super::inline_host::InlineHost,
     approver::{Approver, Asked},
+    calls::Calls,
     error::CheckpointError,
     progress::{Begun, Point},
     session::Shared,
-    calls::Calls,
 };
 use crate::{
     drive::{

@@ -131,8 +131,7 @@ impl AgenticSessionOptions {
         let scope = idempotency_key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id]);
         let storage =
             Storage { store: self.store, spill_over: self.spill_over, scope: scope.clone(), attempt: info.attempt };
-        let Restored { checkpoint, is_resumed } =
-            restore(ctx, &storage).await.map_err(|error| failed(error, true))?;
+        let Restored { checkpoint, is_resumed } = restore(ctx, &storage).await.map_err(|error| failed(error, true))?;
         let (progress, cancelled) = (Arc::new(Progress::new(checkpoint)), CancellationToken::new());
         let writer = Writer::new(ctx, self.heartbeats, Arc::clone(&progress), storage, cancelled.clone());
         let writer = Arc::new(writer);

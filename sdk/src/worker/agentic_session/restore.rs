@@ -42,8 +42,7 @@ pub(super) async fn restore(ctx: &ActivityContext, storage: &Storage) -> Result<
 /// Why it is none.
 fn read(details: Value) -> Result<SessionCheckpoint, String> {
     if details.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT) {
-        let checkpoint: SessionCheckpoint =
-            decode("session checkpoint", details).map_err(|error| error.to_string())?;
+        let checkpoint: SessionCheckpoint = decode("session checkpoint", details).map_err(|error| error.to_string())?;
         return if checkpoint.origins.len() == checkpoint.results.len() {
             Ok(checkpoint)
         } else {

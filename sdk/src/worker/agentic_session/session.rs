@@ -18,7 +18,10 @@ use super::{
 };
 use crate::{
     agent::{Agent, AgentDef},
-    drive::{Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed, run_untyped},
+    drive::{
+        Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
+        run_untyped,
+    },
     worker::{InlineRunner, inline_runner::on_a_thread},
 };
 

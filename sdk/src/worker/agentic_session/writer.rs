@@ -13,10 +13,7 @@ use std::{
 };
 
 use temporalio_client::{ActivityIdentifier, AsyncActivityHandle, Client, RpcOptions, errors::AsyncActivityError};
-use temporalio_common::{
-    data_converters::RawValue,
-    protos::temporal::api::common::v1::Payload,
-};
+use temporalio_common::{data_converters::RawValue, protos::temporal::api::common::v1::Payload};
 use temporalio_sdk::activities::ActivityContext;
 use tokio::{
     sync::Mutex as AsyncMutex,
@@ -100,14 +97,6 @@ impl Writer {
     /// [`CheckpointError`].
     pub(super) async fn settle(&self) -> Result<(), CheckpointError> {
         self.write(self.progress.due()).await
-    }
-
-    /// Writes whatever there is.
-    ///
-    /// # Errors
-    /// [`CheckpointError`].
-    pub(super) async fn flush(&self) -> Result<(), CheckpointError> {
-        self.write(self.progress.changes()).await
     }
 
     /// Hands the latest to the SDK, without waiting: the failure of an attempt carries it.

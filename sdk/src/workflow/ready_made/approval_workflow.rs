@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures::future::{Either, select};
 use temporalio_workflow::{
-    SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowContext, WorkflowContextView,
-    WorkflowResult, workflow, workflow_methods,
+    SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowContext, WorkflowContextView, WorkflowResult,
+    workflow, workflow_methods,
 };
 
 use crate::{
@@ -66,7 +66,9 @@ impl ApprovalWorkflow {
         }
         // A decision that came with the timer counts.
         let ruling = ctx.state_mut(|workflow| {
-            let late = || Decision::reject_with(format!("Nobody has decided on this call within {} s.", time.as_secs())).into();
+            let late = || {
+                Decision::reject_with(format!("Nobody has decided on this call within {} s.", time.as_secs())).into()
+            };
             let ruling = workflow.decided().unwrap_or_else(late);
             workflow.other.get_or_insert_with(|| ruling.clone());
             ruling

@@ -36,7 +36,8 @@ fn a_checkpoint_with_anthropics_blocks_is_read() {
 
 #[test]
 fn a_checkpoint_with_chat_completions_messages_is_read() {
-    let call = json!({"id": "t1", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"a.rs\"}"}});
+    let call =
+        json!({"id": "t1", "type": "function", "function": {"name": "read", "arguments": "{\"path\":\"a.rs\"}"}});
     let details = json!({"version": 1, "results": [], "messages": [
         {"role": "user", "content": "Review it."},
         {"role": "assistant", "content": "I look.", "tool_calls": [call]},
