@@ -66,7 +66,7 @@ impl SessionHost {
     /// Whether the run may go on from this state, and is to.
     fn is_point(&self, state: &RunState) -> bool {
         match state.phase {
-            Phase::TurnDue => state.turn % self.shared.checkpoint_every == 0,
+            Phase::TurnDue => state.turn.is_multiple_of(self.shared.checkpoint_every),
             Phase::Interrupted { .. } | Phase::Finished { .. } => true,
             _ => false,
         }

@@ -22,6 +22,7 @@ use crate::{
         Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
         run_untyped,
     },
+    wire::RunState,
     worker::{InlineRunner, inline_runner::on_a_thread},
 };
 
@@ -159,10 +160,7 @@ impl SessionRunner {
     where
         O: DeserializeOwned + Send + 'static,
     {
-        self.execute(agent.def(), input.into(), async |host, agent, config, run| {
-            run_paused_or_typed(host, agent, config, run).await
-        })
-        .await
+        self.typed(agent, input.into().into()).await
     }
 
     /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
@@ -174,13 +172,46 @@ impl SessionRunner {
         agent: &Agent<O>,
         input: impl Into<RunInput>,
     ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.execute(agent.def(), input.into(), async |host, agent, config, run| {
-            run_untyped(host, agent, config, run).await
-        })
-        .await
+        self.untyped(agent, input.into().into()).await
     }
 
-    async fn execute<T, F>(&self, agent: &AgentDef, input: RunInput, drive: F) -> Result<T, RunFailure>
+    /// Goes on with a paused run, after decisions on its calls. What was not decided keeps it paused, where the session has no approver.
+    ///
+    /// # Errors
+    /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
+    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        self.typed(agent, state.into()).await
+    }
+
+    /// Like [`resume`](Self::resume) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, state.into()).await
+    }
+
+    async fn typed<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        let drive = async |host: &SessionHost, agent: &AgentDef, config: &RunConfig, run| {
+            run_paused_or_typed(host, agent, config, run).await
+        };
+        self.execute(agent.def(), run, drive).await
+    }
+
+    async fn untyped<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<Value>, RunFailure> {
+        let drive = async |host: &SessionHost, agent: &AgentDef, config: &RunConfig, run| {
+            run_untyped(host, agent, config, run).await
+        };
+        self.execute(agent.def(), run, drive).await
+    }
+
+    async fn execute<T, F>(&self, agent: &AgentDef, run: Run, drive: F) -> Result<T, RunFailure>
     where
         T: Send + 'static,
         F: AsyncFnOnce(&SessionHost, &AgentDef, &RunConfig, Run) -> Result<T, RunFailure> + Send + 'static,
@@ -194,7 +225,7 @@ impl SessionRunner {
             let run = match (&begun.earlier.state, &begun.earlier.conversation) {
                 (Some(state), _) => Run::GoOn(state.clone()),
                 (None, Some(conversation)) => Run::Start(conversation.clone().into()),
-                (None, None) => Run::Start(input),
+                (None, None) => run,
             };
             let (host, config) = host(shared, runner, &begun, cancelled);
             let ended = drive(&host, &agent, &config, run).await;
