@@ -138,6 +138,8 @@ impl AgenticSessionOptions {
         // Dropped with the session, which aborts it.
         let mut keeper = JoinSet::new();
         keeper.spawn(keep(ctx.clone(), Arc::clone(&writer), cancelled.clone()));
+        let again = Arc::clone(&writer);
+        keeper.spawn(async move { again.send_again().await });
         let shared = Shared {
             ctx: ctx.clone(),
             client: (self.heartbeats == Heartbeats::Direct).then(|| ctx.client()),
@@ -181,7 +183,7 @@ async fn within_grace<T>(cancelled: &CancellationToken, body: impl Future<Output
 async fn keep(ctx: ActivityContext, writer: Arc<Writer>, cancelled: CancellationToken) {
     let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero());
     let period = timeout.map_or(LONGEST_BEAT, |timeout| (timeout / 4).clamp(SHORTEST_BEAT, LONGEST_BEAT));
-    let mut ticks = interval(period.min(Duration::from_secs(1)));
+    let mut ticks = interval(period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {

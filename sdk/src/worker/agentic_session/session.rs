@@ -51,11 +51,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Writes what there is, without anybody waiting for it.
+    /// Writes what must be written, without anybody waiting for it.
     pub(super) fn write_soon(&self) {
-        if self.checkpoint_every > 1 {
-            return;
-        }
         let writer = Arc::clone(&self.writer);
         tokio::spawn(async move {
             // Whoever waits for it next is told why it could not be written.

@@ -16,7 +16,7 @@ use temporalio_client::{ActivityIdentifier, AsyncActivityHandle, Client, RpcOpti
 use temporalio_common::{data_converters::RawValue, protos::temporal::api::common::v1::Payload};
 use temporalio_sdk::activities::ActivityContext;
 use tokio::{
-    sync::Mutex as AsyncMutex,
+    sync::{Mutex as AsyncMutex, Notify},
     time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
@@ -55,6 +55,7 @@ pub(super) struct Writer {
     /// What was handed over last; what an earlier attempt has left, until then.
     latest: Mutex<Option<RawValue>>,
     sent: AsyncMutex<Sent>,
+    written: Notify,
 }
 
 struct Sent {
@@ -88,6 +89,7 @@ impl Writer {
             cancelled,
             latest: Mutex::new(latest),
             sent: AsyncMutex::new(sent),
+            written: Notify::new(),
         }
     }
 
@@ -122,6 +124,7 @@ impl Writer {
         sent.change = change;
         sent.at = Instant::now();
         sent.is_settled = self.handle.is_none();
+        self.written.notify_one();
         self.storage.drop_older(&mut sent.kept).await;
         Ok(())
     }
@@ -185,16 +188,24 @@ impl Writer {
             Some(details) => self.ctx.record_heartbeat(details).await,
             None => self.ctx.record_heartbeat(()).await,
         };
-        // Whoever writes now sends what is newer.
-        let Ok(mut sent) = self.sent.try_lock() else { return };
-        if sent.is_settled || sent.at.elapsed() < OLDER_ONE {
-            return;
-        }
-        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(details) = latest
-            && self.send(details).await.is_ok()
-        {
-            sent.is_settled = true;
+    }
+
+    /// Sends each checkpoint once more that is the latest for a while.
+    pub(super) async fn send_again(&self) {
+        loop {
+            self.written.notified().await;
+            sleep(OLDER_ONE).await;
+            // Whoever writes now sends what is newer.
+            let Ok(mut sent) = self.sent.try_lock() else { continue };
+            if sent.is_settled || sent.at.elapsed() < OLDER_ONE {
+                continue;
+            }
+            let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if let Some(details) = latest
+                && self.send(details).await.is_ok()
+            {
+                sent.is_settled = true;
+            }
         }
     }
 }
