@@ -6,6 +6,7 @@
 pub mod agents_as_tools;
 pub mod approval;
 pub mod client_tools;
+pub mod code_review;
 pub mod deterministic_chain;
 pub mod guardrails;
 pub mod handoffs;

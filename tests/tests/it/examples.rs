@@ -5,6 +5,7 @@
 pub(crate) mod agents_as_tools;
 pub(crate) mod approval;
 mod approval_crash;
+mod code_review;
 pub(crate) mod deterministic_chain;
 pub(crate) mod guardrails;
 pub(crate) mod handoffs;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::{FutureExt, TryStreamExt, future::BoxFuture};
 use temporalio_client::{
     Client, UntypedWorkflow, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
-    WorkflowStartOptions,
-    errors::{WorkflowGetResultError, WorkflowStartError},
+    WorkflowListOptions, WorkflowStartOptions,
+    errors::{ClientError, WorkflowGetResultError, WorkflowStartError},
 };
 use temporalio_common::data_converters::{RawValue, SerializationContextData, WorkflowSerializationContext};
 use tokio::time::sleep;
@@ -15,6 +15,7 @@ use super::approver::{Approver, Asked};
 use crate::{
     tool::Failure,
     wire::{ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW},
+    worker::AgentHandle,
 };
 
 /// The pause before the server is asked again that could not be reached.
@@ -64,6 +65,19 @@ impl ApprovalByWorkflow {
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
+    }
+
+    /// The questions that sessions of this workflow have open: a handle to each, to look at the call and to decide. The server's visibility tells
+    /// them, so one that was asked just now may be missing for a moment.
+    ///
+    /// # Errors
+    /// When the server cannot be asked.
+    pub async fn pending(client: &Client, workflow_id: &str) -> Result<Vec<AgentHandle>, ClientError> {
+        let prefix = format!("{workflow_id}-approval-");
+        let quoted = prefix.replace('\\', "\\\\").replace('\'', "\\'");
+        let query = format!("WorkflowId STARTS_WITH '{quoted}' AND ExecutionStatus = 'Running'");
+        let found = client.list_workflows(query, WorkflowListOptions::default());
+        found.map_ok(|workflow| AgentHandle::new(client, workflow.id())).try_collect().await
     }
 
     /// The id of the workflow that a call is decided in.

@@ -1,0 +1,50 @@
+//! The review inside one activity.
+
+use std::{sync::Arc, time::Duration};
+
+use temporal_agents::worker::{
+    InlineRunner,
+    agentic_session::{AgenticSession, ApprovalByWorkflow},
+};
+use temporalio_macros::{activities, workflow, workflow_methods};
+use temporalio_sdk::{
+    ActivityOptions, WorkflowContext, WorkflowResult,
+    activities::{ActivityContext, ActivityError},
+};
+
+use super::{question, reviewer};
+
+/// The activities of whoever reviews; the runner has the model and the states of the tools.
+pub struct Reviews {
+    pub runner: InlineRunner,
+}
+
+#[activities]
+impl Reviews {
+    #[activity]
+    pub async fn review(self: Arc<Self>, ctx: ActivityContext, changed: Vec<String>) -> Result<String, ActivityError> {
+        let options = AgenticSession::options().approver(ApprovalByWorkflow::new());
+        let review = options.run(&ctx, async |session| {
+            let runner = session.runner(&self.runner);
+            Ok(runner.run(&reviewer(), question(&changed)).await?.final_output)
+        });
+        review.await
+    }
+}
+
+/// A pull request; it may have been there for years before agents were.
+#[workflow]
+#[derive(Default)]
+pub struct PullRequest;
+
+#[workflow_methods]
+impl PullRequest {
+    #[run]
+    pub async fn run(ctx: &mut WorkflowContext<Self>, changed: Vec<String>) -> WorkflowResult<String> {
+        // The activity waits for people: its time is theirs. The heartbeat timeout is how long a lost worker goes unnoticed.
+        let options = ActivityOptions::with_start_to_close_timeout(Duration::from_hours(48))
+            .heartbeat_timeout(Duration::from_secs(10))
+            .build();
+        Ok(ctx.execute_activity(Reviews::review, changed, options).await?)
+    }
+}
