@@ -10,6 +10,7 @@ pub mod code_review;
 pub mod deterministic_chain;
 pub mod guardrails;
 pub mod handoffs;
+pub mod incident_triage;
 pub mod mcp;
 pub mod nexus;
 pub mod parallel_agents;

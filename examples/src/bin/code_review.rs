@@ -1,10 +1,8 @@
 //! Reviews a pull request inside one activity of a workflow that knows nothing of agents; somebody agrees to the comment meanwhile.
 
-use std::time::Duration;
-
 use clap::Parser;
 use temporal_agents::{
-    worker::{InlineRunner, OpenAi, agentic_session::ApprovalByWorkflow},
+    worker::{InlineRunner, OpenAi},
     workflow::ApprovalWorkflow,
 };
 use temporal_agents_examples::{
@@ -34,24 +32,9 @@ async fn main() -> anyhow::Result<()> {
         options.register_activities(Reviews { runner });
     });
     let stage = Stage::set_with::<PullRequest>(options, env, model::scripted()).await?;
-    let mut request = stage.start(PullRequest::run, forge.changed()).await?;
-    let workflow_id = request.handle.info().workflow_id.clone();
-    println!("\n{workflow_id} is one activity, which reads the files and then waits for somebody ...");
-    loop {
-        let asked = ApprovalByWorkflow::pending(stage.client(), &workflow_id).await?;
-        for approval in &asked {
-            for call in approval.state().await?.interruptions {
-                println!("? {} wants to call {}({})", call.agent, call.tool, call.arguments);
-                println!("! approved: {:?}", approval.approve(&call.id).await?);
-            }
-        }
-        stage.look(&mut request).await?;
-        if !asked.is_empty() || !forge.comments().is_empty() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    println!("\n{}", stage.finish(request).await?);
+    let request = stage.start(PullRequest::run, forge.changed()).await?;
+    println!("\nThe workflow calls one activity, which reads the files and then waits for somebody ...");
+    println!("\n{}", stage.finish_approving(request).await?);
     println!("Comments: {:?}", forge.comments());
     stage.clear().await
 }

@@ -2,6 +2,7 @@
 //!
 //! None of it is needed to use temporal-agents. The README shows the worker of a program of your own.
 
+pub mod mcp_server;
 pub mod model;
 pub mod process;
 pub mod progress;
@@ -11,7 +12,7 @@ use clap::{Args, Parser};
 use temporal_agents::{
     agent::AgentSources,
     wire::{AgentInterruption, AgentStatus},
-    worker::{AgentHandle, OpenAi},
+    worker::{AgentHandle, OpenAi, agentic_session::ApprovalByWorkflow},
 };
 use temporal_agents_testing::{
     AgentEnvironment, DevServer, DevServerOptions, FakeModel, environment::AgentEnvironmentBuilder,
@@ -177,6 +178,30 @@ impl Stage {
         match self.env.await_run(&started.handle).await?.output() {
             Ok(output) => Ok(output),
             Err(_) => anyhow::bail!("the workflow failed: {}", watch::failure_of(&history)),
+        }
+    }
+
+    /// The same, and approves meanwhile whatever agentic sessions of the workflow ask for.
+    ///
+    /// # Errors
+    /// When the workflow fails, or cannot be asked.
+    pub async fn finish_approving<W: HasWorkflowDefinition>(&self, started: Started<W>) -> anyhow::Result<W::Output> {
+        let workflow_id = started.handle.info().workflow_id.clone();
+        tokio::select! {
+            output = self.finish(started) => output,
+            error = self.approve_all(&workflow_id) => error.map(|never| match never {}),
+        }
+    }
+
+    async fn approve_all(&self, workflow_id: &str) -> anyhow::Result<std::convert::Infallible> {
+        loop {
+            for approval in ApprovalByWorkflow::pending(self.client(), workflow_id).await? {
+                for call in approval.state().await?.interruptions {
+                    println!("? {} wants to call {}({})", call.agent, call.tool, call.arguments);
+                    println!("! approved: {:?}", approval.approve(&call.id).await?);
+                }
+            }
+            tokio::time::sleep(INTERVAL).await;
         }
     }
 

@@ -9,6 +9,7 @@ mod code_review;
 pub(crate) mod deterministic_chain;
 pub(crate) mod guardrails;
 pub(crate) mod handoffs;
+mod incident_triage;
 pub(crate) mod parallel_agents;
 pub(crate) mod quickstart;
 pub(crate) mod sessions;

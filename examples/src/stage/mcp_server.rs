@@ -1,0 +1,34 @@
+//! A server of the Model Context Protocol in this process: one message of JSON-RPC a line.
+
+use serde_json::{Value, json};
+use temporal_agents::worker::McpTransport;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
+
+/// What a server answers to a method with these parameters; none where it has no such method.
+pub type Answer = fn(&str, &Value) -> Option<Value>;
+
+/// How a worker reaches a server that answers so.
+pub fn in_process(answer: Answer) -> McpTransport {
+    McpTransport::in_process(move || {
+        let (client, server) = tokio::io::duplex(64 * 1024);
+        tokio::spawn(serve(server, answer));
+        client
+    })
+}
+
+/// Serves one client until it is gone.
+async fn serve(stream: impl AsyncRead + AsyncWrite, answer: Answer) -> std::io::Result<()> {
+    let (read, mut write) = split(stream);
+    let mut lines = BufReader::new(read).lines();
+    while let Some(line) = lines.next_line().await? {
+        let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+        // What has no id is a notification, and wants no answer.
+        let Some(id) = message.get("id") else { continue };
+        let answer = match answer(message["method"].as_str().unwrap_or_default(), &message["params"]) {
+            Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
+            None => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}}),
+        };
+        write.write_all(format!("{answer}\n").as_bytes()).await?;
+    }
+    Ok(())
+}
