@@ -42,10 +42,12 @@ fn is_held_back(round: &ToolRound) -> bool {
 
 /// Items of a run as the input of a model or of a session: without placeholders for approvals.
 pub fn input_items<'a>(items: impl IntoIterator<Item = &'a NewItem>, ids: ReasoningItemIds) -> Vec<Item> {
-    let kept = items.into_iter().filter(|item| item.kind != NewItemKind::ToolApproval);
-    kept.map(|item| match (item.kind, ids) {
+    let items = items.into_iter();
+    let mut input = Vec::with_capacity(items.size_hint().1.unwrap_or_default());
+    let kept = items.filter(|item| item.kind != NewItemKind::ToolApproval);
+    input.extend(kept.map(|item| match (item.kind, ids) {
         (NewItemKind::Reasoning, ReasoningItemIds::Omit) => item.raw.without("id"),
-        _ => item.raw.without("created_by"),
-    })
-    .collect()
+        _ => item.raw.without_creator(),
+    }));
+    input
 }

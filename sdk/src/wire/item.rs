@@ -9,10 +9,13 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{MapAccess, Visitor},
+};
 use serde_json::{Map, Value};
 
-use super::digest::ItemDigest;
+use super::{digest::ItemDigest, size::encoded_len};
 
 /// One conversation item; JSON shape: an object, usually with `type`.
 ///
@@ -26,11 +29,18 @@ struct Shared {
     object: Map<String, Value>,
     /// The kind, where it is one of [`COMMON_KINDS`].
     kind: Option<&'static str>,
+    /// Where among its members the call id is: a whole conversation is searched for one at each turn.
+    call_id: Option<usize>,
+    /// Whether it has the member `created_by`.
+    has_creator: bool,
     /// Made once, when somebody asks: a conversation is digested at each turn.
     digest: OnceLock<ItemDigest>,
     /// The same for the length of its JSON text.
     json_len: OnceLock<usize>,
 }
+
+/// How many members most items have at most.
+const USUAL_MEMBERS: usize = 7;
 
 /// The kinds that conversations are made of.
 const COMMON_KINDS: [&str; 4] = ["message", "function_call", "function_call_output", "reasoning"];
@@ -151,7 +161,7 @@ impl Item {
 
     /// The id of the call this item makes or answers.
     pub fn call_id(&self) -> Option<&str> {
-        self.str("call_id")
+        self.0.object.values().nth(self.0.call_id?)?.as_str()
     }
 
     /// A member of the object.
@@ -175,6 +185,11 @@ impl Item {
         let mut map = self.0.object.clone();
         map.insert(member.to_owned(), value);
         Self::from(map)
+    }
+
+    /// The item as a model is given it again: without the member `created_by`, which providers write and do not read.
+    pub(crate) fn without_creator(&self) -> Self {
+        if self.0.has_creator { self.without("created_by") } else { self.clone() }
     }
 
     /// A copy of this item without one member; the others keep their order.
@@ -203,7 +218,7 @@ impl Item {
 
     /// How many bytes its JSON text has; computed once for all copies.
     pub fn json_len(&self) -> usize {
-        *self.0.json_len.get_or_init(|| self.json().len())
+        *self.0.json_len.get_or_init(|| encoded_len(&self.0.object).expect("an item is JSON by construction"))
     }
 
     /// Whether the two are copies of one item.
@@ -313,8 +328,17 @@ impl TryFrom<Value> for Item {
 
 impl From<Map<String, Value>> for Item {
     fn from(map: Map<String, Value>) -> Self {
-        let kind = member(&map, "type").and_then(|kind| COMMON_KINDS.into_iter().find(|common| kind == common));
-        Self(Arc::new(Shared { object: map, kind, digest: OnceLock::new(), json_len: OnceLock::new() }))
+        let (mut kind, mut call_id, mut has_creator) = (None, None, false);
+        for (place, (name, value)) in map.iter().enumerate() {
+            match &**name {
+                "type" => kind = COMMON_KINDS.into_iter().find(|common| value == common),
+                "call_id" => call_id = Some(place),
+                "created_by" => has_creator = true,
+                _ => {}
+            }
+        }
+        let (digest, json_len) = (OnceLock::new(), OnceLock::new());
+        Self(Arc::new(Shared { object: map, kind, call_id, has_creator, digest, json_len }))
     }
 }
 
@@ -341,6 +365,25 @@ impl Serialize for Item {
 
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Map::deserialize(deserializer).map(Self::from)
+        /// Reads the members into a map of the size that most items need, so that it does not grow member by member.
+        struct Members;
+
+        impl<'de> Visitor<'de> for Members {
+            type Value = Item;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a map")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Item, A::Error> {
+                let mut object = Map::with_capacity(members.size_hint().unwrap_or(USUAL_MEMBERS));
+                while let Some((name, value)) = members.next_entry()? {
+                    object.insert(name, value);
+                }
+                Ok(Item::from(object))
+            }
+        }
+
+        deserializer.deserialize_map(Members)
     }
 }
