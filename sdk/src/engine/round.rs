@@ -41,13 +41,15 @@ pub(super) fn questions(round: &ToolRound) -> Vec<McpApproval> {
 
 /// The outputs of function tools so far, in call order.
 pub(super) fn results(round: &ToolRound) -> Vec<ToolResult> {
-    let done = |call: &crate::wire::run_state::RoundCall| match &call.progress {
-        CallProgress::Done { output } if call.is_known => {
-            Some(ToolResult::new(&*call.call.tool, &*call.call.call_id, output.clone()))
-        }
+    done_calls(round).map(|(call, output)| ToolResult::new(&*call.tool, &*call.call_id, output.clone())).collect()
+}
+
+/// The function tools that have an output, and it, in call order.
+fn done_calls(round: &ToolRound) -> impl Iterator<Item = (&PlannedCall, &ToolOutput)> {
+    round.calls.iter().filter_map(|call| match &call.progress {
+        CallProgress::Done { output } if call.is_known => Some((&call.call, output)),
         _ => None,
-    };
-    round.calls.iter().filter_map(done).collect()
+    })
 }
 
 /// Takes what came of calls: their outputs, or placeholders for those that wait, in call order; then what the model is told of
@@ -161,16 +163,19 @@ pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
     if !round.handoffs.is_empty() {
         return Phase::HandoffDue { handoffs: std::mem::take(&mut round.handoffs) };
     }
-    let results = results(&round);
+    let mut done = done_calls(&round);
     let stopping = match &round.tool_use {
         ToolUse::RunLlmAgain => None,
-        ToolUse::StopOnFirstTool => results.first(),
-        ToolUse::StopAtTools { tools } => results.iter().find(|result| tools.contains(&result.tool)),
-        ToolUse::Custom if results.is_empty() => None,
-        ToolUse::Custom => return Phase::ToolUseDue { round: Box::new(round) },
+        ToolUse::StopOnFirstTool => done.next(),
+        ToolUse::StopAtTools { tools } => done.find(|(call, _)| tools.contains(&call.tool)),
+        ToolUse::Custom if done.next().is_none() => None,
+        ToolUse::Custom => {
+            drop(done);
+            return Phase::ToolUseDue { round: Box::new(round) };
+        }
     };
     match stopping {
-        Some(result) => tool_output(final_value(&result.output)),
+        Some((_, output)) => tool_output(final_value(output)),
         None => run_again(state, round.resumed),
     }
 }
