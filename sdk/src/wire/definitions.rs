@@ -41,7 +41,6 @@ impl Definitions {
     /// hosted tools have members whose order counts, so those must be absent or the same text, too.
     pub(crate) fn is_same_text(&self, other: &Self) -> bool {
         let Self { instructions, prompt, tools, handoffs, output, settings } = self;
-        let text = |settings: &ModelSettings| serde_json::to_string(settings).ok();
         *instructions == other.instructions
             && prompt.is_none()
             && other.prompt.is_none()
@@ -57,8 +56,7 @@ impl Definitions {
                 (Some(one), Some(other)) => one.schema.is_shared_with(&other.schema) && one == other,
                 _ => false,
             }
-            && *settings == other.settings
-            && text(settings) == text(&other.settings)
+            && settings.is_same_text(&other.settings)
     }
 
     /// The digest of these definitions.

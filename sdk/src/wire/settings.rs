@@ -198,6 +198,50 @@ impl From<&str> for ToolChoice {
 }
 
 impl ModelSettings {
+    /// Whether the two are the same text: the order of members counts, and the sign of a zero.
+    pub(crate) fn is_same_text(&self, other: &Self) -> bool {
+        let text = |settings: &Self| serde_json::to_string(settings).ok();
+        self == other && (self.is_told_by_equality() || text(self) == text(other))
+    }
+
+    /// Whether equal settings are the same text, as nothing in these has an order or is zero.
+    fn is_told_by_equality(&self) -> bool {
+        let Self {
+            temperature,
+            top_p,
+            frequency_penalty,
+            presence_penalty,
+            tool_choice: _,
+            parallel_tool_calls: _,
+            truncation: _,
+            max_tokens: _,
+            reasoning,
+            verbosity: _,
+            metadata,
+            store: _,
+            prompt_cache_retention: _,
+            include_usage: _,
+            response_include: _,
+            top_logprobs: _,
+            extra_query,
+            extra_body,
+            extra_headers,
+            extra_args,
+            retry,
+            context_management,
+            prompt_cache_options,
+            preserve_raw_usage: _,
+            timeout,
+        } = self;
+        let numbers = [temperature, top_p, frequency_penalty, presence_penalty, timeout];
+        let objects = [metadata, extra_query, extra_body, extra_headers, extra_args];
+        let values = [reasoning, context_management, prompt_cache_options];
+        numbers.into_iter().flatten().all(|number| *number != 0.0)
+            && objects.into_iter().all(Option::is_none)
+            && values.into_iter().all(Option::is_none)
+            && retry.is_none()
+    }
+
     /// These settings with every field that `over` sets replaced; `extra_args` are merged, `retry` field by field.
     #[must_use]
     pub fn overlaid_by(&self, over: &Self) -> Self {
