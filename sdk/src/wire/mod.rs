@@ -39,7 +39,7 @@ pub use agent_handlers::{
 pub use approval::{ApprovalRequest, ApprovalRuling};
 pub use carried::{Carried, CarriedState, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY};
 pub use conversation::{CallPart, Conversation, InputSegment, RECORD_ACTIVITY, RecordRequest};
-pub(crate) use conversation::{Folded, Ledger};
+pub(crate) use conversation::{Folded, Ledger, Noted};
 pub use definitions::{Definitions, DefinitionsPart, HandoffSpec, OutputSpec, Prompt, ToolSpec};
 pub use digest::Digest;
 pub(crate) use digest::{DigestChain, ItemDigest};

@@ -20,7 +20,7 @@ use crate::{
     engine::EffectError,
     wire::{
         ConversationPart, ConversationUnavailable, DefinitionsPart, Folded, Item, ItemView, Ledger, ModelCall,
-        ModelReply, ModelRequest, ModelResponse, failure::CONVERSATION_UNAVAILABLE,
+        ModelReply, ModelRequest, ModelResponse, Noted, failure::CONVERSATION_UNAVAILABLE,
     },
 };
 
@@ -75,7 +75,8 @@ impl ActivityBackedModel {
             // It leaves nothing in history but its answer, so there is nothing to refer to, and nothing to save.
             let nothing = RefCell::default();
             let books = Books { ledger: &nothing, ..books };
-            return Ok(scheduled.attempt(&activity_id, &books.fold(&call), &books).await?);
+            let (response, _) = scheduled.attempt(&activity_id, books.fold(&call), &books).await?;
+            return Ok(response);
         }
         let missing = match scheduled.answer(&activity_id, &books).await {
             Err(Failed::Unavailable(missing, _)) => missing,
@@ -144,8 +145,8 @@ impl Scheduled<'_> {
     /// Makes the call, and notes what history has of it once it is answered.
     async fn answer(&self, activity_id: &str, books: &Books<'_>) -> Result<ModelResponse, Failed> {
         let folded = self.recorded(activity_id, books).await?;
-        let response = self.attempt(activity_id, &folded, books).await?;
-        books.ledger.borrow_mut().answered(&books.chain, activity_id, folded, &response.output);
+        let (response, noted) = self.attempt(activity_id, folded, books).await?;
+        books.ledger.borrow_mut().answered(&books.chain, activity_id, noted, &response.output);
         Ok(response)
     }
 
@@ -181,10 +182,17 @@ impl Scheduled<'_> {
         Ok(books.fold(self.call))
     }
 
-    /// Schedules the activity and reads the answer.
-    async fn attempt(&self, activity_id: &str, folded: &Folded, books: &Books<'_>) -> Result<ModelResponse, Failed> {
+    /// Schedules the activity and reads the answer; with it what is to be noted of the call.
+    async fn attempt(
+        &self,
+        activity_id: &str,
+        folded: Folded,
+        books: &Books<'_>,
+    ) -> Result<(ModelResponse, Noted), Failed> {
         let Self { ctx, options, call, token } = self;
-        let (request, bytes) = checked(call, folded, options).map_err(Failed::of)?;
+        let bytes = checked(call, &folded, options).map_err(Failed::of)?;
+        let Folded { conversation, definitions, noted } = folded;
+        let request = ModelRequest::with_parts(call, definitions, conversation);
         let at = Scheduling {
             agent: AgentInfo::new(&*call.agent, call.turn),
             settings: &call.definitions.settings,
@@ -204,7 +212,7 @@ impl Scheduled<'_> {
             Ok(reply) => {
                 let ModelReply { version: _, response } =
                     reply.read("model reply").map_err(|error| Failed::of(error.into()))?;
-                Ok(response)
+                Ok((response, noted))
             }
             Err(failure) => Err(self.failed(failure)),
         }
@@ -303,25 +311,20 @@ fn described(item: &Item) -> String {
     }
 }
 
-/// The request of a call that is not too large, and its size.
+/// The size of a call's request, which is not too large.
 ///
 /// What is measured is what author and history give and what has not travelled before, and for each reference a round number:
 /// not the words of the message around it, so that a release that writes others decides the same when it replays.
-fn checked(
-    call: &ModelCall,
-    folded: &Folded,
-    options: &ModelActivityOptions,
-) -> Result<(ModelRequest, usize), EffectError> {
+fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) -> Result<usize, EffectError> {
     let new: usize = folded.inline_items().map(Item::json_len).sum();
     let beside = beside_items(call, folded)?;
-    let Folded { conversation, definitions, .. } = folded;
     let (bytes, limit) = (beside + new, options.max_request_bytes);
     if bytes > limit {
         let what = format!("the request (definitions and references {beside}, new items {new}) is");
         let shorten = "instructions, tools or conversation";
         return Err(RequestTooLarge { what, shorten, bytes, limit }.into());
     }
-    Ok((ModelRequest::with_parts(call, definitions.clone(), conversation.clone()), bytes))
+    Ok(bytes)
 }
 
 /// What a request holds beside its items, in bytes.

@@ -38,9 +38,22 @@ pub(crate) struct Folded {
     pub(crate) conversation: Conversation,
     /// The definitions as they travel.
     pub(crate) definitions: DefinitionsPart,
-    given: Vec<Link>,
-    /// The places of the items that travel themselves.
+    /// What is to be noted.
+    pub(crate) noted: Noted,
+}
+
+/// What a call is given, for when it is answered.
+#[derive(Clone, Debug)]
+pub(crate) struct Noted {
+    /// What the call that it goes on with was given, and how many of these items it begins with. Shared: a long conversation is not copied.
+    base: Rc<Vec<Link>>,
+    shared: usize,
+    /// The items after them.
+    rest: Vec<Link>,
+    /// Which of these travel themselves.
     inline: Vec<usize>,
+    /// Definitions that travel themselves.
+    definitions: Option<(Digest, Box<Definitions>)>,
 }
 
 /// An item of an input, and the digest of the input up to it.
@@ -53,7 +66,7 @@ struct Link {
 #[derive(Clone, Debug)]
 struct Given {
     activity_id: Rc<str>,
-    items: Vec<Link>,
+    items: Rc<Vec<Link>>,
 }
 
 /// What a tool returned, and the activity that has it in history.
@@ -98,7 +111,14 @@ struct Defined {
 impl Folded {
     /// The items that travel themselves.
     pub(crate) fn inline_items(&self) -> impl Iterator<Item = &Item> {
-        self.inline.iter().map(|place| &self.given[*place].item)
+        self.noted.inline_items().map(|(_, item)| item)
+    }
+}
+
+impl Noted {
+    /// The items that travel themselves, with their places in the input.
+    fn inline_items(&self) -> impl Iterator<Item = (usize, &Item)> {
+        self.inline.iter().map(|place| (self.shared + place, &self.rest[*place].item))
     }
 }
 
@@ -112,47 +132,50 @@ impl Ledger {
             None => DefinitionsPart::inline(definitions.clone()),
         };
         let base = self.base(chain, input);
-        let latest = base.map_or(&[][..], |base| &*base.items);
-        let shared = shared(latest, input);
-        let mut given = Vec::with_capacity(input.len());
-        given.extend_from_slice(&latest[..shared]);
-        let mut chain = given.last().map_or_else(DigestChain::empty, |last| last.chain);
+        let latest = base.map_or_else(Rc::default, |base| Rc::clone(&base.items));
+        let shared = shared(&latest, input);
+        let mut chain = latest[..shared].last().map_or_else(DigestChain::empty, |last| last.chain);
         let mut segments = Segments::default();
         if let (Some(base), true) = (base, shared > 0) {
             segments.refer(base.place(0), shared);
         }
         // Where the latest call had items that are not where they were.
         let moved = if shared < latest.len() { base.map(Given::places).unwrap_or_default() } else { BTreeMap::new() };
-        let mut inline = Vec::new();
-        for (place, item) in input.iter().enumerate().skip(shared) {
+        let (mut rest, mut inline) = (Vec::with_capacity(input.len() - shared), Vec::new());
+        for item in &input[shared..] {
             let digest = item.digest();
             chain = chain.then(digest);
-            given.push(Link { item: item.clone(), chain });
             let has = |place: &Place| self.has(base, place, item, digest);
             let next = segments.next().filter(has);
             let in_base = || Some(base?.place(*moved.get(&digest)?)).filter(has);
             if let Some(found) = next.or_else(in_base).or_else(|| self.place(item, digest)) {
                 segments.refer(found, 1);
             } else {
-                inline.push(place);
+                inline.push(rest.len());
                 segments.repeat(item);
             }
+            rest.push(Link { item: item.clone(), chain });
         }
         let conversation =
             Conversation { segments: segments.finish(), count: number(input.len()), digest: chain.digest() };
-        Folded { conversation, definitions, given, inline }
+        let to_define = match &definitions {
+            DefinitionsPart::Inline { digest, definitions } => Some((digest.clone(), definitions.clone())),
+            _ => None,
+        };
+        let noted = Noted { base: latest, shared, rest, inline, definitions: to_define };
+        Folded { conversation, definitions, noted }
     }
 
     /// A call was answered: what it was given and what it answered is in history, and may be referred to.
-    pub(crate) fn answered(&mut self, chain: &str, activity_id: &str, folded: Folded, output: &[Item]) {
-        let Folded { conversation: _, definitions, given, inline } = folded;
+    pub(crate) fn answered(&mut self, chain: &str, activity_id: &str, noted: Noted, output: &[Item]) {
         let activity_id: Rc<str> = activity_id.into();
         let here = List::Call { activity_id: Rc::clone(&activity_id) };
-        let new = inline.into_iter().map(|place| (place, &given[place].item));
-        for (place, item) in new.chain((given.len()..).zip(output)) {
+        let given = noted.shared + noted.rest.len();
+        for (place, item) in noted.inline_items().chain((given..).zip(output)) {
             self.hold(item, Place::In { list: here.clone(), index: number(place) });
         }
-        if let DefinitionsPart::Inline { digest, definitions } = definitions
+        let Noted { base, shared, rest, inline: _, definitions } = noted;
+        if let Some((digest, definitions)) = definitions
             && self.defined(&definitions).is_none()
         {
             if self.definitions.len() == DEFINITIONS {
@@ -167,7 +190,11 @@ impl Ledger {
         } else if self.chains.len() == CHAINS {
             self.chains.remove(0);
         }
-        self.chains.push((chain.into(), Given { activity_id, items: given }));
+        // Nobody else has them any more where the call goes on with the one before.
+        let mut items = Rc::unwrap_or_clone(base);
+        items.truncate(shared);
+        items.extend(rest);
+        self.chains.push((chain.into(), Given { activity_id, items: Rc::new(items) }));
     }
 
     /// A tool activity has returned this for a call.
@@ -267,9 +294,8 @@ impl Ledger {
 
     fn place_of_result(&self, item: &Item) -> Option<Place> {
         let call_id = item.call_id()?;
-        let made = |output: &ToolOutput| Item::function_call_output(call_id, output.clone().into_value());
         let mut returned = self.returned.get(call_id)?.iter().rev();
-        let of_item = returned.find(|returned| item.has_the_text_of(&made(&returned.output)))?;
+        let of_item = returned.find(|returned| is_output(item, call_id, &returned.output))?;
         Some(Place::Tool { activity_id: Rc::clone(&of_item.activity_id) })
     }
 }
@@ -370,6 +396,17 @@ impl Segments {
 /// Whether two items are the same text, the order of members included: a provider is to get what it would get in full.
 fn is_same(one: &Item, other: &Item) -> bool {
     one.is_shared_with(other) || (one.digest() == other.digest() && one.has_the_text_of(other))
+}
+
+/// Whether an item is the text of [`Item::function_call_output`] for this output.
+fn is_output(item: &Item, call_id: &str, output: &ToolOutput) -> bool {
+    let ToolOutput::Text(text) = output else {
+        return item.has_the_text_of(&Item::function_call_output(call_id, output.clone().into_value()));
+    };
+    let members = [("type", "function_call_output"), ("call_id", call_id), ("output", text)];
+    let object = item.as_object();
+    object.len() == members.len()
+        && object.iter().zip(members).all(|((name, value), (expected, text))| name == expected && value == text)
 }
 
 fn number(count: usize) -> u32 {

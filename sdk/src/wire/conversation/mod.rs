@@ -8,7 +8,7 @@ mod ledger;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-pub(crate) use ledger::{Folded, Ledger};
+pub(crate) use ledger::{Folded, Ledger, Noted};
 
 use super::{
     absent::is_default,

@@ -42,7 +42,7 @@ fn played_in(
     assert_eq!(folded.conversation.digest, Digest::of_conversation(input), "{activity_id}");
     assert_eq!(usize::try_from(folded.conversation.count), Ok(input.len()), "{activity_id}");
     let segments = folded.conversation.segments.clone();
-    ledger.answered(chain, activity_id, folded, output);
+    ledger.answered(chain, activity_id, folded.noted, output);
     segments
 }
 
@@ -117,7 +117,7 @@ fn definitions_travel_when_they_are_new() {
     assert_eq!(sent(&ledger, "a"), DefinitionsPart::inline(told("a")));
     for (activity_id, text) in [("1", "a"), ("2", "b"), ("3", "a")] {
         let folded = ledger.fold("run", &told(text), &[]);
-        ledger.answered("run", activity_id, folded, &[]);
+        ledger.answered("run", activity_id, folded.noted, &[]);
     }
     let of = |activity_id: &str, text: &str| DefinitionsPart::Call {
         activity_id: activity_id.to_owned(),
@@ -149,8 +149,8 @@ fn conversations_side_by_side_keep_apart_and_share_what_they_have_in_common() {
         let input = [document.clone(), user("in French")];
         ledger.fold("right", &Definitions::default(), &input)
     });
-    ledger.answered("right", "right-1", right, &[answer("r")]);
-    ledger.answered("left", "left-1", left, &[answer("l")]);
+    ledger.answered("right", "right-1", right.noted, &[answer("r")]);
+    ledger.answered("left", "left-1", left.noted, &[answer("l")]);
     let next = played_in(&mut ledger, "left", "left-2", &[document.clone(), answer("l")], &[]);
     assert_eq!(next, [call("left-1", 0, 2)]);
     let next = played_in(&mut ledger, "right", "right-2", &[document, user("in French"), answer("r")], &[]);
