@@ -138,6 +138,12 @@ pub struct McpReply {
     pub result: Value,
 }
 
+impl Versioned for McpRequest {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
+}
+
 impl Versioned for McpReply {
     fn version(&self) -> WireVersion {
         self.version

@@ -106,6 +106,12 @@ pub enum UnfoldError {
     },
 }
 
+impl Versioned for ModelRequest {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
+}
+
 impl ModelRequest {
     /// The message for a call that sends everything.
     pub fn in_full(call: &ModelCall) -> Self {

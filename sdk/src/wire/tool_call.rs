@@ -37,6 +37,12 @@ pub struct ToolRequest {
     pub mcp: Option<McpTarget>,
 }
 
+impl Versioned for ToolRequest {
+    fn version(&self) -> WireVersion {
+        self.version
+    }
+}
+
 /// The result of a tool activity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolReply {

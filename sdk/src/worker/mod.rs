@@ -25,6 +25,7 @@ mod inline_runner;
 mod kept_state;
 #[cfg(feature = "mcp")]
 pub mod mcp;
+mod message;
 mod model;
 mod model_activity;
 #[cfg(feature = "nexus")]

@@ -5,19 +5,19 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
     conversations::{ConversationCache, ReadError},
     heartbeat::beating,
+    message::Request,
     model::ModelError,
     providers::Providers,
 };
 use crate::wire::{
     ConversationUnavailable, ModelCall, ModelFailureDetails, ModelFailureKind, ModelReply, ModelRequest, ModelResponse,
-    WIRE_VERSION, WireDecodeError, WireVersionMismatch, decode,
+    WIRE_VERSION, WireDecodeError, WireVersionMismatch,
     failure::{CONVERSATION_UNAVAILABLE, WIRE_VERSION_MISMATCH},
     model_call::UnfoldError,
 };
@@ -36,7 +36,7 @@ pub(super) struct ModelActivity {
 }
 
 impl ModelActivity {
-    pub(super) async fn run(&self, ctx: &ActivityContext, request: Value) -> Result<ModelReply, ActivityError> {
+    pub(super) async fn run(&self, ctx: &ActivityContext, request: &Request) -> Result<ModelReply, ActivityError> {
         // Boxed: a provider's call is large.
         Box::pin(beating(ctx, Duration::ZERO, self.answer(ctx, request)))
             .await?
@@ -44,7 +44,7 @@ impl ModelActivity {
             .map_err(ActivityError::Application)
     }
 
-    async fn answer(&self, ctx: &ActivityContext, request: Value) -> Result<ModelResponse, Box<ApplicationFailure>> {
+    async fn answer(&self, ctx: &ActivityContext, request: &Request) -> Result<ModelResponse, Box<ApplicationFailure>> {
         let info = ctx.info();
         let call = self.read(ctx, request).await?;
         let (agent, model) = (call.agent.clone(), call.model.clone());
@@ -58,20 +58,21 @@ impl ModelActivity {
     }
 
     /// Reads the request: its version, its shape, what it refers to, its digests.
-    async fn read(&self, ctx: &ActivityContext, request: Value) -> Result<ModelCall, Box<ApplicationFailure>> {
+    async fn read(&self, ctx: &ActivityContext, request: &Request) -> Result<ModelCall, Box<ApplicationFailure>> {
         let info = ctx.info();
-        let member = |name: &str| request[name].as_str().unwrap_or_default().to_owned();
-        let (agent, model) = (member("agent"), member("model"));
         let malformed = |error: &dyn std::error::Error| {
+            let json = request.to_value().unwrap_or_default();
+            let member = |name: &str| json[name].as_str().unwrap_or_default().to_owned();
+            let (agent, model) = (member("agent"), member("model"));
             let error = ModelError::new(ModelFailureKind::Internal, error.to_string());
             Box::new(failure(info, &agent, &model, error))
         };
-        let request: ModelRequest = match decode("model request", request) {
-            Ok(request) => request,
+        let read: ModelRequest = match request.read("model request") {
+            Ok(read) => read,
             Err(WireDecodeError::Version(mismatch)) => return Err(Box::new(version_mismatch(info, mismatch))),
             Err(error) => return Err(malformed(&error)),
         };
-        match self.conversations.read(ctx, request).await {
+        match self.conversations.read(ctx, read).await {
             Ok(call) => Ok(call),
             Err(ReadError::Request(UnfoldError::Version(mismatch))) => Err(Box::new(version_mismatch(info, mismatch))),
             Err(ReadError::Unavailable(error)) => {

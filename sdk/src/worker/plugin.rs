@@ -17,11 +17,12 @@ use super::nexus_endpoint;
 use super::{
     conversations::{ConversationCache, ForgetEnded},
     kept_state,
+    message::Reply,
     model::ModelProvider,
     model_activity::ModelActivity,
     providers::Providers,
     record_activity,
-    registration::{Body, NamedActivities},
+    registration::{Body, NamedActivities, of_values},
     session::{Session, Sessions},
     session_activity,
     spill::{SpillStore, Spills},
@@ -306,11 +307,11 @@ impl AgentsPlugin {
             });
             let body: Body = Arc::new(move |ctx, request| {
                 let model = Arc::clone(&model);
-                async move { json(&model.run(&ctx, request).await?) }.boxed()
+                async move { model.run(&ctx, &request).await.map(Reply::Model) }.boxed()
             });
             activities.push((MODEL_ACTIVITY.to_owned(), body));
             let conversations = self.conversations.clone();
-            let body: Body = Arc::new(move |ctx, request| {
+            let body = of_values(move |ctx, request| {
                 std::future::ready(record_activity::run(&conversations, &ctx, request)).boxed()
             });
             activities.push((RECORD_ACTIVITY.to_owned(), body));
@@ -328,14 +329,14 @@ impl AgentsPlugin {
                 });
                 let body: Body = Arc::new(move |ctx, request| {
                     let activity = Arc::clone(&activity);
-                    async move { json(&activity.run(&ctx, request).await?) }.boxed()
+                    async move { activity.run(&ctx, &request).await.map(Reply::Tool) }.boxed()
                 });
                 activities.push((tool.activity_type(), body));
             }
         }
         for (name, store) in self.sessions.iter() {
             let store = Arc::clone(store);
-            let body: Body = Arc::new(move |ctx, request| {
+            let body = of_values(move |ctx, request| {
                 let store = Arc::clone(&store);
                 async move { json(&session_activity::run(store, ctx, request).await?) }.boxed()
             });
@@ -400,15 +401,15 @@ impl AgentsPlugin {
 
 /// The activities of runs that continue as new with a large state.
 fn keeping_states() -> [(String, Body); 2] {
-    let keep: Body = Arc::new(|ctx, request| async move { json(&kept_state::keep(&ctx, request)?) }.boxed());
-    let load: Body = Arc::new(|ctx, request| async move { json(&kept_state::load(&ctx, request).await?) }.boxed());
+    let keep = of_values(|ctx, request| async move { json(&kept_state::keep(&ctx, request)?) }.boxed());
+    let load = of_values(|ctx, request| async move { json(&kept_state::load(&ctx, request).await?) }.boxed());
     [(KEEP_STATE_ACTIVITY.to_owned(), keep), (LOAD_STATE_ACTIVITY.to_owned(), load)]
 }
 
 /// The activity of runs that call Nexus operations.
 #[cfg(feature = "nexus")]
 fn looking_up_endpoints() -> (String, Body) {
-    let body: Body = Arc::new(|ctx, request| async move { json(&nexus_endpoint::run(&ctx, request).await?) }.boxed());
+    let body = of_values(|ctx, request| async move { json(&nexus_endpoint::run(&ctx, request).await?) }.boxed());
     (crate::wire::NEXUS_ENDPOINT_ACTIVITY.to_owned(), body)
 }
 

@@ -5,16 +5,33 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use futures::future::BoxFuture;
+use futures::{FutureExt, TryFutureExt, future::BoxFuture};
 use serde_json::Value;
-use temporalio_common::ActivityDefinition;
+use temporalio_common::{ActivityDefinition, error::ApplicationFailure};
 use temporalio_sdk::activities::{
     ActivityContext, ActivityDefinitions, ActivityError, ActivityImplementer, ExecutableActivity,
 };
 
-/// The body of an activity: JSON in, JSON out.
+use super::message::{Reply, Request};
+use crate::wire::failure::MALFORMED_REQUEST;
+
+/// The body of an activity.
 pub(super) type Body =
-    Arc<dyn Fn(ActivityContext, Value) -> BoxFuture<'static, Result<Value, ActivityError>> + Send + Sync>;
+    Arc<dyn Fn(ActivityContext, Request) -> BoxFuture<'static, Result<Reply, ActivityError>> + Send + Sync>;
+
+/// The body of an activity that takes and gives any JSON.
+pub(super) fn of_values(
+    body: impl Fn(ActivityContext, Value) -> BoxFuture<'static, Result<Value, ActivityError>> + Send + Sync + 'static,
+) -> Body {
+    Arc::new(move |ctx, request| match request.to_value() {
+        Ok(value) => body(ctx, value).map_ok(Reply::Value).boxed(),
+        Err(error) => {
+            let failure =
+                ApplicationFailure::builder(error).type_name(MALFORMED_REQUEST.to_owned()).non_retryable(true).build();
+            std::future::ready(Err(ActivityError::Application(Box::new(failure)))).boxed()
+        }
+    })
+}
 
 /// Activities by name.
 #[derive(Clone, Default)]
@@ -39,8 +56,8 @@ struct Named(String);
 struct NamedBody(Body);
 
 impl ActivityDefinition for Named {
-    type Input = Value;
-    type Output = Value;
+    type Input = Request;
+    type Output = Reply;
 
     fn name(&self) -> &str {
         &self.0
@@ -65,8 +82,8 @@ impl ExecutableActivity for Named {
     fn execute(
         body: Option<Arc<NamedBody>>,
         ctx: ActivityContext,
-        input: Value,
-    ) -> BoxFuture<'static, Result<Value, ActivityError>> {
+        input: Request,
+    ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
         let body = body.expect("registered with an instance");
         (body.0)(ctx, input)
     }

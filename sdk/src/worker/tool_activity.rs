@@ -3,14 +3,13 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
     conversations::ConversationCache,
     heartbeat::beating,
+    message::Request,
     model_activity::version_mismatch,
     spill::Spills,
     tool_answer::{Returned, Unfit, answer, panic_message},
@@ -22,7 +21,7 @@ use crate::{
         idempotency_key,
     },
     wire::{
-        ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, decode,
+        ToolReply, ToolRequest, Versioned, WIRE_VERSION, WireDecodeError,
         failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED},
     },
 };
@@ -41,7 +40,7 @@ pub(super) struct ToolActivity {
 }
 
 impl ToolActivity {
-    pub(super) async fn run(&self, ctx: &ActivityContext, request: Value) -> Result<ToolReply, ActivityError> {
+    pub(super) async fn run(&self, ctx: &ActivityContext, request: &Request) -> Result<ToolReply, ActivityError> {
         self.perform(ctx, read("tool request", ctx, request)?).await
     }
 
@@ -103,12 +102,12 @@ fn key_of(info: &ActivityInfo) -> String {
 ///
 /// # Errors
 /// What the activity fails with.
-pub(super) fn read<T: DeserializeOwned>(
+pub(super) fn read<T: Versioned>(
     message: &'static str,
     ctx: &ActivityContext,
-    request: Value,
+    request: &Request,
 ) -> Result<T, ActivityError> {
-    decode(message, request).map_err(|error| {
+    request.read(message).map_err(|error| {
         let failure = match error {
             WireDecodeError::Version(mismatch) => version_mismatch(ctx.info(), mismatch),
             error => {

@@ -204,10 +204,10 @@ impl Cache {
 
     fn use_now(&mut self, key: &RunKey) {
         let Some(run) = self.runs.get_mut(key) else { return };
-        self.order.remove(&run.use_number);
+        let key = self.order.remove(&run.use_number).unwrap_or_else(|| key.clone());
         self.uses += 1;
         (run.used, run.use_number) = (Instant::now(), self.uses);
-        self.order.insert(self.uses, key.clone());
+        self.order.insert(self.uses, key);
     }
 
     /// Forgets runs that are idle, and those that were not used for longest, until there is room.

@@ -24,6 +24,7 @@ use crate::{
     worker::{
         conversations::ConversationCache,
         heartbeat::beating,
+        message::{Reply, Request},
         registration::Body,
         spill::Spills,
         tool_activity::{ToolActivity, read},
@@ -55,10 +56,10 @@ fn calling(
     server: Arc<Connections>,
     conversations: ConversationCache,
     ctx: ActivityContext,
-    request: Value,
-) -> BoxFuture<'static, Result<Value, ActivityError>> {
+    request: Request,
+) -> BoxFuture<'static, Result<Reply, ActivityError>> {
     async move {
-        let request: ToolRequest = read("tool request", &ctx, request)?;
+        let request: ToolRequest = read("tool request", &ctx, &request)?;
         let Some(target) = request.mcp.clone() else { return Err(malformed("it names no tool of an MCP server")) };
         let session = target.session.clone();
         let lost = |began, reason: &str| {
@@ -79,7 +80,7 @@ fn calling(
             Err(ActivityError::Application(failure)) if session.is_some_and(|id| !server.sessions().has(&id)) => {
                 lost(true, &failure.to_string())
             }
-            performed => json(&ToolReply { question: question.take(), ..performed? }),
+            performed => Ok(Reply::Tool(ToolReply { question: question.take(), ..performed? })),
         }
     }
     .boxed()
@@ -88,10 +89,10 @@ fn calling(
 fn asking(
     server: Arc<Connections>,
     ctx: ActivityContext,
-    request: Value,
-) -> BoxFuture<'static, Result<Value, ActivityError>> {
+    request: Request,
+) -> BoxFuture<'static, Result<Reply, ActivityError>> {
     async move {
-        let McpRequest { version: _, operation, argument, session } = read("MCP request", &ctx, request)?;
+        let McpRequest { version: _, operation, argument, session } = read("MCP request", &ctx, &request)?;
         let answering = async {
             match operation {
                 McpOperation::OpenSession { set_up, idle_seconds, asks_people } => {
@@ -107,7 +108,7 @@ fn asking(
             }
         };
         let result = beating(&ctx, GRACE, answering.boxed()).await?.map_err(of_activity)?;
-        json(&McpReply { version: WIRE_VERSION, result })
+        json(&McpReply { version: WIRE_VERSION, result }).map(Reply::Value)
     }
     .boxed()
 }
