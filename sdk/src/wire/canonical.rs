@@ -59,6 +59,15 @@ fn write_number(number: &Number, out: &mut Vec<u8>) {
 }
 
 fn write_string(text: &str, out: &mut Vec<u8>) {
+    // Most texts need no escapes. No early end, so that many bytes are looked at in one go.
+    let is_escaped = |byte: u8| u8::from(byte < b' ') | u8::from(byte == b'"') | u8::from(byte == b'\\');
+    let escapes = text.bytes().fold(0, |found, byte| found | is_escaped(byte));
+    if escapes == 0 {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+        return;
+    }
     // serde_json escapes exactly what the RFC asks for: ", \, and the control characters, in lower-case hex.
     serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
 }

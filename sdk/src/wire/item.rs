@@ -217,6 +217,9 @@ impl Item {
     }
 
     /// How many bytes its JSON text has; computed once for all copies.
+    ///
+    /// # Panics
+    /// Never: an item is JSON by construction.
     pub fn json_len(&self) -> usize {
         *self.0.json_len.get_or_init(|| encoded_len(&self.0.object).expect("an item is JSON by construction"))
     }
