@@ -47,6 +47,13 @@ pub(super) struct Patience {
     pub(super) first_pause: Duration,
 }
 
+impl Patience {
+    /// How long after this attempt.
+    pub(super) fn pause(self, attempt: u32) -> Duration {
+        self.first_pause.saturating_mul(2_u32.saturating_pow(attempt - 1)).min(Duration::from_secs(30))
+    }
+}
+
 /// A function that sees the state of a run before each step.
 pub(super) type Checkpoint = Arc<dyn Fn(&RunState) + Send + Sync>;
 
@@ -153,28 +160,12 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
         async move {
-            let mut attempt = 1;
-            loop {
-                let McpEffect { server, session, .. } = call;
-                let listing = timeout(server.listing().start_to_close, self.mcp.list(server, session));
-                match scope.run_until_cancelled(listing).await {
-                    None => return Err(McpEffectError::Cancelled),
-                    Some(Ok(Ok(tools))) => return Ok(tools),
-                    Some(Ok(Err(Unlisted { error, session_lost: true, .. }))) => {
-                        return Err(McpEffectError::SessionLost(error));
-                    }
-                    Some(Ok(Err(Unlisted { error, may_pass, .. }))) => {
-                        if !may_pass || attempt >= server.listing().attempts() {
-                            return Err(McpEffectError::Failed(error));
-                        }
-                    }
-                    Some(Err(elapsed)) if attempt >= server.listing().attempts() => {
-                        return Err(McpEffectError::Failed(Box::new(elapsed)));
-                    }
-                    Some(Err(_)) => {}
-                }
-                sleep(self.pause(attempt)).await;
-                attempt += 1;
+            let listing = self.mcp.list_patiently(call.server, call.session, |attempt| self.patience.pause(attempt));
+            match scope.run_until_cancelled(listing).await {
+                None => Err(McpEffectError::Cancelled),
+                Some(Ok(tools)) => Ok(tools),
+                Some(Err(Unlisted { error, session_lost: true, .. })) => Err(McpEffectError::SessionLost(error)),
+                Some(Err(Unlisted { error, .. })) => Err(McpEffectError::Failed(error)),
             }
         }
         .boxed_local()
@@ -255,7 +246,7 @@ impl InlineHost {
         loop {
             match self.providers.call(call.clone()).await {
                 Err(error) if error.should_retry() && attempt < self.patience.model_attempts => {
-                    sleep(error.retry_after.unwrap_or_else(|| self.pause(attempt))).await;
+                    sleep(error.retry_after.unwrap_or_else(|| self.patience.pause(attempt))).await;
                     attempt += 1;
                 }
                 settled => return settled,
@@ -342,15 +333,11 @@ impl InlineHost {
                 }
                 Ok(_) | Err(_) => {}
             }
-            if scope.run_until_cancelled(sleep(self.pause(attempt))).await.is_none() {
+            if scope.run_until_cancelled(sleep(self.patience.pause(attempt))).await.is_none() {
                 return Err(ToolEffectError::Cancelled);
             }
             attempt += 1;
         }
-    }
-
-    fn pause(&self, attempt: u32) -> Duration {
-        self.patience.first_pause.saturating_mul(2_u32.saturating_pow(attempt - 1)).min(Duration::from_secs(30))
     }
 }
 

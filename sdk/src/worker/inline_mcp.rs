@@ -1,6 +1,11 @@
 //! The MCP servers of a run without Temporal; without feature `mcp` there are none.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::time::{sleep, timeout};
 
 #[cfg(feature = "mcp")]
 use crate::wire::McpOpened;
@@ -52,14 +57,32 @@ impl From<super::mcp::McpFailure> for Unlisted {
 impl InlineMcp {
     /// The tools of a server.
     #[cfg(feature = "mcp")]
-    pub(super) async fn list(
-        &self,
-        server: &McpServer,
-        session: Option<&McpSession>,
-    ) -> Result<Vec<McpTool>, Unlisted> {
+    async fn list(&self, server: &McpServer, session: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
         let Some(connections) = self.servers.get(server.name()) else { return Err(unknown(server.name())) };
         let on = super::mcp::On::of(server.factory_argument(), session.map(|session| &*session.id));
         super::mcp::list_tools(connections, on).await.map_err(Unlisted::from)
+    }
+
+    /// The tools of a server, asked for as often as its options allow; `pause` says how long after which attempt.
+    pub(super) async fn list_patiently(
+        &self,
+        server: &McpServer,
+        session: Option<&McpSession>,
+        pause: impl Fn(u32) -> Duration,
+    ) -> Result<Vec<McpTool>, Unlisted> {
+        let mut attempt = 1;
+        loop {
+            let unlisted = match timeout(server.listing().start_to_close, self.list(server, session)).await {
+                Ok(Ok(tools)) => return Ok(tools),
+                Ok(Err(unlisted)) => unlisted,
+                Err(elapsed) => Unlisted { error: Box::new(elapsed), may_pass: true, session_lost: false },
+            };
+            if unlisted.session_lost || !unlisted.may_pass || attempt >= server.listing().attempts() {
+                return Err(unlisted);
+            }
+            sleep(pause(attempt)).await;
+            attempt += 1;
+        }
     }
 
     /// Opens a session with a stateful server.
@@ -93,7 +116,7 @@ impl InlineMcp {
     /// The tools of a server.
     #[cfg(not(feature = "mcp"))]
     #[expect(clippy::unused_async, clippy::unused_self, reason = "with feature `mcp` it is and uses both")]
-    pub(super) async fn list(&self, server: &McpServer, _: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
+    async fn list(&self, server: &McpServer, _: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
         Err(unknown(server.name()))
     }
 

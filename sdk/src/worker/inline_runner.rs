@@ -8,7 +8,6 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -18,6 +17,7 @@ use super::{
     inline_host::{Checkpoint, InlineHost, Patience},
     inline_mcp::InlineMcp,
     model::ModelProvider,
+    own_thread::on_own_thread,
     providers::Providers,
     session::{Session, Sessions},
     spill::{SpillStore, Spills},
@@ -328,13 +328,6 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, RunFailure>>,
 {
-    let cancelled = CancellationToken::new();
-    let _cancels_when_dropped = cancelled.clone().drop_guard();
-    let runtime = tokio::runtime::Handle::current();
-    let run = spawn_blocking(move || runtime.block_on(start(cancelled)));
-    run.await.unwrap_or_else(|error| match error.try_into_panic() {
-        Ok(panic) => std::panic::resume_unwind(panic),
-        // The runtime shuts down, and the run with it.
-        Err(_) => Err(RunError::Cancelled { agent: String::new(), turn: 0 }.into()),
-    })
+    let ended = on_own_thread(start).await;
+    ended.unwrap_or_else(|| Err(RunError::Cancelled { agent: String::new(), turn: 0 }.into()))
 }

@@ -32,6 +32,7 @@ mod model_activity;
 mod nexus_endpoint;
 #[cfg(feature = "openai")]
 pub mod openai;
+mod own_thread;
 mod plugin;
 mod providers;
 mod record_activity;
