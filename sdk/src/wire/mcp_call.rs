@@ -3,8 +3,8 @@
 //! A tool call is a [`ToolRequest`](super::ToolRequest) with an [`McpTarget`] in it, so that conversations refer to what it returned
 //! as to any other tool's. Nothing here holds a secret: addresses and headers are the worker's.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::{
     schema::Schema,
@@ -159,12 +159,21 @@ pub struct McpTool {
     /// What it does, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The JSON schema of its arguments.
+    /// The JSON schema of its arguments. A list that leaves it out, or has null for it, means any object.
+    #[serde(default = "any_object", deserialize_with = "schema_or_any_object")]
     pub input_schema: Schema,
     /// What the server says of it, not to be relied on: `title`, `readOnlyHint`, `destructiveHint`, `idempotentHint`,
     /// `openWorldHint`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub annotations: Map<String, Value>,
+}
+
+fn any_object() -> Schema {
+    json!({"type": "object", "properties": {}}).into()
+}
+
+fn schema_or_any_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Schema, D::Error> {
+    Ok(Option::<Schema>::deserialize(deserializer)?.unwrap_or_else(any_object))
 }
 
 impl McpTool {

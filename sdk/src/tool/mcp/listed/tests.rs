@@ -56,3 +56,14 @@ fn names_decide_what_is_offered() {
     let tools = Arc::new(server).tools(&[named("list"), named("read"), named("write")]);
     assert_eq!(tools.iter().map(ToolDef::name).collect::<Vec<_>>(), ["read"]);
 }
+
+#[rstest]
+#[case::left_out(json!({"name": "ping"}))]
+#[case::null(json!({"name": "ping", "inputSchema": null}))]
+#[case::bare(json!({"name": "ping", "inputSchema": {}}))]
+fn a_tool_without_a_schema_takes_any_object(#[case] listed: Value) {
+    let listed: McpTool = serde_json::from_value(listed).unwrap();
+    let tools = Arc::new(McpServer::named("files")).tools(&[listed]);
+    assert_eq!(*tools[0].parameters(), json!({"type": "object", "properties": {}}));
+    assert_eq!(tools[0].description(), "");
+}
