@@ -48,3 +48,17 @@ pub enum ToolIssue {
     )]
     LocalOnce,
 }
+
+impl ToolIssue {
+    /// Whether it is wrong because of where the body runs.
+    pub(super) fn is_of_binding(&self) -> bool {
+        match self {
+            Self::SpillsInWorkflow
+            | Self::SecretInWorkflow { .. }
+            | Self::UnreadSetting { .. }
+            | Self::LocalElsewhere { .. }
+            | Self::LocalOnce => true,
+            Self::Name | Self::NotStrict { .. } => false,
+        }
+    }
+}

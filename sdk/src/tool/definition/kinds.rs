@@ -25,6 +25,37 @@ use crate::{
 };
 
 impl ToolDef {
+    /// Gives the tool another body, or lets it run elsewhere; all else stays. So a test puts a body of its own in, or one that looks on.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use temporal_agents::tool::{Tool, ToolBinding};
+    /// # use temporal_agents::tool;
+    ///
+    /// /// Current weather for one city.
+    /// #[tool]
+    /// async fn get_weather(city: String) -> String {
+    ///     format!("{city}: ask the weather service")
+    /// }
+    ///
+    /// let always_mild = ToolBinding::Inline(Arc::new(|_ctx, _arguments| Ok("12 degrees".into())));
+    /// assert_eq!(get_weather.definition().with_binding(always_mild).name(), "get_weather");
+    /// ```
+    #[must_use]
+    pub fn with_binding(mut self, binding: ToolBinding) -> Self {
+        self.issues.retain(|issue| !issue.is_of_binding());
+        self.binding = binding;
+        let (settings, above) = (std::mem::take(&mut self.settings), self.output_limit.above);
+        let tool = match &self.binding {
+            ToolBinding::Activity { options, .. } => {
+                let options = options.clone();
+                self.options(options)
+            }
+            _ => self,
+        };
+        settings.into_iter().fold(tool, |tool, (name, value)| tool.setting(name, value)).oversized_output(above)
+    }
+
     /// A pure tool that runs in the workflow.
     ///
     /// # Determinism

@@ -2,6 +2,7 @@
 //!
 //! Only names and rules: how a server is reached is said on the worker, by `AgentsPlugin::mcp_server` under the same name.
 
+mod called;
 mod listed;
 mod session;
 

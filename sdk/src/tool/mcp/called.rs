@@ -1,0 +1,72 @@
+//! Tools of a server as tools with a body of their own, for those who reach the server by themselves.
+
+use std::{future::Future, sync::Arc};
+
+use serde_json::{Map, Value};
+
+use super::{McpBinding, McpServer};
+use crate::{
+    tool::{
+        binding::{ActivityBody, ToolBinding},
+        definition::ToolDef,
+        error::ToolError,
+    },
+    wire::{McpTool, ToolOutput},
+};
+
+impl McpServer {
+    /// The tools of a list, each of which calls this function with its name at the server and the arguments, in an activity of its own
+    /// (`agents.tool.<name>`): for a client of yours, or a list that you have kept. Names, approvals, guardrails, options and the
+    /// rest are as this server's terms say; those about reaching it (argument, session, `_meta`, asking people) are for the function to see to.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use serde_json::json;
+    /// use temporal_agents::{Agent, ToolError, tool::McpServer, wire::McpTool};
+    ///
+    /// # fn main() -> Result<(), serde_json::Error> {
+    /// let listed: Vec<McpTool> = serde_json::from_value(json!([{"name": "read_file", "description": "Reads a file."}]))?;
+    /// let files = McpServer::named("files").prefix("files_").tools_called_by(&listed, |tool, arguments| async move {
+    ///     // ask your client here
+    ///     Ok::<_, ToolError>(format!("{tool} with {arguments:?}").into())
+    /// });
+    /// let clerk: Agent = Agent::new("clerk").model("gpt-5-mini").tools(files);
+    /// # let _ = clerk;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Determinism
+    /// Whoever makes the agent of a workflow makes it from the same list at every replay. A list that may change belongs to
+    /// [`Agent::mcp_server`](crate::Agent::mcp_server), which has it in history.
+    pub fn tools_called_by<F>(
+        self,
+        listed: &[McpTool],
+        call: impl Fn(String, Map<String, Value>) -> F + Send + Sync + 'static,
+    ) -> Vec<ToolDef>
+    where
+        F: Future<Output = Result<ToolOutput, ToolError>> + Send + 'static,
+    {
+        let call = Arc::new(call);
+        Arc::new(self).tools_with(listed, |binding| {
+            let (call, tool) = (Arc::clone(&call), binding.tool().to_owned());
+            Arc::new(move |_ctx, arguments| Box::pin(call(tool.clone(), arguments)))
+        })
+    }
+
+    /// The tools of a list, each with the body that is made for it.
+    pub(crate) fn tools_with(
+        self: &Arc<Self>,
+        listed: &[McpTool],
+        body: impl Fn(&McpBinding) -> ActivityBody,
+    ) -> Vec<ToolDef> {
+        let with_body = |tool: ToolDef| match tool.binding() {
+            ToolBinding::Mcp(binding) => {
+                let binding = ToolBinding::Activity { body: body(binding), options: binding.options().clone() };
+                tool.with_binding(binding)
+            }
+            _ => tool,
+        };
+        self.tools(listed).into_iter().map(with_body).collect()
+    }
+}
