@@ -46,6 +46,8 @@ pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
 pub use run::{Run, run_paused_or_typed, run_typed, run_untyped};
 pub(crate) use run::{finished, move_idle};
 pub use session::{MemorySession, SessionRef};
+#[cfg(feature = "worker")]
+pub(crate) use tools::{SingleAnswer, SingleCall, SingleError, call_single};
 
 use self::{env::Env, input_guardrails::InputGuards};
 use crate::engine::{Engine, Resolution, RunError, StateIssue, StateMismatch, Step};

@@ -95,6 +95,15 @@ impl WentWrong {
         }
     }
 
+    /// In what way, and what in words, those about arguments field by field.
+    pub(super) fn told_to_authors(&self) -> (ToolFailureKind, String) {
+        let message = match self {
+            Self::Arguments(invalid) => explained(invalid),
+            other => other.message(),
+        };
+        (self.kind(), message)
+    }
+
     fn kind(&self) -> ToolFailureKind {
         match self {
             Self::Arguments(_) => ToolFailureKind::Arguments,

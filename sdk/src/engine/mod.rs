@@ -285,7 +285,7 @@ fn ends_the_first_turn(state: &RunState) -> bool {
 }
 
 /// Applies a JSON merge patch (RFC 7396) to an object; a patch that is no object changes nothing.
-fn merge_patch(target: &mut Map<String, Value>, patch: Value) {
+pub(crate) fn merge_patch(target: &mut Map<String, Value>, patch: Value) {
     let Value::Object(patch) = patch else { return };
     for (key, value) in patch {
         match value {

@@ -18,6 +18,11 @@ pub(super) struct Providers {
 }
 
 impl Providers {
+    /// No models; what else calls may refer to.
+    pub(super) fn without_models(env: AllowedEnv) -> Self {
+        Self { providers: Vec::new(), env }
+    }
+
     pub(super) fn add(&mut self, provider: impl ModelProvider + 'static) {
         self.providers.push(Arc::new(provider));
     }

@@ -38,7 +38,7 @@ pub(super) fn conclude<H: Host>(
         } = call;
         let mut outcome = match (settled, ran) {
             (Some(result), _) => ToolOutcome { input_guardrails, ..ToolOutcome::new(index, result) },
-            (None, Some(Ok(Body { result, context_patch }))) => {
+            (None, Some(Ok(Body { result, context_patch, failure: _ }))) => {
                 let ran = !matches!(result, CallResult::NeedsOutput | CallResult::NeedsInput(_));
                 ToolOutcome { ran, context_patch, input_guardrails, ..ToolOutcome::new(index, result) }
             }
@@ -78,7 +78,7 @@ pub(super) fn conclude<H: Host>(
 ///
 /// # Errors
 /// [`RunError::ToolOutputGuardrailTripped`].
-fn check_output(
+pub(super) fn check_output(
     tool: &ToolDef,
     info: &CallInfo,
     arguments: &str,

@@ -43,7 +43,7 @@ fn begins(call: &Call<'_>) -> bool {
 }
 
 /// What is decided before a body runs: whether there is a tool, whether a person has to decide, what its guardrails say.
-fn decide<H: Host>(
+pub(super) fn decide<H: Host>(
     env: &Env<'_, H>,
     run: &impl Deref<Target = RunContext>,
     call: &mut Call<'_>,

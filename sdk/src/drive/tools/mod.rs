@@ -8,10 +8,14 @@ mod before;
 mod body;
 mod limits;
 mod one_call;
+#[cfg(feature = "worker")]
+mod single;
 mod sizes;
 
 use serde_json::Value;
 
+#[cfg(feature = "worker")]
+pub(crate) use self::single::{SingleAnswer, SingleCall, SingleError, call_single};
 use self::{after::conclude, before::begin, body::bodies};
 use super::{
     env::Env,
@@ -22,7 +26,7 @@ use super::{
 use crate::{
     agent::AgentDef,
     engine::{CallResult, DueCall, Engine, Resolution, RunError},
-    tool::{CallInfo, ToolDef},
+    tool::{CallInfo, ToolDef, ToolFailureKind},
     wire::{
         McpAnswer, McpQuestion, RunState, ToolOutput,
         run_state::{Decision, GuardrailResults, PlannedCall, ToolGuardrailResult},
@@ -33,25 +37,32 @@ use crate::{
 pub(super) struct Body {
     pub(super) result: CallResult,
     pub(super) context_patch: Option<Value>,
+    /// Why the output is not the tool's own, where the call has failed.
+    #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "hosts of the worker half alone tell it"))]
+    failure: Option<(ToolFailureKind, String)>,
 }
 
 impl Body {
     pub(super) fn output(output: ToolOutput) -> Self {
-        Self { result: CallResult::Output(output), context_patch: None }
+        Self::of(CallResult::Output(output))
+    }
+
+    fn of(result: CallResult) -> Self {
+        Self { result, context_patch: None, failure: None }
     }
 
     /// The call is made elsewhere.
     fn needs_output() -> Self {
-        Self { result: CallResult::NeedsOutput, context_patch: None }
+        Self::of(CallResult::NeedsOutput)
     }
 
     /// People are to answer a question first.
     fn needs_input(question: McpQuestion) -> Self {
-        Self { result: CallResult::NeedsInput(question), context_patch: None }
+        Self::of(CallResult::NeedsInput(question))
     }
 
     pub(super) fn paused(run: RunState) -> Self {
-        Self { result: CallResult::Paused(Box::new(run)), context_patch: None }
+        Self::of(CallResult::Paused(Box::new(run)))
     }
 }
 

@@ -126,7 +126,7 @@ impl<H: Host> OneCall<'_, '_, H> {
                 }
                 let wrong = tool_failure::of_effect(info, error)?;
                 if is_ours {
-                    return tool_failure::settle(self.env.config, tool, info, wrong).map(Body::output);
+                    return self.settled(wrong);
                 }
                 self.failed(wrong)
             }
@@ -234,7 +234,14 @@ impl<H: Host> OneCall<'_, '_, H> {
     fn refused(&self, wrong: WentWrong, reason: &str) -> Result<Body, RunError> {
         let info = &self.call.info;
         self.env.host.observe(&RunEvent::CallRefused { call: info, reason });
-        tool_failure::settle(self.env.config, self.tool, info, wrong).map(Body::output)
+        self.settled(wrong)
+    }
+
+    /// The same of a call whose observers have heard why.
+    fn settled(&self, wrong: WentWrong) -> Result<Body, RunError> {
+        let failure = Some(wrong.told_to_authors());
+        let output = tool_failure::settle(self.env.config, self.tool, &self.call.info, wrong)?;
+        Ok(Body { failure, ..Body::output(output) })
     }
 
     /// An output that no worker has seen to, as the tool's limit lets it pass: it travels to the model, too.

@@ -6,7 +6,7 @@ use super::messages;
 use crate::{
     wire::{Definitions, HandoffSpec, ModelCall, ModelSettings, OutputSpec, ToolChoice, ToolSpec},
     worker::{
-        ModelError,
+        ModelError, function_shape,
         openai::outgoing::{Extras, Outgoing, refuse, set, unsupported},
     },
 };
@@ -89,7 +89,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
 fn tool(tool: ToolSpec) -> Result<Value, ModelError> {
     match tool {
         ToolSpec::Function { name, description, parameters, strict } => {
-            Ok(function(&name, &description, &parameters, strict))
+            Ok(function_shape::chat_completions(&name, &description, &parameters, strict))
         }
         ToolSpec::Hosted { name, config: _ } => {
             Err(unsupported(format_args!("the {API} API has no hosted tools such as `{name}`; use functions")))
@@ -99,17 +99,7 @@ fn tool(tool: ToolSpec) -> Result<Value, ModelError> {
 
 fn handoff(handoff: HandoffSpec) -> Value {
     let HandoffSpec { tool_name, tool_description, input_json_schema, strict, agent_name: _ } = handoff;
-    function(&tool_name, &tool_description, &input_json_schema, strict)
-}
-
-/// `strict` only where it holds: false is the API's default, and not every server knows the member.
-fn function(name: &str, description: &str, parameters: &Value, strict: bool) -> Value {
-    let mut function = Map::new();
-    set(&mut function, "name", Some(name));
-    set(&mut function, "description", Some(description));
-    set(&mut function, "parameters", Some(parameters.clone()));
-    set(&mut function, "strict", strict.then_some(true));
-    json!({"type": "function", "function": function})
+    function_shape::chat_completions(&tool_name, &tool_description, &input_json_schema, strict)
 }
 
 fn tool_choice(choice: ToolChoice) -> Result<Value, ModelError> {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     wire::{Definitions, HandoffSpec, Item, ModelCall, ModelSettings, OutputSpec, Prompt, ToolChoice, ToolSpec},
     worker::{
-        ModelError,
+        ModelError, function_shape,
         openai::outgoing::{Extras, Outgoing, refuse, set},
     },
 };
@@ -122,7 +122,7 @@ fn prompt_template(prompt: Prompt) -> Value {
 fn tool(tool: ToolSpec) -> Value {
     match tool {
         ToolSpec::Function { name, description, parameters, strict } => {
-            function(&name, &description, &parameters, strict)
+            function_shape::responses(&name, &description, &parameters, strict)
         }
         ToolSpec::Hosted { name: _, config } => Value::Object(config),
     }
@@ -130,17 +130,7 @@ fn tool(tool: ToolSpec) -> Value {
 
 fn handoff(handoff: HandoffSpec) -> Value {
     let HandoffSpec { tool_name, tool_description, input_json_schema, strict, agent_name: _ } = handoff;
-    function(&tool_name, &tool_description, &input_json_schema, strict)
-}
-
-fn function(name: &str, description: &str, parameters: &Value, strict: bool) -> Value {
-    json!({
-        "type": "function",
-        "name": name,
-        "description": description,
-        "parameters": parameters,
-        "strict": strict,
-    })
+    function_shape::responses(&tool_name, &tool_description, &input_json_schema, strict)
 }
 
 /// A name is that of a function on offer before it is that of a hosted tool.

@@ -1,0 +1,94 @@
+//! One call of one tool outside of any run: the same checks, the same body, the same words for the model.
+//!
+//! There are no hooks, and no people to ask: a call that needs a decision is made only if whoever makes it has decided.
+
+use std::cell::RefCell;
+
+use serde_json::{Map, Value};
+
+use super::{Body, Call, after::check_output, before::decide, one_call::OneCall};
+use crate::{
+    agent::{Agent, Graph},
+    drive::{config::RunConfig, env::Env, host::Host},
+    engine::{CallResult, RunError, ToolOutcome, merge_patch},
+    tool::{CallInfo, RunContext, ToolDef, ToolFailureKind},
+    wire::{ToolOutput, run_state::Decision},
+};
+
+/// A call to make.
+pub(crate) struct SingleCall {
+    pub(crate) info: CallInfo,
+    /// As the model wrote them.
+    pub(crate) arguments: String,
+    /// The values of the run context.
+    pub(crate) context: Map<String, Value>,
+    /// Whether somebody has approved it.
+    pub(crate) is_approved: bool,
+}
+
+/// What came of it.
+pub(crate) struct SingleAnswer {
+    /// What the model is told.
+    pub(crate) output: ToolOutput,
+    /// In what way the call has failed, and why.
+    pub(crate) failure: Option<(ToolFailureKind, String)>,
+    /// The values of the run context after it.
+    pub(crate) context: Map<String, Value>,
+}
+
+/// Why there is nothing to tell the model.
+pub(crate) enum SingleError {
+    /// It waits for people.
+    Waits,
+    /// It would have ended a run.
+    EndsTheRun(RunError),
+}
+
+impl From<RunError> for SingleError {
+    fn from(error: RunError) -> Self {
+        Self::EndsTheRun(error)
+    }
+}
+
+/// Makes the call.
+///
+/// # Errors
+/// [`SingleError`].
+pub(crate) async fn call_single<H: Host>(
+    host: &H,
+    tool: &ToolDef,
+    single: SingleCall,
+) -> Result<SingleAnswer, SingleError> {
+    let SingleCall { info, arguments, context, is_approved } = single;
+    let (graph, config) = (Graph::new(Agent::new(&*info.agent).def()), RunConfig::default());
+    let env = Env::new(host, &graph, &config, &host.scope(), String::new());
+    let mut call = Call {
+        info,
+        index: 0,
+        tool: Some(tool),
+        arguments,
+        decision: is_approved.then(Decision::approve),
+        paused: None,
+        answers: Vec::new(),
+        supplied: None,
+        input_guardrails: Vec::new(),
+        settled: None,
+    };
+    decide(&env, &Box::new(RunContext::new(context.clone())), &mut call)?;
+    match call.settled.take() {
+        None => {}
+        Some(CallResult::Output(output)) => return Ok(SingleAnswer { output, failure: None, context }),
+        Some(_) => return Err(SingleError::Waits),
+    }
+    let (context, usage) = (RefCell::new(context), RefCell::default());
+    let body = OneCall { env: &env, scope: &env.scope, tool, call: &call, context: &context, usage: &usage };
+    let Body { result, context_patch, failure } = body.run(None).await?;
+    let mut context = context.into_inner();
+    let mut outcome = ToolOutcome { ran: true, ..ToolOutcome::new(0, result) };
+    check_output(tool, &call.info, &call.arguments, &RunContext::new(context.clone()), &mut outcome)?;
+    let CallResult::Output(output) = outcome.result else { return Err(SingleError::Waits) };
+    if let Some(patch) = context_patch {
+        merge_patch(&mut context, patch);
+    }
+    Ok(SingleAnswer { output, failure, context })
+}

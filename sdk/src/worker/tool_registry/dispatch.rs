@@ -1,0 +1,239 @@
+//! Calls of registered tools: on the host of inline runs, by the loop's own rules.
+
+use std::{
+    fmt,
+    future::{Future, IntoFuture},
+    pin::Pin,
+    sync::atomic::AtomicU32,
+};
+
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{ToolRegistry, error::DispatchError};
+use crate::{
+    drive::{SingleAnswer, SingleCall, SingleError, call_single},
+    engine::RunError,
+    tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailureKind, idempotency_key},
+    wire::ToolOutput,
+    worker::{
+        inline_host::{InlineHost, Patience},
+        inline_mcp::InlineMcp,
+        own_thread::on_own_thread,
+        providers::Providers,
+        session::Sessions,
+        spill::Spills,
+    },
+};
+
+impl ToolRegistry {
+    /// A call of a tool, made when it is awaited: its arguments are checked, its guardrails asked, its body runs, as often and as long as its
+    /// options say, and a failure becomes what its `OnToolError` says. It is the same as in a run, apart from task queue and heartbeat, and
+    /// from when the tool is enabled, which agents alone are asked.
+    ///
+    /// Each call holds one thread of tokio's blocking pool. Dropping the future cancels the call.
+    ///
+    /// # Errors
+    /// [`DispatchError`]; a tool that fails is none.
+    ///
+    /// # Panics
+    /// Where it is awaited outside of a tokio runtime.
+    pub fn dispatch(&self, name: &str, arguments: impl Into<String>) -> Dispatch {
+        let unknown =
+            || DispatchError::Unknown { tool: name.to_owned(), known: self.names().map(str::to_owned).collect() };
+        let tool = self.get(name).ok_or_else(unknown).and_then(|tool| self.checked(tool));
+        Dispatch {
+            tool,
+            host: self.host(),
+            arguments: arguments.into(),
+            call_id: None,
+            idempotency_key: None,
+            agent: "registry".to_owned(),
+            turn: 1,
+            context: RunContext::default(),
+            is_approved: false,
+        }
+    }
+
+    /// The tool, if it can run here.
+    fn checked(&self, tool: &ToolDef) -> Result<ToolDef, DispatchError> {
+        let name = || tool.name().to_owned();
+        if let Some((kind, fix)) = elsewhere(tool.binding()) {
+            return Err(DispatchError::NotHere { tool: name(), kind, fix });
+        }
+        match tool.requirements().iter().find(|requirement| !self.states.has(requirement)) {
+            None => Ok(tool.clone()),
+            Some(missing) => Err(DispatchError::MissingState { tool: name(), state: missing.type_name() }),
+        }
+    }
+
+    fn host(&self) -> InlineHost {
+        let Self { tools: _, states, spills, env, patience } = self;
+        InlineHost {
+            providers: Providers::without_models(env.clone()),
+            states: states.clone(),
+            checkpoint: None,
+            sessions: Sessions::default(),
+            spills: Spills::clone(spills),
+            mcp: InlineMcp::default(),
+            run: Uuid::new_v4(),
+            session_writes: AtomicU32::new(0),
+            patience: Patience::clone(patience),
+            cancelled: CancellationToken::new(),
+        }
+    }
+}
+
+/// What a tool without a body here is, and what to do.
+fn elsewhere(binding: &ToolBinding) -> Option<(&'static str, &'static str)> {
+    const IN_A_WORKFLOW: &str = "give it to an agent that a workflow runs";
+    match binding {
+        ToolBinding::Inline(_) | ToolBinding::Activity { .. } | ToolBinding::Workflow(_) => None,
+        ToolBinding::RemoteActivity(_) => Some(("an activity of another worker", IN_A_WORKFLOW)),
+        ToolBinding::ChildWorkflow(_) => Some(("a child workflow", IN_A_WORKFLOW)),
+        ToolBinding::ChildAgent(_) => Some(("an agent in a child workflow", IN_A_WORKFLOW)),
+        #[cfg(feature = "nexus")]
+        ToolBinding::Nexus(_) => Some(("a Nexus operation", IN_A_WORKFLOW)),
+        ToolBinding::Agent(_) => Some(("an agent", "run it with InlineRunner, or give it to another agent")),
+        ToolBinding::Client => {
+            Some(("made by a client", "make the call where the client is, and tell the model its output"))
+        }
+        ToolBinding::Mcp(_) => Some((
+            "made by an MCP server that an agent's host reaches",
+            "register the server's tools with ToolRegistry::register_mcp, or those of McpServer::tools_called_by",
+        )),
+    }
+}
+
+/// A call to make; await it. What a run would know of it can be said first.
+#[must_use = "the call is made when it is awaited"]
+pub struct Dispatch {
+    tool: Result<ToolDef, DispatchError>,
+    host: InlineHost,
+    arguments: String,
+    call_id: Option<String>,
+    idempotency_key: Option<String>,
+    agent: String,
+    turn: u32,
+    context: RunContext,
+    is_approved: bool,
+}
+
+impl Dispatch {
+    /// The model's id of the call. Default: a random one.
+    pub fn call_id(mut self, id: impl Into<String>) -> Self {
+        self.call_id = Some(id.into());
+        self
+    }
+
+    /// What names the call towards the outside world ([`CallInfo::idempotency_key`]): give the same one for the same call, at each attempt of
+    /// the activity you are in, say. Default: one that no other call has.
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency_key = Some(key.into());
+        self
+    }
+
+    /// Who makes the call, as the tool is told. Default: `registry`.
+    pub fn agent(mut self, agent: impl Into<String>) -> Self {
+        self.agent = agent.into();
+        self
+    }
+
+    /// The turn, counted from 1, as the tool is told. Default 1.
+    pub fn turn(mut self, turn: u32) -> Self {
+        self.turn = turn;
+        self
+    }
+
+    /// The values that tools share; [`Dispatched::context`] gives them back, changed. Default: none.
+    pub fn context(mut self, context: RunContext) -> Self {
+        self.context = context;
+        self
+    }
+
+    /// Somebody has approved the call, if it needs that.
+    pub fn approved(mut self) -> Self {
+        self.is_approved = true;
+        self
+    }
+
+    async fn made(self) -> Result<Dispatched, DispatchError> {
+        let Self { tool, mut host, arguments, call_id, idempotency_key: key, agent, turn, context, is_approved } = self;
+        let tool = tool?;
+        let call_id = call_id.unwrap_or_else(|| format!("call_{}", Uuid::new_v4().simple()));
+        let key = key.unwrap_or_else(|| idempotency_key([&*host.run.to_string(), tool.name(), &*call_id]));
+        let info = CallInfo::new(tool.name(), &*call_id, agent, turn).with_idempotency_key(key);
+        let (name, context) = (info.tool.clone(), context.into_values());
+        let stopped = RunError::Cancelled { agent: info.agent.clone(), turn };
+        let single = SingleCall { info, arguments, context, is_approved };
+        let ended = on_own_thread(move |cancelled| async move {
+            host.cancelled = cancelled;
+            call_single(&host, &tool, single).await
+        });
+        match ended.await {
+            Some(Ok(SingleAnswer { output, failure, context })) => Ok(Dispatched {
+                output,
+                failure: failure.map(|(kind, message)| CallFailure { kind, message }),
+                context: RunContext::new(context),
+            }),
+            Some(Err(SingleError::Waits)) => Err(DispatchError::NeedsApproval { tool: name, call_id }),
+            Some(Err(SingleError::EndsTheRun(error))) => Err(error.into()),
+            None => Err(stopped.into()),
+        }
+    }
+}
+
+impl IntoFuture for Dispatch {
+    type Output = Result<Dispatched, DispatchError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.made())
+    }
+}
+
+impl fmt::Debug for Dispatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dispatch")
+            .field("tool", &self.tool.as_ref().map(ToolDef::name))
+            .field("call_id", &self.call_id)
+            .field("agent", &self.agent)
+            .field("turn", &self.turn)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Dispatched {
+    /// What the model is told: the tool's output, or what there is to say of its failure.
+    pub output: ToolOutput,
+    /// Why the call has failed, if it has. A call that a guardrail rejects has not: the model is told what the guardrail says.
+    pub failure: Option<CallFailure>,
+    /// The values that tools share, after the call.
+    pub context: RunContext,
+}
+
+/// Why a call failed: for logs, not for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct CallFailure {
+    /// In what way.
+    pub kind: ToolFailureKind,
+    /// What went wrong, in the tool's own words.
+    pub message: String,
+}
+
+impl Dispatched {
+    /// What the model is told, as text; content parts are their JSON.
+    pub fn text(&self) -> String {
+        self.output.to_text()
+    }
+
+    /// Whether the call has failed: what Anthropic's `is_error` says.
+    pub fn is_error(&self) -> bool {
+        self.failure.is_some()
+    }
+}

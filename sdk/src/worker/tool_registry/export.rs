@@ -1,0 +1,46 @@
+//! The definitions as providers take them, in the order of registration.
+
+use serde_json::Value;
+
+use super::ToolRegistry;
+use crate::{tool::ToolDef, wire::ToolSpec, worker::function_shape};
+
+impl ToolRegistry {
+    /// The `tools` of a request to OpenAI's Chat Completions API: `{"type": "function", "function": {"name", "description", "parameters",
+    /// "strict"?}}`.
+    ///
+    /// The very functions that `worker::OpenAi` sends of an agent with these tools. `parameters` are strict where the definition is (optional
+    /// arguments are then required and may be null), so that the model can write nothing that does not fit: `"strict": true` says so. A tool that is not strict (`not_strict`, `lenient`, those of MCP servers) leaves it out.
+    pub fn to_openai(&self) -> Vec<Value> {
+        self.functions(function_shape::chat_completions)
+    }
+
+    /// The `tools` of a request to OpenAI's Responses API: `{"type": "function", "name", "description", "parameters", "strict"}`. As
+    /// [`to_openai`](Self::to_openai), but `strict` always stands there, because this API takes it as true where it does not.
+    pub fn to_openai_responses(&self) -> Vec<Value> {
+        self.functions(function_shape::responses)
+    }
+
+    /// The `tools` of a request to Anthropic's Messages API: `{"name", "description", "input_schema"}`. The schema is the author's own, against
+    /// which arguments are checked ([`ToolDef::accepts`]): optional arguments may be left out.
+    pub fn to_anthropic(&self) -> Vec<Value> {
+        let of = |tool: &ToolDef| {
+            // An author may write `{}` or `true`; this API insists on an object.
+            let is_object = tool.accepts()["type"] == "object";
+            let schema = if is_object { tool.accepts() } else { tool.parameters() };
+            function_shape::anthropic(tool.name(), tool.description(), schema)
+        };
+        self.iter().map(of).collect()
+    }
+
+    fn functions(&self, shape: fn(&str, &str, &Value, bool) -> Value) -> Vec<Value> {
+        let specs = self.iter().map(ToolDef::spec);
+        let functions = specs.filter_map(|spec| match spec {
+            ToolSpec::Function { name, description, parameters, strict } => {
+                Some(shape(&name, &description, &parameters, strict))
+            }
+            ToolSpec::Hosted { .. } => None,
+        });
+        functions.collect()
+    }
+}

@@ -1,0 +1,85 @@
+//! The tools of MCP servers, which their servers are asked to call.
+
+use std::sync::Arc;
+
+use super::{RegisterError, ToolRegistry};
+use crate::{
+    tool::{ActivityBody, McpServer, ToolDef},
+    worker::{
+        inline_mcp::{InlineMcp, Unlisted},
+        mcp::{self, McpServers, McpTransport},
+    },
+};
+
+impl ToolRegistry {
+    /// Asks a server for its tools, and adds them on these terms; each call asks the server. Connections are shared, opened anew where they were
+    /// lost, and closed after 5 idle minutes.
+    ///
+    /// They are tools with a body of their own: an agent that is given them needs no `mcp_server`, and in a workflow their activities are
+    /// `agents.tool.<name>`. The list is of now. In a workflow [`Agent::mcp_server`](crate::Agent::mcp_server), whose list is in history, is safer
+    /// with a server that may change. A function that gives `_meta` is told of the call, and of no run context but what the tool names.
+    ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+    /// use temporal_agents::{tool::McpServer, worker::{McpTransport, ToolRegistry}};
+    ///
+    /// let files = McpServer::named("files").only(["read_file"]);
+    /// let registry = ToolRegistry::new().register_mcp(files, McpTransport::stdio("mcp-server-files", ["/srv/papers"])).await?;
+    /// println!("{}", registry.dispatch("read_file", r#"{"path": "a.txt"}"#).await?.text());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`RegisterError`]: the server did not answer, after as many attempts as its `list_options` say; it keeps a state or asks people, which
+    /// needs a run; or its tools do not fit beside the others.
+    pub async fn register_mcp(
+        mut self,
+        server: McpServer,
+        transport: impl Into<McpTransport>,
+    ) -> Result<Self, RegisterError> {
+        self.add_mcp(server, transport).await?;
+        Ok(self)
+    }
+
+    /// Like [`register_mcp`](Self::register_mcp) for a registry that is there already; an error leaves it as it is.
+    ///
+    /// # Errors
+    /// [`RegisterError`].
+    pub async fn add_mcp(
+        &mut self,
+        server: McpServer,
+        transport: impl Into<McpTransport>,
+    ) -> Result<(), RegisterError> {
+        let tools = self.listed(server, transport.into()).await?;
+        self.add_all(tools)
+    }
+
+    async fn listed(&self, server: McpServer, transport: McpTransport) -> Result<Vec<ToolDef>, RegisterError> {
+        let name = server.name().to_owned();
+        let needs_run = |term| RegisterError::McpNeedsRun { server: name.clone(), term };
+        if server.session_terms().is_some() {
+            return Err(needs_run("keeps a state for each connection"));
+        }
+        if server.may_ask_people() {
+            return Err(needs_run("may ask people"));
+        }
+        let mut servers = McpServers::default();
+        servers.allow(&self.env);
+        servers.add(name.clone(), transport);
+        let reached = InlineMcp { servers };
+        let listed = reached.list_patiently(&server, None, |attempt| self.patience.pause(attempt)).await;
+        let listed =
+            listed.map_err(|Unlisted { error, .. }| RegisterError::Mcp { server: name.clone(), source: error })?;
+        let Some(connections) = reached.servers.get(&name).map(Arc::clone) else { return Ok(Vec::new()) };
+        let body = |binding: &crate::tool::McpBinding| -> ActivityBody {
+            let (connections, binding) = (Arc::clone(&connections), binding.clone());
+            Arc::new(move |ctx, arguments| {
+                let meta = binding.server().meta_rule().map(|meta| meta(ctx.run(), ctx.info())).unwrap_or_default();
+                let (call, _nobody_is_asked) = mcp::body(&connections, binding.target(meta, None, Vec::new()));
+                Box::pin(async move { call(ctx, arguments).await })
+            })
+        };
+        Ok(Arc::new(server).tools_with(&listed, body))
+    }
+}

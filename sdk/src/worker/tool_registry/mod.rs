@@ -1,0 +1,206 @@
+//! Tools by name, for loops that are not ours: checked when they are registered, dispatched, exported for a provider.
+//!
+//! | file | what it has |
+//! |---|---|
+//! | here | the registry |
+//! | `dispatch.rs` | calls |
+//! | `export.rs` | definitions as providers take them |
+//! | `mcp.rs` | the tools of MCP servers (feature `mcp`) |
+//! | `error.rs` | what goes wrong |
+//!
+//! No second tool system: it holds the [`ToolDef`]s that agents have, and a call goes the way of a run's.
+
+mod dispatch;
+mod error;
+mod export;
+#[cfg(feature = "mcp")]
+mod mcp;
+
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
+
+pub use self::{
+    dispatch::{CallFailure, Dispatch, Dispatched},
+    error::{DispatchError, RegisterError},
+};
+use super::{
+    inline_host::Patience,
+    spill::{SpillStore, Spills},
+    worker_env::AllowedEnv,
+};
+use crate::tool::{StateMap, Tool, ToolDef};
+
+/// Tools by name, in the order of their registration: to call them by hand, in an activity or a loop of your own, and to show them to a
+/// model through any client. An agent that is given [`tools`](Self::tools) has the same ones.
+///
+/// ```
+/// use serde_json::json;
+/// use temporal_agents::{Agent, ToolError, tool, worker::ToolRegistry};
+///
+/// /// Adds two numbers.
+/// #[tool(inline)]
+/// fn add(a: i64, b: i64) -> i64 {
+///     a + b
+/// }
+///
+/// /// The balance of an account.
+/// #[tool(start_to_close = "5s")]
+/// async fn balance(account: String) -> Result<i64, ToolError> {
+///     Err(ToolError::tell_model(format!("there is no account {account}")))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = ToolRegistry::new().register(add)?.register(balance)?;
+/// assert_eq!(registry.names().collect::<Vec<_>>(), ["add", "balance"]);
+///
+/// // What a model asked for; what it is told.
+/// let sum = registry.dispatch("add", r#"{"a": 3, "b": 4}"#).await?;
+/// assert_eq!((sum.text().as_str(), sum.is_error()), ("7", false));
+/// let failed = registry.dispatch("balance", json!({"account": "7"}).to_string()).call_id("call_1").await?;
+/// assert_eq!((failed.text().as_str(), failed.is_error()), ("there is no account 7", true));
+///
+/// let request = json!({"model": "some-model", "tools": registry.to_openai()});
+/// let clerk: Agent = Agent::new("clerk").model("gpt-5").tools(registry.tools());
+/// # let _ = (request, clerk);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct ToolRegistry {
+    tools: Vec<ToolDef>,
+    states: StateMap,
+    spills: Spills,
+    env: AllowedEnv,
+    patience: Patience,
+}
+
+impl ToolRegistry {
+    /// A registry without tools.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tool: whatever an agent takes by `.tool(..)`.
+    ///
+    /// # Errors
+    /// [`RegisterError`]: there is one of this name, or something is wrong with its definition.
+    pub fn register(self, tool: impl Tool) -> Result<Self, RegisterError> {
+        self.register_all([tool.definition()])
+    }
+
+    /// Adds tools, in this order: a set, `register_all(Desk::tools())`, or [those of an MCP server](crate::tool::McpServer::tools_called_by).
+    ///
+    /// # Errors
+    /// [`RegisterError`] of the first that does not fit.
+    pub fn register_all(mut self, tools: impl IntoIterator<Item = impl Tool>) -> Result<Self, RegisterError> {
+        self.add_all(tools)?;
+        Ok(self)
+    }
+
+    /// Like [`register`](Self::register) for a registry that is there already; an error leaves it as it is.
+    ///
+    /// # Errors
+    /// [`RegisterError`].
+    pub fn add(&mut self, tool: impl Tool) -> Result<(), RegisterError> {
+        self.add_all([tool.definition()])
+    }
+
+    /// Like [`register_all`](Self::register_all) for a registry that is there already; an error leaves it as it is.
+    ///
+    /// # Errors
+    /// [`RegisterError`].
+    pub fn add_all(&mut self, tools: impl IntoIterator<Item = impl Tool>) -> Result<(), RegisterError> {
+        let tools: Vec<ToolDef> = tools.into_iter().map(|tool| tool.definition()).collect();
+        let mut names: BTreeSet<&str> = self.names().collect();
+        for tool in &tools {
+            if !tool.issues().is_empty() {
+                return Err(RegisterError::Invalid { tool: tool.name().to_owned(), issues: tool.issues().to_vec() });
+            }
+            if !names.insert(tool.name()) {
+                return Err(RegisterError::Duplicate { tool: tool.name().to_owned() });
+            }
+        }
+        self.tools.extend(tools);
+        Ok(())
+    }
+
+    /// A state for tools that take `State<T>`; one per type.
+    #[must_use]
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.states.insert(state);
+        self
+    }
+
+    /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
+    #[must_use]
+    pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
+        self.spills = Spills(Some(Arc::new(store)));
+        self
+    }
+
+    /// Environment variables that settings of tools may refer to with [`worker_env!`](crate::worker_env), and ways to MCP servers that are
+    /// registered after this.
+    #[must_use]
+    pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.env.allow(names);
+        self
+    }
+
+    /// The pause before the first further attempt of a tool; it doubles from one to the next. Default 1 s.
+    #[must_use]
+    pub fn first_pause(mut self, pause: Duration) -> Self {
+        self.patience.first_pause = pause;
+        self
+    }
+
+    /// The tools, in the order of their registration, for [`Agent::tools`](crate::Agent::tools). Where the agent runs has its own states.
+    pub fn tools(&self) -> Vec<ToolDef> {
+        self.tools.clone()
+    }
+
+    /// The tools, in the order of their registration.
+    pub fn iter(&self) -> std::slice::Iter<'_, ToolDef> {
+        self.tools.iter()
+    }
+
+    /// The names, in the order of registration.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(ToolDef::name)
+    }
+
+    /// A tool by its name.
+    pub fn get(&self, name: &str) -> Option<&ToolDef> {
+        self.tools.iter().find(|tool| tool.name() == name)
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+}
+
+impl<'r> IntoIterator for &'r ToolRegistry {
+    type Item = &'r ToolDef;
+    type IntoIter = std::slice::Iter<'r, ToolDef>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl fmt::Debug for ToolRegistry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolRegistry")
+            .field("tools", &self.names().collect::<Vec<_>>())
+            .field("states", &self.states)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;
