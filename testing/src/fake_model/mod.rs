@@ -10,6 +10,7 @@
 //! A call beyond the script fails with an error that is not retried and says which call it was; [`FakeModel::verify`]
 //! (which `AgentEnvironment` calls) fails when responses are left over.
 
+mod crash;
 mod reply;
 
 use std::{
@@ -24,6 +25,7 @@ use temporal_agents::{
     worker::ModelError,
 };
 
+pub use crash::CrashAfterTurns;
 pub use reply::{Reply, failure, handoff, item, message, reasoning, refusal, structured, text, tool_call, tool_calls};
 
 type Respond = Arc<dyn Fn(&ModelCall, usize) -> Reply + Send + Sync>;
