@@ -38,6 +38,7 @@ mod tool_failures;
 mod tool_limits;
 mod tool_macro;
 mod tool_matrix;
+mod tool_registry;
 mod tool_settings;
 mod tools_macro;
 mod transcript;

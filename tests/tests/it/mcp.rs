@@ -8,5 +8,5 @@ mod python;
 mod running;
 mod secrets;
 mod sessions;
-mod support;
+pub(crate) mod support;
 mod terms;

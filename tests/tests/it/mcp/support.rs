@@ -34,19 +34,19 @@ impl Workshop {
 
 /// How the worker reaches the server.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum By {
+pub(crate) enum By {
     Stdio,
     Http,
 }
 
 /// A server that can be reached.
-pub(super) struct Reached {
-    pub(super) transport: McpTransport,
+pub(crate) struct Reached {
+    pub(crate) transport: McpTransport,
     pub(super) http: Option<HttpServer>,
 }
 
 impl By {
-    pub(super) fn reach(self) -> Reached {
+    pub(crate) fn reach(self) -> Reached {
         match self {
             Self::Stdio => Reached { transport: stdio().into(), http: None },
             Self::Http => {
