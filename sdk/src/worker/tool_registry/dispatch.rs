@@ -76,7 +76,8 @@ impl ToolRegistry {
             sessions: Sessions::default(),
             spills: Spills::clone(spills),
             mcp: InlineMcp::default(),
-            run: Uuid::new_v4(),
+            attempt_states: None,
+            run: Uuid::new_v4().to_string(),
             session_writes: AtomicU32::new(0),
             patience: Patience::clone(patience),
             cancelled: CancellationToken::new(),
@@ -161,7 +162,7 @@ impl Dispatch {
         let Self { tool, mut host, arguments, call_id, idempotency_key: key, agent, turn, context, is_approved } = self;
         let tool = tool?;
         let call_id = call_id.unwrap_or_else(|| format!("call_{}", Uuid::new_v4().simple()));
-        let key = key.unwrap_or_else(|| idempotency_key([&*host.run.to_string(), tool.name(), &*call_id]));
+        let key = key.unwrap_or_else(|| idempotency_key([&*host.run, tool.name(), &*call_id]));
         let info = CallInfo::new(tool.name(), &*call_id, agent, turn).with_idempotency_key(key);
         let (name, context) = (info.tool.clone(), context.into_values());
         let stopped = RunError::Cancelled { agent: info.agent.clone(), turn };
