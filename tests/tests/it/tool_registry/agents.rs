@@ -34,7 +34,7 @@ impl Shop {
 /// The clerk's tools, and those of a list that is called by hand; and what was called of them.
 fn registry() -> (ToolRegistry, RecordedTools) {
     let recorded = RecordedTools::new(clerk().def().tools.iter().cloned().chain(kept_list()));
-    (ToolRegistry::new().register_all(recorded.tools()).unwrap().state(Stock(3)), recorded)
+    (ToolRegistry::new().register_all(recorded.tools()).expect("four tools of four names").state(Stock(3)), recorded)
 }
 
 fn script() -> FakeModel {

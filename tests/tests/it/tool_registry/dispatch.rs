@@ -66,9 +66,8 @@ async fn for_ever(State(dropped): State<tokio::sync::mpsc::UnboundedSender<&'sta
 }
 
 fn registry() -> ToolRegistry {
-    let registry =
-        ToolRegistry::new().register(stock_of).unwrap().register(count).unwrap().register(count_far).unwrap();
-    registry.register(nap).unwrap().register(who).unwrap()
+    let tools = [stock_of.definition(), count.definition(), count_far.definition(), nap.definition(), who.definition()];
+    ToolRegistry::new().register_all(tools).expect("five tools of five names")
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ fn all() -> Vec<ToolDef> {
 }
 
 pub(super) fn registry() -> ToolRegistry {
-    ToolRegistry::new().register_all(all()).unwrap().first_pause(Duration::from_millis(1))
+    ToolRegistry::new().register_all(all()).expect("four tools of four names").first_pause(Duration::from_millis(1))
 }
 
 /// What a run tells the model of the same call.
