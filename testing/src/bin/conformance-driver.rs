@@ -1,6 +1,6 @@
 //! Plays a folder of conformance scenarios and prints what was observed, one JSON line each.
 //!
-//! `conformance-driver --host inline|workflow|workflow-uncached DIR`; see `tests/conformance/README.md`.
+//! `conformance-driver --host inline|workflow|workflow-uncached|session|session-interrupted DIR`; see `tests/conformance/README.md`.
 
 use std::{
     io::{Write, stdout},
@@ -10,7 +10,8 @@ use std::{
 
 use temporal_agents_testing::conformance::{self, Host, Observed};
 
-const USAGE: &str = "usage: conformance-driver [--host inline|workflow|workflow-uncached] DIR";
+const USAGE: &str =
+    "usage: conformance-driver [--host inline|workflow|workflow-uncached|session|session-interrupted] DIR";
 
 #[tokio::main]
 async fn main() -> ExitCode {

@@ -11,7 +11,8 @@
 //! | `recorder`, `model` | the script, and what really happened to the world |
 //! | `play`, `progress` | the runs of a scenario, one after another, the same on every host |
 //! | `report/` | outcomes in the words of the format |
-//! | `inline`, `durable/` | the hosts |
+//! | `inline`, `durable/`, `session/` | the hosts |
+//! | `venue` | which of them, and what it needs |
 //! | `suite` | a folder of scenarios |
 
 mod build;
@@ -23,7 +24,9 @@ mod play;
 mod progress;
 mod recorder;
 mod report;
+mod session;
 mod suite;
+mod venue;
 
 use std::str::FromStr;
 
@@ -44,6 +47,11 @@ pub enum Host {
     /// In a workflow, on a worker without a cache: each workflow task replays the history so far. A run that pauses is resumed
     /// in the workflow run that continues as new with its state.
     WorkflowUncached,
+    /// In an agentic session, inside an activity that a workflow calls on a real dev server.
+    Session,
+    /// The same, with an attempt of the activity that fails before each effect: before each call of a model, each body of a tool, each
+    /// run, and at the end. So a scenario is played over as many attempts as it has effects, each from the checkpoint of the one before.
+    SessionInterrupted,
 }
 
 /// What was observed of one scenario.
@@ -57,6 +65,9 @@ pub struct Observed {
     /// The activities in the workflow's histories, on a host that has histories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activities: Option<Activities>,
+    /// The attempts of the activity, on a host that plays in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
 }
 
 /// How many activities the histories of a workflow hold.
@@ -71,7 +82,7 @@ pub struct Activities {
 
 /// No host has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no host {name:?}; there are inline, workflow and workflow-uncached")]
+#[error("there is no host {name:?}; there are inline, workflow, workflow-uncached, session and session-interrupted")]
 pub struct UnknownHost {
     /// The name.
     pub name: String,
@@ -85,6 +96,8 @@ impl FromStr for Host {
             "inline" => Ok(Self::Inline),
             "workflow" => Ok(Self::Workflow),
             "workflow-uncached" => Ok(Self::WorkflowUncached),
+            "session" => Ok(Self::Session),
+            "session-interrupted" => Ok(Self::SessionInterrupted),
             _ => Err(UnknownHost { name: name.to_owned() }),
         }
     }

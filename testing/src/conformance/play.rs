@@ -2,7 +2,7 @@
 //!
 //! The same on every host. What differs between them is only who runs agents: [`Runs`].
 
-use futures::future::LocalBoxFuture;
+use futures::future::{LocalBoxFuture, ready};
 use serde_json::{Value, json};
 use temporal_agents::{
     RunConfig, RunFailure,
@@ -27,7 +27,45 @@ pub(crate) trait Runs {
 
     /// Goes on with a paused run.
     fn resume<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, state: RunState) -> Running<'a>;
+
+    /// Called before each run.
+    fn run_is_due(&self) -> LocalBoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
+    /// Whom author functions tell what they see.
+    fn witness(&self, seen: Seen) -> Witness {
+        Witness::new(seen)
+    }
 }
+
+/// The methods of [`Runs`] that run agents, in the words that the runners of all hosts share: `$runner` makes one of the host's with
+/// a configuration.
+macro_rules! runs_with {
+    ($runner:expr) => {
+        fn run<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, input: Vec<Item>) -> Running<'a> {
+            let runner = $runner(self, config);
+            Box::pin(async move {
+                match agent {
+                    AnyAgent::Text(agent) => runner.run_any_until_paused(agent, input).await,
+                    AnyAgent::Json(agent) => runner.run_any_until_paused(agent, input).await,
+                }
+            })
+        }
+
+        fn resume<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, state: RunState) -> Running<'a> {
+            let runner = $runner(self, config);
+            Box::pin(async move {
+                match agent {
+                    AnyAgent::Text(agent) => runner.resume_any(agent, state).await,
+                    AnyAgent::Json(agent) => runner.resume_any(agent, state).await,
+                }
+            })
+        }
+    };
+}
+
+pub(crate) use runs_with;
 
 /// A run under way.
 pub(crate) type Running<'a> = LocalBoxFuture<'a, Result<RunOutcome<Value>, RunFailure>>;
@@ -63,7 +101,7 @@ pub(crate) enum PlayError {
 /// Plays on to the next pause that decisions are left for, or to the end.
 pub(crate) async fn play(scenario: &Scenario, progress: Progress, host: &dyn Runs) -> Result<Played, PlayError> {
     let mut progress = progress;
-    let witness = Witness::new(progress.seen.clone());
+    let witness = host.witness(progress.seen.clone());
     let cast = Cast::new(scenario, witness.clone());
     loop {
         let due = DueRun::of(scenario, &cast, &progress)?;
@@ -74,6 +112,7 @@ pub(crate) async fn play(scenario: &Scenario, progress: Progress, host: &dyn Run
         config.previous_response_id = previous_response_id;
         config.auto_previous_response_id = auto_previous_response_id.unwrap_or(false);
         config.conversation_id = conversation_id;
+        host.run_is_due().await;
         let outcome = match progress.paused.take() {
             Some(state) => host.resume(config, &agent, state).await,
             None => host.run(config, &agent, due.input).await,
@@ -163,6 +202,20 @@ impl<'s> DueRun<'s> {
             }
         }
         Ok(self)
+    }
+}
+
+/// Plays to the end, taking up each pause with what is left of it in JSON.
+pub(crate) async fn play_through(
+    scenario: &Scenario,
+    mut progress: Progress,
+    host: &dyn Runs,
+) -> Result<Value, PlayError> {
+    loop {
+        match play(scenario, progress, host).await? {
+            Played::Paused(paused) => progress = serde_json::from_str(&serde_json::to_string(&*paused)?)?,
+            Played::Ended(observed) => return Ok(observed),
+        }
     }
 }
 

@@ -9,10 +9,16 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
-use temporal_agents::wire::{FunctionCall, ItemView};
+use temporal_agents::{
+    tool::CallInfo,
+    wire::{FunctionCall, ItemView},
+};
 use tokio::time::{Instant, sleep};
 
-use super::format::{Response, Responses, Scenario};
+use super::{
+    format::{Response, Responses, Scenario},
+    session::{Attempt, AttemptOver},
+};
 
 /// The longest wait for a call that stands earlier in a response; some never come, because they are refused.
 const WAIT_FOR_SIBLING: Duration = Duration::from_secs(1);
@@ -22,6 +28,7 @@ const WAIT_FOR_SIBLING: Duration = Duration::from_secs(1);
 pub(crate) struct Recorder {
     record: Arc<Mutex<Record>>,
     pace: Pace,
+    attempt: Option<Arc<Attempt>>,
 }
 
 /// How long the delays of a scenario take.
@@ -50,6 +57,7 @@ pub(crate) struct Recorded {
 }
 
 /// A call of a function tool, as its body sees it.
+#[derive(Clone, Debug)]
 pub(crate) struct Invocation {
     /// The arguments as the model wrote them.
     pub(crate) arguments: String,
@@ -64,7 +72,18 @@ struct Record {
     invocations: Vec<Value>,
     written: Vec<WrittenCall>,
     counts: BTreeMap<(String, usize), usize>,
+    /// By the idempotency key of the call.
+    known: BTreeMap<String, Invocation>,
+    failed: Vec<FailedCall>,
     complaint: Option<String>,
+}
+
+/// A model call that has failed.
+#[derive(Debug)]
+struct FailedCall {
+    attempt: u32,
+    call: Value,
+    response: Response,
 }
 
 /// A function call in a response of the script.
@@ -87,19 +106,54 @@ impl Recorder {
             invocations: Vec::new(),
             written: Vec::new(),
             counts: BTreeMap::new(),
+            known: BTreeMap::new(),
+            failed: Vec::new(),
             complaint: None,
         };
-        Self { record: Arc::new(Mutex::new(record)), pace }
+        Self { record: Arc::new(Mutex::new(record)), pace, attempt: None }
     }
 
-    /// Notes a model call and takes the next response for it.
+    /// The same, for what an attempt of a session does.
+    pub(crate) fn at(&self, attempt: Arc<Attempt>) -> Self {
+        Self { attempt: Some(attempt), ..self.clone() }
+    }
+
+    /// A model is about to be called.
+    ///
+    /// # Errors
+    /// It is not to be: the attempt has ended before.
+    pub(crate) async fn model_is_due(&self, agent: &str) -> Result<(), AttemptOver> {
+        let Some(attempt) = &self.attempt else { return Ok(()) };
+        let number = self.lock().calls.len();
+        attempt.before(format!("call {number} of a model, by {agent}")).await
+    }
+
+    /// The body of a tool is about to act.
+    ///
+    /// # Errors
+    /// It is not to: the attempt has ended before.
+    pub(crate) async fn tool_is_due(&self, call: &CallInfo) -> Result<(), AttemptOver> {
+        let Some(attempt) = &self.attempt else { return Ok(()) };
+        attempt.before(format!("tool call {}", call.idempotency_key())).await
+    }
+
+    /// Notes a model call and takes the next response for it. A call that has failed fails again when another attempt makes it again, and
+    /// counts once.
     pub(crate) fn model_called(&self, agent: &str, call: Value) -> Option<Response> {
         let mut record = self.lock();
-        record.calls.push(call);
+        let attempt = self.attempt.as_ref().map_or(1, |attempt| attempt.number());
+        let again = |failed: &&FailedCall| failed.attempt < attempt && failed.call == call;
+        if let Some(failed) = record.failed.iter().find(again) {
+            return Some(failed.response.clone());
+        }
+        record.calls.push(call.clone());
         let Some(response) = record.responses.next(agent) else {
             record.complaint.get_or_insert_with(|| format!("the script has no response left for agent {agent:?}"));
             return None;
         };
+        if response.raises.is_some() {
+            record.failed.push(FailedCall { attempt, call, response: response.clone() });
+        }
         let number = record.calls.len() - 1;
         for item in response.output.iter().flatten() {
             if let ItemView::FunctionCall(FunctionCall { name, call_id, arguments, namespace: _ }) = item.view() {
@@ -118,16 +172,19 @@ impl Recorder {
     /// Notes that the body of a tool runs: the tool at this place of the agent with this key.
     ///
     /// The library gives a body parsed arguments. The text they came from is noted where the model has written one that says
-    /// the same; otherwise what did reach the body.
+    /// the same; otherwise what did reach the body. A call that comes again, by its idempotency key, is the call that it was.
     pub(crate) fn invoked(
         &self,
         agent: &str,
         place: usize,
-        tool: &str,
-        call_id: &str,
+        call: &CallInfo,
         arguments: Map<String, Value>,
     ) -> Invocation {
         let mut record = self.lock();
+        if let Some(known) = record.known.get(call.idempotency_key()) {
+            return known.clone();
+        }
+        let (tool, call_id) = (&*call.tool, &*call.call_id);
         let arguments = Value::Object(arguments);
         let written = record.written.iter_mut().rev().find(|call| call.is(tool, call_id) && call.says(&arguments));
         let text = match written {
@@ -140,7 +197,9 @@ impl Recorder {
         record.invocations.push(json!({"agent": agent, "tool": tool, "call_id": call_id, "arguments": text}));
         let count = record.counts.entry((agent.to_owned(), place)).or_default();
         *count += 1;
-        Invocation { arguments: text, before: *count - 1 }
+        let invocation = Invocation { arguments: text, before: *count - 1 };
+        record.known.insert(call.idempotency_key().to_owned(), invocation.clone());
+        invocation
     }
 
     /// Waits until the calls of the same tool that stand earlier in the same response have come, or will not come any more.

@@ -11,17 +11,12 @@ use futures::{FutureExt, StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::{
-    Activities, Host, Observed,
-    durable::{DurableError, DurableHost},
+    Host, Observed,
     format::Scenario,
-    inline,
-    play::PlayError,
-    recorder::{Pace, Recorded, Recorder},
+    recorder::Recorded,
+    venue::{NotPlayed, Played, Venue},
 };
 use crate::environment::EnvironmentError;
-
-/// How many scenarios are played at a time.
-const AT_A_TIME: usize = 6;
 
 /// What keeps a whole suite from being played.
 #[derive(Debug, thiserror::Error)]
@@ -54,9 +49,7 @@ enum ScenarioError {
     #[error("the scenario is of format {format}, and this driver reads format 1")]
     Version { format: u32 },
     #[error(transparent)]
-    Play(#[from] PlayError),
-    #[error(transparent)]
-    Durable(#[from] DurableError),
+    NotPlayed(#[from] NotPlayed),
     #[error("panicked: {0}")]
     Panicked(String),
 }
@@ -82,20 +75,14 @@ pub async fn play_all(
     host: Host,
     mut tell: impl FnMut(Observed),
 ) -> Result<(), SuiteError> {
-    let durable = match host {
-        Host::Inline => None,
-        Host::Workflow => Some(DurableHost::start(false).await?),
-        Host::WorkflowUncached => Some(DurableHost::start(true).await?),
-    };
+    let venue = Venue::open(host).await?;
     let mut results =
-        stream::iter(scenarios).map(|(name, json)| observe(name, json, durable.as_ref())).buffer_unordered(AT_A_TIME);
+        stream::iter(scenarios).map(|(name, json)| observe(name, json, &venue)).buffer_unordered(venue.at_a_time());
     while let Some(observed) = results.next().await {
         tell(observed);
     }
     drop(results);
-    if let Some(durable) = durable {
-        durable.shutdown().await;
-    }
+    venue.close().await;
     Ok(())
 }
 
@@ -124,36 +111,28 @@ fn load(folder: &Path) -> Result<Vec<(String, Value)>, SuiteError> {
 }
 
 /// Plays one scenario, whatever happens in it.
-async fn observe(name: &str, json: &Value, durable: Option<&DurableHost>) -> Observed {
-    let played = AssertUnwindSafe(play_one(json, durable)).catch_unwind().await;
+async fn observe(name: &str, json: &Value, venue: &Venue) -> Observed {
+    let played = AssertUnwindSafe(play_one(name, json, venue)).catch_unwind().await;
     let played = played.unwrap_or_else(|panic| Err(ScenarioError::Panicked(message_of(&*panic))));
-    let (expect, activities) = played.unwrap_or_else(|error| (json!({"driver_error": error.to_string()}), None));
-    Observed { name: name.to_owned(), expect, activities }
+    played.unwrap_or_else(|error| {
+        let expect = json!({"driver_error": error.to_string()});
+        Observed { name: name.to_owned(), expect, activities: None, attempts: None }
+    })
 }
 
-async fn play_one(json: &Value, durable: Option<&DurableHost>) -> Result<(Value, Option<Activities>), ScenarioError> {
+async fn play_one(name: &str, json: &Value, venue: &Venue) -> Result<Observed, ScenarioError> {
     let scenario: Scenario = serde_json::from_value(json.clone())?;
     if scenario.format != 1 {
         return Err(ScenarioError::Version { format: scenario.format });
     }
-    let (mut expect, activities, recorder) = match durable {
-        None => {
-            let recorder = Recorder::new(&scenario, Pace::AsWritten);
-            (inline::run(&scenario, &recorder).await?, None, recorder)
-        }
-        Some(durable) => {
-            let recorder = Recorder::new(&scenario, DurableHost::pace(&scenario));
-            let (observed, activities) = durable.run(&scenario, json, &recorder).await?;
-            (observed, Some(activities), recorder)
-        }
-    };
+    let Played { observed: mut expect, activities, attempts, recorder } = venue.play(scenario, json).await?;
     let Recorded { calls, tool_invocations, complaint } = recorder.recorded();
     expect["calls"] = calls.into();
     expect["tool_invocations"] = tool_invocations.into();
     if let Some(complaint) = complaint {
         expect["driver_error"] = complaint.into();
     }
-    Ok((expect, activities))
+    Ok(Observed { name: name.to_owned(), expect, activities, attempts })
 }
 
 fn message_of(panic: &(dyn Any + Send)) -> String {

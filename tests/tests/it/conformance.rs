@@ -49,3 +49,24 @@ async fn the_workflow_host_does_what_the_reference_does_with_one_activity_per_ef
     }
     Ok(())
 }
+
+/// No scenario needs a workflow.
+#[tokio::test]
+async fn the_session_host_does_what_the_reference_does_in_one_attempt() -> anyhow::Result<()> {
+    for Observed { name, attempts, .. } in play(Host::Session).await? {
+        assert_eq!(attempts, Some(1), "attempts at {name}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_whose_attempts_fail_before_each_effect_does_what_the_reference_does() -> anyhow::Result<()> {
+    for Observed { name, expect, attempts, .. } in play(Host::SessionInterrupted).await? {
+        let count = |member: &str| expect[member].as_array().map_or(0, Vec::len);
+        // The run and the end of the activity are effects, too; and the last attempt does not fail.
+        let least = count("calls") + count("tool_invocations") + 3;
+        let attempts = attempts.with_context(|| format!("{name} was not played in an activity"))?;
+        assert!(attempts as usize >= least, "{name}: {attempts} attempts, and {least} were to be made");
+    }
+    Ok(())
+}

@@ -99,11 +99,11 @@ impl Function {
     /// Records the call and does what the scenario says.
     async fn act(&self, ctx: &mut ToolContext, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
         let State(recorder) = State::<Recorder>::from_context(ctx)?;
+        recorder.tool_is_due(ctx.info()).await.map_err(|over| ToolError::failed(over.to_string()))?;
         if self.behavior.sequence.is_some() {
             recorder.wait_for_earlier_siblings(&self.name, &ctx.info().call_id).await;
         }
-        let Invocation { arguments, before } =
-            recorder.invoked(&self.agent, self.place, &self.name, &ctx.info().call_id, arguments);
+        let Invocation { arguments, before } = recorder.invoked(&self.agent, self.place, ctx.info(), arguments);
         let step = self.behavior.at(before);
         for (key, value) in step.set_context.iter().flatten() {
             ctx.run_mut().set(key, value)?;

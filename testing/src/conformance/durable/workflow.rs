@@ -1,6 +1,5 @@
 //! The workflow that plays a scenario.
 
-use futures::FutureExt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
@@ -13,7 +12,7 @@ use temporalio_sdk::{ContinueAsNewOptions, WorkflowContext, WorkflowResult};
 use crate::conformance::{
     build::AnyAgent,
     format::Scenario,
-    play::{Played, Running, Runs, play},
+    play::{Played, Running, Runs, play, runs_with},
     progress::Progress,
 };
 
@@ -74,25 +73,5 @@ fn unplayable(error: impl std::error::Error) -> Value {
 }
 
 impl<W: 'static> Runs for Runner<W> {
-    fn run<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, input: Vec<Item>) -> Running<'a> {
-        let runner = self.clone().config(config);
-        async move {
-            match agent {
-                AnyAgent::Text(agent) => runner.run_any_until_paused(agent, input).await,
-                AnyAgent::Json(agent) => runner.run_any_until_paused(agent, input).await,
-            }
-        }
-        .boxed_local()
-    }
-
-    fn resume<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, state: RunState) -> Running<'a> {
-        let runner = self.clone().config(config);
-        async move {
-            match agent {
-                AnyAgent::Text(agent) => runner.resume_any(agent, state).await,
-                AnyAgent::Json(agent) => runner.resume_any(agent, state).await,
-            }
-        }
-        .boxed_local()
-    }
+    runs_with!(|runner: &Self, config| runner.clone().config(config));
 }

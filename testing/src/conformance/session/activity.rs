@@ -1,0 +1,163 @@
+//! The activity in which a scenario is played, and the workflow that calls it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use serde_json::Value;
+use temporal_agents::{
+    RunConfig,
+    wire::{Item, RunState, SessionCheckpoint},
+    worker::{
+        InlineRunner,
+        agentic_session::{AgenticSession, AgenticSessionError},
+    },
+};
+use temporalio_common::RetryPolicy;
+use temporalio_macros::{activities, workflow, workflow_methods};
+use temporalio_sdk::{
+    ActivityOptions, WorkflowContext, WorkflowResult,
+    activities::{ActivityContext, ActivityError},
+};
+use tokio::{runtime::Handle, task::spawn_blocking};
+
+use super::attempt::{Attempt, Attempts};
+use crate::conformance::{
+    build::{AnyAgent, Seen, Witness},
+    format::Scenario,
+    inline::{self, watch_round_trip},
+    play::{Running, Runs, play_through, runs_with},
+    progress::Progress,
+    recorder::Recorder,
+};
+
+/// What a scenario is played with.
+pub(crate) struct Stage {
+    pub(super) scenario: Scenario,
+    pub(super) recorder: Recorder,
+    pub(super) attempts: Arc<Attempts>,
+}
+
+/// The stages by workflow id.
+#[derive(Clone, Default)]
+pub(crate) struct Stages(Arc<Mutex<BTreeMap<String, Arc<Stage>>>>);
+
+/// The attempt ends here.
+#[derive(Debug, thiserror::Error)]
+#[error("the attempt is interrupted")]
+struct Interrupted;
+
+/// Nobody waits for the scenario any more.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no stage for workflow {0:?}")]
+struct NoStage(String);
+
+/// Runs agents in a session.
+struct InSession {
+    session: AgenticSession,
+    runner: InlineRunner,
+    attempt: Arc<Attempt>,
+}
+
+impl Stages {
+    pub(super) fn set(&self, id: &str, stage: Stage) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), Arc::new(stage));
+    }
+
+    pub(super) fn clear(&self, id: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+    }
+
+    fn of(&self, ctx: &ActivityContext) -> Result<Arc<Stage>, NoStage> {
+        let id = ctx.info().workflow_id.as_deref().unwrap_or_default();
+        let stages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        stages.get(id).cloned().ok_or_else(|| NoStage(id.to_owned()))
+    }
+}
+
+#[activities]
+impl Stages {
+    #[activity]
+    pub(crate) async fn play(self: Arc<Self>, ctx: ActivityContext) -> Result<Value, ActivityError> {
+        let stage = self.of(&ctx)?;
+        let attempt = stage.attempts.next();
+        // Whatever else a heartbeat holds, the session says so.
+        let left = ctx.heartbeat_details().deserialize::<Option<SessionCheckpoint>>().ok().flatten().flatten();
+        let seen = stage.attempts.seen_at(&left.unwrap_or_default());
+        let playing = Arc::clone(&attempt);
+        let ended = AgenticSession::run(&ctx, async |session| {
+            // Playing is not `Send`.
+            let runtime = Handle::current();
+            let played = spawn_blocking(move || runtime.block_on(stage.play(session, playing, seen))).await;
+            played.unwrap_or_else(|panic| Err(panic.into()))
+        })
+        .await;
+        attempt.is_over();
+        ended
+    }
+}
+
+impl Stage {
+    /// Plays on, to the end of the scenario or that of the attempt.
+    async fn play(
+        &self,
+        session: AgenticSession,
+        attempt: Arc<Attempt>,
+        seen: Seen,
+    ) -> Result<Value, AgenticSessionError> {
+        let recorder = self.recorder.at(Arc::clone(&attempt));
+        let (watching, watched) = (Arc::clone(&attempt), recorder.clone());
+        let runner = inline::runner(&recorder).on_checkpoint(move |state| {
+            watch_round_trip(&watched, state);
+            watching.reached(state);
+        });
+        let host = InSession { session, runner, attempt: Arc::clone(&attempt) };
+        let progress = Progress { seen, ..Progress::of(&self.scenario) };
+        let playing = async {
+            let observed = play_through(&self.scenario, progress, &host).await?;
+            attempt.before("the end".to_owned()).await?;
+            Ok::<_, AgenticSessionError>(observed)
+        };
+        tokio::select! {
+            biased;
+            () = attempt.ends() => Err(Interrupted.into()),
+            observed = playing => observed,
+        }
+    }
+}
+
+impl Runs for InSession {
+    runs_with!(|host: &Self, config| host.session.runner(&host.runner.clone().config(config)));
+
+    fn run_is_due(&self) -> LocalBoxFuture<'_, ()> {
+        // The runs of an attempt that ends are dropped.
+        Box::pin(self.attempt.before_run().map(drop))
+    }
+
+    fn witness(&self, seen: Seen) -> Witness {
+        let witness = Witness::new(seen);
+        self.attempt.sees_with(&witness);
+        witness
+    }
+}
+
+/// Plays a scenario in an activity; its result is what was observed.
+#[workflow]
+#[derive(Default)]
+pub(crate) struct PlayInSession;
+
+#[workflow_methods]
+impl PlayInSession {
+    #[run(name = "conformance-session")]
+    pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Value> {
+        let retries = RetryPolicy::builder().initial_interval(Duration::from_millis(1)).backoff_coefficient(1.0);
+        let options = ActivityOptions::with_start_to_close_timeout(Duration::from_mins(1))
+            .heartbeat_timeout(Duration::from_secs(20))
+            .retry_policy(retries.build())
+            .build();
+        Ok(ctx.execute_activity(Stages::play, (), options).await?)
+    }
+}
