@@ -34,9 +34,8 @@ impl Model for ScriptedModel {
         Box::pin(async move {
             self.recorder.model_is_due(&self.agent).await.map_err(|over| failure(over.to_string()))?;
             match self.recorder.model_called(&self.agent, self.call_json(call)) {
-                None => Err(failure("the script has no response left".to_owned())),
-                Some(Response { raises: Some(text), .. }) => Err(failure(text)),
-                Some(Response { output, usage, response_id, raises: None }) => Ok(ModelResponse {
+                Response { raises: Some(text), .. } => Err(failure(text)),
+                Response { output, usage, response_id, raises: None } => Ok(ModelResponse {
                     output: output.unwrap_or_default(),
                     usage: usage.unwrap_or_default().into(),
                     response_id,

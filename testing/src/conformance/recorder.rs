@@ -139,18 +139,18 @@ impl Recorder {
 
     /// Notes a model call and takes the next response for it. A call that has failed fails again when another attempt makes it again, and
     /// counts once.
-    pub(crate) fn model_called(&self, agent: &str, call: Value) -> Option<Response> {
+    pub(crate) fn model_called(&self, agent: &str, call: Value) -> Response {
         let mut record = self.lock();
         let attempt = self.attempt.as_ref().map_or(1, |attempt| attempt.number());
         let again = |failed: &&FailedCall| failed.attempt < attempt && failed.call == call;
         if let Some(failed) = record.failed.iter().find(again) {
-            return Some(failed.response.clone());
+            return failed.response.clone();
         }
         record.calls.push(call.clone());
-        let Some(response) = record.responses.next(agent) else {
+        let response = record.responses.next(agent).unwrap_or_else(|| {
             record.complaint.get_or_insert_with(|| format!("the script has no response left for agent {agent:?}"));
-            return None;
-        };
+            Response { raises: Some("the script has no response left".to_owned()), ..Response::default() }
+        });
         if response.raises.is_some() {
             record.failed.push(FailedCall { attempt, call, response: response.clone() });
         }
@@ -166,7 +166,7 @@ impl Recorder {
                 });
             }
         }
-        Some(response)
+        response
     }
 
     /// Notes that the body of a tool runs: the tool at this place of the agent with this key.

@@ -16,7 +16,7 @@ pub(crate) enum Responses {
 }
 
 /// A response, or a failure of the call.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the members of the scenario format")]
 pub(crate) struct Response {

@@ -16,6 +16,7 @@ use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner},
 };
+use rstest::rstest;
 use serde_json::Value;
 use temporal_agents_testing::conformance::{Host, Observed, play_all};
 
@@ -107,8 +108,8 @@ fn every_state_of_a_run_survives_json_and_a_run_does_the_same_twice() -> anyhow:
     }
 }
 
-#[tokio::test]
-async fn the_workflow_host_does_what_the_inline_host_does_and_every_history_replays() -> anyhow::Result<()> {
+/// The scenarios that are played on the server.
+fn scenarios() -> anyhow::Result<Vec<(String, Value)>> {
     let mut runner = runner("on the server");
     let mut scenarios = Vec::new();
     for place in 0..ON_THE_SERVER {
@@ -116,10 +117,19 @@ async fn the_workflow_host_does_what_the_inline_host_does_and_every_history_repl
         let name = format!("random-{place}");
         scenarios.push((name.clone(), scenario(&name, bytes)));
     }
+    Ok(scenarios)
+}
+
+#[rstest]
+#[case::the_workflow_host_and_every_history_replays(&[Host::Workflow, Host::WorkflowUncached])]
+#[case::a_session_whose_attempts_fail_before_each_effect(&[Host::SessionInterrupted])]
+#[tokio::test]
+async fn the_same_as_inline_is_done_by(#[case] hosts: &[Host]) -> anyhow::Result<()> {
+    let scenarios = scenarios()?;
     let inline = play(&scenarios, Host::Inline).await?;
     let mut differences = Vec::new();
-    for host in [Host::Workflow, Host::WorkflowUncached] {
-        let durable = play(&scenarios, host).await?;
+    for host in hosts {
+        let durable = play(&scenarios, *host).await?;
         for (name, json) in &scenarios {
             // A history that does not replay, with the cache or without, is a complaint, too.
             assert_eq!(complaint(&durable[name]), None, "{host:?} {json}");
