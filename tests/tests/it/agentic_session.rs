@@ -1,6 +1,10 @@
 //! Agents inside one activity: what they come to, what another attempt goes on from, and what it does not do again.
 
+mod asked;
+mod crash;
 mod desk;
+mod kept;
+mod mishap;
 mod stopped;
 
 use std::{
@@ -17,14 +21,15 @@ use temporal_agents::{
     tool::{State, ToolContext, ToolError},
     worker::{
         InlineRunner,
-        agentic_session::{AgenticSession, SessionResults},
+        agentic_session::{AgenticSession, AgenticSessionError, SessionResults},
     },
 };
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call, tool_calls};
-use temporalio_common::error::ApplicationFailure;
-use temporalio_sdk::activities::ActivityError;
 
-use self::desk::{Desk, Office, Order};
+use self::{
+    desk::{Desk, Office, Order},
+    mishap::broken,
+};
 
 /// How often each tool has run, seen from outside.
 #[derive(Clone, Default)]
@@ -53,10 +58,6 @@ fn reviewer() -> Agent {
 
 fn runner(model: &FakeModel, runs: &Runs) -> InlineRunner {
     InlineRunner::new().model_provider(model.clone()).state(runs.clone()).first_pause(Duration::from_millis(1))
-}
-
-fn broken(message: &str) -> ActivityError {
-    ActivityError::Application(Box::new(ApplicationFailure::new(anyhow::anyhow!(message.to_owned()))))
 }
 
 #[tokio::test]
@@ -108,7 +109,7 @@ async fn another_attempt_goes_on_after_the_runs_that_have_ended() -> anyhow::Res
                 let first = session.runner(&inline).run(&reviewer(), "First.").await?.final_output;
                 session.push(&first)?;
                 if attempt == 1 {
-                    return Err(anyhow_error("the network is down"));
+                    return Err(AgenticSessionError::activity(broken("the network is down")));
                 }
                 let second = session.runner(&inline).run(&reviewer(), "Second.").await?.final_output;
                 Ok(json!({"said": [first, second], "results": session.results::<Value>()?}))
@@ -124,10 +125,6 @@ async fn another_attempt_goes_on_after_the_runs_that_have_ended() -> anyhow::Res
     assert_eq!((model.calls().len(), runs.0.load(Ordering::SeqCst)), (4, 2));
     env.finish().await?;
     Ok(())
-}
-
-fn anyhow_error(message: &str) -> temporal_agents::worker::agentic_session::AgenticSessionError {
-    temporal_agents::worker::agentic_session::AgenticSessionError::activity(broken(message))
 }
 
 #[tokio::test]

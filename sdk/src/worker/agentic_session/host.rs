@@ -325,7 +325,10 @@ impl Host for SessionHost {
                 return WaitOutcome::Decided;
             }
             let Some(approver) = &self.shared.approver else { return WaitOutcome::Undecided };
-            self.shared.write_soon();
+            // People are asked about what another attempt knows, too. Why it could not be written is told to the next call.
+            if self.settled(scope).await.is_none() {
+                return WaitOutcome::Cancelled;
+            }
             match scope.run_until_cancelled(self.decide(state, &**approver)).await {
                 Some(()) => WaitOutcome::Decided,
                 None => WaitOutcome::Cancelled,

@@ -10,7 +10,7 @@ use temporal_agents_testing::{AgentEnvironment, FakeModel, environment::AgentEnv
 use temporalio_common::protos::temporal::api::common::v1::RetryPolicy;
 use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use temporalio_workflow::{ActivityOptions, WorkflowContext, WorkflowResult};
+use temporalio_workflow::{ActivityCancellationType, ActivityOptions, WorkflowContext, WorkflowResult};
 
 type Body = dyn Fn(ActivityContext, Value) -> BoxFuture<'static, Result<Value, ActivityError>> + Send + Sync;
 
@@ -29,13 +29,17 @@ impl Desk {
     /// A builder of an environment with the workflow and this activity.
     pub(crate) fn environment(&self) -> anyhow::Result<AgentEnvironmentBuilder> {
         let desk = self.clone();
-        // The worker's own model is not asked: the runs of a session have theirs.
-        let nobody = FakeModel::script([]);
-        let builder = AgentEnvironment::builder().workflow::<Office>()?.workflow::<ApprovalWorkflow>()?.model(&nobody);
-        Ok(builder.worker_options(move |options| {
+        Ok(office()?.worker_options(move |options| {
             options.register_activities(desk);
         }))
     }
+}
+
+/// A builder of an environment with the workflow alone; its activity is to be found elsewhere.
+pub(crate) fn office() -> anyhow::Result<AgentEnvironmentBuilder> {
+    // The worker's own model is not asked: the runs of a session have theirs.
+    let nobody = FakeModel::script([]);
+    Ok(AgentEnvironment::builder().workflow::<Office>()?.workflow::<ApprovalWorkflow>()?.model(&nobody))
 }
 
 #[activities]
@@ -52,11 +56,13 @@ pub(crate) struct Order {
     pub(crate) input: Value,
     pub(crate) attempts: i32,
     pub(crate) heartbeat_timeout: Duration,
+    /// Where the desk is; absent = in the worker of the workflow.
+    pub(crate) task_queue: Option<String>,
 }
 
 impl Order {
     pub(crate) fn new(input: impl Into<Value>) -> Self {
-        Self { input: input.into(), attempts: 3, heartbeat_timeout: Duration::from_secs(5) }
+        Self { input: input.into(), attempts: 3, heartbeat_timeout: Duration::from_secs(5), task_queue: None }
     }
 }
 
@@ -69,7 +75,7 @@ pub(crate) struct Office;
 impl Office {
     #[run]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, order: Order) -> WorkflowResult<Value> {
-        let Order { input, attempts, heartbeat_timeout } = order;
+        let Order { input, attempts, heartbeat_timeout, task_queue } = order;
         let retries = RetryPolicy {
             initial_interval: Some(Duration::from_millis(10).try_into().expect("10 ms are a duration")),
             maximum_attempts: attempts,
@@ -78,6 +84,8 @@ impl Office {
         let options = ActivityOptions::with_start_to_close_timeout(Duration::from_mins(2))
             .heartbeat_timeout(heartbeat_timeout)
             .retry_policy(retries)
+            .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+            .maybe_task_queue(task_queue)
             .build();
         Ok(ctx.execute_activity(Desk::work, input, options).await?)
     }

@@ -1,0 +1,49 @@
+//! The worker of the desk in a process of its own: this test binary, started again with one test.
+
+use std::{path::PathBuf, process::Command, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use temporal_agents_examples::stage::process::{WorkerProcess, work_until_orphaned};
+use temporal_agents_testing::environment::WorkerThread;
+use temporalio_sdk::WorkerOptions;
+
+use super::{
+    ledger::Ledger,
+    review::{self, Work},
+};
+
+/// Where the desk is.
+pub(super) const TASK_QUEUE: &str = "desk";
+const TASK: &str = "TEMPORAL_AGENTS_TEST_DESK";
+
+/// What a worker process is told.
+#[derive(Debug, Serialize, Deserialize)]
+struct Task {
+    target: String,
+    ledger: PathBuf,
+    work: Work,
+}
+
+/// Starts a worker process.
+pub(super) async fn start(target: String, ledger: &Ledger, work: Work) -> anyhow::Result<WorkerProcess> {
+    let test = "agentic_session::crash::worker::a_worker_works_only_where_a_test_has_started_it";
+    let task = serde_json::to_string(&Task { target, ledger: ledger.path.clone(), work })?;
+    let mut program = Command::new(std::env::current_exe()?);
+    program.args([test, "--exact", "--nocapture"]).env(TASK, task);
+    tokio::task::spawn_blocking(move || WorkerProcess::start(&mut program)).await?
+}
+
+#[test]
+fn a_worker_works_only_where_a_test_has_started_it() -> anyhow::Result<()> {
+    match std::env::var(TASK) {
+        Ok(task) => work(serde_json::from_str(&task)?),
+        Err(_) => Ok(()),
+    }
+}
+
+fn work(Task { target, ledger, work }: Task) -> anyhow::Result<()> {
+    let mut options = WorkerOptions::new(TASK_QUEUE).build();
+    options.register_activities(review::desk(&Ledger { path: ledger }, work));
+    options.graceful_shutdown_period = Some(Duration::from_secs(1));
+    work_until_orphaned(WorkerThread::start(target, "default", options)?)
+}
