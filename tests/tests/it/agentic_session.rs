@@ -1,6 +1,7 @@
 //! Agents inside one activity: what they come to, what another attempt goes on from, and what it does not do again.
 
 mod asked;
+mod cancelled;
 mod crash;
 mod desk;
 mod kept;

@@ -1,11 +1,11 @@
 //! How a session is run: its options, its beginning, its end.
 
-use std::{future::Future, num::NonZero, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::Future, num::NonZero, sync::Arc, time::Duration};
 
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::{
     task::JoinSet,
-    time::{MissedTickBehavior, interval, timeout},
+    time::{Instant, MissedTickBehavior, interval_at, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -180,14 +180,16 @@ async fn within_grace<T>(cancelled: &CancellationToken, body: impl Future<Output
 }
 
 /// Says that the activity lives, with its latest checkpoint, until it ends; tells the session when it is cancelled.
-async fn keep(ctx: ActivityContext, writer: Arc<Writer>, cancelled: CancellationToken) {
+async fn keep(ctx: ActivityContext, writer: Arc<Writer>, cancelled: CancellationToken) -> Infallible {
     let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero());
     let period = timeout.map_or(LONGEST_BEAT, |timeout| (timeout / 4).clamp(SHORTEST_BEAT, LONGEST_BEAT));
-    let mut ticks = interval(period);
+    // The first heartbeat of an attempt is to be its first checkpoint: where the SDK sends them, it sends the one after it much later.
+    let mut ticks = interval_at(Instant::now() + period, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
+        // A cancelled session lives on while its body cleans up.
         tokio::select! {
-            () = ctx.cancelled() => return cancelled.cancel(),
+            () = ctx.cancelled(), if !cancelled.is_cancelled() => cancelled.cancel(),
             _ = ticks.tick() => writer.beat().await,
         }
     }

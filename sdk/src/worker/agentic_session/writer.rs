@@ -8,6 +8,7 @@
 //! Heartbeats replace each other, details and all. So those that only say that the activity lives carry the latest checkpoint, too.
 
 use std::{
+    convert::Infallible,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -191,7 +192,7 @@ impl Writer {
     }
 
     /// Sends each checkpoint once more that is the latest for a while.
-    pub(super) async fn send_again(&self) {
+    pub(super) async fn send_again(&self) -> Infallible {
         loop {
             self.written.notified().await;
             sleep(OLDER_ONE).await;
