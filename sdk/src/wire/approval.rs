@@ -1,6 +1,6 @@
 //! What the workflow that waits for a person's decision is asked, and what it answers.
 //!
-//! JSON shapes: `tests/golden/wire/v1.1/approval_request.json`, `approval_ruling.json`. Any workflow that takes the one and returns the other will do;
+//! JSON shapes: `tests/golden/wire/v1.1/approval_request-*.json`, `approval_ruling-*.json`. Any workflow that takes the one and returns the other will do;
 //! [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow) is one.
 
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use super::{
     absent::is_default,
     agent_handlers::{AgentDecision, AgentInterruption, Verdict, first_version, readable_version},
     run_state::Decision,
-    version::WireVersion,
+    version::{WIRE_VERSION, WireVersion},
 };
 
 /// The workflow type of [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow).
@@ -30,6 +30,9 @@ pub struct ApprovalRequest {
 /// What was decided: the workflow's result. `{"approve": true}` is enough.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalRuling {
+    /// The version of this message; absent = 1.0, for people who write it by hand.
+    #[serde(default = "first_version", deserialize_with = "readable_version")]
+    pub version: WireVersion,
     /// Whether the call is made.
     pub approve: bool,
     /// For a call that is not made: what the model is told. With `supplied` the output that somebody else has made.
@@ -46,7 +49,7 @@ pub struct ApprovalRuling {
 impl ApprovalRuling {
     /// The decision itself.
     pub fn decision(self) -> Decision {
-        let Self { approve, message, supplied, always: _ } = self;
+        let Self { version: _, approve, message, supplied, always: _ } = self;
         Decision { approve, message, supplied }
     }
 }
@@ -54,7 +57,7 @@ impl ApprovalRuling {
 impl From<Decision> for ApprovalRuling {
     fn from(decision: Decision) -> Self {
         let Decision { approve, message, supplied } = decision;
-        Self { approve, message, supplied, always: false }
+        Self { version: WIRE_VERSION, approve, message, supplied, always: false }
     }
 }
 

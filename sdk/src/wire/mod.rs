@@ -55,7 +55,7 @@ pub use ready_made::{AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatRe
 pub use run_state::{NewItem, NewItemKind, RunState};
 pub use schema::Schema;
 pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest};
-pub use session_checkpoint::{EffectAnswer, SessionCheckpoint, SessionRun, ToolFailed};
+pub use session_checkpoint::{EffectAnswer, KeptCheckpoint, SessionCheckpoint, SessionRun, ToolFailed};
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
 pub use usage::{InputTokensDetails, OutputTokensDetails, Usage};

@@ -1,7 +1,11 @@
 //! The checkpoint of an agentic session: what an activity that runs agents keeps in its heartbeat details.
 //!
-//! JSON shape: see `tests/golden/wire/v1.1/session_checkpoint-*.json`. Each run is the state it goes on from, and what its model and its
-//! tools have answered since: a run that goes on from there gets those answers at once, and makes only the calls that have none.
+//! One value, in `details[0]` of each heartbeat, as a JSON object: `tests/golden/wire/v1.1/session_checkpoint-*.json`, or, where the session has a
+//! store for what is too large, `kept_checkpoint.json`. Each run is the state it goes on from, and what its model and its tools have answered
+//! since: a run that goes on from there gets those answers at once, and makes only the calls that have none.
+//!
+//! Who reads it, in any language, looks at `format` first, then at the major `version`; members they do not know are of a later minor one.
+//! `turns` and `results` are for everybody. `runs` are for this library alone: the ids of effects in `answers` are its own.
 //!
 //! This module does not read the checkpoints of others; `worker/agentic_session/proposal.rs` does.
 
@@ -12,6 +16,7 @@ use serde_json::Value;
 
 use super::{
     absent::is_default,
+    digest::Digest,
     item::Item,
     mcp_call::McpQuestion,
     model_call::ModelResponse,
@@ -28,7 +33,7 @@ pub const SESSION_FORMAT: &str = "temporal-agents/session";
 pub struct SessionCheckpoint {
     /// [`SESSION_FORMAT`].
     pub format: String,
-    /// The version of this value.
+    /// The version of this value: one of another major version is not read, and the session begins anew.
     pub version: WireVersion,
     /// Model calls that the runs have made, of runs inside them left out. For people who look at the activity.
     #[serde(default)]
@@ -36,7 +41,8 @@ pub struct SessionCheckpoint {
     /// What the session has gathered, in order.
     #[serde(default)]
     pub results: Vec<Value>,
-    /// Which run each of them comes from; null = from between the runs.
+    /// Which run each of them comes from, by its place in `runs`, one entry for each result; null = from between the runs, whose results
+    /// another attempt gathers again.
     #[serde(default)]
     pub origins: Vec<Option<usize>>,
     /// The runs, in the order in which they began.
@@ -70,6 +76,35 @@ impl Default for SessionCheckpoint {
     }
 }
 
+/// In the heartbeat in the place of a checkpoint that a store keeps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptCheckpoint {
+    /// [`SESSION_FORMAT`].
+    pub format: String,
+    /// The version of this value.
+    pub version: WireVersion,
+    /// Where it is.
+    pub kept: KeptAs,
+}
+
+/// Where a checkpoint is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptAs {
+    /// The key in the store.
+    pub key: String,
+    /// The bytes of its JSON text.
+    pub bytes: usize,
+    /// The digest of that text.
+    pub digest: Digest,
+}
+
+impl KeptCheckpoint {
+    /// One of this build.
+    pub fn new(kept: KeptAs) -> Self {
+        Self { format: SESSION_FORMAT.to_owned(), version: WIRE_VERSION, kept }
+    }
+}
+
 /// One run of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionRun {
@@ -88,7 +123,8 @@ pub struct SessionRun {
     /// What its session in memory held then, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Vec<Item>>,
-    /// What its model calls and tool calls have answered since, by the id of the effect.
+    /// What its model calls and tool calls have answered since, by the id of the effect: `<turn>-model`, `<turn>-tool-<index>`, and longer ones of
+    /// agents that are tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, EffectAnswer>,
 }

@@ -9,10 +9,10 @@ mod vectors;
 
 use serde_json::Value;
 use temporal_agents::wire::{
-    AgentDecision, AgentReport, AgentRequest, AgentState, Carried, ChatMessage, ChatReply, ChatRequest, ChatTranscript,
-    ConversationUnavailable, DecisionReply, McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest,
-    NexusEndpointReply, NexusEndpointRequest, RecordRequest, RunState, SessionReply, SessionRequest, SuppliedOutput,
-    ToolReply, ToolRequest, WireDecodeError,
+    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
+    ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint, McpReply,
+    McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest, RecordRequest,
+    RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     decode,
 };
@@ -118,6 +118,18 @@ fn what_ready_made_workflows_are_told_and_answer_has_its_golden_shape() {
 }
 
 #[test]
+fn the_checkpoint_of_a_session_has_its_golden_shape() {
+    check_all("session_checkpoint", &values::session_checkpoints());
+    check("kept_checkpoint", &values::kept_checkpoint());
+}
+
+#[test]
+fn what_the_workflow_of_an_approval_is_asked_and_answers_has_its_golden_shape() {
+    check_all("approval_request", &values::approval_requests());
+    check_all("approval_ruling", &values::approval_rulings());
+}
+
+#[test]
 fn digests_and_canonical_json_are_the_golden_ones() {
     check("digests", &vectors::vectors());
 }
@@ -159,6 +171,10 @@ fn messages_of_every_version_ever_written_are_read() {
             "keep_state_reply" => read::<KeepStateReply>(json),
             "load_state_request" => read::<LoadStateRequest>(json),
             "load_state_reply" => read::<LoadStateReply>(json),
+            "session_checkpoint" => read::<SessionCheckpoint>(json),
+            "kept_checkpoint" => read::<KeptCheckpoint>(json),
+            "approval_request" => read::<ApprovalRequest>(json),
+            "approval_ruling" => read::<ApprovalRuling>(json),
             "digests" | "failure_types" => Ok(()),
             _ => panic!("{}: no message is named so", path.display()),
         };

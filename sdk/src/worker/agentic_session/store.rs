@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::CheckpointError;
 use crate::{
     tool::Failure,
-    wire::{Digest, WIRE_VERSION, WireVersion, session_checkpoint::SESSION_FORMAT},
+    wire::{
+        Digest, KeptCheckpoint, decode,
+        session_checkpoint::{KeptAs, SESSION_FORMAT},
+    },
 };
 
 /// A store for checkpoints that are too large for a heartbeat: a bucket, a table, a directory that all workers see.
@@ -53,21 +55,6 @@ pub(super) struct Kept {
     older: Vec<String>,
 }
 
-/// In the heartbeat in the place of a checkpoint.
-#[derive(Serialize, Deserialize)]
-pub(super) struct Elsewhere {
-    format: String,
-    version: WireVersion,
-    kept: KeptAs,
-}
-
-#[derive(Serialize, Deserialize)]
-struct KeptAs {
-    key: String,
-    bytes: usize,
-    digest: Digest,
-}
-
 impl Storage {
     /// What goes into the heartbeat: the checkpoint, or where it is kept.
     ///
@@ -81,8 +68,7 @@ impl Storage {
         let kept_as = KeptAs { key: key.clone(), bytes: json.len(), digest: Digest::of_text(&json) };
         store.put(&key, json).await.map_err(|source| CheckpointError::Store { verb: "written to", source })?;
         kept.current = Some(key);
-        let elsewhere = Elsewhere { format: SESSION_FORMAT.to_owned(), version: WIRE_VERSION, kept: kept_as };
-        serde_json::to_string(&elsewhere).map_err(|source| CheckpointError::Unwritable { source })
+        serde_json::to_string(&KeptCheckpoint::new(kept_as)).map_err(|source| CheckpointError::Unwritable { source })
     }
 
     /// Drops what newer checkpoints have replaced, but for the one before: a heartbeat with it may still be on its way.
@@ -99,12 +85,15 @@ impl Storage {
     /// # Errors
     /// [`CheckpointError::Store`] when it is not there, or not what it was.
     pub(super) async fn fetch(&self, details: Value) -> Result<Value, CheckpointError> {
-        if details.get("kept").is_none() {
+        let is_ours = details.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT);
+        if !is_ours || details.get("kept").is_none() {
             return Ok(details);
         }
+        // One of another version is for the reader of checkpoints to refuse.
+        let Ok(KeptCheckpoint { format: _, version: _, kept }) = decode("kept checkpoint", details.clone()) else {
+            return Ok(details);
+        };
         let failed = |source: Failure| CheckpointError::Store { verb: "read from", source };
-        let Elsewhere { format: _, version: _, kept } =
-            serde_json::from_value(details).map_err(|error| failed(error.into()))?;
         let store = self.store.as_ref().ok_or_else(|| {
             failed("the checkpoint is in a store, and the session has none: give it .checkpoint_store(..)".into())
         })?;

@@ -1,6 +1,7 @@
 //! The messages behind the golden files: one with every member, one with as few as may be.
 
 mod agent_handlers;
+mod approval;
 mod carried;
 mod definitions;
 mod failures;
@@ -11,11 +12,13 @@ mod nexus_endpoint;
 mod ready_made;
 mod run_state;
 mod session_call;
+mod session_checkpoint;
 mod tool_call;
 
 use serde_json::{Map, Value};
 
 pub(super) use agent_handlers::*;
+pub(super) use approval::*;
 pub(super) use carried::*;
 pub(super) use definitions::definitions;
 pub(super) use failures::*;
@@ -26,6 +29,7 @@ pub(super) use nexus_endpoint::*;
 pub(super) use ready_made::*;
 pub(super) use run_state::run_states;
 pub(super) use session_call::*;
+pub(super) use session_checkpoint::*;
 pub(super) use tool_call::*;
 
 fn object(json: Value) -> Map<String, Value> {

@@ -1,0 +1,76 @@
+//! Checkpoints of agentic sessions.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::json;
+use temporal_agents::wire::{
+    Digest, EffectAnswer, KeptCheckpoint, ModelReply, RunState, SessionCheckpoint, SessionRun, ToolFailed, ToolReply,
+    session_checkpoint::KeptAs,
+};
+
+use super::{items, model_reply_full, run_states, tool_reply_content, tool_reply_question};
+
+pub(in crate::wire_golden) fn session_checkpoints() -> Vec<(&'static str, SessionCheckpoint)> {
+    let state = |phase: &str| -> Option<Box<RunState>> {
+        run_states().into_iter().find(|(kind, _)| *kind == phase).map(|(_, state)| Box::new(state))
+    };
+    let run = |agent: &str| SessionRun { agent: agent.to_owned(), ..SessionRun::default() };
+    let everything = SessionCheckpoint {
+        turns: 3,
+        results: vec![json!({"file": "a.rs", "line": 7}), json!("summary"), json!(null)],
+        origins: vec![Some(0), None, Some(1)],
+        runs: vec![
+            SessionRun { state: state("finished"), ..run("triage") },
+            SessionRun {
+                state: state("turn_due"),
+                session_writes: 2,
+                memory: Some(items().into_iter().take(1).collect()),
+                answers: answers(),
+                ..run("triage")
+            },
+            SessionRun { state: state("interrupted"), ..run("triage") },
+        ],
+        ..SessionCheckpoint::new()
+    };
+    let handed_over = SessionCheckpoint {
+        results: vec![json!({"file": "a.rs", "line": 7})],
+        origins: vec![Some(0)],
+        runs: vec![SessionRun { conversation: Some(items().into_iter().take(2).collect()), ..SessionRun::default() }],
+        ..SessionCheckpoint::new()
+    };
+    let begun = SessionCheckpoint { runs: vec![run("triage")], ..SessionCheckpoint::new() };
+    vec![
+        ("empty", SessionCheckpoint::new()),
+        ("begun", begun),
+        ("everything", everything),
+        ("handed_over", handed_over),
+    ]
+}
+
+/// Every kind of answer.
+fn answers() -> BTreeMap<String, EffectAnswer> {
+    let ModelReply { response, .. } = model_reply_full();
+    let tool =
+        |ToolReply { output, context_patch, question, .. }| EffectAnswer::Tool { output, context_patch, question };
+    let failed = |how| EffectAnswer::ToolFailed { how, message: "no funds".to_owned() };
+    let told = ToolFailed::Error { tell_model: Some("There are no funds.".to_owned()) };
+    let answers = [
+        EffectAnswer::Model { response },
+        tool(tool_reply_content()),
+        tool(tool_reply_question()),
+        failed(told),
+        failed(ToolFailed::Error { tell_model: None }),
+        failed(ToolFailed::Panic),
+        failed(ToolFailed::Oversized),
+        failed(ToolFailed::Timeout { after: Duration::from_millis(1_500) }),
+        failed(ToolFailed::OutcomeUnknown),
+        EffectAnswer::Begun,
+    ];
+    let id = |index| if index == 0 { "2-model".to_owned() } else { format!("2-tool-{}", index - 1) };
+    answers.into_iter().enumerate().map(|(index, answer)| (id(index), answer)).collect()
+}
+
+pub(in crate::wire_golden) fn kept_checkpoint() -> KeptCheckpoint {
+    let kept = KeptAs { key: "Xv7-1-3".to_owned(), bytes: 3_000_000, digest: Digest::of_text("{}") };
+    KeptCheckpoint::new(kept)
+}
