@@ -6,6 +6,7 @@ mod cancelled;
 mod crash;
 mod desk;
 mod kept;
+mod large;
 mod mishap;
 mod stopped;
 
