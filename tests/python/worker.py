@@ -4,6 +4,8 @@ It says `ready` when it runs, and ends when its standard input does.
 """
 
 import asyncio
+import dataclasses
+import json
 import sys
 
 import nexusrpc
@@ -43,6 +45,33 @@ async def explain(arguments: dict) -> str:
 async def dawdle(arguments: dict) -> str:
     await asyncio.sleep(600)
     return "late"
+
+
+@dataclasses.dataclass
+class Session:
+    """A session as the ToolRegistry/AgenticSession proposal has it in Python: two lists, in the heartbeat as the text of a JSON object."""
+
+    messages: list[dict] = dataclasses.field(default_factory=list)
+    results: list[dict] = dataclasses.field(default_factory=list)
+
+    def checkpoint(self) -> None:
+        text = json.dumps({"version": 1, "messages": self.messages, "results": self.results})
+        activity.heartbeat(text)
+
+
+@activity.defn(name="Desk::work")
+async def review(request: str) -> dict:
+    """Has come to its second turn, before which it heartbeats; its model takes its time then."""
+    session = Session()
+    session.messages.append({"role": "user", "content": "Review a.rs and b.rs."})
+    call = {"type": "tool_use", "id": "toolu_1", "name": "inspect", "input": {"path": "a.rs"}}
+    session.messages.append({"role": "assistant", "content": [{"type": "text", "text": "I begin with a.rs."}, call]})
+    session.results.append({"file": "a.rs", "line": 3})
+    output = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.rs is odd"}
+    session.messages.append({"role": "user", "content": [output]})
+    session.checkpoint()
+    await asyncio.sleep(600)
+    return {"said": "nothing, here"}
 
 
 @workflow.defn(name="ship_order")
@@ -102,7 +131,7 @@ class Freight:
 
 async def main(address: str, namespace: str, task_queue: str) -> None:
     client = await Client.connect(address, namespace=namespace)
-    activities = [issue_refund, look_up, forget, break_down, explain, dawdle]
+    activities = [issue_refund, look_up, forget, break_down, explain, dawdle, review]
     worker = Worker(
         client,
         task_queue=task_queue,

@@ -5,6 +5,7 @@ mod asked;
 mod cancelled;
 mod crash;
 mod desk;
+mod handed_over;
 mod kept;
 mod large;
 mod mishap;

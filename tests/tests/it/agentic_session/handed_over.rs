@@ -1,0 +1,172 @@
+//! Sessions that others have begun: an activity whose first attempt ran the ToolRegistry/AgenticSession proposal's code, in another language.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use temporal_agents::{
+    Agent, tool,
+    tool::{State, ToolError},
+    wire::{Item, ModelCall},
+    worker::{
+        InlineRunner,
+        agentic_session::{AgenticSession, SessionResults},
+    },
+};
+use temporal_agents_testing::{
+    FakeModel,
+    environment::WorkerThread,
+    fake_model::{text, tool_call},
+};
+use temporalio_sdk::{
+    WorkerOptions,
+    activities::{ActivityContext, ActivityError},
+};
+use tokio::time::{Instant, sleep};
+
+use super::{
+    desk::{Desk, Office, Order, office},
+    kept::details,
+    mishap::broken,
+};
+use crate::python_worker::PythonWorker;
+
+const QUEUE: &str = "reviews";
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Looks at a file.
+///
+/// # Arguments
+/// * `path` - the file
+#[tool]
+async fn inspect(State(results): State<SessionResults>, path: String) -> Result<String, ToolError> {
+    results.push(json!({"file": path, "line": 7}))?;
+    Ok(format!("{path} is fine"))
+}
+
+/// A model that has one more file looked at.
+fn model() -> FakeModel {
+    FakeModel::script([tool_call("inspect", json!({"path": "b.rs"})), text("Both are fine.")])
+}
+
+/// Goes on with a session: gives what was said at last, and the results.
+async fn review(ctx: &ActivityContext, model: &FakeModel) -> Result<Value, ActivityError> {
+    let inline = InlineRunner::new().model_provider(model.clone());
+    AgenticSession::run(ctx, async |session| {
+        assert!(session.is_resumed());
+        let reviewer = Agent::new("reviewer").model("gpt-5").instructions("You review.").tool(inspect);
+        let said = session.runner(&inline).run(&reviewer, "Not what the conversation began with.").await?.final_output;
+        Ok(json!({"said": said, "results": session.results::<Value>()?}))
+    })
+    .await
+}
+
+/// What the model was given, call by call.
+fn given(model: &FakeModel) -> Vec<Vec<Value>> {
+    let items = |call: &ModelCall| call.input.iter().map(Item::to_value).collect();
+    model.calls().iter().map(items).collect()
+}
+
+/// The conversation as the first attempt left it.
+fn conversation() -> Vec<Value> {
+    vec![
+        json!({"role": "user", "content": "Review a.rs and b.rs."}),
+        json!({"role": "assistant", "content": "I begin with a.rs."}),
+        json!({"type": "function_call", "call_id": "toolu_1", "name": "inspect", "arguments": "{\"path\":\"a.rs\"}"}),
+        json!({"type": "function_call_output", "call_id": "toolu_1", "output": "a.rs is odd"}),
+    ]
+}
+
+fn outcome() -> Value {
+    json!({"said": "Both are fine.", "results": [{"file": "a.rs", "line": 3}, {"file": "b.rs", "line": 7}]})
+}
+
+/// Checks that the model was given the whole conversation, and what came after it.
+fn was_given_everything(model: &FakeModel) {
+    let calls = given(model);
+    assert_eq!(calls[0], conversation());
+    let (before, since) = calls[1].split_at(4);
+    assert_eq!(before, conversation());
+    let kinds: Vec<_> = since.iter().map(|item| item["type"].as_str().unwrap_or_default()).collect();
+    assert_eq!(
+        (kinds, since[1]["output"].clone()),
+        (vec!["function_call", "function_call_output"], json!("b.rs is fine"))
+    );
+}
+
+#[tokio::test]
+async fn a_session_that_python_code_of_the_proposal_has_begun_goes_on_here() -> anyhow::Result<()> {
+    let env = office()?.start().await?;
+    let python = PythonWorker::start(&env, QUEUE).await?;
+    let order = Order {
+        heartbeat_timeout: Duration::from_secs(3),
+        task_queue: Some(QUEUE.to_owned()),
+        ..Order::new("Review it.")
+    };
+    let started = env.start_workflow(Office::run, order).await?;
+    let deadline = Instant::now() + PATIENCE;
+    while !details(env.client(), &started.info().workflow_id).await?.is_string() {
+        anyhow::ensure!(Instant::now() < deadline, "the Python worker has sent no heartbeat");
+        sleep(Duration::from_millis(20)).await;
+    }
+    // It is killed: the server misses its heartbeats, and gives the next attempt to whoever asks for it.
+    drop(python);
+
+    let model = model();
+    let of_worker = model.clone();
+    let desk = Desk::new(move |ctx, _| {
+        let model = of_worker.clone();
+        async move { review(&ctx, &model).await }
+    });
+    let mut options = WorkerOptions::new(QUEUE).build();
+    options.register_activities(desk);
+    options.graceful_shutdown_period = Some(Duration::from_secs(1));
+    let target = env.server().target_url();
+    let worker = tokio::task::spawn_blocking(move || WorkerThread::start(target, "default", options)).await??;
+    let run = env.await_run(&started).await?;
+    assert_eq!(run.activities()[0].attempts, 2);
+    assert_eq!(run.output()?, outcome());
+    was_given_everything(&model);
+    model.verify();
+    tokio::task::spawn_blocking(move || drop(worker)).await?;
+    env.finish().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_session_that_go_code_of_the_proposal_has_begun_goes_on_here() -> anyhow::Result<()> {
+    let model = model();
+    let of_desk = model.clone();
+    let desk = Desk::new(move |ctx, _| {
+        let model = of_desk.clone();
+        async move {
+            if ctx.info().attempt > 1 {
+                return review(&ctx, &model).await;
+            }
+            // An object, and `issues` for results.
+            let checkpoint = json!({
+                "version": 1,
+                "messages": [
+                    {"role": "user", "content": "Review a.rs and b.rs."},
+                    {"role": "assistant", "content": [
+                        {"type": "text", "text": "I begin with a.rs."},
+                        {"type": "tool_use", "id": "toolu_1", "name": "inspect", "input": {"path": "a.rs"}},
+                    ]},
+                    {"role": "user", "content": [
+                        {"type": "tool_result", "tool_use_id": "toolu_1", "content": "a.rs is odd"},
+                    ]},
+                ],
+                "issues": [{"file": "a.rs", "line": 3}],
+            });
+            ctx.record_heartbeat(checkpoint).await?;
+            Err(broken("the node is drained"))
+        }
+    });
+    let env = desk.environment()?.start().await?;
+    let run = env.run(Office::run, Order::new(Value::Null)).await?;
+    assert_eq!(run.activities()[0].attempts, 2);
+    assert_eq!(run.output()?, outcome());
+    was_given_everything(&model);
+    model.verify();
+    env.finish().await?;
+    Ok(())
+}
