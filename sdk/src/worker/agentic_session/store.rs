@@ -104,3 +104,6 @@ impl Storage {
         serde_json::from_str(&json).map_err(|error| failed(error.into()))
     }
 }
+
+#[cfg(test)]
+mod tests;
