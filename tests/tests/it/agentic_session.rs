@@ -4,6 +4,7 @@ mod approvals;
 mod asked;
 mod cancelled;
 mod crash;
+mod deployed;
 mod desk;
 mod handed_over;
 mod kept;

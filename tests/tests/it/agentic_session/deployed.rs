@@ -1,0 +1,85 @@
+//! A session whose worker is stopped, as a deploy does: it gives the session back at once.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use temporal_agents::{
+    Agent, tool,
+    tool::ToolError,
+    worker::{InlineRunner, agentic_session::AgenticSession},
+};
+use temporal_agents_testing::{
+    FakeModel,
+    environment::WorkerThread,
+    fake_model::{text, tool_call},
+};
+use temporalio_sdk::WorkerOptions;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::desk::{Desk, Office, Order, office};
+
+const QUEUE: &str = "desk";
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Looks out of the window.
+#[tool]
+async fn look() -> Result<String, ToolError> {
+    Ok("rain".to_owned())
+}
+
+/// A model that does not come to an end in the first attempt.
+fn model() -> FakeModel {
+    FakeModel::function(|call, asked| match (call.turn, asked) {
+        (1, _) => tool_call("look", json!({})),
+        (_, 1) => text("late").delayed(Duration::from_mins(10)),
+        _ => text("done"),
+    })
+}
+
+fn desk(model: &FakeModel) -> Desk {
+    let inline = InlineRunner::new().model_provider(model.clone());
+    Desk::new(move |ctx, _| {
+        let inline = inline.clone();
+        async move {
+            AgenticSession::run(&ctx, async |session| {
+                let agent = Agent::new("weather").model("gpt-5").tool(look);
+                Ok(session.runner(&inline).run(&agent, "How is it?").await?.final_output.into())
+            })
+            .await
+        }
+    })
+}
+
+#[tokio::test]
+async fn a_session_whose_worker_is_stopped_goes_on_at_once_in_another_one() -> anyhow::Result<()> {
+    let model = model();
+    let env = office()?.start().await?;
+    let worker = async || {
+        let mut options = WorkerOptions::new(QUEUE).build();
+        options.register_activities(desk(&model));
+        options.graceful_shutdown_period = Some(Duration::from_millis(100));
+        let target = env.server().target_url();
+        anyhow::Ok(tokio::task::spawn_blocking(move || WorkerThread::start(target, "default", options)).await??)
+    };
+    let mut first = worker().await?;
+    // The server would wait for a minute, if the worker did not say that it goes.
+    let heartbeat_timeout = Duration::from_mins(1);
+    let order = Order { heartbeat_timeout, task_queue: Some(QUEUE.to_owned()), ..Order::new(Value::Null) };
+    let started = env.start_workflow(Office::run, order).await?;
+    let deadline = Instant::now() + PATIENCE;
+    while model.calls().len() < 2 {
+        anyhow::ensure!(Instant::now() < deadline, "the model was asked {} times only", model.calls().len());
+        sleep(Duration::from_millis(20)).await;
+    }
+    tokio::task::spawn_blocking(move || first.stop()).await??;
+    let second = worker().await?;
+    let run = timeout(PATIENCE, env.await_run(&started)).await;
+    let run = run.map_err(|_| anyhow::anyhow!("the session does not go on within {PATIENCE:?}"))??;
+    assert_eq!(run.activities()[0].attempts, 2);
+    assert_eq!(run.output()?, json!("done"));
+    let turns: Vec<u32> = model.calls().iter().map(|call| call.turn).collect();
+    assert_eq!(turns, [1, 2, 2]);
+    tokio::task::spawn_blocking(move || drop(second)).await?;
+    env.finish().await?;
+    Ok(())
+}
