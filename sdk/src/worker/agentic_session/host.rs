@@ -118,10 +118,11 @@ impl SessionHost {
         let key = call.info.idempotency_key().to_owned();
         let settled = self.inner.call_tool(call, scope).await;
         let gathered = self.calls.gathered(&key);
-        // A body that ends with an error because it was told to stop has not failed.
-        let has_stopped = settled.is_err() && scope.is_cancelled();
+        if settled.is_err() && scope.is_cancelled() {
+            // A body that ends with an error because it was told to stop has not failed: the run ends here, and another attempt runs it again.
+            return Err(ToolEffectError::Cancelled);
+        }
         match record_of(&settled) {
-            Some(_) if has_stopped => {}
             Some(answer) => {
                 self.record(&id, answer, gathered, self.writes_answers() || once);
                 self.shared.write_soon();
