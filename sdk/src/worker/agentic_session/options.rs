@@ -152,7 +152,8 @@ impl AgenticSessionOptions {
             is_resumed,
             cancelled: cancelled.clone(),
         };
-        let running = body(AgenticSession { shared: Arc::new(shared) });
+        // Bodies are large: they hold whole agents.
+        let running = Box::pin(body(AgenticSession { shared: Arc::new(shared) }));
         let ended = within_grace(&cancelled, running).await;
         match ended {
             Some(Ok(output)) => Ok(output),

@@ -198,14 +198,14 @@ impl SessionRunner {
         let drive = async |host: &SessionHost, agent: &AgentDef, config: &RunConfig, run| {
             run_paused_or_typed(host, agent, config, run).await
         };
-        self.execute(agent.def(), run, drive).await
+        Box::pin(self.execute(agent.def(), run, drive)).await
     }
 
     async fn untyped<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<Value>, RunFailure> {
         let drive = async |host: &SessionHost, agent: &AgentDef, config: &RunConfig, run| {
             run_untyped(host, agent, config, run).await
         };
-        self.execute(agent.def(), run, drive).await
+        Box::pin(self.execute(agent.def(), run, drive)).await
     }
 
     async fn execute<T, F>(&self, agent: &AgentDef, run: Run, drive: F) -> Result<T, RunFailure>

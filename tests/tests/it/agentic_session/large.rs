@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -118,19 +118,25 @@ struct Shelf {
     checkpoints: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
+impl Shelf {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl CheckpointStore for Shelf {
     fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), Failure>> {
-        let before = self.checkpoints.lock().unwrap().insert(key.to_owned(), checkpoint);
+        let before = self.lock().insert(key.to_owned(), checkpoint);
         Box::pin(async move { before.map_or(Ok(()), |_| Err(format!("there is a checkpoint {key:?} already").into())) })
     }
 
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<String, Failure>> {
-        let found = self.checkpoints.lock().unwrap().get(key).cloned();
+        let found = self.lock().get(key).cloned();
         Box::pin(async move { found.ok_or_else(|| format!("there is no checkpoint {key:?}").into()) })
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, ()> {
-        self.checkpoints.lock().unwrap().remove(key);
+        self.lock().remove(key);
         Box::pin(async {})
     }
 }
@@ -157,7 +163,7 @@ async fn a_session_with_a_store_keeps_large_checkpoints_there_and_goes_on_from_t
     let turns = |model: &FakeModel| model.calls().iter().map(|call| call.turn).collect::<Vec<_>>();
     assert_eq!((turns(&first), turns(&second)), ((1..=PAGES).collect(), vec![PAGES, PAGES + 1]));
     assert_eq!(bytes(second.calls().last().expect("two calls")) / PAGE, PAGES as usize, "nothing is lost");
-    let left = shelf.checkpoints.lock().unwrap().len();
+    let left = shelf.lock().len();
     assert!(left <= 4, "each attempt leaves the last two of its checkpoints at most: {left}");
     env.finish().await?;
     Ok(())
