@@ -19,6 +19,8 @@ mod function_shape;
 mod heartbeat;
 #[cfg(any(feature = "openai", feature = "mcp"))]
 mod http_client;
+#[cfg(feature = "openai")]
+mod http_provider;
 mod inline_effects;
 mod inline_host;
 mod inline_mcp;

@@ -8,7 +8,8 @@ use reqwest::{
 };
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Azure, OpenAi, OpenAiApi, Serves, endpoint::Endpoint, redact::Redactor, tls, transport::Transport};
+use super::{Azure, OpenAi, OpenAiApi, Serves, endpoint::Endpoint, tls, transport::Transport};
+use crate::worker::http_provider::redact::Redactor;
 
 const OPENAI: &str = "https://api.openai.com/v1";
 

@@ -8,19 +8,15 @@
 //! |---|---|
 //! | `builder` | configuration, and what can be wrong with it |
 //! | `endpoint`, `azure` | addresses and credentials of OpenAI-like servers and of Azure |
-//! | `tls`, `transport`, `answer` | one HTTP exchange, whole |
-//! | `classify`, `advice`, `redact` | from a failed exchange to a `ModelError` without secrets |
-//! | `outgoing`, `responses`, `chat_completions` | the two projections of a model call |
+//! | `tls`, `transport` | one HTTP exchange, whole |
+//! | `responses`, `chat_completions` | the two projections of a model call |
+//!
+//! What an answer stands for, and what settings add to a request, is in `worker/http_provider`.
 
-mod advice;
-mod answer;
 mod azure;
 mod builder;
 mod chat_completions;
-mod classify;
 mod endpoint;
-mod outgoing;
-mod redact;
 mod responses;
 mod tls;
 mod transport;

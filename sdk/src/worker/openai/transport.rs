@@ -9,8 +9,14 @@ use std::sync::Arc;
 use async_openai::{Client, error::OpenAIError, middleware::HttpRequestFactory, traits::RequestOptionsBuilder};
 use serde::de::IgnoredAny;
 
-use super::{answer::Answer, classify, endpoint::Endpoint, outgoing::Outgoing, redact::Redactor};
-use crate::{wire::ModelFailureKind, worker::ModelError};
+use super::endpoint::Endpoint;
+use crate::{
+    wire::ModelFailureKind,
+    worker::{
+        ModelError,
+        http_provider::{answer::Answer, classify, outgoing::Outgoing, redact::Redactor},
+    },
+};
 
 /// The connection to a provider.
 pub(super) struct Transport {

@@ -10,7 +10,7 @@ use crate::{
     wire::{FunctionCall, Item, ItemView},
     worker::{
         ModelError,
-        openai::outgoing::{set, unsupported},
+        http_provider::outgoing::{set, unsupported},
     },
 };
 

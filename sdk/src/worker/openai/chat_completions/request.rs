@@ -7,7 +7,7 @@ use crate::{
     wire::{Definitions, HandoffSpec, ModelCall, ModelSettings, OutputSpec, ToolChoice, ToolSpec},
     worker::{
         ModelError, function_shape,
-        openai::outgoing::{Extras, Outgoing, refuse, set, unsupported},
+        http_provider::outgoing::{Extras, Outgoing, refuse, set, unsupported},
     },
 };
 

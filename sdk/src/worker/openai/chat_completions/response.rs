@@ -7,7 +7,8 @@ use crate::{
     wire::{Item, ModelResponse},
     worker::{
         ModelError,
-        openai::{answer::Answer, outgoing::set, usage},
+        http_provider::{answer::Answer, outgoing::set},
+        openai::usage,
     },
 };
 

@@ -11,7 +11,7 @@ use crate::{
     wire::{Definitions, HandoffSpec, Item, ModelCall, ModelFailureKind, ModelResponse, OutputSpec, ToolSpec, Usage},
     worker::{
         ModelError,
-        openai::{answer::Answer, redact::Redactor},
+        http_provider::{answer::Answer, redact::Redactor},
     },
 };
 

@@ -6,7 +6,7 @@ use crate::{
     wire::{Definitions, HandoffSpec, Item, ModelCall, ModelSettings, OutputSpec, Prompt, ToolChoice, ToolSpec},
     worker::{
         ModelError, function_shape,
-        openai::outgoing::{Extras, Outgoing, refuse, set},
+        http_provider::outgoing::{Extras, Outgoing, refuse, set},
     },
 };
 

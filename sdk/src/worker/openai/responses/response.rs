@@ -6,7 +6,8 @@ use crate::{
     wire::{Item, ModelFailureKind, ModelResponse},
     worker::{
         ModelError,
-        openai::{answer::Answer, outgoing::unsupported, usage},
+        http_provider::{answer::Answer, outgoing::unsupported},
+        openai::usage,
     },
 };
 

@@ -14,7 +14,7 @@ use crate::{
     },
     worker::{
         ModelError,
-        openai::{answer::Answer, outgoing::Outgoing, redact::Redactor},
+        http_provider::{answer::Answer, outgoing::Outgoing, redact::Redactor},
     },
 };
 

@@ -13,26 +13,26 @@ const KEY_PREFIX: &str = "sk-";
 const SHORTEST_KEY: usize = 6;
 
 /// The secrets of a provider, and how to take them out of a text.
-pub(super) struct Redactor {
+pub(in crate::worker) struct Redactor {
     /// Longest first, so that one that is part of another leaves nothing of it behind.
     secrets: Vec<SecretString>,
 }
 
 impl Redactor {
-    pub(super) fn new(mut secrets: Vec<SecretString>) -> Self {
+    pub(in crate::worker) fn new(mut secrets: Vec<SecretString>) -> Self {
         secrets.retain(|secret| !secret.expose_secret().is_empty());
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
         Self { secrets }
     }
 
     /// The text without secrets.
-    pub(super) fn clean(&self, text: &str) -> String {
+    pub(in crate::worker) fn clean(&self, text: &str) -> String {
         let known = self.secrets.iter().fold(text.to_owned(), |text, secret| without(&text, secret.expose_secret()));
         without_keys(&known)
     }
 
     /// The start of the text on one line, without secrets: at most `longest` characters.
-    pub(super) fn excerpt(&self, text: &str, longest: usize) -> String {
+    pub(in crate::worker) fn excerpt(&self, text: &str, longest: usize) -> String {
         let line = self.clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(longest) {
             None => line,

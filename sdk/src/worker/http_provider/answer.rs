@@ -23,11 +23,11 @@ const LONGEST_MESSAGE: usize = 1000;
 /// A provider's answer.
 #[derive(thiserror::Error)]
 #[error("the provider answered {status}")]
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
-    pub(super) redactor: Arc<Redactor>,
+pub(in crate::worker) struct Answer {
+    pub(in crate::worker) status: StatusCode,
+    pub(in crate::worker) headers: HeaderMap,
+    pub(in crate::worker) body: Vec<u8>,
+    pub(in crate::worker) redactor: Arc<Redactor>,
 }
 
 impl Answer {
@@ -36,7 +36,7 @@ impl Answer {
     /// # Errors
     /// The failure of any other status; [`ModelFailureKind::InvalidResponse`] when the body is no JSON object;
     /// the error in the body, for servers that report failures with status 200.
-    pub(super) fn object(&self) -> Result<Map<String, Value>, ModelError> {
+    pub(in crate::worker) fn object(&self) -> Result<Map<String, Value>, ModelError> {
         if !self.status.is_success() {
             return Err(self.status_failure());
         }
@@ -55,13 +55,13 @@ impl Answer {
     }
 
     /// The failure of a body that is not what the API promises; quotes the start of it.
-    pub(super) fn invalid(&self, what: &str) -> ModelError {
+    pub(in crate::worker) fn invalid(&self, what: &str) -> ModelError {
         let excerpt = self.redactor.excerpt(&self.text(), EXCERPT);
         self.failure(ModelFailureKind::InvalidResponse, &format!("{what}: {excerpt}"))
     }
 
     /// A failure of this kind with everything the answer says beside it.
-    pub(super) fn failure(&self, kind: ModelFailureKind, what: &str) -> ModelError {
+    pub(in crate::worker) fn failure(&self, kind: ModelFailureKind, what: &str) -> ModelError {
         let label = classify::label(kind);
         let status = self.status.as_u16();
         let message = match self.redactor.excerpt(what, LONGEST_MESSAGE) {
@@ -75,7 +75,7 @@ impl Answer {
     }
 
     /// The provider's id of the request.
-    pub(super) fn request_id(&self) -> Option<String> {
+    pub(in crate::worker) fn request_id(&self) -> Option<String> {
         self.advice().request_id
     }
 

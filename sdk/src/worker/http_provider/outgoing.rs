@@ -11,19 +11,19 @@ use crate::{wire::ModelFailureKind, worker::ModelError};
 
 /// A request, but for address and credentials.
 #[derive(Debug, Default)]
-pub(super) struct Outgoing {
-    pub(super) body: Map<String, Value>,
-    pub(super) headers: HeaderMap,
-    pub(super) query: Vec<(String, String)>,
+pub(in crate::worker) struct Outgoing {
+    pub(in crate::worker) body: Map<String, Value>,
+    pub(in crate::worker) headers: HeaderMap,
+    pub(in crate::worker) query: Vec<(String, String)>,
 }
 
 /// What the settings add to a request beyond the members their API names.
 #[derive(Debug)]
-pub(super) struct Extras {
-    pub(super) args: Option<Map<String, Value>>,
-    pub(super) body: Option<Map<String, Value>>,
-    pub(super) headers: Option<Map<String, Value>>,
-    pub(super) query: Option<Map<String, Value>>,
+pub(in crate::worker) struct Extras {
+    pub(in crate::worker) args: Option<Map<String, Value>>,
+    pub(in crate::worker) body: Option<Map<String, Value>>,
+    pub(in crate::worker) headers: Option<Map<String, Value>>,
+    pub(in crate::worker) query: Option<Map<String, Value>>,
 }
 
 impl Extras {
@@ -32,7 +32,7 @@ impl Extras {
     /// # Errors
     /// [`ModelFailureKind::BadRequest`] for a header that HTTP cannot carry, and
     /// [`ModelFailureKind::Unsupported`] for `stream`, whose answer is no single response.
-    pub(super) fn around(self, mut body: Map<String, Value>) -> Result<Outgoing, ModelError> {
+    pub(in crate::worker) fn around(self, mut body: Map<String, Value>) -> Result<Outgoing, ModelError> {
         let Self { args, body: members, headers, query } = self;
         body.extend(args.into_iter().flatten());
         body.extend(members.into_iter().flatten());
@@ -44,19 +44,19 @@ impl Extras {
 }
 
 /// Sets a member where there is a value for it.
-pub(super) fn set(body: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+pub(in crate::worker) fn set(body: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         body.insert(name.to_owned(), value.into());
     }
 }
 
 /// The failure of a call that asks for something an API does not have.
-pub(super) fn unsupported(what: impl std::fmt::Display) -> ModelError {
+pub(in crate::worker) fn unsupported(what: impl std::fmt::Display) -> ModelError {
     ModelError::new(ModelFailureKind::Unsupported, format!("unsupported: {what}"))
 }
 
 /// Refuses a setting that an API does not have, if it is set.
-pub(super) fn refuse<T: Serialize>(api: &str, setting: &str, value: Option<&T>) -> Result<(), ModelError> {
+pub(in crate::worker) fn refuse<T: Serialize>(api: &str, setting: &str, value: Option<&T>) -> Result<(), ModelError> {
     match value {
         None => Ok(()),
         Some(_) => Err(unsupported(format_args!("the {api} API has no `{setting}`; leave it out"))),

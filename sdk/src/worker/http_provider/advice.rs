@@ -8,18 +8,18 @@ use crate::worker::ModelError;
 
 /// What the provider advises.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Advice {
+pub(in crate::worker) struct Advice {
     /// `x-request-id`.
-    pub(super) request_id: Option<String>,
+    pub(in crate::worker) request_id: Option<String>,
     /// `retry-after-ms`, else `retry-after` in seconds or as a date.
-    pub(super) retry_after: Option<Duration>,
+    pub(in crate::worker) retry_after: Option<Duration>,
     /// `x-should-retry`.
-    pub(super) should_retry: Option<bool>,
+    pub(in crate::worker) should_retry: Option<bool>,
 }
 
 impl Advice {
     /// The advice in these headers; `now` is what a date is measured from.
-    pub(super) fn in_headers(headers: &HeaderMap, now: SystemTime) -> Self {
+    pub(in crate::worker) fn in_headers(headers: &HeaderMap, now: SystemTime) -> Self {
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         Self {
             request_id: header("x-request-id").filter(|id| !id.is_empty()).map(str::to_owned),
@@ -35,7 +35,7 @@ impl Advice {
     }
 
     /// Writes the advice into a failure; what the failure says itself stays where the headers say nothing.
-    pub(super) fn give(self, error: &mut ModelError) {
+    pub(in crate::worker) fn give(self, error: &mut ModelError) {
         let Self { request_id, retry_after, should_retry } = self;
         error.request_id = request_id.or(error.request_id.take());
         error.retry_after = retry_after.or(error.retry_after);

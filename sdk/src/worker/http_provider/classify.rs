@@ -7,7 +7,7 @@ use super::redact::Redactor;
 use crate::{wire::ModelFailureKind, worker::ModelError};
 
 /// The kind of failure a status stands for; 429 and 400 are told apart further by the provider's code.
-pub(super) fn kind(status: StatusCode, code: Option<&str>) -> ModelFailureKind {
+pub(in crate::worker) fn kind(status: StatusCode, code: Option<&str>) -> ModelFailureKind {
     match status.as_u16() {
         // Another call holds the conversation for a moment; the Agents SDK tries again, too.
         400 if code == Some("conversation_locked") => ModelFailureKind::Conflict,
@@ -24,7 +24,7 @@ pub(super) fn kind(status: StatusCode, code: Option<&str>) -> ModelFailureKind {
 }
 
 /// How a message of this kind begins.
-pub(super) fn label(kind: ModelFailureKind) -> &'static str {
+pub(in crate::worker) fn label(kind: ModelFailureKind) -> &'static str {
     match kind {
         ModelFailureKind::RateLimit => "rate limited",
         ModelFailureKind::Authentication => "authentication failed",
@@ -45,7 +45,7 @@ pub(super) fn label(kind: ModelFailureKind) -> &'static str {
 }
 
 /// The failure of a request that got no answer, or only part of one.
-pub(super) fn unanswered(error: reqwest::Error, redactor: &Redactor) -> ModelError {
+pub(in crate::worker) fn unanswered(error: reqwest::Error, redactor: &Redactor) -> ModelError {
     // The address may carry credentials, and says nothing that the worker's configuration does not.
     let error = error.without_url();
     let kind = if error.is_builder() {
@@ -69,19 +69,19 @@ fn root_cause(error: &dyn std::error::Error) -> String {
 
 /// What a provider says about a failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct ProviderError {
+pub(in crate::worker) struct ProviderError {
     /// Its explanation.
-    pub(super) message: Option<String>,
+    pub(in crate::worker) message: Option<String>,
     /// Its code; a number where a server uses one.
-    pub(super) code: Option<String>,
+    pub(in crate::worker) code: Option<String>,
     /// Its type.
-    pub(super) r#type: Option<String>,
+    pub(in crate::worker) r#type: Option<String>,
 }
 
 impl ProviderError {
     /// The error in the body of a failed request, in the forms that OpenAI and compatible servers use:
     /// `{"error": {..}}`, `{"error": "text"}`, `{"message": ..}`, `{"detail": ..}`, or a list of one of them.
-    pub(super) fn in_failure(text: &str) -> Option<Self> {
+    pub(in crate::worker) fn in_failure(text: &str) -> Option<Self> {
         let body: Value = serde_json::from_str(text).ok()?;
         let body = match &body {
             Value::Array(bodies) => bodies.first()?,
@@ -92,7 +92,7 @@ impl ProviderError {
     }
 
     /// The `error` member of an answer.
-    pub(super) fn in_answer(object: &Map<String, Value>) -> Option<Self> {
+    pub(in crate::worker) fn in_answer(object: &Map<String, Value>) -> Option<Self> {
         match object.get("error")? {
             Value::Object(error) => Some(Self::of_object(error)),
             Value::String(message) => Some(Self { message: Some(message.clone()), ..Self::default() }),
@@ -110,7 +110,7 @@ impl ProviderError {
     }
 
     /// The kind of failure when the status does not tell: by code, which some servers fill with a status.
-    pub(super) fn kind(&self) -> ModelFailureKind {
+    pub(in crate::worker) fn kind(&self) -> ModelFailureKind {
         let Some(code) = self.code.as_deref() else { return ModelFailureKind::ResponseFailed };
         match code {
             "rate_limit_exceeded" | "insufficient_quota" => ModelFailureKind::RateLimit,
@@ -125,7 +125,7 @@ impl ProviderError {
     }
 
     /// What the code says about trying again: no time heals a used-up quota or a wrong input.
-    pub(super) fn retryable(&self) -> Option<bool> {
+    pub(in crate::worker) fn retryable(&self) -> Option<bool> {
         let names = [self.code.as_deref(), self.r#type.as_deref()];
         let hopeless = names.contains(&Some("insufficient_quota"))
             || self.code.as_deref().is_some_and(|code| code.starts_with("invalid_") || is_about_an_image(code));

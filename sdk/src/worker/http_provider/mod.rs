@@ -1,0 +1,13 @@
+//! What the providers that speak HTTP share: what a call adds to a request, and what an answer stands for.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `outgoing` | what settings add to a request, and the refusal of what an API does not have |
+//! | `answer` | a whole answer: its object, or the failure it stands for |
+//! | `classify`, `advice`, `redact` | from a failed exchange to a `ModelError` without secrets |
+
+pub(in crate::worker) mod advice;
+pub(in crate::worker) mod answer;
+pub(in crate::worker) mod classify;
+pub(in crate::worker) mod outgoing;
+pub(in crate::worker) mod redact;
