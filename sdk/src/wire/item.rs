@@ -104,6 +104,9 @@ pub struct FunctionCall<'a> {
 /// An id that stands for none: for items that no provider made, and from providers that give no ids.
 pub const PLACEHOLDER_ID: &str = "__fake_id__";
 
+/// The member of a function call's output that says that the call failed. This crate's own: no API of OpenAI is shown it.
+pub(crate) const IS_ERROR: &str = "is_error";
+
 const HOSTED_CALLS: [&str; 5] =
     ["file_search_call", "web_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"];
 
@@ -140,6 +143,17 @@ impl Item {
             ("call_id".to_owned(), call_id.into()),
             ("output".to_owned(), output),
         ]))
+    }
+
+    /// The output of a function call that failed: what the model is told of it. Providers whose API tells errors from outputs, such as Anthropic's,
+    /// say that it is one; others send the output alone.
+    pub fn failed_function_call_output(call_id: &str, output: Value) -> Self {
+        Self::function_call_output(call_id, output).with(IS_ERROR, Value::Bool(true))
+    }
+
+    /// Whether this is the output of a call that failed.
+    pub fn is_tool_error(&self) -> bool {
+        self.get(IS_ERROR).is_some_and(|is_error| *is_error == true)
     }
 
     /// The item's `type`; a message may leave it out and is `message` all the same.

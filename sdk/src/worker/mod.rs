@@ -16,10 +16,12 @@ mod chat_handle;
 pub mod codec;
 mod conversations;
 mod function_shape;
+#[cfg(feature = "genai")]
+pub mod genai;
 mod heartbeat;
-#[cfg(any(feature = "openai", feature = "mcp"))]
+#[cfg(any(feature = "openai", feature = "genai", feature = "mcp"))]
 mod http_client;
-#[cfg(feature = "openai")]
+#[cfg(any(feature = "openai", feature = "genai"))]
 mod http_provider;
 mod inline_effects;
 mod inline_host;
@@ -37,6 +39,8 @@ mod nexus_endpoint;
 pub mod openai;
 mod own_thread;
 mod plugin;
+#[cfg(any(feature = "openai", feature = "genai"))]
+mod provider_data;
 mod providers;
 mod record_activity;
 mod registration;
@@ -55,6 +59,8 @@ pub use agentic_session::AgenticSession;
 pub use agents_worker::{AgentsWorker, AgentsWorkerError};
 pub use chat_handle::ChatHandle;
 pub use conversations::{ConversationCache, ConversationCounters};
+#[cfg(feature = "genai")]
+pub use genai::Genai;
 pub use inline_runner::InlineRunner;
 #[cfg(feature = "mcp")]
 pub use mcp::McpTransport;

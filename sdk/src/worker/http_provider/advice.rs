@@ -9,7 +9,7 @@ use crate::worker::ModelError;
 /// What the provider advises.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::worker) struct Advice {
-    /// `x-request-id`.
+    /// `x-request-id`, or Anthropic's `request-id`.
     pub(in crate::worker) request_id: Option<String>,
     /// `retry-after-ms`, else `retry-after` in seconds or as a date.
     pub(in crate::worker) retry_after: Option<Duration>,
@@ -22,7 +22,11 @@ impl Advice {
     pub(in crate::worker) fn in_headers(headers: &HeaderMap, now: SystemTime) -> Self {
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         Self {
-            request_id: header("x-request-id").filter(|id| !id.is_empty()).map(str::to_owned),
+            request_id: ["x-request-id", "request-id"]
+                .into_iter()
+                .filter_map(header)
+                .find(|id| !id.is_empty())
+                .map(str::to_owned),
             retry_after: header("retry-after-ms")
                 .and_then(|milliseconds| duration(milliseconds, 1e-3))
                 .or_else(|| header("retry-after").and_then(|text| duration(text, 1.0).or_else(|| until(text, now)))),

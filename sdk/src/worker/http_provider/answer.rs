@@ -75,6 +75,7 @@ impl Answer {
     }
 
     /// The provider's id of the request.
+    #[cfg(feature = "openai")]
     pub(in crate::worker) fn request_id(&self) -> Option<String> {
         self.advice().request_id
     }
@@ -85,7 +86,7 @@ impl Answer {
     }
 
     /// The failure that an unsuccessful status stands for.
-    fn status_failure(&self) -> ModelError {
+    pub(in crate::worker) fn status_failure(&self) -> ModelError {
         let text = self.text();
         let error = ProviderError::in_failure(&text).unwrap_or_default();
         let kind = classify::kind(self.status, error.code.as_deref());

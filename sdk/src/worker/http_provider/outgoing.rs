@@ -14,6 +14,7 @@ use crate::{wire::ModelFailureKind, worker::ModelError};
 pub(in crate::worker) struct Outgoing {
     pub(in crate::worker) body: Map<String, Value>,
     pub(in crate::worker) headers: HeaderMap,
+    #[cfg_attr(not(feature = "openai"), expect(dead_code, reason = "the crate genai sends no query"))]
     pub(in crate::worker) query: Vec<(String, String)>,
 }
 
@@ -64,7 +65,7 @@ pub(in crate::worker) fn refuse<T: Serialize>(api: &str, setting: &str, value: O
 }
 
 /// Headers a call may not set: they hold keys, and a call's settings are in history.
-const CREDENTIALS: [&str; 3] = ["authorization", "api-key", "proxy-authorization"];
+const CREDENTIALS: [&str; 5] = ["authorization", "api-key", "x-api-key", "x-goog-api-key", "proxy-authorization"];
 
 fn header_map(headers: Option<Map<String, Value>>) -> Result<HeaderMap, ModelError> {
     let mut map = HeaderMap::new();

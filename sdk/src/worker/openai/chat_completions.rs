@@ -19,9 +19,6 @@ use crate::{
     worker::ModelError,
 };
 
-/// The item member for what only the server of the item understands.
-const PROVIDER_DATA: &str = "provider_data";
-
 /// Asks the model once.
 pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
     let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);

@@ -44,5 +44,6 @@ fn the_wish_to_be_asked_again_is_read(#[case] value: &'static str, #[case] expec
 #[test]
 fn the_request_id_is_kept() {
     assert_eq!(advice(&[("x-request-id", "req_1")]).request_id.as_deref(), Some("req_1"));
+    assert_eq!(advice(&[("request-id", "req_2")]).request_id.as_deref(), Some("req_2"));
     assert_eq!(advice(&[]), Advice::default());
 }

@@ -5,12 +5,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::PROVIDER_DATA;
 use crate::{
     wire::{FunctionCall, Item, ItemView},
     worker::{
         ModelError,
         http_provider::outgoing::{set, unsupported},
+        provider_data::{GENAI, PROVIDER_DATA},
     },
 };
 
@@ -99,8 +99,11 @@ impl Messages {
     }
 }
 
+/// What a server of this API said beside an item; what another provider keeps there is not for it.
 fn provider_data(item: &Item) -> Map<String, Value> {
-    item.get(PROVIDER_DATA).and_then(Value::as_object).cloned().unwrap_or_default()
+    let mut data = item.get(PROVIDER_DATA).and_then(Value::as_object).cloned().unwrap_or_default();
+    data.shift_remove(GENAI);
+    data
 }
 
 /// Text in one piece is a string, which every server takes; a part of an unknown kind is the server's own and passes.

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::PROVIDER_DATA;
 use crate::{
     wire::{Item, ModelResponse},
     worker::{
         ModelError,
         http_provider::{answer::Answer, outgoing::set},
         openai::usage,
+        provider_data::PROVIDER_DATA,
     },
 };
 

@@ -7,6 +7,7 @@ use crate::{
     worker::{
         ModelError, function_shape,
         http_provider::outgoing::{Extras, Outgoing, refuse, set},
+        provider_data::PROVIDER_DATA,
     },
 };
 
@@ -100,14 +101,14 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
     Ok(Extras { args: extra_args, body: extra_body, headers: extra_headers, query: extra_query })
 }
 
-/// An item as it is, but for two members: `provider_data`, in which Chat Completions keeps what only its servers
+/// An item as it is, but for two members: `provider_data`, in which other providers keep what only they
 /// understand (reasoning that consists of nothing else stays away), and `created_by`, which the API sends and does not
 /// take back.
 fn input_item(item: &Item) -> Option<Value> {
-    if item.get("provider_data").is_some() && item.kind() == "reasoning" {
+    if item.get(PROVIDER_DATA).is_some() && item.kind() == "reasoning" {
         return None;
     }
-    Some(item.without("provider_data").without("created_by").to_value())
+    Some(item.without(PROVIDER_DATA).without("created_by").to_value())
 }
 
 fn prompt_template(prompt: Prompt) -> Value {
