@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::handoff_filter::{Forwarded, HandoffInputData};
-use crate::wire::{Item, NewItem, NewItemKind};
+use crate::wire::{Item, NewItem, NewItemKind, item::IS_ERROR};
 
 const PREAMBLE: &str = "For context, here is the conversation so far between the user and the previous agent:";
 const LEGACY_PREAMBLE: &str = "For context, here is the conversation so far:";
@@ -105,7 +105,7 @@ fn record(item: &Item) -> String {
             None => format!("{role}: {text}"),
         };
     }
-    spaced_json(item.without("provider_data").as_object())
+    spaced_json(item.without(IS_ERROR).without("provider_data").as_object())
 }
 
 /// JSON with a space after `,` and `:`, as the reference writes it.

@@ -113,7 +113,8 @@ pub(super) fn take_what_was_complete(
 
 /// Notes what came of a call; gives the item it adds.
 fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> Option<NewItem> {
-    let ToolOutcome { index, result, ran, context_patch, mut input_guardrails, mut output_guardrails } = outcome;
+    let ToolOutcome { index, result, ran, failed, context_patch, mut input_guardrails, mut output_guardrails } =
+        outcome;
     state.guardrails.tool_input.append(&mut input_guardrails);
     state.guardrails.tool_output.append(&mut output_guardrails);
     if let Some(patch) = context_patch {
@@ -127,7 +128,8 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
                 state.completed.push(call.call.call_id.clone());
             }
             call.progress = CallProgress::Done { output: output.clone() };
-            item(NewItemKind::ToolCallOutput, Item::function_call_output(&call.call.call_id, output.into_value()))
+            let made = if failed { Item::failed_function_call_output } else { Item::function_call_output };
+            item(NewItemKind::ToolCallOutput, made(&call.call.call_id, output.into_value()))
         }
         CallResult::NeedsApproval => {
             call.progress = CallProgress::NeedsApproval;

@@ -202,6 +202,8 @@ pub struct ToolOutcome {
     pub result: CallResult,
     /// Whether its body ran; a call that was rejected has an output, too.
     pub ran: bool,
+    /// Whether its output is what the model is told of a failure.
+    pub failed: bool,
     /// Changes to the run context: a JSON merge patch, applied after all calls of the turn.
     pub context_patch: Option<Value>,
     /// What the guardrails before it found.
@@ -217,6 +219,7 @@ impl ToolOutcome {
             index,
             result,
             ran: false,
+            failed: false,
             context_patch: None,
             input_guardrails: Vec::new(),
             output_guardrails: Vec::new(),

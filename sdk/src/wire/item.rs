@@ -105,7 +105,7 @@ pub struct FunctionCall<'a> {
 pub const PLACEHOLDER_ID: &str = "__fake_id__";
 
 /// The member of a function call's output that says that the call failed. This crate's own: no API of OpenAI is shown it.
-pub(crate) const IS_ERROR: &str = "is_error";
+pub const IS_ERROR: &str = "is_error";
 
 const HOSTED_CALLS: [&str; 5] =
     ["file_search_call", "web_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"];

@@ -9,6 +9,7 @@ use std::{
 
 use futures::{FutureExt, StreamExt, stream};
 use serde_json::{Value, json};
+use temporal_agents::wire::item::IS_ERROR;
 
 use super::{
     Host, Observed,
@@ -120,6 +121,20 @@ async fn observe(name: &str, json: &Value, venue: &Venue) -> Observed {
     })
 }
 
+/// Takes out of all outputs of calls what this library adds to them, and no API of OpenAI is shown.
+fn without_own_members(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            if members.get("type").is_some_and(|kind| kind == "function_call_output") {
+                members.shift_remove(IS_ERROR);
+            }
+            members.values_mut().for_each(without_own_members);
+        }
+        Value::Array(values) => values.iter_mut().for_each(without_own_members),
+        _ => {}
+    }
+}
+
 async fn play_one(name: &str, json: &Value, venue: &Venue) -> Result<Observed, ScenarioError> {
     let scenario: Scenario = serde_json::from_value(json.clone())?;
     if scenario.format != 1 {
@@ -132,6 +147,7 @@ async fn play_one(name: &str, json: &Value, venue: &Venue) -> Result<Observed, S
     if let Some(complaint) = complaint {
         expect["driver_error"] = complaint.into();
     }
+    without_own_members(&mut expect);
     Ok(Observed { name: name.to_owned(), expect, activities, attempts })
 }
 

@@ -37,10 +37,13 @@ pub(super) fn conclude<H: Host>(
             settled,
         } = call;
         let mut outcome = match (settled, ran) {
-            (Some(result), _) => ToolOutcome { input_guardrails, ..ToolOutcome::new(index, result) },
-            (None, Some(Ok(Body { result, context_patch, failure: _ }))) => {
+            // Settled though there is no tool: the model is told that there is none.
+            (Some(result), _) => {
+                ToolOutcome { failed: tool.is_none(), input_guardrails, ..ToolOutcome::new(index, result) }
+            }
+            (None, Some(Ok(Body { result, context_patch, failure }))) => {
                 let ran = !matches!(result, CallResult::NeedsOutput | CallResult::NeedsInput(_));
-                ToolOutcome { ran, context_patch, input_guardrails, ..ToolOutcome::new(index, result) }
+                ToolOutcome { ran, failed: failure.is_some(), context_patch, input_guardrails, ..ToolOutcome::new(index, result) }
             }
             (None, Some(Err(error))) => {
                 found.tool_input.extend(input_guardrails);

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    wire::{Definitions, HandoffSpec, Item, ModelCall, ModelSettings, OutputSpec, Prompt, ToolChoice, ToolSpec},
+    wire::{
+        Definitions, HandoffSpec, Item, ModelCall, ModelSettings, OutputSpec, Prompt, ToolChoice, ToolSpec,
+        item::IS_ERROR,
+    },
     worker::{
         ModelError, function_shape,
         http_provider::outgoing::{Extras, Outgoing, refuse, set},
@@ -101,14 +104,14 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
     Ok(Extras { args: extra_args, body: extra_body, headers: extra_headers, query: extra_query })
 }
 
-/// An item as it is, but for two members: `provider_data`, in which other providers keep what only they
-/// understand (reasoning that consists of nothing else stays away), and `created_by`, which the API sends and does not
-/// take back.
+/// An item as it is, but for three members: `is_error`, which is this crate's own; `provider_data`, in which other providers
+/// keep what only they understand (reasoning that consists of nothing else stays away); and `created_by`, which the API sends
+/// and does not take back.
 fn input_item(item: &Item) -> Option<Value> {
     if item.get(PROVIDER_DATA).is_some() && item.kind() == "reasoning" {
         return None;
     }
-    Some(item.without(PROVIDER_DATA).without("created_by").to_value())
+    Some(item.without(IS_ERROR).without(PROVIDER_DATA).without("created_by").to_value())
 }
 
 fn prompt_template(prompt: Prompt) -> Value {
