@@ -12,6 +12,7 @@ mod continuing;
 mod durable_run;
 mod examples;
 mod gateway;
+mod genai_provider;
 mod golden_history;
 mod guardrail_macro;
 mod guardrails;

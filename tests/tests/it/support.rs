@@ -15,7 +15,7 @@ pub(crate) struct Stock(pub(crate) u32);
 /// # Arguments
 /// * `product` - product name
 #[tool(start_to_close = "5s")]
-async fn stock_of(State(stock): State<Stock>, product: String) -> Result<u32, ToolError> {
+pub(crate) async fn stock_of(State(stock): State<Stock>, product: String) -> Result<u32, ToolError> {
     match product.as_str() {
         "nothing" => Err(ToolError::tell_model("no such product")),
         "broken" => Err(ToolError::failed("database password is wrong")),
