@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use prost::Message;
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::{Agent, Runner};
+use temporal_agents::{Agent, Runner, worker::InlineRunner};
 use temporal_agents_testing::{AgentEnvironment, environment::ActivityOutcome};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
@@ -44,13 +44,13 @@ fn stock_call(id: &str, product: &str) -> Value {
     json!({"type": "tool_use", "id": id, "name": "stock_of", "input": {"product": product}})
 }
 
-#[rstest]
-#[case::with_the_workflow_cache(true)]
-#[case::without_the_workflow_cache(false)]
-#[tokio::test]
-async fn a_run_with_tools_is_durable(#[case] cached: bool) -> anyhow::Result<()> {
-    let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "sig1"});
-    let called = says(json!([thinking, stock_call("toolu_1", "bolt"), stock_call("toolu_2", "nothing")]), "tool_use");
+fn thinking() -> Value {
+    json!({"type": "thinking", "thinking": "hm", "signature": "sig1"})
+}
+
+/// A model that calls two tools, is overloaded once, and answers.
+async fn anthropic() -> MockServer {
+    let called = says(json!([thinking(), stock_call("toolu_1", "bolt"), stock_call("toolu_2", "nothing")]), "tool_use");
     let busy = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let script = Script(
         vec![
@@ -62,7 +62,19 @@ async fn a_run_with_tools_is_durable(#[case] cached: bool) -> anyhow::Result<()>
     );
     let server = MockServer::start().await;
     Mock::given(matchers::path("/v1/messages")).respond_with(script).mount(&server).await;
+    server
+}
 
+async fn bodies(server: &MockServer) -> Vec<Value> {
+    server.received_requests().await.expect("requests are recorded").iter().map(body).collect()
+}
+
+#[rstest]
+#[case::with_the_workflow_cache(true)]
+#[case::without_the_workflow_cache(false)]
+#[tokio::test]
+async fn a_run_with_tools_is_durable(#[case] cached: bool) -> anyhow::Result<()> {
+    let server = anthropic().await;
     let provider = builder("anthropic", &server).build()?;
     let mut environment =
         AgentEnvironment::builder().workflow::<Counter>()?.model_provider(provider).state(Stock(3)).agents((clerk,));
@@ -86,21 +98,30 @@ async fn a_run_with_tools_is_durable(#[case] cached: bool) -> anyhow::Result<()>
     let history = run.history.encode_to_vec();
     assert!(!contains(&history, KEY.as_bytes()), "the key is in history");
     assert_eq!(run.output()?, "3 bolts");
+    env.finish().await?;
 
-    let requests = server.received_requests().await.expect("requests are recorded");
-    assert_eq!(requests.len(), 3);
+    let durable = bodies(&server).await;
+    assert_eq!(durable.len(), 3);
+    assert_eq!(durable[1], durable[2], "an attempt is asked again in the same words");
     assert_eq!(
-        body(&requests[2])["messages"],
+        durable[2]["messages"],
         json!([
             {"role": "user", "content": "How many?"},
-            {"role": "assistant", "content": [thinking, stock_call("toolu_1", "bolt"), stock_call("toolu_2", "nothing")]},
+            {
+                "role": "assistant",
+                "content": [thinking(), stock_call("toolu_1", "bolt"), stock_call("toolu_2", "nothing")],
+            },
             {"role": "user", "content": [
                 {"type": "tool_result", "tool_use_id": "toolu_1", "content": "3"},
                 {"type": "tool_result", "tool_use_id": "toolu_2", "content": "no such product", "is_error": true},
             ]},
         ])
     );
-    env.finish().await?;
+
+    let server = anthropic().await;
+    let runner = InlineRunner::new().model_provider(builder("anthropic", &server).build()?).state(Stock(3));
+    assert_eq!(runner.run(&clerk(), "How many?").await?.final_output, "3 bolts");
+    assert_eq!(bodies(&server).await, durable, "the same is asked without Temporal");
     Ok(())
 }
 
