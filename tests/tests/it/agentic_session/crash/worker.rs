@@ -45,5 +45,9 @@ fn work(Task { target, ledger, work }: Task) -> anyhow::Result<()> {
     let mut options = WorkerOptions::new(TASK_QUEUE).build();
     options.register_activities(review::desk(&Ledger { path: ledger }, work));
     options.graceful_shutdown_period = Some(Duration::from_secs(1));
+    if matches!(work, Work::Review { .. }) {
+        // Its heartbeat timeout is short, and the machine may be busy.
+        options.max_heartbeat_throttle_interval = Duration::from_millis(500);
+    }
     work_until_orphaned(WorkerThread::start(target, "default", options)?)
 }
