@@ -47,6 +47,17 @@ pub struct ApprovalRuling {
 }
 
 impl ApprovalRuling {
+    /// The same as a decision on the call of this id.
+    pub fn on(self, interruption_id: impl Into<String>) -> AgentDecision {
+        let Self { version: _, approve, message, supplied, always } = self;
+        let verdict = match message {
+            _ if approve => Verdict::Approve,
+            Some(output) if supplied => Verdict::SupplyOutput { output },
+            message => Verdict::Reject { message },
+        };
+        AgentDecision { always, ..AgentDecision::new(interruption_id, verdict) }
+    }
+
     /// The decision itself.
     pub fn decision(self) -> Decision {
         let Self { version: _, approve, message, supplied, always: _ } = self;

@@ -43,7 +43,13 @@ pub(super) fn conclude<H: Host>(
             }
             (None, Some(Ok(Body { result, context_patch, failure }))) => {
                 let ran = !matches!(result, CallResult::NeedsOutput | CallResult::NeedsInput(_));
-                ToolOutcome { ran, failed: failure.is_some(), context_patch, input_guardrails, ..ToolOutcome::new(index, result) }
+                ToolOutcome {
+                    ran,
+                    failed: failure.is_some(),
+                    context_patch,
+                    input_guardrails,
+                    ..ToolOutcome::new(index, result)
+                }
             }
             (None, Some(Err(error))) => {
                 found.tool_input.extend(input_guardrails);

@@ -38,7 +38,6 @@ pub(super) struct Body {
     pub(super) result: CallResult,
     pub(super) context_patch: Option<Value>,
     /// Why the output is not the tool's own, where the call has failed.
-    #[cfg_attr(not(feature = "worker"), expect(dead_code, reason = "hosts of the worker half alone tell it"))]
     failure: Option<(ToolFailureKind, String)>,
 }
 

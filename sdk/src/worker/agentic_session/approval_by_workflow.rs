@@ -14,10 +14,14 @@ use tokio::time::sleep;
 use super::approver::{Approver, Asked};
 use crate::{
     tool::Failure,
-    wire::{ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW},
+    wire::{ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW, run_state::Decision},
     worker::AgentHandle,
 };
 
+/// What the model is told when the workflow was ended from outside.
+const NO_RULING: &str = "The call was not approved: the question was closed without a decision.";
+/// How much longer than its timer the workflow has: for a worker that is away when the timer is due.
+const SLACK: Duration = Duration::from_mins(10);
 /// The pause before the server is asked again that could not be reached.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -60,7 +64,7 @@ impl ApprovalByWorkflow {
         self
     }
 
-    /// How long the workflow waits for a person. It needs room in the activity's start-to-close timeout. Default 24 hours.
+    /// How long the workflow waits for a person, in whole seconds. It needs room in the activity's start-to-close timeout. Default 24 hours.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
@@ -82,7 +86,7 @@ impl ApprovalByWorkflow {
 
     /// The id of the workflow that a call is decided in.
     fn workflow_id(asked: &Asked<'_>) -> String {
-        let activity = asked.activity;
+        let activity = asked.activity.info();
         let of = activity.workflow_id.as_deref().unwrap_or(&activity.activity_id);
         // Tools are named by their authors, those of MCP servers by strangers.
         let tool: String =
@@ -97,11 +101,11 @@ impl ApprovalByWorkflow {
         asked: &Asked<'_>,
     ) -> Result<WorkflowHandle<Client, UntypedWorkflow>, Failure> {
         let id = Self::workflow_id(asked);
-        let task_queue = self.task_queue.clone().unwrap_or_else(|| asked.activity.task_queue.clone());
+        let task_queue = self.task_queue.clone().unwrap_or_else(|| asked.activity.info().task_queue.clone());
         let request = ApprovalRequest {
             version: WIRE_VERSION,
             call: asked.interruption.clone().into(),
-            timeout_seconds: self.timeout.as_secs(),
+            timeout_seconds: self.timeout.as_secs().max(1),
         };
         let converter = client.options().data_converter.payload_converter().clone();
         loop {
@@ -109,6 +113,7 @@ impl ApprovalByWorkflow {
             let options = WorkflowStartOptions::new(task_queue.clone(), id.clone())
                 .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
                 .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
+                .execution_timeout(self.timeout.saturating_add(SLACK))
                 .build();
             match client.start_workflow(UntypedWorkflow::new(&*self.workflow_type), input, options).await {
                 Ok(handle) => return Ok(handle),
@@ -123,14 +128,16 @@ impl ApprovalByWorkflow {
 impl Approver for ApprovalByWorkflow {
     fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>> {
         async move {
-            let Some(client) = asked.client else {
-                return Err("the session has no client that could start an approval workflow".into());
-            };
-            let handle = self.started(client, &asked).await?;
+            let client = asked.activity.client();
+            let handle = self.started(&client, &asked).await?;
             loop {
                 match handle.get_result(WorkflowGetResultOptions::default()).await {
-                    Ok(ruling) => return read(client, ruling).await,
+                    Ok(ruling) => return read(&client, ruling).await,
                     Err(WorkflowGetResultError::Rpc(status)) if is_passing(&status) => sleep(PAUSE).await,
+                    Err(error) if error.is_workflow_outcome() => {
+                        tracing::warn!(%error, "an approval workflow has ended without a ruling");
+                        return Ok(Decision::reject_with(NO_RULING).into());
+                    }
                     Err(error) => return Err(error.into()),
                 }
             }

@@ -1,8 +1,7 @@
 //! Who decides on calls that wait, while the activity of their session lives.
 
 use futures::future::BoxFuture;
-use temporalio_client::Client;
-use temporalio_sdk::activities::ActivityInfo;
+use temporalio_sdk::activities::ActivityContext;
 
 use crate::{
     tool::Failure,
@@ -17,7 +16,7 @@ pub trait Approver: Send + Sync {
     /// Waits for a decision. The future is dropped when the activity is cancelled.
     ///
     /// # Errors
-    /// Whatever went wrong; the call is then rejected, and the model is told why.
+    /// Whatever went wrong: that is no decision, so the attempt fails, and another one asks again.
     fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>>;
 }
 
@@ -29,10 +28,8 @@ pub struct Asked<'a> {
     pub interruption: &'a Interruption,
     /// What names this question for good, also in another attempt: short ASCII.
     pub id: &'a str,
-    /// The activity of the session.
-    pub activity: &'a ActivityInfo,
-    /// A client of the activity's worker; none where the session has no server.
-    pub client: Option<&'a Client>,
+    /// The activity of the session; its [`client`](ActivityContext::client) is the worker's.
+    pub activity: &'a ActivityContext,
 }
 
 impl std::fmt::Debug for Asked<'_> {

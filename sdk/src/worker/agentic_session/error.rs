@@ -48,6 +48,20 @@ pub enum CheckpointError {
         /// Why.
         source: Failure,
     },
+    /// The server refuses heartbeats.
+    #[error("the server refuses the session's checkpoint: {source}")]
+    Refused {
+        /// Why.
+        source: EffectError,
+    },
+    /// It is not in the store any more.
+    #[error(
+        "checkpoint {key:?} is not in the checkpoint store any more; let checkpoints expire later than the activity's schedule-to-close timeout"
+    )]
+    Absent {
+        /// Its key.
+        key: String,
+    },
     /// The server knows this attempt no more.
     #[error(
         "the server does not know this attempt of the activity any more: it has timed out, or its workflow is over"
@@ -104,10 +118,7 @@ fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
             Ok(error) => {
                 return ActivityError::Application(Box::new(model_activity::failure(info, &agent, &model, *error)));
             }
-            Err(source) => {
-                let is_passing = source.downcast_ref::<CheckpointError>().is_some_and(CheckpointError::may_pass);
-                (is_passing, RunError::Model { agent, turn, model, reason, source })
-            }
+            Err(source) => (false, RunError::Model { agent, turn, model, reason, source }),
         },
         error @ (RunError::Session { .. } | RunError::Mcp { .. }) => (true, error),
         error => (false, error),
@@ -128,3 +139,7 @@ impl CheckpointError {
         matches!(self, Self::Store { .. } | Self::Gone | Self::Cancelled)
     }
 }
+
+/// The session has ended; its [`End`](super::end::End) says why.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended;

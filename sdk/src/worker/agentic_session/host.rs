@@ -14,23 +14,22 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     super::inline_host::InlineHost,
-    approver::{Approver, Asked},
     calls::Calls,
-    error::CheckpointError,
+    decisions::decide,
+    error::Ended,
     progress::{Begun, Point},
     session::Shared,
 };
 use crate::{
     drive::{
-        EffectId, Host, McpEffect, McpEffectError, MemorySession, ModelEffectError, RunEvent, SessionEffect,
-        SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
+        EffectId, Host, McpEffect, McpEffectError, MemorySession, ModelEffectError, RunEvent, SessionAction,
+        SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
-    tool::{ToolBinding, idempotency_key},
+    tool::ToolBinding,
     wire::{
         EffectAnswer, Item, McpSession, McpTool, ModelCall, ModelResponse, RunState, ToolFailed, Usage,
-        run_state::{Decision, Phase},
-        size::encoded_len,
+        run_state::{Admission, Phase},
     },
 };
 
@@ -66,24 +65,24 @@ impl SessionHost {
     /// Whether the run may go on from this state, and is to.
     fn is_point(&self, state: &RunState) -> bool {
         match state.phase {
+            // The input guardrails beside the first turn have answered by the second; until all have, their answers are not in the state.
+            Phase::TurnDue if state.turn > 0 && state.admission != Admission::Admitted => false,
             Phase::TurnDue => state.turn.is_multiple_of(self.shared.checkpoint_every),
             Phase::Interrupted { .. } | Phase::Finished { .. } => true,
             _ => false,
         }
     }
 
-    fn reach(&self, state: &RunState) {
+    /// The run goes on from here, if another attempt does.
+    pub(super) fn reach(&self, state: &RunState) {
         let session_writes = self.inner.session_writes.load(Ordering::Relaxed);
         let memory = self.memory.as_ref().map(MemorySession::items);
         self.shared.progress.reach(self.ordinal, Point { state, session_writes, memory });
     }
 
-    /// Waits until the server has what an effect builds on; none when the scope was cancelled first.
-    async fn settled(&self, scope: &CancellationToken) -> Option<Result<(), CheckpointError>> {
-        match scope.run_until_cancelled(self.shared.writer.settle()).await {
-            None | Some(Err(CheckpointError::Cancelled)) => None,
-            settled => settled,
-        }
+    /// Waits until the server has what an effect builds on; false when the effect must not happen: its scope is cancelled, or the session ends.
+    async fn is_settled(&self, scope: &CancellationToken) -> bool {
+        matches!(scope.run_until_cancelled(self.shared.writer.settle()).await, Some(Ok(())))
     }
 
     async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
@@ -107,13 +106,9 @@ impl SessionHost {
         if once {
             self.record(&id, EffectAnswer::Begun, Vec::new(), true);
         }
-        match self.settled(scope).await {
-            None => {
-                self.shared.progress.forget(self.ordinal, id.as_str());
-                return Err(ToolEffectError::Cancelled);
-            }
-            Some(Err(error)) => return Err(ToolEffectError::Host(Box::new(error))),
-            Some(Ok(())) => {}
+        if !self.is_settled(scope).await {
+            self.shared.progress.forget(self.ordinal, id.as_str());
+            return Err(ToolEffectError::Cancelled);
         }
         let key = call.info.idempotency_key().to_owned();
         let settled = self.inner.call_tool(call, scope).await;
@@ -131,41 +126,6 @@ impl SessionHost {
             None => {}
         }
         settled
-    }
-
-    /// Asks for decisions on all that the run waits for.
-    async fn decide(&self, state: &mut RunState, approver: &dyn Approver) {
-        for interruption in state.interruptions() {
-            if state.decision_on(&interruption.id).is_some() {
-                // Decided for good, with one before.
-                continue;
-            }
-            let (turn, answered) = (state.turn.to_string(), state.questions_answered().to_string());
-            let id = idempotency_key([&*self.inner.run, &*turn, &*interruption.id, &*answered]);
-            let asked = Asked {
-                interruption: &interruption,
-                id: &id[..16],
-                activity: self.shared.ctx.info(),
-                client: self.shared.client.as_ref(),
-            };
-            let ruling = approver.decide(asked).await.unwrap_or_else(|error| {
-                tracing::warn!(tool = interruption.tool, %error, "a call is rejected, because no decision could be had");
-                Decision::reject_with(format!("The call was not approved: {error}")).into()
-            });
-            let decided = if ruling.always {
-                state.decide_always(&interruption.id, ruling.decision())
-            } else {
-                state.decide(&interruption.id, ruling.decision())
-            };
-            if let Err(refused) = decided {
-                tracing::warn!(tool = interruption.tool, %refused, "a call is rejected, because it does not take the decision");
-                let rejected = Decision::reject_with(format!("The call was not approved: {refused}"));
-                let _ = state.decide(&interruption.id, rejected);
-            }
-            // What was decided is not asked for again.
-            self.reach(state);
-            self.shared.write_soon();
-        }
     }
 }
 
@@ -265,12 +225,8 @@ impl Host for SessionHost {
             if let Some(EffectAnswer::Model { response }) = self.effect_answer(&id) {
                 return Ok(response);
             }
-            match self.settled(scope).await {
-                None => return Err(ModelEffectError::Cancelled),
-                Some(Err(error)) => {
-                    return Err(ModelEffectError::Failed { reason: error.to_string(), source: Box::new(error) });
-                }
-                Some(Ok(())) => {}
+            if !self.is_settled(scope).await {
+                return Err(ModelEffectError::Cancelled);
             }
             let response = self.inner.call_model(id.clone(), call, scope).await?;
             let answer = EffectAnswer::Model { response: response.clone() };
@@ -313,7 +269,18 @@ impl Host for SessionHost {
         call: SessionEffect,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>> {
-        self.inner.call_session(call, scope)
+        async move {
+            if matches!(call.action, SessionAction::Add { .. }) {
+                // What the session is told must be what another attempt knows, too. And what a cut-off attempt leaves of a turn is not the turn.
+                self.shared.progress.make_due();
+                let settled = self.shared.writer.settle().await;
+                if settled.is_err() && self.shared.end.is_followed() {
+                    return Err(SessionEffectError::Cancelled);
+                }
+            }
+            self.inner.call_session(call, scope).await
+        }
+        .boxed_local()
     }
 
     fn wait_for_decisions<'a>(
@@ -326,13 +293,13 @@ impl Host for SessionHost {
                 return WaitOutcome::Decided;
             }
             let Some(approver) = &self.shared.approver else { return WaitOutcome::Undecided };
-            // People are asked about what another attempt knows, too. Why it could not be written is told to the next call.
-            if self.settled(scope).await.is_none() {
+            // People are asked about what another attempt knows, too.
+            if !self.is_settled(scope).await {
                 return WaitOutcome::Cancelled;
             }
-            match scope.run_until_cancelled(self.decide(state, &**approver)).await {
-                Some(()) => WaitOutcome::Decided,
-                None => WaitOutcome::Cancelled,
+            match scope.run_until_cancelled(decide(self, state, &**approver)).await {
+                Some(Ok(())) => WaitOutcome::Decided,
+                Some(Err(Ended)) | None => WaitOutcome::Cancelled,
             }
         }
         .boxed_local()
@@ -342,7 +309,7 @@ impl Host for SessionHost {
         self.compacts
             && matches!(state.phase, Phase::TurnDue)
             && self.compacted_at.load(Ordering::Relaxed) != state.turn
-            && encoded_len(state).is_ok_and(|bytes| bytes > self.shared.compact_over)
+            && state.model_items().map(|item| item.raw.json_len()).sum::<usize>() > self.shared.compact_over
     }
 
     fn move_on<'a>(&'a self, state: &'a RunState, _scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {

@@ -35,14 +35,19 @@
 //! | after the tools | goes on with the next model call |
 //! | while it waits for approval | waits for the same decision |
 //!
-//! A model call or a tool begins only when the server has everything before it. What a tool has answered is written at once, but nothing waits for that:
+//! A model call or a tool begins only when the server has everything before it (unless [`checkpoint_every`](AgenticSessionOptions::checkpoint_every) or
+//! [`Heartbeats::Throttled`] say otherwise), and so does a write to a session store. What a tool has answered is written at once, but nothing waits for that:
 //! a crash in the few milliseconds until the server has it runs the tool again.
+//!
+//! Not kept: how a run has failed that the body goes on after (it is run again, and may end otherwise), and sessions with stateful MCP servers, whose
+//! connections end with the process: another attempt opens new ones.
 //!
 //! # What it costs
 //! Each checkpoint holds the whole conversation, and a turn with tools writes some three of them; they are not in history, but they are sent. A session
 //! whose checkpoint nears 2 MB says so in the log, and fails when it is larger: a [compaction](crate::RunConfig) shortens the conversation, a
 //! [`CheckpointStore`] takes it out of the heartbeat. For conversations of hundreds of turns, and for approvals that take days, a workflow with
-//! [`Runner`](crate::Runner) is the better host: it sends each item once. Give the activity a heartbeat timeout (30 s, say); its start-to-close
+//! [`Runner`](crate::Runner) is the better host: it sends each item once. A run that has ended stays in the checkpoint with its conversation. And each
+//! run under way, also one that waits for people, holds a slot for activities of its worker and a thread of tokio's blocking pool (512 by default). Give the activity a heartbeat timeout (30 s, say); its start-to-close
 //! timeout bounds the whole conversation.
 //!
 //! # Hand-over
@@ -52,6 +57,8 @@
 mod approval_by_workflow;
 mod approver;
 mod calls;
+mod decisions;
+mod end;
 mod error;
 mod host;
 mod options;

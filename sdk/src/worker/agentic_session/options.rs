@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     approver::Approver,
+    end::End,
     error::{AgenticSessionError, failed},
     progress::Progress,
     restore::{Restored, restore},
@@ -22,6 +23,8 @@ use crate::tool::idempotency_key;
 
 /// How long the body of a cancelled session has to end.
 const GRACE: Duration = Duration::from_secs(10);
+/// How long the last checkpoint of a failed attempt may take.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 /// Most time between two signs of life.
 const LONGEST_BEAT: Duration = Duration::from_secs(10);
 const SHORTEST_BEAT: Duration = Duration::from_millis(10);
@@ -99,8 +102,8 @@ impl AgenticSessionOptions {
         self
     }
 
-    /// The size of a run's state, in bytes of JSON, above which the compaction of its `RunConfig` shortens it, where it has one, before the
-    /// next turn. Default 1 MB.
+    /// The size of what has happened in a run, in bytes of JSON, above which the compaction of its `RunConfig` shortens it, where it has one,
+    /// before the next turn: more than the compaction leaves, or each turn asks for it. The run's input is not shortened. Default 1 MB.
     #[must_use]
     pub fn compact_over(mut self, bytes: usize) -> Self {
         self.compact_over = bytes;
@@ -131,18 +134,22 @@ impl AgenticSessionOptions {
         let scope = idempotency_key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id]);
         let storage =
             Storage { store: self.store, spill_over: self.spill_over, scope: scope.clone(), attempt: info.attempt };
-        let Restored { checkpoint, is_resumed } = restore(ctx, &storage).await.map_err(|error| failed(error, true))?;
-        let (progress, cancelled) = (Arc::new(Progress::new(checkpoint)), CancellationToken::new());
-        let writer = Writer::new(ctx, self.heartbeats, Arc::clone(&progress), storage, cancelled.clone());
+        let Restored { checkpoint, is_resumed } = restore(ctx, &storage).await.map_err(|error| {
+            let may_pass = error.may_pass();
+            failed(error, may_pass)
+        })?;
+        let (progress, end) = (Arc::new(Progress::new(checkpoint)), Arc::new(End::default()));
+        let writer = Writer::new(ctx, self.heartbeats, Arc::clone(&progress), storage, Arc::clone(&end));
         let writer = Arc::new(writer);
+        // Whatever the session has begun ends with it.
+        let _ends = end.token().clone().drop_guard();
         // Dropped with the session, which aborts it.
         let mut keeper = JoinSet::new();
-        keeper.spawn(keep(ctx.clone(), Arc::clone(&writer), cancelled.clone()));
+        keeper.spawn(keep(ctx.clone(), Arc::clone(&writer), Arc::clone(&end)));
         let again = Arc::clone(&writer);
         keeper.spawn(async move { again.send_again().await });
         let shared = Shared {
             ctx: ctx.clone(),
-            client: (self.heartbeats == Heartbeats::Direct).then(|| ctx.client()),
             progress,
             writer: Arc::clone(&writer),
             approver: self.approver,
@@ -150,22 +157,18 @@ impl AgenticSessionOptions {
             compact_over: self.compact_over,
             scope,
             is_resumed,
-            cancelled: cancelled.clone(),
+            end: Arc::clone(&end),
         };
         // Bodies are large: they hold whole agents.
         let running = Box::pin(body(AgenticSession { shared: Arc::new(shared) }));
-        let ended = within_grace(&cancelled, running).await;
-        match ended {
-            Some(Ok(output)) => Ok(output),
-            ended => {
-                // What the attempt has come to goes with its failure.
-                writer.leave().await;
-                match ended {
-                    Some(Err(error)) if !cancelled.is_cancelled() => Err(error.into_activity_error(info)),
-                    _ => Err(ActivityError::cancelled()),
-                }
-            }
-        }
+        let error = match within_grace(end.token(), running).await {
+            Some(Ok(output)) => return Ok(output),
+            Some(Err(error)) => end.error().unwrap_or_else(|| error.into_activity_error(info)),
+            None => end.error().unwrap_or_else(ActivityError::cancelled),
+        };
+        // What the attempt has come to goes with its failure, if the store of checkpoints lets it.
+        let _ = timeout(LAST_WORDS, writer.leave()).await;
+        Err(error)
     }
 }
 
@@ -181,7 +184,7 @@ async fn within_grace<T>(cancelled: &CancellationToken, body: impl Future<Output
 }
 
 /// Says that the activity lives, with its latest checkpoint, until it ends; tells the session when it is cancelled.
-async fn keep(ctx: ActivityContext, writer: Arc<Writer>, cancelled: CancellationToken) -> Infallible {
+async fn keep(ctx: ActivityContext, writer: Arc<Writer>, end: Arc<End>) -> Infallible {
     let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero());
     let period = timeout.map_or(LONGEST_BEAT, |timeout| (timeout / 4).clamp(SHORTEST_BEAT, LONGEST_BEAT));
     // The first heartbeat of an attempt is to be its first checkpoint: where the SDK sends them, it sends the one after it much later.
@@ -190,7 +193,7 @@ async fn keep(ctx: ActivityContext, writer: Arc<Writer>, cancelled: Cancellation
     loop {
         // A cancelled session lives on while its body cleans up.
         tokio::select! {
-            () = ctx.cancelled(), if !cancelled.is_cancelled() => cancelled.cancel(),
+            () = ctx.cancelled(), if !end.token().is_cancelled() => end.come(writer.why_cancelled().await),
             _ = ticks.tick() => writer.beat().await,
         }
     }

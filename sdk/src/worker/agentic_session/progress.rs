@@ -131,6 +131,12 @@ impl Progress {
         inner.results.iter().chain(&inner.kept).map(|result| result.value.clone()).collect()
     }
 
+    /// Everything so far must be written.
+    pub(super) fn make_due(&self) {
+        let mut inner = self.lock();
+        inner.due = inner.changes;
+    }
+
     /// The number of the latest change that must be written.
     pub(super) fn due(&self) -> u64 {
         self.lock().due

@@ -4,13 +4,13 @@ use std::sync::{Arc, atomic::AtomicU32};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use temporalio_client::Client;
 use temporalio_sdk::activities::ActivityContext;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     approver::Approver,
     calls::Calls,
+    end::End,
     host::SessionHost,
     options::AgenticSessionOptions,
     progress::{Begun, Progress},
@@ -38,7 +38,6 @@ pub struct AgenticSession {
 /// What all runs of a session share.
 pub(super) struct Shared {
     pub(super) ctx: ActivityContext,
-    pub(super) client: Option<Client>,
     pub(super) progress: Arc<Progress>,
     pub(super) writer: Arc<Writer>,
     pub(super) approver: Option<Arc<dyn Approver>>,
@@ -47,7 +46,7 @@ pub(super) struct Shared {
     /// What names the session for good.
     pub(super) scope: String,
     pub(super) is_resumed: bool,
-    pub(super) cancelled: CancellationToken,
+    pub(super) end: Arc<End>,
 }
 
 impl Shared {
@@ -69,7 +68,8 @@ impl AgenticSession {
 
     /// Runs agents as this inline runner says: with its models, states, stores, MCP servers and configuration.
     ///
-    /// The runs of a session are told apart by the order in which they begin. So a body must begin them in the same order each time.
+    /// The runs of a session are told apart by the order in which they begin, and by their agents. So a body must begin them in the same order each
+    /// time; runs side by side (`join!`) are fine, as long as which of them begins next does not depend on which has ended first.
     pub fn runner(&self, runner: &InlineRunner) -> SessionRunner {
         SessionRunner { session: self.clone(), runner: runner.clone() }
     }
@@ -104,7 +104,7 @@ impl AgenticSession {
 
     /// Waits until the activity is cancelled, or its worker shuts down.
     pub async fn cancelled(&self) {
-        self.shared.cancelled.cancelled().await;
+        self.shared.end.token().cancelled().await;
     }
 }
 
@@ -215,7 +215,7 @@ impl SessionRunner {
     {
         let (shared, runner, agent) = (Arc::clone(&self.session.shared), self.runner.clone(), agent.clone());
         let begun = shared.progress.begin(&agent.name);
-        let of_session = shared.cancelled.clone();
+        let of_session = shared.end.token().clone();
         on_a_thread(move |cancelled| async move {
             // A run ends with its session, and with the future of whoever has begun it.
             tokio::spawn(link(of_session, cancelled.clone()));

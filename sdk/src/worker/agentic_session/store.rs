@@ -25,14 +25,14 @@ pub trait CheckpointStore: Send + Sync {
     /// Whatever went wrong.
     fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), Failure>>;
 
-    /// The checkpoint under this key.
+    /// The checkpoint under this key; none, if it is not there any more.
     ///
     /// # Errors
-    /// Whatever went wrong; also that there is none.
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<String, Failure>>;
+    /// Whatever went wrong; the attempt then fails, and another one asks again.
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>>;
 
     /// Drops a checkpoint that a newer one has replaced. Called once the server has the newer one; one that a crash leaves behind is never
-    /// dropped, so let them expire.
+    /// dropped, so let them expire: later than the activity's schedule-to-close timeout, since a session that waits for people writes nothing.
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, ()>;
 }
 
@@ -98,6 +98,7 @@ impl Storage {
             failed("the checkpoint is in a store, and the session has none: give it .checkpoint_store(..)".into())
         })?;
         let json = store.get(&kept.key).await.map_err(failed)?;
+        let json = json.ok_or_else(|| CheckpointError::Absent { key: kept.key.clone() })?;
         if Digest::of_text(&json) != kept.digest {
             return Err(failed(format!("checkpoint {:?} is not what was written", kept.key).into()));
         }

@@ -9,7 +9,10 @@
 
 use std::{
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -18,12 +21,12 @@ use temporalio_common::{data_converters::RawValue, protos::temporal::api::common
 use temporalio_sdk::activities::ActivityContext;
 use tokio::{
     sync::{Mutex as AsyncMutex, Notify},
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    error::CheckpointError,
+    end::{End, Why},
+    error::{CheckpointError, Ended},
     progress::Progress,
     store::{Kept, Storage},
 };
@@ -52,9 +55,10 @@ pub(super) struct Writer {
     handle: Option<AsyncActivityHandle<Client>>,
     progress: Arc<Progress>,
     storage: Storage,
-    cancelled: CancellationToken,
-    /// What was handed over last; what an earlier attempt has left, until then.
-    latest: Mutex<Option<RawValue>>,
+    end: Arc<End>,
+    /// What was handed over last; what an earlier attempt has left, until then. Held while it is handed over, so that nothing older comes after it.
+    latest: AsyncMutex<Option<RawValue>>,
+    is_near_limit: AtomicBool,
     sent: AsyncMutex<Sent>,
     written: Notify,
 }
@@ -73,7 +77,7 @@ impl Writer {
         heartbeats: Heartbeats,
         progress: Arc<Progress>,
         storage: Storage,
-        cancelled: CancellationToken,
+        end: Arc<End>,
     ) -> Self {
         let handle = (heartbeats == Heartbeats::Direct).then(|| {
             let token = ActivityIdentifier::TaskToken(ctx.info().task_token.clone().into());
@@ -87,19 +91,29 @@ impl Writer {
             handle,
             progress,
             storage,
-            cancelled,
-            latest: Mutex::new(latest),
+            end,
+            latest: AsyncMutex::new(latest),
+            is_near_limit: AtomicBool::new(false),
             sent: AsyncMutex::new(sent),
             written: Notify::new(),
         }
     }
 
-    /// Waits until the server has what must be written before anything else takes effect.
+    /// Waits until the server has what must be written before anything else takes effect. When that cannot be, the session ends: what would
+    /// come next must not happen.
     ///
     /// # Errors
-    /// [`CheckpointError`].
-    pub(super) async fn settle(&self) -> Result<(), CheckpointError> {
-        self.write(self.progress.due()).await
+    /// [`Ended`], also when it had ended before.
+    pub(super) async fn settle(&self) -> Result<(), Ended> {
+        let written = self.end.token().run_until_cancelled(self.write(self.progress.due())).await;
+        match written.unwrap_or(Err(CheckpointError::Cancelled)) {
+            Ok(()) => Ok(()),
+            Err(CheckpointError::Cancelled) => Err(Ended),
+            Err(error) => {
+                self.end.come(Why::Checkpoint(error));
+                Err(Ended)
+            }
+        }
     }
 
     /// Hands the latest to the SDK, without waiting: the failure of an attempt carries it.
@@ -108,8 +122,21 @@ impl Writer {
         if sent.change < self.progress.changes()
             && let Ok((details, _)) = self.encode(&mut sent).await
         {
-            let _ = self.ctx.record_heartbeat(details).await;
+            self.hand_over(Some(details)).await;
         }
+    }
+
+    /// Hands a checkpoint to the SDK, or the latest once more.
+    async fn hand_over(&self, newer: Option<RawValue>) {
+        let mut latest = self.latest.lock().await;
+        if newer.is_some() {
+            *latest = newer;
+        }
+        // JSON text as it is: nothing to convert that could fail but a codec, and that fails where it is sent, too.
+        let _ = match &*latest {
+            Some(details) => self.ctx.record_heartbeat(details.clone()).await,
+            None => self.ctx.record_heartbeat(()).await,
+        };
     }
 
     async fn write(&self, wanted: u64) -> Result<(), CheckpointError> {
@@ -118,9 +145,7 @@ impl Writer {
             return Ok(());
         }
         let (details, change) = self.encode(&mut sent).await?;
-        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(details.clone());
-        // JSON text as it is: nothing to convert that could fail.
-        let _ = self.ctx.record_heartbeat(details.clone()).await;
+        self.hand_over(Some(details.clone())).await;
         self.send(details).await?;
         sent.change = change;
         sent.at = Instant::now();
@@ -138,7 +163,7 @@ impl Writer {
         if json.len() > MOST_BYTES {
             return Err(CheckpointError::TooLarge { bytes: json.len(), limit: MOST_BYTES, turns: picture.turns });
         }
-        if json.len() > MOST_BYTES / 4 * 3 {
+        if json.len() > MOST_BYTES / 4 * 3 && !self.is_near_limit.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 size = %Bytes(json.len()),
                 limit = %Bytes(MOST_BYTES),
@@ -155,27 +180,22 @@ impl Writer {
         let mut pause = Duration::from_millis(100);
         loop {
             let sending = handle.heartbeat(Some(details.clone()), RpcOptions::default());
-            match self.cancelled.run_until_cancelled(sending).await {
-                None => return Err(CheckpointError::Cancelled),
-                Some(Ok(response)) => {
-                    if response.cancel_requested {
-                        self.cancelled.cancel();
-                    }
+            match sending.await {
+                Ok(response) => {
+                    self.end.heed(&response);
                     return Ok(());
                 }
-                Some(Err(AsyncActivityError::NotFound(_))) => {
-                    // It has timed out, or its workflow is over: whatever it does now, nobody hears of it.
-                    self.cancelled.cancel();
-                    return Err(CheckpointError::Gone);
-                }
-                Some(Err(AsyncActivityError::PayloadConversion(source))) => {
+                // It has timed out, or its workflow is over: whatever it does now, nobody hears of it.
+                Err(AsyncActivityError::NotFound(_)) => return Err(CheckpointError::Gone),
+                Err(AsyncActivityError::PayloadConversion(source)) => {
                     return Err(CheckpointError::Unencodable { source: source.into() });
                 }
-                Some(Err(error)) => {
+                Err(AsyncActivityError::Rpc(status)) if is_permanent(&status) => {
+                    return Err(CheckpointError::Refused { source: Box::new(status) });
+                }
+                Err(error) => {
                     tracing::warn!(%error, "the server has not taken a checkpoint; the session waits until it does");
-                    if self.cancelled.run_until_cancelled(sleep(pause)).await.is_none() {
-                        return Err(CheckpointError::Cancelled);
-                    }
+                    sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
             }
@@ -184,11 +204,20 @@ impl Writer {
 
     /// Says that the activity lives.
     pub(super) async fn beat(&self) {
-        let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let _ = match latest {
-            Some(details) => self.ctx.record_heartbeat(details).await,
-            None => self.ctx.record_heartbeat(()).await,
-        };
+        self.hand_over(None).await;
+    }
+
+    /// Why the SDK says that the activity is cancelled, as the server tells.
+    pub(super) async fn why_cancelled(&self) -> Why {
+        let Some(handle) = &self.handle else { return Why::Cancelled };
+        let latest = self.latest.lock().await.clone();
+        let asking = handle.heartbeat(latest, RpcOptions::default());
+        match timeout(OLDER_ONE, asking).await {
+            Ok(Ok(response)) if response.cancel_requested => Why::Cancelled,
+            Ok(Ok(response)) if response.activity_paused || response.activity_reset => Why::Paused,
+            Ok(Err(AsyncActivityError::NotFound(_))) => Why::Checkpoint(CheckpointError::Gone),
+            _ => Why::Stopped,
+        }
     }
 
     /// Sends each checkpoint once more that is the latest for a while.
@@ -201,7 +230,7 @@ impl Writer {
             if sent.is_settled || sent.at.elapsed() < OLDER_ONE {
                 continue;
             }
-            let latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let latest = self.latest.lock().await.clone();
             if let Some(details) = latest
                 && self.send(details).await.is_ok()
             {
@@ -209,6 +238,19 @@ impl Writer {
             }
         }
     }
+}
+
+/// Whether a server that says so will not say anything else later.
+fn is_permanent(status: &tonic::Status) -> bool {
+    use tonic::Code;
+    matches!(
+        status.code(),
+        Code::PermissionDenied
+            | Code::Unauthenticated
+            | Code::InvalidArgument
+            | Code::Unimplemented
+            | Code::FailedPrecondition
+    )
 }
 
 /// JSON text as a payload, as the SDK's own converter writes it.

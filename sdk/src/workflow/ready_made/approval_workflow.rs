@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::future::{Either, select};
+use serde_json::Value;
 use temporalio_workflow::{
     SyncWorkflowContext, TimerOptions, WaitConditionOptions, WorkflowContext, WorkflowContextView, WorkflowResult,
     workflow, workflow_methods,
@@ -19,7 +20,8 @@ use crate::{
 };
 
 /// Waits for a person's decision on one call: of an agentic session, whose activity cannot be asked anything itself. An `AgentHandle` on this
-/// workflow's id sees the call and decides; `temporal workflow signal --name decide --input '{"approve": true}'` does, too.
+/// workflow's id sees the call and decides; `temporal workflow signal --name decide --input '{"approve": true}'` does, too. A
+/// signal that cannot be read, or does not fit the call, decides nothing.
 ///
 /// ```
 /// # #[cfg(feature = "worker")]
@@ -38,8 +40,10 @@ use crate::{
 pub struct ApprovalWorkflow {
     asked: Option<ApprovalRequest>,
     ruling: Option<AgentDecision>,
-    /// What came as a signal, or in the place of a decision.
-    other: Option<ApprovalRuling>,
+    /// Signals that came before the workflow knew what it asks.
+    early: Vec<Value>,
+    /// Whether nobody has decided in time.
+    is_closed: bool,
 }
 
 #[workflow_methods]
@@ -51,10 +55,15 @@ impl ApprovalWorkflow {
             "{} wants to call {} with {}",
             request.call.agent, request.call.tool, request.call.arguments
         ));
-        ctx.state_mut(|workflow| workflow.asked = Some(request));
+        ctx.state_mut(|workflow| {
+            workflow.asked = Some(request);
+            for ruling in std::mem::take(&mut workflow.early) {
+                workflow.take_signal(ruling);
+            }
+        });
         let token = ctx.cancellation_token().child_token();
         let options = WaitConditionOptions::builder().cancellation_token(token.clone()).build();
-        let decided = Box::pin(ctx.wait_condition_with_options(Self::is_decided, options));
+        let decided = Box::pin(ctx.wait_condition_with_options(|workflow| workflow.ruling.is_some(), options));
         let timer = ctx.timer(TimerOptions::builder(time).cancellation_token(token.clone()).build());
         match select(decided, timer).await {
             Either::Left((decided, timer)) => {
@@ -66,21 +75,22 @@ impl ApprovalWorkflow {
         }
         // A decision that came with the timer counts.
         let ruling = ctx.state_mut(|workflow| {
-            let late = || {
-                Decision::reject_with(format!("Nobody has decided on this call within {} s.", time.as_secs())).into()
-            };
-            let ruling = workflow.decided().unwrap_or_else(late);
-            workflow.other.get_or_insert_with(|| ruling.clone());
-            ruling
+            workflow.is_closed = true;
+            workflow.ruling.clone()
         });
+        let late = || Decision::reject_with(format!("Nobody has decided on this call within {} s.", time.as_secs()));
+        let ruling = ruling.map_or_else(|| late().into(), ApprovalRuling::from);
         ctx.wait_condition(|_| ctx.all_handlers_finished()).await?;
         Ok(ruling)
     }
 
     #[signal(name = "decide")]
-    pub fn decide(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ruling: ApprovalRuling) {
-        if !self.is_decided() {
-            self.other = Some(ruling);
+    pub fn decide(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ruling: Value) {
+        // Read by hand: one that is mistyped must not stop the workflow.
+        if self.asked.is_some() {
+            self.take_signal(ruling);
+        } else {
+            self.early.push(ruling);
         }
     }
 
@@ -104,7 +114,7 @@ impl ApprovalWorkflow {
 
     #[query(name = "agent_state")]
     pub fn agent_state(&self, _ctx: &WorkflowContextView) -> AgentState {
-        let (status, waiting) = match (&self.asked, self.is_decided()) {
+        let (status, waiting) = match (&self.asked, self.is_closed || self.ruling.is_some()) {
             (None, _) => (AgentStatus::Idle, None),
             (Some(asked), false) => (AgentStatus::Waiting, Some(asked.call.clone())),
             (Some(_), true) => (AgentStatus::Finished, None),
@@ -127,12 +137,13 @@ impl ApprovalWorkflow {
 }
 
 impl ApprovalWorkflow {
-    fn is_decided(&self) -> bool {
-        self.ruling.is_some() || self.other.is_some()
-    }
-
-    fn decided(&self) -> Option<ApprovalRuling> {
-        self.other.clone().or_else(|| self.ruling.clone().map(ApprovalRuling::from))
+    /// Takes a ruling that came as a signal. One that cannot be read, or does not fit the call, decides nothing.
+    fn take_signal(&mut self, ruling: Value) {
+        let Some(asked) = &self.asked else { return };
+        let id = asked.call.id.clone();
+        if let Ok(ruling) = serde_json::from_value::<ApprovalRuling>(ruling) {
+            self.take(ruling.on(id));
+        }
     }
 
     /// Takes a decision, if it is the first and fits the call.
@@ -150,9 +161,8 @@ impl ApprovalWorkflow {
                 DecisionAnswer::AlreadyDecided { decision: before.decision.clone(), always: before.always }
             };
         }
-        if self.other.is_some() {
-            let reason = "the call is decided: by a signal, or because nobody has decided in time".to_owned();
-            return DecisionAnswer::Refused { reason };
+        if self.is_closed {
+            return DecisionAnswer::Refused { reason: "nobody has decided in time: the call is rejected".to_owned() };
         }
         let ruling = ApprovalRuling::from(decision.clone());
         if ruling.approve && call.kind != InterruptionKind::Approval {

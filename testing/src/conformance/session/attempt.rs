@@ -46,7 +46,7 @@ enum Life {
     Lives,
     /// It ends. Nothing takes effect any more, and nothing comes back to its runs.
     Ends,
-    /// The server knows that it has ended.
+    /// Its session is over.
     Over,
 }
 
@@ -89,8 +89,8 @@ impl Attempt {
         self.number
     }
 
-    /// An effect is about to happen. When the attempt ends before it, or has ended already, this comes back when that cannot be told any more
-    /// from a worker that was lost.
+    /// An effect is about to happen. When the attempt ends before it, or has ended already, this comes back once the session is over, which
+    /// then hears of it no more.
     ///
     /// # Errors
     /// The effect is not to happen.

@@ -130,9 +130,9 @@ impl CheckpointStore for Shelf {
         Box::pin(async move { before.map_or(Ok(()), |_| Err(format!("there is a checkpoint {key:?} already").into())) })
     }
 
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<String, Failure>> {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         let found = self.lock().get(key).cloned();
-        Box::pin(async move { found.ok_or_else(|| format!("there is no checkpoint {key:?}").into()) })
+        Box::pin(async move { Ok(found) })
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, ()> {

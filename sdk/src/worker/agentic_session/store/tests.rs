@@ -23,9 +23,9 @@ impl CheckpointStore for Arc<Shelf> {
         Box::pin(async { Ok(()) })
     }
 
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<String, Failure>> {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>> {
         let found = self.checkpoints().get(key).cloned();
-        Box::pin(async move { found.ok_or_else(|| "not there".into()) })
+        Box::pin(async move { Ok(found) })
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, ()> {

@@ -1,0 +1,60 @@
+//! Decisions on what a run of a session waits for: all are asked for at once, and each counts as it comes.
+
+use futures::{StreamExt, stream::FuturesUnordered};
+
+use super::{
+    approver::{Approver, Asked},
+    end::Why,
+    error::Ended,
+    host::SessionHost,
+};
+use crate::{
+    tool::idempotency_key,
+    wire::{
+        ApprovalRuling, RunState,
+        run_state::{Decision, Interruption},
+    },
+};
+
+/// Takes decisions into the state until nothing of it waits.
+///
+/// # Errors
+/// The session ends, because one could not be had: that is no rejection.
+pub(super) async fn decide(host: &SessionHost, state: &mut RunState, approver: &dyn Approver) -> Result<(), Ended> {
+    let waiting = state.interruptions();
+    let (turn, answered) = (state.turn.to_string(), state.questions_answered().to_string());
+    let id = |call: &Interruption| idempotency_key([&*host.inner.run, &*turn, &*call.id, &*answered]);
+    let ids: Vec<String> = waiting.iter().map(id).collect();
+    let ask = |(interruption, id)| {
+        let asked = Asked { interruption, id, activity: &host.shared.ctx };
+        async move { (interruption, approver.decide(asked).await) }
+    };
+    let mut asked: FuturesUnordered<_> = waiting.iter().zip(ids.iter().map(String::as_str)).map(ask).collect();
+    while let Some((call, ruling)) = asked.next().await {
+        let ruling = ruling.map_err(|source| {
+            host.shared.end.come(Why::Approver { tool: call.tool.clone(), source });
+            Ended
+        })?;
+        take(state, call, ruling);
+        // What was decided is not asked for again.
+        host.reach(state);
+        host.shared.write_soon();
+        if state.interruptions().is_empty() {
+            // The others are decided with this one, for good.
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn take(state: &mut RunState, call: &Interruption, ruling: ApprovalRuling) {
+    let is_for_good = ruling.always;
+    let decision = ruling.decision();
+    let taken = if is_for_good { state.decide_always(&call.id, decision) } else { state.decide(&call.id, decision) };
+    if let Err(refused) = taken {
+        tracing::warn!(tool = call.tool, %refused, "a call is rejected, because it does not take the decision");
+        let rejected = Decision::reject_with(format!("The call was not approved: {refused}"));
+        // A rejection fits whatever waits.
+        let _ = state.decide(&call.id, rejected);
+    }
+}
