@@ -14,6 +14,7 @@ pub mod incident_triage;
 pub mod mcp;
 pub mod nexus;
 pub mod parallel_agents;
+pub mod provider_switch;
 pub mod quickstart;
 pub mod secrets;
 pub mod sessions;

@@ -223,3 +223,14 @@ fn incident_triage_restarts_when_the_person_on_call_agrees() {
     ];
     prints(env!("CARGO_BIN_EXE_incident_triage"), &lines);
 }
+
+#[test]
+fn provider_switch_goes_on_with_another_provider() {
+    let lines = [
+        "> Where is my parcel NO-71?",
+        "claude-sonnet-4-6 goes on",
+        "Your parcel waits in Bergen.",
+        "The parcel was looked up 1 time(s).",
+    ];
+    prints(env!("CARGO_BIN_EXE_provider_switch"), &lines);
+}

@@ -81,6 +81,13 @@ struct NoOperation {
     tool: String,
 }
 
+/// What a call has come to.
+pub(super) struct Settled {
+    pub(super) outcome: Result<ToolAnswer, ToolEffectError>,
+    /// Whether it was told to stop before.
+    pub(super) is_late: bool,
+}
+
 /// One run.
 pub(super) struct InlineHost {
     pub(super) providers: Providers,
@@ -212,21 +219,26 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
         async move {
-            let calling = std::pin::pin!(self.tool(call, scope));
-            match select(calling, std::pin::pin!(scope.cancelled())).await {
-                Either::Left((settled, _)) => settled,
-                Either::Right(((), calling)) => {
-                    // As in an activity: the body may notice, and clean up.
-                    let _ = timeout(GRACE, calling).await;
-                    Err(ToolEffectError::Cancelled)
-                }
-            }
+            let Settled { outcome, is_late } = self.tool_with_grace(call, scope).await;
+            if is_late { Err(ToolEffectError::Cancelled) } else { outcome }
         }
         .boxed_local()
     }
 }
 
 impl InlineHost {
+    /// Makes a call; also gives what a body comes to that is told to stop, and ends in time. As in an activity, it may notice, and clean up.
+    pub(super) async fn tool_with_grace(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Settled {
+        let calling = std::pin::pin!(self.tool(call, scope));
+        match select(calling, std::pin::pin!(scope.cancelled())).await {
+            Either::Left((outcome, _)) => Settled { outcome, is_late: false },
+            Either::Right(((), calling)) => {
+                let outcome = timeout(GRACE, calling).await.unwrap_or(Err(ToolEffectError::Cancelled));
+                Settled { outcome, is_late: true }
+            }
+        }
+    }
+
     async fn session(&self, call: SessionEffect) -> Result<Vec<Item>, EffectError> {
         let SessionEffect { store, session_id, action, agent: _ } = call;
         let Some(session) = self.sessions.get(&store) else {

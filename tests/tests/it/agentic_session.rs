@@ -11,6 +11,7 @@ mod kept;
 mod large;
 mod mishap;
 mod stopped;
+mod stored;
 
 use std::{
     sync::{

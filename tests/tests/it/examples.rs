@@ -11,6 +11,7 @@ pub(crate) mod guardrails;
 pub(crate) mod handoffs;
 mod incident_triage;
 pub(crate) mod parallel_agents;
+mod provider_switch;
 pub(crate) mod quickstart;
 pub(crate) mod sessions;
 pub(crate) mod structured_output;

@@ -209,6 +209,7 @@ impl RunState {
 
     /// How many questions of MCP servers people have answered for the calls of this turn: the next question is another one, even if it says the
     /// same.
+    #[cfg(feature = "worker")]
     pub(crate) fn questions_answered(&self) -> usize {
         let Phase::Interrupted { round } = &self.phase else { return 0 };
         let inside = |progress: &CallProgress| match progress {

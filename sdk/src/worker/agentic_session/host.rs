@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::inline_host::InlineHost,
+    super::inline_host::{InlineHost, Settled},
     calls::Calls,
     decisions::decide,
     error::Ended,
@@ -111,10 +111,14 @@ impl SessionHost {
             return Err(ToolEffectError::Cancelled);
         }
         let key = call.info.idempotency_key().to_owned();
-        let settled = self.inner.call_tool(call, scope).await;
+        let Settled { outcome: settled, is_late } = self.inner.tool_with_grace(call, scope).await;
         let gathered = self.calls.gathered(&key);
-        if settled.is_err() && scope.is_cancelled() {
-            // A body that ends with an error because it was told to stop has not failed: the run ends here, and another attempt runs it again.
+        if is_late || (settled.is_err() && scope.is_cancelled()) {
+            // A body that has ended well all the same is not run again. One that ends with an error because it was told to stop has not failed:
+            // another attempt runs it again, or is told that nobody knows what came of it.
+            if let (Ok(_), Some(answer)) = (&settled, record_of(&settled)) {
+                self.record(&id, answer, gathered, false);
+            }
             return Err(ToolEffectError::Cancelled);
         }
         match record_of(&settled) {

@@ -190,3 +190,19 @@ async fn a_decision_for_good_is_not_asked_for_again() -> anyhow::Result<()> {
     env.finish().await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn a_signal_that_cannot_be_read_decides_nothing() -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_call("merge", json!({"change": 7})), text("done")]);
+    let env = desk(&model, Duration::from_mins(5), &Mishap::new()).environment()?.start().await?;
+    let started = env.start_workflow(Office::run, Order::new(Value::Null)).await?;
+    for ruling in [json!(true), json!({"aprove": true}), json!({"approve": true})] {
+        signal(env.client(), ruling).await?;
+    }
+    let run = env.await_run(&started).await?;
+    assert_eq!(run.output()?, json!("done"));
+    assert_eq!(outputs(&model), [json!("merged 7")]);
+    were_asked(&env, 1).await?;
+    env.finish().await?;
+    Ok(())
+}

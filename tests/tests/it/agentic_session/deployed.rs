@@ -1,11 +1,17 @@
 //! A session whose worker is stopped, as a deploy does: it gives the session back at once.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, tool,
-    tool::ToolError,
+    tool::{State, ToolContext, ToolError},
     worker::{InlineRunner, agentic_session::AgenticSession},
 };
 use temporal_agents_testing::{
@@ -25,6 +31,68 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[tool]
 async fn look() -> Result<String, ToolError> {
     Ok("rain".to_owned())
+}
+
+/// Publishes, and takes no notice of being told to stop before it has.
+#[tool(idempotent = false)]
+async fn publish(State(work): State<Work>, ctx: &ToolContext) -> Result<String, ToolError> {
+    work.begun.fetch_add(1, Ordering::SeqCst);
+    while !ctx.is_cancelled() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    sleep(Duration::from_millis(200)).await;
+    Ok("published".to_owned())
+}
+
+/// How often it was published.
+#[derive(Clone, Default)]
+struct Work {
+    begun: Arc<AtomicU32>,
+}
+
+#[tokio::test]
+async fn a_tool_that_ends_well_while_its_worker_stops_is_not_run_again() -> anyhow::Result<()> {
+    let (model, work) = (FakeModel::script([tool_call("publish", json!({})), text("done")]), Work::default());
+    let env = office()?.start().await?;
+    let inline = InlineRunner::new().model_provider(model.clone()).state(work.clone());
+    let worker = async || {
+        let inline = inline.clone();
+        let desk = Desk::new(move |ctx, _| {
+            let inline = inline.clone();
+            async move {
+                AgenticSession::run(&ctx, async |session| {
+                    let agent = Agent::new("editor").model("gpt-5").tool(publish);
+                    Ok(session.runner(&inline).run(&agent, "Publish it.").await?.final_output.into())
+                })
+                .await
+            }
+        });
+        let mut options = WorkerOptions::new(QUEUE).build();
+        options.register_activities(desk);
+        options.graceful_shutdown_period = Some(Duration::from_millis(100));
+        let target = env.server().target_url();
+        anyhow::Ok(tokio::task::spawn_blocking(move || WorkerThread::start(target, "default", options)).await??)
+    };
+    let mut first = worker().await?;
+    let order = Order { task_queue: Some(QUEUE.to_owned()), ..Order::new(Value::Null) };
+    let started = env.start_workflow(Office::run, order).await?;
+    let deadline = Instant::now() + PATIENCE;
+    while work.begun.load(Ordering::SeqCst) == 0 {
+        anyhow::ensure!(Instant::now() < deadline, "the tool has not begun");
+        sleep(Duration::from_millis(20)).await;
+    }
+    tokio::task::spawn_blocking(move || first.stop()).await??;
+    let second = worker().await?;
+    let run = timeout(PATIENCE, env.await_run(&started)).await;
+    let run = run.map_err(|_| anyhow::anyhow!("the session does not go on within {PATIENCE:?}"))??;
+    assert_eq!(run.activities()[0].attempts, 2);
+    assert_eq!(run.output()?, json!("done"));
+    assert_eq!(work.begun.load(Ordering::SeqCst), 1);
+    let told: Vec<Value> = model.calls()[1].input.iter().filter_map(|item| item.get("output").cloned()).collect();
+    assert_eq!(told, [json!("published")]);
+    tokio::task::spawn_blocking(move || drop(second)).await?;
+    env.finish().await?;
+    Ok(())
 }
 
 /// A model that does not come to an end in the first attempt.
