@@ -26,7 +26,7 @@ pub struct ItemDigest([u8; BYTES]);
 impl ItemDigest {
     /// The digest of an item's object.
     pub fn of(object: &Map<String, Value>) -> Self {
-        let mut json = Vec::with_capacity(256);
+        let mut json = Vec::with_capacity(1024);
         canonical::write_object(object, &mut json);
         Self(hash(&[&json]))
     }

@@ -5,7 +5,7 @@
 //!
 //! The first one is due after a quarter of the timeout: a body that is done by then costs no request to the server.
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::{
@@ -24,7 +24,7 @@ const SHORTEST: Duration = Duration::from_millis(10);
 /// # Errors
 /// [`ActivityError::Cancelled`] when it did not; it is dropped then.
 pub(super) async fn beating<T>(
-    ctx: &ActivityContext,
+    ctx: &Arc<ActivityContext>,
     grace: Duration,
     body: impl Future<Output = T>,
 ) -> Result<T, ActivityError> {
@@ -48,11 +48,11 @@ pub(super) async fn beating<T>(
 struct Beats(Option<JoinHandle<()>>);
 
 impl Beats {
-    fn start(ctx: &ActivityContext) -> Self {
+    fn start(ctx: &Arc<ActivityContext>) -> Self {
         let Some(timeout) = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero()) else {
             return Self(None);
         };
-        let ctx = ctx.clone();
+        let ctx = Arc::clone(ctx);
         Self(Some(tokio::spawn(async move {
             let period = (timeout / PER_TIMEOUT).max(SHORTEST);
             let mut ticks = interval_at(Instant::now() + period, period);

@@ -3,7 +3,10 @@
 //! Fourth of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs` ->
 //! `wire/model_call.rs` -> here -> `worker/openai/responses.rs`).
 
-use std::time::{Duration, SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
@@ -36,7 +39,7 @@ pub(super) struct ModelActivity {
 }
 
 impl ModelActivity {
-    pub(super) async fn run(&self, ctx: &ActivityContext, request: &Request) -> Result<ModelReply, ActivityError> {
+    pub(super) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ModelReply, ActivityError> {
         // Boxed: a provider's call is large.
         Box::pin(beating(ctx, Duration::ZERO, self.answer(ctx, request)))
             .await?

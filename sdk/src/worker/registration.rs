@@ -15,13 +15,13 @@ use temporalio_sdk::activities::{
 use super::message::{Reply, Request};
 use crate::wire::failure::MALFORMED_REQUEST;
 
-/// The body of an activity.
+/// The body of an activity. It shares its context with what beats for it: a context is dear to copy.
 pub(super) type Body =
-    Arc<dyn Fn(ActivityContext, Request) -> BoxFuture<'static, Result<Reply, ActivityError>> + Send + Sync>;
+    Arc<dyn Fn(Arc<ActivityContext>, Request) -> BoxFuture<'static, Result<Reply, ActivityError>> + Send + Sync>;
 
 /// The body of an activity that takes and gives any JSON.
 pub(super) fn of_values(
-    body: impl Fn(ActivityContext, Value) -> BoxFuture<'static, Result<Value, ActivityError>> + Send + Sync + 'static,
+    body: impl Fn(Arc<ActivityContext>, Value) -> BoxFuture<'static, Result<Value, ActivityError>> + Send + Sync + 'static,
 ) -> Body {
     Arc::new(move |ctx, request| match request.to_value() {
         Ok(value) => body(ctx, value).map_ok(Reply::Value).boxed(),
@@ -85,6 +85,6 @@ impl ExecutableActivity for Named {
         input: Request,
     ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
         let body = body.expect("registered with an instance");
-        (body.0)(ctx, input)
+        (body.0)(Arc::new(ctx), input)
     }
 }

@@ -14,7 +14,7 @@ use crate::wire::{
 /// Reads or writes a session.
 pub(super) async fn run(
     store: Arc<dyn Session>,
-    ctx: ActivityContext,
+    ctx: Arc<ActivityContext>,
     request: Value,
 ) -> Result<SessionReply, ActivityError> {
     let request = match decode::<SessionRequest>("session request", request) {

@@ -40,13 +40,13 @@ pub(super) struct ToolActivity {
 }
 
 impl ToolActivity {
-    pub(super) async fn run(&self, ctx: &ActivityContext, request: &Request) -> Result<ToolReply, ActivityError> {
+    pub(super) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ToolReply, ActivityError> {
         self.perform(ctx, read("tool request", ctx, request)?).await
     }
 
     pub(super) async fn perform(
         &self,
-        ctx: &ActivityContext,
+        ctx: &Arc<ActivityContext>,
         request: ToolRequest,
     ) -> Result<ToolReply, ActivityError> {
         let ToolRequest {
@@ -71,7 +71,7 @@ impl ToolActivity {
         }
         let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
             .with_settings(settings)
-            .with_heartbeat(Arc::new(Beat(ctx.clone())));
+            .with_heartbeat(Arc::new(Beat(Arc::clone(ctx))));
         // The body is called inside, so that its panic is caught also before it is a future.
         let body = AssertUnwindSafe(async { (self.body)(&mut tool_ctx, arguments).await }).catch_unwind();
         let settled = beating(ctx, GRACE, body).await?.map_err(|panic| panic_message(&*panic));
@@ -141,7 +141,7 @@ fn failure(unfit: &Unfit) -> ApplicationFailure {
     }
 }
 
-struct Beat(ActivityContext);
+struct Beat(Arc<ActivityContext>);
 
 impl Heartbeat for Beat {
     fn is_cancelled(&self) -> bool {

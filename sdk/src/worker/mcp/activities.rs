@@ -55,7 +55,7 @@ fn of_server(server: &Arc<Connections>, conversations: &ConversationCache, has_s
 fn calling(
     server: Arc<Connections>,
     conversations: ConversationCache,
-    ctx: ActivityContext,
+    ctx: Arc<ActivityContext>,
     request: Request,
 ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
     async move {
@@ -88,7 +88,7 @@ fn calling(
 
 fn asking(
     server: Arc<Connections>,
-    ctx: ActivityContext,
+    ctx: Arc<ActivityContext>,
     request: Request,
 ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
     async move {

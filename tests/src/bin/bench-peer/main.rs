@@ -16,6 +16,11 @@ mod replay;
 #[cfg(target_os = "linux")]
 mod serve;
 
+/// For all workflows that it serves, those without agents too.
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[cfg(target_os = "linux")]
 fn main() -> anyhow::Result<()> {
     arguments::run()
