@@ -9,10 +9,12 @@ use temporalio_client::{
     errors::{ClientError, WorkflowGetResultError, WorkflowStartError},
 };
 use temporalio_common::data_converters::{RawValue, SerializationContextData, WorkflowSerializationContext};
+use temporalio_sdk::activities::ActivityContext;
 use tokio::time::sleep;
 
 use super::approver::{Approver, Asked};
 use crate::{
+    drive::guard::{Panic, guarded},
     tool::Failure,
     wire::{ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW, run_state::Decision},
     worker::AgentHandle,
@@ -24,6 +26,16 @@ const NO_RULING: &str = "The call was not approved: the question was closed with
 const SLACK: Duration = Duration::from_mins(10);
 /// The pause before the server is asked again that could not be reached.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// A question that no workflow can be started for.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "ApprovalByWorkflow needs a client to start a workflow with, and the activity has none ({message}); in a test without a server, give \
+     the session an approver of the test's own"
+)]
+struct NoClient {
+    message: String,
+}
 
 /// Starts a workflow for each call that waits, and takes its result as the decision. The workflow's id tells the call for good
 /// (`<workflow of the activity>-approval-<tool>-<id>`), so that another attempt of the activity waits for the same workflow, also for one that
@@ -128,7 +140,7 @@ impl ApprovalByWorkflow {
 impl Approver for ApprovalByWorkflow {
     fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>> {
         async move {
-            let client = asked.activity.client();
+            let client = client(asked.activity)?;
             let handle = self.started(&client, &asked).await?;
             loop {
                 match handle.get_result(WorkflowGetResultOptions::default()).await {
@@ -144,6 +156,11 @@ impl Approver for ApprovalByWorkflow {
         }
         .boxed()
     }
+}
+
+/// The worker's client. A context without one panics.
+fn client(activity: &ActivityContext) -> Result<Client, NoClient> {
+    guarded(|| activity.client()).map_err(|Panic { message }| NoClient { message })
 }
 
 async fn read(client: &Client, ruling: RawValue) -> Result<ApprovalRuling, Failure> {

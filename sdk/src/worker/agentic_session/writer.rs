@@ -18,7 +18,7 @@ use std::{
 
 use temporalio_client::{ActivityIdentifier, AsyncActivityHandle, Client, RpcOptions, errors::AsyncActivityError};
 use temporalio_common::{data_converters::RawValue, protos::temporal::api::common::v1::Payload};
-use temporalio_sdk::activities::ActivityContext;
+use temporalio_sdk::activities::{ActivityContext, ActivityInfo};
 use tokio::{
     sync::{Mutex as AsyncMutex, Notify},
     time::{Instant, sleep, timeout},
@@ -41,11 +41,11 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Heartbeats {
-    /// At once, each of them.
+    /// At once, each of them. In an `ActivityEnvironment`, which has no server to send them to, the SDK alone is given them.
     #[default]
     Direct,
-    /// When the SDK sends heartbeats: at most every 0.8 heartbeat timeouts, or every 60 s. A crash costs all turns since then. For tests of
-    /// activities without a server, and for workers with a short `max_heartbeat_throttle_interval`.
+    /// When the SDK sends heartbeats: at most every 0.8 heartbeat timeouts, or every 60 s. A crash costs all turns since then. For workers
+    /// with a short `max_heartbeat_throttle_interval`.
     Throttled,
 }
 
@@ -79,7 +79,8 @@ impl Writer {
         storage: Storage,
         end: Arc<End>,
     ) -> Self {
-        let handle = (heartbeats == Heartbeats::Direct).then(|| {
+        let is_direct = heartbeats == Heartbeats::Direct && has_server(ctx.info());
+        let handle = is_direct.then(|| {
             let token = ActivityIdentifier::TaskToken(ctx.info().task_token.clone().into());
             ctx.client().get_async_activity_handle(token)
         });
@@ -238,6 +239,15 @@ impl Writer {
             }
         }
     }
+}
+
+/// Whether a server has given out this attempt; none has in a test with the SDK's `ActivityEnvironment`, where nothing can be sent, and the
+/// client of the context, which it may not have, must not be asked for.
+///
+/// The task token tells: that of the environment is the text `test`, unless the test has chosen another. No server's token is: they are protobuf
+/// messages, and one that begins with a `t` would begin with the end of a group.
+fn has_server(info: &ActivityInfo) -> bool {
+    info.task_token != b"test"
 }
 
 /// Whether a server that says so will not say anything else later.
