@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`fake_model`] | a model that answers from a script and remembers what it was asked |
 //! | [`environment`] | server, client and worker for one test; replays every run |
+//! | `session_environment` | agentic sessions without a server: attempts of their activity, and what each leaves to the next (feature `activity-environment`) |
 //! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
 //! | [`conformance`] | plays the conformance suite on every host |
 //! | [`RecordedTools`] | tools that remember what they were called with |
@@ -16,12 +17,16 @@ pub mod fake_model;
 pub mod history;
 mod recorded_tools;
 mod replay;
+#[cfg(feature = "activity-environment")]
+pub mod session_environment;
 
 pub use dev_server::{DevServer, DevServerError, DevServerOptions};
 pub use environment::{AgentEnvironment, FinishedRun};
 pub use fake_model::FakeModel;
 pub use recorded_tools::{RecordedCall, RecordedTools};
 pub use replay::{ReplayError, replay, replay_without_cache};
+#[cfg(feature = "activity-environment")]
+pub use session_environment::SessionEnvironment;
 
 /// The README, whose programs are compiled, and whose test is run, as documentation tests. Here, because this crate
 /// sees all that they use.

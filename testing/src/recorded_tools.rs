@@ -79,7 +79,8 @@ impl RecordedTools {
         calls
     }
 
-    /// Each attempt so far, in the order in which they began. What runs in a workflow, and runs again on replay, is told once.
+    /// Each attempt so far, in the order in which they began. What may run in a workflow, and again on replay, is told once; the body of an activity
+    /// each time, also when another attempt of an agentic session makes the same call again.
     pub fn attempts(&self) -> Vec<RecordedCall> {
         self.record.lock().clone()
     }
@@ -91,9 +92,14 @@ impl Record {
     }
 
     fn note(&self, call: &CallInfo, arguments: &Map<String, Value>) {
-        let mut record = self.lock();
-        if !record.iter().any(|known| known.call == *call) {
-            record.push(RecordedCall { call: call.clone(), arguments: arguments.clone() });
+        self.lock().push(RecordedCall { call: call.clone(), arguments: arguments.clone() });
+    }
+
+    /// Notes a call that may run again on replay.
+    fn note_once(&self, call: &CallInfo, arguments: &Map<String, Value>) {
+        let is_known = self.lock().iter().any(|known| known.call == *call);
+        if !is_known {
+            self.note(call, arguments);
         }
     }
 }
@@ -103,7 +109,7 @@ fn recorded(tool: ToolDef, record: &Record) -> ToolDef {
     let binding = match tool.binding().clone() {
         ToolBinding::Inline(body) => {
             let body: InlineBody = Arc::new(move |ctx, arguments| {
-                record.note(ctx.info(), &arguments);
+                record.note_once(ctx.info(), &arguments);
                 body(ctx, arguments)
             });
             ToolBinding::Inline(body)
@@ -117,7 +123,7 @@ fn recorded(tool: ToolDef, record: &Record) -> ToolDef {
         }
         ToolBinding::Workflow(body) => {
             let body: WorkflowBody = Arc::new(move |ctx, arguments| {
-                record.note(ctx.info(), &arguments);
+                record.note_once(ctx.info(), &arguments);
                 body(ctx, arguments)
             });
             ToolBinding::Workflow(body)

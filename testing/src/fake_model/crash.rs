@@ -32,13 +32,21 @@ pub struct CrashAfterTurns {
     turns: usize,
     provider: Arc<dyn ModelProvider>,
     calls: Arc<AtomicUsize>,
+    lasts: usize,
     is_aborting: bool,
 }
 
 impl CrashAfterTurns {
     /// Crashes at the call after so many, which may be none.
     pub fn new(turns: usize, provider: impl ModelProvider + 'static) -> Self {
-        Self { turns, provider: Arc::new(provider), calls: Arc::default(), is_aborting: false }
+        Self { turns, provider: Arc::new(provider), calls: Arc::default(), lasts: 1, is_aborting: false }
+    }
+
+    /// The crash lasts for so many calls. Three make the attempt of an agentic session fail: it tries each call three times by itself.
+    #[must_use]
+    pub fn lasting(mut self, calls: usize) -> Self {
+        self.lasts = calls;
+        self
     }
 
     /// The crash is one of the process, which ends at once: nothing is dropped, flushed or told to the server, as after SIGKILL. The count is
@@ -49,14 +57,15 @@ impl CrashAfterTurns {
         self
     }
 
-    /// The calls so far, the one that crashed among them.
+    /// The calls so far, those that crashed among them.
     pub fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }
 
     /// Counts a call.
     fn begin(&self) -> Result<(), ModelError> {
-        if self.calls.fetch_add(1, Ordering::SeqCst) != self.turns {
+        let served = self.calls.fetch_add(1, Ordering::SeqCst);
+        if !(self.turns..self.turns + self.lasts).contains(&served) {
             return Ok(());
         }
         let message = format!("simulated crash after {} turns", self.turns);
@@ -84,6 +93,7 @@ impl fmt::Debug for CrashAfterTurns {
         f.debug_struct("CrashAfterTurns")
             .field("turns", &self.turns)
             .field("calls", &self.calls())
+            .field("lasts", &self.lasts)
             .field("is_aborting", &self.is_aborting)
             .finish_non_exhaustive()
     }

@@ -28,6 +28,16 @@ async fn the_call_after_so_many_fails_as_one_that_is_retried() {
     model.verify();
 }
 
+#[tokio::test]
+async fn a_crash_lasts_for_as_many_calls_as_it_is_told_to() {
+    let crashing = CrashAfterTurns::new(1, FakeModel::script([text("one"), text("two")])).lasting(2);
+    let mut served = Vec::new();
+    for _ in 0..4 {
+        served.push(ask(&crashing).await.is_ok());
+    }
+    assert_eq!(served, [true, false, false, true]);
+}
+
 #[test]
 fn a_process_that_aborts_ends_at_that_call() {
     let test = "fake_model::crash::tests::a_process_crashes_only_where_a_test_has_started_it";

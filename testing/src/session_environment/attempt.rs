@@ -1,0 +1,62 @@
+//! One attempt.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use temporalio_sdk::activities::ExecutableActivity;
+use tokio::{sync::Notify, time::timeout};
+
+use super::{AttemptError, FinishedAttempt, SessionEnvironment, record::Record};
+
+/// An attempt that takes longer hangs: it waits for somebody, or something, that the test does not have.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// An attempt at the activity of a [`SessionEnvironment`], still to be run.
+#[derive(Debug)]
+pub struct SessionAttempt<'e> {
+    environment: &'e SessionEnvironment,
+    number: u32,
+    details: Option<Value>,
+    is_cancelled: Notify,
+}
+
+impl<'e> SessionAttempt<'e> {
+    pub(super) fn new(environment: &'e SessionEnvironment, details: Option<Value>) -> Self {
+        Self { environment, number: environment.count(), details, is_cancelled: Notify::new() }
+    }
+
+    /// Runs the activity to the end of this attempt, or for two minutes.
+    ///
+    /// # Panics
+    /// As the activity does.
+    pub async fn run<A: ExecutableActivity>(&self, activity: A, input: A::Input) -> FinishedAttempt<A::Output> {
+        let record = Record::default();
+        let noted = record.clone();
+        let mut builder = self.environment.registered();
+        if let Some(details) = &self.details {
+            builder = builder.heartbeat_details(details.clone()).expect("a JSON value can be written as JSON");
+        }
+        let environment = builder
+            .on_heartbeat(move |details| noted.note(&*details))
+            .info(self.environment.info_of(activity.name(), self.number))
+            .build();
+        let running = async {
+            let running = environment.run(activity, input);
+            tokio::pin!(running);
+            tokio::select! {
+                biased;
+                () = self.is_cancelled.notified() => environment.cancel(),
+                result = &mut running => return result,
+            }
+            running.await
+        };
+        let ended = timeout(PATIENCE, running).await;
+        let result = ended.map_or(Err(AttemptError::Hangs { patience: PATIENCE }), |ended| ended.map_err(Into::into));
+        FinishedAttempt::new(result, record.heartbeats())
+    }
+
+    /// Cancels the attempt, from beside [`run`](Self::run) or before it: the activity is told as by a server at its next heartbeat.
+    pub fn cancel(&self) {
+        self.is_cancelled.notify_one();
+    }
+}

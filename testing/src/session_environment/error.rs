@@ -1,0 +1,64 @@
+//! How an attempt ends without an output.
+
+use std::{error::Error, time::Duration};
+
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::{activities::ActivityError, testing::ActivityEnvironmentError};
+
+/// How an attempt ends without an output.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AttemptError {
+    /// The activity has failed. The failure says of which type it is, and whether another attempt would follow.
+    #[error("the attempt failed: {}", chain(&**.0))]
+    Failed(Box<ApplicationFailure>),
+    /// The activity says that it was cancelled.
+    #[error("the attempt was cancelled")]
+    Cancelled,
+    /// The activity says that somebody else completes it.
+    #[error("the attempt leaves it to others to complete the activity")]
+    CompletedElsewhere,
+    /// The attempt did not end, and was dropped.
+    #[error(
+        "the attempt has not ended after {patience:?}: a model, a tool or an approver that does not answer; its checkpoints say how far it is"
+    )]
+    Hangs {
+        /// How long was waited.
+        patience: Duration,
+    },
+    /// There is nothing to run the activity with.
+    #[error(
+        "activity {activity_type:?} has no instance to run with; add .register_activities(|| ..) to the SessionEnvironment"
+    )]
+    NotRegistered {
+        /// Its type.
+        activity_type: String,
+    },
+    /// Anything else that the SDK says.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<ActivityEnvironmentError> for AttemptError {
+    fn from(error: ActivityEnvironmentError) -> Self {
+        match error {
+            ActivityEnvironmentError::Activity(ActivityError::Application(failure)) => Self::Failed(failure),
+            ActivityEnvironmentError::Activity(ActivityError::Cancelled { .. }) => Self::Cancelled,
+            ActivityEnvironmentError::Activity(ActivityError::WillCompleteAsync) => Self::CompletedElsewhere,
+            ActivityEnvironmentError::MissingImplementer { activity_type } => Self::NotRegistered { activity_type },
+            other => Self::Other(other.to_string()),
+        }
+    }
+}
+
+/// An error and its causes, from the outside in, but for those that the one before has told already.
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for cause in std::iter::successors(Some(error), |error| (*error).source()) {
+        let text = cause.to_string();
+        if !texts.last().is_some_and(|told| told.contains(&text)) {
+            texts.push(text);
+        }
+    }
+    texts.join(": ")
+}

@@ -1,0 +1,173 @@
+//! Attempts of an activity with an agentic session as plain async Rust, without a server: run one, look at the checkpoints it has written, and let
+//! another go on from any of them, as after a crash there.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use serde_json::json;
+//! use temporal_agents::{Agent, tool, worker::{InlineRunner, agentic_session::AgenticSession}};
+//! use temporal_agents_testing::{FakeModel, SessionEnvironment, fake_model::{text, tool_call}};
+//! use temporalio_macros::activities;
+//! use temporalio_sdk::activities::{ActivityContext, ActivityError};
+//!
+//! /// Looks at a file.
+//! #[tool]
+//! async fn inspect(path: String) -> String { format!("{path} is fine") }
+//!
+//! struct Reviews { runner: InlineRunner }
+//!
+//! #[activities]
+//! impl Reviews {
+//!     #[activity]
+//!     async fn review(self: Arc<Self>, ctx: ActivityContext, diff: String) -> Result<String, ActivityError> {
+//!         let reviewer = Agent::new("reviewer").model("gpt-5-mini").tool(inspect);
+//!         AgenticSession::run(&ctx, async |session| {
+//!             Ok(session.runner(&self.runner).run(&reviewer, diff).await?.final_output)
+//!         })
+//!         .await
+//!     }
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // A function of the turn, so that it can answer wherever an attempt goes on.
+//! let model = FakeModel::function(|call, _| match call.turn {
+//!     1 => tool_call("inspect", json!({"path": "a.rs"})),
+//!     _ => text("all fine"),
+//! });
+//! let runner = InlineRunner::new().model_provider(model.clone());
+//! let env = SessionEnvironment::new().register_activities(move || Reviews { runner: runner.clone() });
+//!
+//! let first = env.attempt().run(Reviews::review, "a diff".to_owned()).await;
+//! assert_eq!(first.result?, "all fine");
+//!
+//! for checkpoint in &first.checkpoints {
+//!     let next = env.attempt_from(checkpoint)?.run(Reviews::review, "a diff".to_owned()).await;
+//!     assert_eq!(next.result?, "all fine");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The activity's code is the same as in a worker, and so are its options: checkpoints that would be sent at once, by default, are recorded
+//! here. What there is not: a client (an approver that asks through a workflow fails with an error that says so), timeouts of the activity, and
+//! retries, each of which is an attempt that the test begins. Attempts of a whole worker, with its retries and cancellations, are for
+//! [`AgentEnvironment`](crate::AgentEnvironment).
+
+mod attempt;
+mod error;
+mod finished;
+mod record;
+
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, SystemTime},
+};
+
+use serde::Serialize;
+use temporalio_sdk::{
+    activities::{ActivityImplementer, ActivityInfo},
+    testing::{
+        ActivityEnvironment, ActivityEnvironmentBuilder, TestActivityInfoOptions,
+        activity_environment_builder::SetPayloadConverter,
+    },
+};
+
+pub use attempt::SessionAttempt;
+pub use error::AttemptError;
+pub use finished::FinishedAttempt;
+
+type Builder = ActivityEnvironmentBuilder<SetPayloadConverter>;
+type Register = Box<dyn Fn(Builder) -> Builder + Send + Sync>;
+
+/// One execution of an activity with an agentic session: its attempts, one after another, each in an
+/// [`ActivityEnvironment`] of its own. See [the module](self) for an example.
+pub struct SessionEnvironment {
+    activities: Vec<Register>,
+    info: ActivityInfo,
+    attempts: AtomicU32,
+}
+
+impl Default for SessionEnvironment {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SessionEnvironment {
+    /// An execution of an activity that was scheduled just now, with a heartbeat timeout of 30 s.
+    pub fn new() -> Self {
+        let now = Some(SystemTime::now());
+        let info = TestActivityInfoOptions::builder()
+            .heartbeat_timeout(Duration::from_secs(30))
+            .scheduled_time(now)
+            .started_time(now)
+            .current_attempt_scheduled_time(now)
+            .deadline(None)
+            .build();
+        Self { activities: Vec::new(), info, attempts: AtomicU32::new(0) }
+    }
+
+    /// The activities of an instance, which each attempt has anew, as in another process. What attempts share is what the instances share.
+    #[must_use]
+    pub fn register_activities<A>(mut self, instance: impl Fn() -> A + Send + Sync + 'static) -> Self
+    where
+        A: ActivityImplementer + Send + Sync + 'static,
+    {
+        self.activities.push(Box::new(move |builder| builder.register_activities(instance())));
+        self
+    }
+
+    /// What the activity is told of itself: ids, timeouts, times. [`TestActivityInfoOptions`] makes one. Attempt, type and task token are the
+    /// environment's.
+    #[must_use]
+    pub fn info(mut self, info: ActivityInfo) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// The next attempt, which finds no heartbeat: the first one, or one after a crash that came before any heartbeat.
+    pub fn attempt(&self) -> SessionAttempt<'_> {
+        SessionAttempt::new(self, None)
+    }
+
+    /// The next attempt, which finds a heartbeat with these details: a checkpoint, or whatever else an earlier attempt may have left.
+    ///
+    /// # Errors
+    /// When they cannot be written as JSON.
+    pub fn attempt_from(&self, details: &impl Serialize) -> Result<SessionAttempt<'_>, serde_json::Error> {
+        let details = serde_json::to_value(details)?;
+        // It is not the first.
+        self.attempts.fetch_max(1, Ordering::Relaxed);
+        Ok(SessionAttempt::new(self, Some(details)))
+    }
+
+    /// The number of the attempt that begins.
+    fn count(&self) -> u32 {
+        self.attempts.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// What the activity is told of itself in an attempt.
+    fn info_of(&self, activity_type: &str, attempt: u32) -> ActivityInfo {
+        let mut info = self.info.clone();
+        activity_type.clone_into(&mut info.activity_type);
+        info.attempt = attempt;
+        // By it sessions know that there is no server.
+        info.task_token = TestActivityInfoOptions::builder().build().task_token;
+        info
+    }
+
+    /// The instances of an attempt.
+    fn registered(&self) -> Builder {
+        self.activities.iter().fold(ActivityEnvironment::builder_with_default(), |builder, register| register(builder))
+    }
+}
+
+impl std::fmt::Debug for SessionEnvironment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionEnvironment")
+            .field("info", &self.info)
+            .field("attempts", &self.attempts)
+            .finish_non_exhaustive()
+    }
+}
