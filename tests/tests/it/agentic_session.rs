@@ -12,6 +12,7 @@ mod large;
 mod mishap;
 mod stopped;
 mod stored;
+mod without_a_server;
 
 use std::{
     sync::{

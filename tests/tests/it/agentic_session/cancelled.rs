@@ -23,20 +23,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What the test is told.
 #[derive(Clone)]
-struct Told {
-    begun: Arc<Semaphore>,
-    ended: Arc<Semaphore>,
+pub(super) struct Told {
+    pub(super) begun: Arc<Semaphore>,
+    pub(super) ended: Arc<Semaphore>,
 }
 
 impl Told {
-    fn nothing() -> Self {
+    pub(super) fn nothing() -> Self {
         let none = || Arc::new(Semaphore::new(0));
         Self { begun: none(), ended: none() }
     }
 }
 
 /// Waits until it was said.
-async fn until(said: &Semaphore) -> anyhow::Result<()> {
+pub(super) async fn until(said: &Semaphore) -> anyhow::Result<()> {
     let heard = timeout(PATIENCE, said.acquire()).await;
     heard.map_err(|_| anyhow::anyhow!("nobody has said so within {PATIENCE:?}"))??.forget();
     Ok(())
@@ -53,7 +53,7 @@ impl Drop for Ends {
 
 /// A model that never answers.
 #[derive(Clone)]
-struct Silent(Told);
+pub(super) struct Silent(pub(super) Told);
 
 impl Model for Silent {
     fn call(&self, _: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
@@ -85,7 +85,7 @@ async fn dig(ctx: &ToolContext, State(told): State<Told>) -> Result<String, Tool
     Ok("filled the hole".to_owned())
 }
 
-fn desk(inline: InlineRunner) -> Desk {
+pub(super) fn desk(inline: InlineRunner) -> Desk {
     Desk::new(move |ctx, _| {
         let inline = inline.clone();
         async move {

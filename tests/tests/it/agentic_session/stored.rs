@@ -41,8 +41,8 @@ async fn pay(State(payments): State<Payments>) -> String {
 }
 
 /// A store in memory whose n-th write fails.
-#[derive(Clone)]
-struct Shelf {
+#[derive(Clone, Default)]
+pub(super) struct Shelf {
     checkpoints: Arc<Mutex<BTreeMap<String, String>>>,
     writes: Arc<AtomicU32>,
     fails_at: u32,
@@ -92,7 +92,7 @@ async fn a_checkpoint_that_cannot_be_kept_costs_an_attempt_and_nothing_is_done_t
     };
     let (model, payments) = (FakeModel::script(script), Payments::default());
     let inline = InlineRunner::new().model_provider(model.clone()).state(payments.clone());
-    let shelf = Shelf { checkpoints: Arc::default(), writes: Arc::default(), fails_at };
+    let shelf = Shelf { fails_at, ..Shelf::default() };
     let desk = Desk::new(move |ctx, _| {
         let (inline, shelf) = (inline.clone(), shelf.clone());
         async move {
