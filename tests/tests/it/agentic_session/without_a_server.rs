@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    wire::{ModelCall, SessionCheckpoint},
+    wire::{Item, ModelCall, SessionCheckpoint},
     worker::{
         InlineRunner,
         agentic_session::{AgenticSession, AgenticSessionOptions, Heartbeats},
@@ -109,7 +109,7 @@ async fn an_attempt_goes_on_with_the_conversation_of_the_proposal() -> anyhow::R
     let details = json!({"version": 1, "messages": messages, "results": ["c.rs"]});
     let finished = env.attempt_from(&details)?.run(Reviews::review, diff()).await;
     assert_eq!(serde_json::to_value(finished.result?)?["steps"], json!(["c.rs", "a.rs", "b.rs", "weighed"]));
-    let given = |call: &ModelCall| call.input.iter().map(|item| item.to_value()).collect::<Vec<_>>();
+    let given = |call: &ModelCall| call.input.iter().map(Item::to_value).collect::<Vec<_>>();
     assert_eq!(model.calls().first().map(given), messages.as_array().cloned());
     Ok(())
 }
