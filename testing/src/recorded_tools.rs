@@ -97,9 +97,9 @@ impl Record {
 
     /// Notes a call that may run again on replay.
     fn note_once(&self, call: &CallInfo, arguments: &Map<String, Value>) {
-        let is_known = self.lock().iter().any(|known| known.call == *call);
-        if !is_known {
-            self.note(call, arguments);
+        let mut record = self.lock();
+        if !record.iter().any(|known| known.call == *call) {
+            record.push(RecordedCall { call: call.clone(), arguments: arguments.clone() });
         }
     }
 }

@@ -17,12 +17,12 @@ pub struct SessionAttempt<'e> {
     environment: &'e SessionEnvironment,
     number: u32,
     details: Option<Value>,
-    is_cancelled: Notify,
+    cancellation: Notify,
 }
 
 impl<'e> SessionAttempt<'e> {
     pub(super) fn new(environment: &'e SessionEnvironment, details: Option<Value>) -> Self {
-        Self { environment, number: environment.count(), details, is_cancelled: Notify::new() }
+        Self { environment, number: environment.count(), details, cancellation: Notify::new() }
     }
 
     /// Runs the activity to the end of this attempt, or for two minutes.
@@ -45,7 +45,7 @@ impl<'e> SessionAttempt<'e> {
             tokio::pin!(running);
             tokio::select! {
                 biased;
-                () = self.is_cancelled.notified() => environment.cancel(),
+                () = self.cancellation.notified() => environment.cancel(),
                 result = &mut running => return result,
             }
             running.await
@@ -57,6 +57,6 @@ impl<'e> SessionAttempt<'e> {
 
     /// Cancels the attempt, from beside [`run`](Self::run) or before it: the activity is told as by a server at its next heartbeat.
     pub fn cancel(&self) {
-        self.is_cancelled.notify_one();
+        self.cancellation.notify_one();
     }
 }

@@ -50,6 +50,10 @@
 //! run under way, also one that waits for people, holds a slot for activities of its worker and a thread of tokio's blocking pool (512 by default). Give the activity a heartbeat timeout (30 s, say); its start-to-close
 //! timeout bounds the whole conversation.
 //!
+//! # Tests
+//! The activity runs as it is in the SDK's `ActivityEnvironment`, without a server; what has none to be sent to is handed to the SDK alone. With
+//! `SessionEnvironment` of the crate `temporal-agents-testing` an attempt goes on from any checkpoint of another.
+//!
 //! # Hand-over
 //! A heartbeat that the ToolRegistry/AgenticSession proposal's code in other languages has written is read, too: the first run goes on with its
 //! conversation, the results are kept.

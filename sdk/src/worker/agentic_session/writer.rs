@@ -41,7 +41,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Heartbeats {
-    /// At once, each of them. In an `ActivityEnvironment`, which has no server to send them to, the SDK alone is given them.
+    /// At once, each of them. In an `ActivityEnvironment` (with its default task token), which has no server to send them to, the SDK alone is
+    /// given them.
     #[default]
     Direct,
     /// When the SDK sends heartbeats: at most every 0.8 heartbeat timeouts, or every 60 s. A crash costs all turns since then. For workers
