@@ -18,7 +18,7 @@ use crate::{
     engine::{Engine, Resolution, RunError},
     tool::{CallInfo, Failure, RunContext, ToolBinding, ToolDef, named_keys},
     wire::{
-        Item,
+        Item, RunState,
         run_state::{FinalOutput, InputGuardrailResult, OutputGuardrailResult},
     },
 };
@@ -59,8 +59,7 @@ pub(super) async fn blocking_input<H: Host>(
     let more = !beside.is_empty();
     let run = RunContext::new(engine.state().context.clone());
     let scope = env.host.child(&env.scope);
-    let input = &engine.state().input;
-    let asked = ask_input(env, &scope, agent, &blocking, input, &run);
+    let asked = ask_input(env, &scope, agent, &blocking, engine.state(), &run);
     let answers = answers(env, &scope, asked).await;
     let results = named(&blocking, answers, input_result)?;
     Ok(Resolution::InputChecked { results, more })
@@ -72,10 +71,11 @@ pub(super) fn ask_input<'f, H: Host>(
     scope: &'f H::Scope,
     agent: &'f AgentDef,
     guardrails: &[Placed<'f, InputGuardrail>],
-    input: &[Item],
+    state: &RunState,
     run: &RunContext,
 ) -> Vec<Asked<'f>> {
     let ctx = GuardrailContext::new(&agent.name, run);
+    let input = &*state.input;
     ask(guardrails, |(place, guardrail)| match guardrail.check() {
         Check::Pure(check) => {
             let function = format!("input guardrail {:?}", guardrail.name());
@@ -84,7 +84,8 @@ pub(super) fn ask_input<'f, H: Host>(
         Check::Activity(tool) => {
             let arguments = InputGuardrail::activity_arguments(&agent.name, input);
             // They are about the first turn, also before it has begun.
-            let call = Call { function: format!("input guardrail {:?}", guardrail.name()), arguments, run, turn: 1 };
+            let function = format!("input guardrail {:?}", guardrail.name());
+            let call = Call { function, arguments, run, turn: 1, key_scope: state.key_scope.as_deref() };
             Asked::Asking(activity(env, scope, agent, tool, format!("input-guardrail-{place}"), call))
         }
         Check::Agent { agent: judge, judge: verdict } => {
@@ -120,8 +121,9 @@ pub(super) async fn conclude<H: Host>(
         }
         Check::Activity(tool) => {
             let arguments = OutputGuardrail::activity_arguments(&agent.name, &output.value);
-            let (function, turn) = (format!("output guardrail {:?}", guardrail.name()), engine.state().turn);
-            let call = Call { function, arguments, run: &run, turn };
+            let (turn, key_scope) = (engine.state().turn, engine.state().key_scope.as_deref());
+            let function = format!("output guardrail {:?}", guardrail.name());
+            let call = Call { function, arguments, run: &run, turn, key_scope };
             Asked::Asking(activity(env, &scope, agent, tool, format!("output-guardrail-{place}"), call))
         }
         Check::Agent { agent: judge, judge: verdict } => {
@@ -255,6 +257,8 @@ struct Call<'c> {
     arguments: Map<String, Value>,
     run: &'c RunContext,
     turn: u32,
+    /// What tells this run from all others, once a tool call has asked for it.
+    key_scope: Option<&'c str>,
 }
 
 fn activity<'f, H: Host>(
@@ -265,14 +269,16 @@ fn activity<'f, H: Host>(
     name: String,
     call: Call<'_>,
 ) -> Finding<'f> {
-    let Call { function, arguments, run, turn } = call;
+    let Call { function, arguments, run, turn, key_scope } = call;
     let failed =
         move |source: Failure| RunError::Function { function: function.clone(), agent: agent.name.clone(), source };
     if !matches!(tool.binding(), ToolBinding::Activity { .. }) {
         let error = failed("it is made of a tool that is no activity; make it of ToolDef::activity".into());
         return std::future::ready(Err(error)).boxed_local();
     }
-    let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn);
+    let key_scope = key_scope.map_or_else(|| env.host.idempotency_scope(), str::to_owned);
+    let key = env.idempotency_key(&key_scope, &agent.name, turn, "", &name);
+    let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn).with_idempotency_key(key);
     let context = named_keys(run.values(), tool.context_keys());
     let effect = ToolEffect { tool, info, id: env.effect(&name), arguments, context, mcp: None, mcp_session: None };
     let calling = env.host.call_tool(effect, scope);

@@ -46,7 +46,7 @@ impl<'g> InputGuards<'g> {
         let guardrails: Vec<_> = of_input(env, agent).filter(|(_, guardrail)| guardrail.runs_in_parallel()).collect();
         let run = RunContext::new(engine.state().context.clone());
         let scope = &env.guard_scope;
-        let asked = ask_input(env, scope, agent, &guardrails, &engine.state().input, &run);
+        let asked = ask_input(env, scope, agent, &guardrails, engine.state(), &run);
         self.0 = Some(Asking { guardrails, asked, cancel: Box::new(|| env.host.cancel(scope)) });
         self.decided()
     }
