@@ -4,10 +4,9 @@
 //! look at the kinds the loop knows. Fields and kinds nobody here knows stay in the object and go back to the
 //! provider unchanged. The type does not check that an item is complete.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, OnceLock},
-};
+mod view;
+
+use std::sync::{Arc, OnceLock};
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -15,6 +14,7 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
+pub use self::view::{FunctionCall, ItemView};
 use super::{digest::ItemDigest, size::encoded_len};
 
 /// One conversation item; JSON shape: an object, usually with `type`.
@@ -53,62 +53,11 @@ pub struct NotAnItem {
     pub found: &'static str,
 }
 
-/// A typed look at an item; see [`Item::view`].
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum ItemView<'a> {
-    /// A message with its role and its `content` (a string or a list of parts).
-    Message {
-        /// `user`, `assistant`, `system`, `developer`.
-        role: &'a str,
-        /// The content member as it came.
-        content: &'a Value,
-    },
-    /// A call of a function tool or of a handoff.
-    FunctionCall(FunctionCall<'a>),
-    /// The output of a function call.
-    FunctionCallOutput {
-        /// The call it answers.
-        call_id: &'a str,
-        /// A string or a list of content parts.
-        output: &'a Value,
-    },
-    /// Reasoning of the model.
-    Reasoning,
-    /// Something a provider ran by itself (`web_search_call`, `mcp_call`, ...): recorded, never executed here.
-    HostedCall {
-        /// The item's type.
-        kind: &'a str,
-    },
-    /// Any other kind, known only by its name (empty when it has none).
-    Other {
-        /// The item's type.
-        kind: &'a str,
-    },
-}
-
-/// The parts of a `function_call` item.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FunctionCall<'a> {
-    /// The function's name, as the model wrote it.
-    pub name: &'a str,
-    /// The id that ties the output to the call.
-    pub call_id: &'a str,
-    /// The arguments as the model wrote them: JSON text, not yet checked. Servers that send an object instead of text
-    /// are understood.
-    pub arguments: Cow<'a, str>,
-    /// The tool namespace, where the provider sent one.
-    pub namespace: Option<&'a str>,
-}
-
 /// An id that stands for none: for items that no provider made, and from providers that give no ids.
 pub const PLACEHOLDER_ID: &str = "__fake_id__";
 
 /// The member of a function call's output that says that the call failed. This crate's own: no API of OpenAI is shown it.
 pub const IS_ERROR: &str = "is_error";
-
-const HOSTED_CALLS: [&str; 5] =
-    ["file_search_call", "web_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"];
 
 impl Item {
     /// A user message: `{"role": "user", "content": TEXT}`.
@@ -246,58 +195,6 @@ impl Item {
     /// Whether the two are the same text, the order of members included.
     pub(crate) fn has_the_text_of(&self, other: &Self) -> bool {
         same_members(&self.0.object, &other.0.object)
-    }
-
-    /// A typed look at the kinds the loop knows.
-    pub fn view(&self) -> ItemView<'_> {
-        const NULL: &Value = &Value::Null;
-        match self.kind() {
-            "message" => ItemView::Message {
-                role: self.str("role").unwrap_or("assistant"),
-                content: self.get("content").unwrap_or(NULL),
-            },
-            "function_call" => ItemView::FunctionCall(FunctionCall {
-                name: self.str("name").unwrap_or_default(),
-                call_id: self.call_id().unwrap_or_default(),
-                arguments: match self.get("arguments") {
-                    None | Some(Value::Null) => Cow::Borrowed(""),
-                    Some(Value::String(text)) => Cow::Borrowed(text),
-                    Some(other) => Cow::Owned(other.to_string()),
-                },
-                namespace: self.str("namespace"),
-            }),
-            "function_call_output" => ItemView::FunctionCallOutput {
-                call_id: self.call_id().unwrap_or_default(),
-                output: self.get("output").unwrap_or(NULL),
-            },
-            "reasoning" => ItemView::Reasoning,
-            kind if HOSTED_CALLS.contains(&kind) => ItemView::HostedCall { kind },
-            kind => ItemView::Other { kind },
-        }
-    }
-
-    /// The text of a message: all its `output_text`, `input_text` and `text` parts joined, or its string content.
-    ///
-    /// `None` when the item is no message.
-    pub fn text(&self) -> Option<String> {
-        let ItemView::Message { content, .. } = self.view() else { return None };
-        Some(match content {
-            Value::String(text) => text.clone(),
-            Value::Array(parts) => parts
-                .iter()
-                .filter(|part| matches!(part["type"].as_str(), Some("output_text" | "input_text" | "text")))
-                .filter_map(|part| part["text"].as_str())
-                .collect(),
-            _ => String::new(),
-        })
-    }
-
-    /// The refusal in a message: its refusal parts joined; `None` when it has none.
-    pub fn refusal(&self) -> Option<String> {
-        let ItemView::Message { content: Value::Array(parts), .. } = self.view() else { return None };
-        let refusal: String =
-            parts.iter().filter(|part| part["type"] == "refusal").filter_map(|part| part["refusal"].as_str()).collect();
-        Some(refusal).filter(|refusal| !refusal.is_empty())
     }
 
     fn str(&self, member: &str) -> Option<&str> {

@@ -1,9 +1,11 @@
 //! What a worker needs to run agents: providers, states, and the tools of its agents, checked before it starts.
 
 mod guardrails;
+mod install_error;
 mod mcp;
+mod tools;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use serde::Serialize;
@@ -12,6 +14,8 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{WorkerOptions, activities::ActivityError};
 use temporalio_workflow::workflow_interceptors::WorkflowInterceptorConstructor;
 
+pub use self::install_error::{InstallError, InstallIssue};
+use self::tools::runs_on;
 #[cfg(feature = "nexus")]
 use super::nexus_endpoint;
 use super::{
@@ -29,8 +33,8 @@ use super::{
     tool_activity::ToolActivity,
 };
 use crate::{
-    agent::{AgentDef, AgentSources, Graph, GraphIssue},
-    tool::{OversizedOutput, StateMap, Tool, ToolBinding, ToolDef},
+    agent::{AgentDef, AgentSources},
+    tool::{StateMap, Tool, ToolBinding, ToolDef},
     wire::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, RECORD_ACTIVITY, SESSION_ACTIVITY},
 };
 
@@ -78,82 +82,6 @@ pub struct AgentsPlugin {
     models_elsewhere: bool,
     #[cfg(feature = "mcp")]
     mcp: super::mcp::McpServers,
-}
-
-/// Everything that keeps a worker from running its agents.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the worker cannot run its agents:\n{}", .issues.iter().map(|issue| format!("- {issue}")).collect::<Vec<_>>().join("\n"))]
-pub struct InstallError {
-    /// The issues.
-    pub issues: Vec<InstallIssue>,
-}
-
-/// One thing that keeps a worker from running its agents.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InstallIssue {
-    /// Nothing was given.
-    #[error("the plugin has neither a model provider nor agents nor tools")]
-    Empty,
-    /// Agents, and nothing to ask for their models: each model call would wait for hours for a worker that has it.
-    #[error(
-        "there are agents but no model provider; add .model_provider(..), or .models_elsewhere() if another worker calls models"
-    )]
-    NoProvider,
-    /// The agents are wrong.
-    #[error(transparent)]
-    Graph(#[from] GraphIssue),
-    /// A tool needs a state that is not there.
-    #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to AgentsPlugin")]
-    MissingState {
-        /// The tool.
-        tool: String,
-        /// The state's type.
-        state: &'static str,
-    },
-    /// A tool spills what is too large, and there is no store for it.
-    #[error("tool {tool:?} spills outputs that are too large; add .spill_store(..) to AgentsPlugin")]
-    MissingSpillStore {
-        /// The tool.
-        tool: String,
-    },
-    /// Two different tools have one name, so one activity type would stand for both.
-    #[error(
-        "two different tools are named {tool:?}; rename one with #[tool(name = ..)] or .named(..), or give both the same options, \
-         output limit and redaction"
-    )]
-    DuplicateTool {
-        /// The name.
-        tool: String,
-    },
-    /// An agent has the tools of an MCP server that this worker does not reach.
-    #[error(
-        "agent {agent:?} has the tools of MCP server {server:?}, which this worker does not reach; \
-         add .mcp_server({server:?}, McpTransport::..) to AgentsPlugin (feature \"mcp\")"
-    )]
-    MissingMcpServer {
-        /// The agent.
-        agent: String,
-        /// The server.
-        server: String,
-    },
-    /// An agent has sessions with an MCP server, and a plain worker holds none.
-    #[error(
-        "agent {agent:?} has sessions with MCP server {server:?}, which keeps a state for each; a plain worker holds none, so run it with \
-         AgentsWorker::new(.., &plugin, options) in place of plugin.install(..)"
-    )]
-    StatefulMcpServer {
-        /// The agent.
-        agent: String,
-        /// The server.
-        server: String,
-    },
-    /// The name of an MCP server is no part of an activity's type.
-    #[error("the name of MCP server {server:?} must be 1 to 64 letters, digits, '_' and '-'")]
-    McpServerName {
-        /// The server.
-        server: String,
-    },
 }
 
 impl AgentsPlugin {
@@ -349,54 +277,6 @@ impl AgentsPlugin {
         activities.extend(keeping_states());
         Ok(NamedActivities(activities))
     }
-
-    /// The tools of all graphs by activity type, with what is wrong with graphs and tools added to `issues`. A tool bound to
-    /// another task queue runs on another worker, which must have its state.
-    fn checked_tools(&self, task_queue: &str, issues: &mut Vec<InstallIssue>) -> BTreeMap<String, ToolDef> {
-        let mut tools: BTreeMap<String, ToolDef> = BTreeMap::new();
-        let graphs: Vec<Graph> = self.agents.iter().map(Graph::new).collect();
-        for graph in &graphs {
-            if let Err(error) = graph.check() {
-                issues.extend(error.issues.into_iter().map(InstallIssue::Graph));
-            }
-        }
-        let nested: Vec<Graph> = graphs.iter().flat_map(Graph::nested).collect();
-        let agents: Vec<_> = graphs.iter().chain(&nested).flat_map(Graph::agents).collect();
-        mcp::check(self, &agents, task_queue, issues);
-        let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(guardrails::activities_of(agent)));
-        let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
-        for tool in of_agents.chain(&self.tools).filter(is_activity) {
-            match tools.get(&tool.activity_type()) {
-                None => {
-                    if runs_on(tool, task_queue) {
-                        issues.extend(self.missing_states(tool));
-                    }
-                    tools.insert(tool.activity_type(), tool.clone());
-                }
-                Some(known) if is_same(known, tool) => {}
-                Some(_) => {
-                    let issue = InstallIssue::DuplicateTool { tool: tool.name().to_owned() };
-                    if !issues.contains(&issue) {
-                        issues.push(issue);
-                    }
-                }
-            }
-        }
-        tools
-    }
-
-    fn missing_states(&self, tool: &ToolDef) -> Vec<InstallIssue> {
-        let spills = tool.output_limit().above == OversizedOutput::Spill && self.spills.0.is_none();
-        let no_store = spills.then(|| InstallIssue::MissingSpillStore { tool: tool.name().to_owned() });
-        let missing = tool.requirements().iter().filter(|requirement| !self.states.has(requirement));
-        missing
-            .map(|requirement| InstallIssue::MissingState {
-                tool: tool.name().to_owned(),
-                state: requirement.type_name(),
-            })
-            .chain(no_store)
-            .collect()
-    }
 }
 
 /// The activities of runs that continue as new with a large state.
@@ -411,23 +291,6 @@ fn keeping_states() -> [(String, Body); 2] {
 fn looking_up_endpoints() -> (String, Body) {
     let body = of_values(|ctx, request| async move { json(&nexus_endpoint::run(&ctx, request).await?) }.boxed());
     (crate::wire::NEXUS_ENDPOINT_ACTIVITY.to_owned(), body)
-}
-
-/// Whether a worker on this task queue runs the tool.
-fn runs_on(tool: &ToolDef, task_queue: &str) -> bool {
-    match tool.binding() {
-        ToolBinding::Activity { options, .. } => options.task_queue.as_deref().is_none_or(|queue| queue == task_queue),
-        _ => true,
-    }
-}
-
-/// Whether two definitions are of one tool. Bodies cannot be compared; what the model and the worker see of them can.
-fn is_same(one: &ToolDef, other: &ToolDef) -> bool {
-    one.spec() == other.spec()
-        && one.requirements() == other.requirements()
-        && format!("{:?}", one.binding()) == format!("{:?}", other.binding())
-        && one.output_limit() == other.output_limit()
-        && one.redaction().is_some() == other.redaction().is_some()
 }
 
 fn json<T: Serialize>(reply: &T) -> Result<Value, ActivityError> {

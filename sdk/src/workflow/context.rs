@@ -1,5 +1,7 @@
 //! An object-safe view of the workflow context, so that nothing else here is generic over the author's workflow type.
 
+mod definitions;
+
 use std::time::{Duration, SystemTime};
 
 use futures::{FutureExt, future::LocalBoxFuture};
@@ -7,10 +9,7 @@ use serde_json::Value;
 use temporalio_workflow::{
     ActivityExecutionError, ActivityOptions, ChildWorkflowOptions, LocalActivityOptions, TimerOptions, TimerResult,
     WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
-    common::{
-        ActivityDefinition, WorkflowDefinition,
-        error::{ChildWorkflowExecutionError, ChildWorkflowStartError},
-    },
+    common::error::{ChildWorkflowExecutionError, ChildWorkflowStartError},
 };
 #[cfg(feature = "nexus")]
 use temporalio_workflow::{
@@ -24,14 +23,24 @@ use temporalio_workflow::{
     },
 };
 
-use super::json::{Foreign, Json};
-use crate::wire::{
-    MODEL_ACTIVITY, McpRequest, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest,
-};
 #[cfg(feature = "nexus")]
-use crate::wire::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointRequest};
+use self::definitions::NexusEndpointActivity;
+use self::definitions::{
+    ForeignActivity, ForeignWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
+    ToolActivity,
+};
+use super::json::{Foreign, Json};
+#[cfg(feature = "nexus")]
+use crate::wire::NexusEndpointRequest;
+use crate::wire::{McpRequest, ModelRequest, RecordRequest, SessionRequest, ToolRequest};
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
+
+/// What an MCP server is asked, and by which activity.
+pub(super) struct McpAsked {
+    pub(super) activity_type: String,
+    pub(super) request: McpRequest,
+}
 
 /// Why a child workflow gave nothing.
 pub(super) enum ChildWorkflowError {
@@ -362,121 +371,5 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn show(&self, details: String) {
         self.set_current_details(details);
-    }
-}
-
-/// The caller's side of the model activity. The result is read as JSON first, so that its version can be checked.
-struct ModelActivity;
-
-impl ActivityDefinition for ModelActivity {
-    type Input = ModelRequest;
-    type Output = Json;
-
-    fn name(&self) -> &str {
-        MODEL_ACTIVITY
-    }
-}
-
-/// The caller's side of the activity that records items.
-struct RecordActivity;
-
-impl ActivityDefinition for RecordActivity {
-    type Input = RecordRequest;
-    type Output = Json;
-
-    fn name(&self) -> &str {
-        RECORD_ACTIVITY
-    }
-}
-
-/// The caller's side of a tool's activity.
-struct ToolActivity(String);
-
-impl ActivityDefinition for ToolActivity {
-    type Input = ToolRequest;
-    type Output = Json;
-
-    fn name(&self) -> &str {
-        &self.0
-    }
-}
-
-/// The caller's side of somebody else's activity.
-struct ForeignActivity(String);
-
-impl ActivityDefinition for ForeignActivity {
-    type Input = Value;
-    type Output = Foreign;
-
-    fn name(&self) -> &str {
-        &self.0
-    }
-}
-
-/// The caller's side of somebody else's workflow.
-struct ForeignWorkflow(String);
-
-impl WorkflowDefinition for ForeignWorkflow {
-    type Input = Value;
-    type Output = Foreign;
-
-    fn name(&self) -> &str {
-        &self.0
-    }
-}
-
-/// The caller's side of the activity that looks an endpoint up.
-#[cfg(feature = "nexus")]
-struct NexusEndpointActivity;
-
-#[cfg(feature = "nexus")]
-impl ActivityDefinition for NexusEndpointActivity {
-    type Input = NexusEndpointRequest;
-    type Output = Json;
-
-    fn name(&self) -> &str {
-        NEXUS_ENDPOINT_ACTIVITY
-    }
-}
-
-/// The caller's side of a session's activity.
-struct SessionActivity(String);
-
-impl ActivityDefinition for SessionActivity {
-    type Input = SessionRequest;
-    type Output = Json;
-
-    fn name(&self) -> &str {
-        &self.0
-    }
-}
-
-/// What an MCP server is asked, and by which activity.
-pub(super) struct McpAsked {
-    pub(super) activity_type: String,
-    pub(super) request: McpRequest,
-}
-
-/// The caller's side of what MCP servers are asked.
-struct McpActivity(String);
-
-impl ActivityDefinition for McpActivity {
-    type Input = McpRequest;
-    type Output = Json;
-
-    fn name(&self) -> &str {
-        &self.0
-    }
-}
-
-/// The caller's side of the activities that keep and load states.
-struct StateActivity(&'static str);
-
-impl ActivityDefinition for StateActivity {
-    type Input = Value;
-    type Output = Json;
-
-    fn name(&self) -> &str {
-        self.0
     }
 }

@@ -89,6 +89,11 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for AgenticSessionErr
 }
 
 impl AgenticSessionError {
+    /// Of what is no [`Error`](std::error::Error) itself, such as a text or an `anyhow::Error`: `.map_err(AgenticSessionError::other)?`.
+    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self(Box::new(Kind::Error(error.into())))
+    }
+
     /// What the activity is to fail with, as it is.
     pub fn activity(error: ActivityError) -> Self {
         Self(Box::new(Kind::Activity(error)))

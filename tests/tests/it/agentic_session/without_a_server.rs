@@ -1,6 +1,7 @@
 //! Activities with sessions run as plain async Rust: no server, no worker, no time that passes.
 
 mod approvals;
+mod failures;
 mod review;
 
 use std::collections::BTreeSet;

@@ -15,24 +15,27 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use crate::examples::Cache;
 
+/// An attempt at asking a guardrail.
+type Attempt = (u32, &'static str);
+
 /// The keys that the guardrails have seen, with the attempt and the guardrail.
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<(String, u32, &'static str)>>>);
+struct Seen(Arc<Mutex<Vec<(String, Attempt)>>>);
 
 impl Seen {
     fn note(&self, guardrail: &'static str, call: &ToolContext) -> Result<GuardrailOutput, ToolError> {
         let attempt = call.info().attempt;
-        self.0.lock().expect("nobody panics").push((call.info().idempotency_key().to_owned(), attempt, guardrail));
+        self.0.lock().expect("nobody panics").push((call.info().idempotency_key().to_owned(), (attempt, guardrail)));
         if attempt == 1 { Err(ToolError::transient("it is busy")) } else { Ok(GuardrailOutput::pass()) }
     }
 
     /// The attempts of each key, in the order in which the keys came up.
-    fn by_key(&self) -> Vec<Vec<(u32, &'static str)>> {
-        let mut keys: Vec<(String, Vec<(u32, &'static str)>)> = Vec::new();
-        for (key, attempt, guardrail) in self.0.lock().expect("nobody panics").clone() {
+    fn by_key(&self) -> Vec<Vec<Attempt>> {
+        let mut keys: Vec<(String, Vec<Attempt>)> = Vec::new();
+        for (key, attempt) in self.0.lock().expect("nobody panics").clone() {
             match keys.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, attempts)) => attempts.push((attempt, guardrail)),
-                None => keys.push((key, vec![(attempt, guardrail)])),
+                Some((_, attempts)) => attempts.push(attempt),
+                None => keys.push((key, vec![attempt])),
             }
         }
         keys.into_iter().map(|(_, attempts)| attempts).collect()
@@ -71,7 +74,7 @@ impl TwoRuns {
 }
 
 /// What each run asks: two attempts at either guardrail, each guardrail under a key of its own.
-fn asked(runs: usize) -> Vec<Vec<(u32, &'static str)>> {
+fn asked(runs: usize) -> Vec<Vec<Attempt>> {
     let of_one_run = ["screen", "review"].map(|guardrail| vec![(1, guardrail), (2, guardrail)]);
     vec![of_one_run; runs].concat()
 }

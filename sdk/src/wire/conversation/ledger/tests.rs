@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::wire::conversation::InputSegment;
 
 fn user(text: &str) -> Item {
     Item::user(text)

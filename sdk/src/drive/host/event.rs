@@ -1,0 +1,66 @@
+//! What observers of a run hear.
+
+use crate::{
+    tool::CallInfo,
+    wire::{ModelResponse, run_state::Interruption},
+};
+
+/// Something a run does, for observers.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum RunEvent<'a> {
+    /// A turn begins.
+    TurnStarted {
+        /// The agent.
+        agent: &'a str,
+        /// The turn, counted from 1.
+        turn: u32,
+    },
+    /// The model answered.
+    ModelAnswered {
+        /// The agent.
+        agent: &'a str,
+        /// The turn.
+        turn: u32,
+        /// The answer.
+        response: &'a ModelResponse,
+    },
+    /// Tools are called.
+    ToolsCalled {
+        /// The agent.
+        agent: &'a str,
+        /// The turn.
+        turn: u32,
+        /// The tools, in call order.
+        tools: &'a [&'a str],
+    },
+    /// A call whose reason the model is not told: arguments that do not fit, or a failed tool that is no activity of ours. For most of them
+    /// this is the only place that says why.
+    CallRefused {
+        /// The call.
+        call: &'a CallInfo,
+        /// Why.
+        reason: &'a str,
+    },
+    /// A summary of the conversation could not be had; the run goes on with all of it.
+    NotSummarized {
+        /// The agent.
+        agent: &'a str,
+        /// The turn.
+        turn: u32,
+        /// Why.
+        reason: &'a str,
+    },
+    /// The run waits for decisions.
+    Paused {
+        /// The calls that wait.
+        interruptions: &'a [Interruption],
+    },
+    /// The conversation moves to another agent.
+    HandedOff {
+        /// From this agent.
+        from: &'a str,
+        /// To this one.
+        to: &'a str,
+    },
+}

@@ -1,0 +1,122 @@
+//! The caller's side of what a workflow calls: by which name, with what, for what. Results are read as JSON first, so that their version can be
+//! checked.
+
+use serde_json::Value;
+use temporalio_workflow::common::{ActivityDefinition, WorkflowDefinition};
+
+#[cfg(feature = "nexus")]
+use crate::wire::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointRequest};
+use crate::{
+    wire::{MODEL_ACTIVITY, McpRequest, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest},
+    workflow::json::{Foreign, Json},
+};
+
+/// The model activity.
+pub(super) struct ModelActivity;
+
+impl ActivityDefinition for ModelActivity {
+    type Input = ModelRequest;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        MODEL_ACTIVITY
+    }
+}
+
+/// The activity that records items.
+pub(super) struct RecordActivity;
+
+impl ActivityDefinition for RecordActivity {
+    type Input = RecordRequest;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        RECORD_ACTIVITY
+    }
+}
+
+/// A tool's activity.
+pub(super) struct ToolActivity(pub(super) String);
+
+impl ActivityDefinition for ToolActivity {
+    type Input = ToolRequest;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Somebody else's activity.
+pub(super) struct ForeignActivity(pub(super) String);
+
+impl ActivityDefinition for ForeignActivity {
+    type Input = Value;
+    type Output = Foreign;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Somebody else's workflow.
+pub(super) struct ForeignWorkflow(pub(super) String);
+
+impl WorkflowDefinition for ForeignWorkflow {
+    type Input = Value;
+    type Output = Foreign;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The activity that looks an endpoint up.
+#[cfg(feature = "nexus")]
+pub(super) struct NexusEndpointActivity;
+
+#[cfg(feature = "nexus")]
+impl ActivityDefinition for NexusEndpointActivity {
+    type Input = NexusEndpointRequest;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        NEXUS_ENDPOINT_ACTIVITY
+    }
+}
+
+/// A session's activity.
+pub(super) struct SessionActivity(pub(super) String);
+
+impl ActivityDefinition for SessionActivity {
+    type Input = SessionRequest;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What MCP servers are asked.
+pub(super) struct McpActivity(pub(super) String);
+
+impl ActivityDefinition for McpActivity {
+    type Input = McpRequest;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The activities that keep and load states.
+pub(super) struct StateActivity(pub(super) &'static str);
+
+impl ActivityDefinition for StateActivity {
+    type Input = Value;
+    type Output = Json;
+
+    fn name(&self) -> &str {
+        self.0
+    }
+}
