@@ -28,7 +28,7 @@ pub use replay::{ReplayError, replay, replay_without_cache};
 #[cfg(feature = "activity-environment")]
 pub use session_environment::SessionEnvironment;
 
-/// The README, whose programs are compiled, and whose test is run, as documentation tests. Here, because this crate
+/// The README, whose programs are compiled, and whose tests are run, as documentation tests. Here, because this crate
 /// sees all that they use.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

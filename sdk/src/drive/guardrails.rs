@@ -18,7 +18,7 @@ use crate::{
     engine::{Engine, Resolution, RunError},
     tool::{CallInfo, Failure, RunContext, ToolBinding, ToolDef, named_keys},
     wire::{
-        Item, RunState,
+        Digest, Item, RunState,
         run_state::{FinalOutput, InputGuardrailResult, OutputGuardrailResult},
     },
 };
@@ -277,7 +277,9 @@ fn activity<'f, H: Host>(
         return std::future::ready(Err(error)).boxed_local();
     }
     let key_scope = key_scope.map_or_else(|| env.host.idempotency_scope(), str::to_owned);
-    let key = env.idempotency_key(&key_scope, &agent.name, turn, "", &name);
+    // In place of a response's id stands what is judged: after a reset, or in another attempt of a session, that may be something else.
+    let judged = Digest::of_object(&arguments);
+    let key = env.idempotency_key(&key_scope, &agent.name, turn, judged.as_str(), &name);
     let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn).with_idempotency_key(key);
     let context = named_keys(run.values(), tool.context_keys());
     let effect = ToolEffect { tool, info, id: env.effect(&name), arguments, context, mcp: None, mcp_session: None };

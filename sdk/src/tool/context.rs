@@ -44,6 +44,7 @@ impl CallInfo {
     /// It is the same at every attempt, after continue-as-new, and when the workflow is reset to a point after the model made the call. No
     /// other call has it: it is a hash of the id of the workflow's first execution (which no other workflow of any namespace has), the run of agents,
     /// the agents on the way, the turn, the model's response and the call's id. (Without Temporal a random id of the run is in place of the first two.)
+    /// A guardrail in an activity has one for each input or output that it is asked about.
     pub fn idempotency_key(&self) -> &str {
         &self.idempotency_key
     }

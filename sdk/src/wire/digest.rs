@@ -26,6 +26,7 @@ pub struct ItemDigest([u8; BYTES]);
 impl ItemDigest {
     /// The digest of an item's object.
     pub fn of(object: &Map<String, Value>) -> Self {
+        // Room for a tool's result of some hundred bytes.
         let mut json = Vec::with_capacity(1024);
         canonical::write_object(object, &mut json);
         Self(hash(&[&json]))
@@ -65,6 +66,11 @@ impl Digest {
         let mut json = Vec::with_capacity(256);
         canonical::write(value, &mut json);
         Self::named(hash(&[&json]))
+    }
+
+    /// The digest of a JSON object.
+    pub(crate) fn of_object(object: &Map<String, Value>) -> Self {
+        Self::named(ItemDigest::of(object).0)
     }
 
     /// The digest of a text as it is.

@@ -1,4 +1,4 @@
-//! A model that crashes once, in the middle of a conversation.
+//! A model that crashes in the middle of a conversation, once or for a while.
 
 use std::{
     fmt,
@@ -65,7 +65,8 @@ impl CrashAfterTurns {
     /// Counts a call.
     fn begin(&self) -> Result<(), ModelError> {
         let served = self.calls.fetch_add(1, Ordering::SeqCst);
-        if !(self.turns..self.turns + self.lasts).contains(&served) {
+        let has_crashed = served.checked_sub(self.turns).is_some_and(|crashed| crashed < self.lasts);
+        if !has_crashed {
             return Ok(());
         }
         let message = format!("simulated crash after {} turns", self.turns);

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use temporalio_sdk::activities::ExecutableActivity;
-use tokio::{sync::Notify, time::timeout};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::{AttemptError, FinishedAttempt, SessionEnvironment, record::Record};
 
@@ -13,24 +14,25 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 /// An attempt at the activity of a [`SessionEnvironment`], still to be run.
 #[derive(Debug)]
+#[must_use = "an attempt does nothing until it is run"]
 pub struct SessionAttempt<'e> {
     environment: &'e SessionEnvironment,
     number: u32,
     details: Option<Value>,
-    cancellation: Notify,
+    cancellation: CancellationToken,
 }
 
 impl<'e> SessionAttempt<'e> {
     pub(super) fn new(environment: &'e SessionEnvironment, details: Option<Value>) -> Self {
-        Self { environment, number: environment.count(), details, cancellation: Notify::new() }
+        Self { environment, number: environment.count(), details, cancellation: CancellationToken::new() }
     }
 
     /// Runs the activity to the end of this attempt, or for two minutes.
     ///
     /// # Panics
     /// As the activity does.
-    pub async fn run<A: ExecutableActivity>(&self, activity: A, input: A::Input) -> FinishedAttempt<A::Output> {
-        let record = Record::default();
+    pub async fn run<A: ExecutableActivity>(self, activity: A, input: A::Input) -> FinishedAttempt<A::Output> {
+        let record = Record::after(self.details.clone());
         let noted = record.clone();
         let mut builder = self.environment.registered();
         if let Some(details) = &self.details {
@@ -45,7 +47,7 @@ impl<'e> SessionAttempt<'e> {
             tokio::pin!(running);
             tokio::select! {
                 biased;
-                () = self.cancellation.notified() => environment.cancel(),
+                () = self.cancellation.cancelled() => environment.cancel(),
                 result = &mut running => return result,
             }
             running.await
@@ -55,8 +57,8 @@ impl<'e> SessionAttempt<'e> {
         FinishedAttempt::new(result, record.heartbeats())
     }
 
-    /// Cancels the attempt, from beside [`run`](Self::run) or before it: the activity is told as by a server at its next heartbeat.
-    pub fn cancel(&self) {
-        self.cancellation.notify_one();
+    /// Cancels the attempt, before it runs or while it does: the activity hears of it at once, as by a server's answer to a heartbeat.
+    pub fn cancellation_token(&self) -> CancellationToken {
+        self.cancellation.clone()
     }
 }

@@ -14,7 +14,8 @@ pub struct FinishedAttempt<T> {
     /// The checkpoints, in the order in which they were written: each is one that a crash may leave to the next attempt. Not those that a
     /// [`CheckpointStore`](temporal_agents::worker::agentic_session::CheckpointStore) keeps.
     pub checkpoints: Vec<SessionCheckpoint>,
-    /// The details of the session's heartbeats, in order, each once: checkpoints, and where those are that a store keeps.
+    /// The details of the session's heartbeats, in order: checkpoints, and where those are that a store keeps. Without those that only repeat the
+    /// one before, or what the attempt has found.
     pub heartbeats: Vec<Value>,
 }
 
@@ -28,5 +29,5 @@ impl<T> FinishedAttempt<T> {
 fn checkpoint(details: &Value) -> Option<SessionCheckpoint> {
     let is_ours = details.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT);
     let is_here = is_ours && details.get("kept").is_none();
-    is_here.then(|| serde_json::from_value(details.clone()).ok()).flatten()
+    is_here.then(|| serde_json::from_value(details.clone()).expect("a session writes checkpoints that it can read"))
 }

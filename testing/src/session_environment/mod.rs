@@ -41,6 +41,7 @@
 //! let first = env.attempt().run(Reviews::review, "a diff".to_owned()).await;
 //! assert_eq!(first.result?, "all fine");
 //!
+//! assert!(!first.checkpoints.is_empty());
 //! for checkpoint in &first.checkpoints {
 //!     let next = env.attempt_from(checkpoint)?.run(Reviews::review, "a diff".to_owned()).await;
 //!     assert_eq!(next.result?, "all fine");
@@ -118,11 +119,10 @@ impl SessionEnvironment {
         self
     }
 
-    /// What the activity is told of itself: ids, timeouts, times. [`TestActivityInfoOptions`] makes one. Attempt, type and task token are the
-    /// environment's.
+    /// Changes what the activity is told of itself: ids, timeouts, times. Attempt, type and task token are the environment's.
     #[must_use]
-    pub fn info(mut self, info: ActivityInfo) -> Self {
-        self.info = info;
+    pub fn info(mut self, change: impl FnOnce(&mut ActivityInfo)) -> Self {
+        change(&mut self.info);
         self
     }
 

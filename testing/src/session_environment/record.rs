@@ -6,28 +6,43 @@ use std::{
 };
 
 use serde_json::Value;
-use temporalio_common::{data_converters::RawValue, protos::temporal::api::common::v1::Payload};
+use temporalio_common::data_converters::RawValue;
 
 /// What the SDK was given as details of heartbeats, in order. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Record(Arc<Mutex<Vec<Payload>>>);
+#[derive(Clone, Debug)]
+pub(super) struct Record(Arc<Mutex<Noted>>);
+
+#[derive(Debug)]
+struct Noted {
+    latest: Option<Value>,
+    all: Vec<Value>,
+}
 
 impl Record {
-    fn lock(&self) -> MutexGuard<'_, Vec<Payload>> {
+    /// Of an attempt that finds these details.
+    pub(super) fn after(found: Option<Value>) -> Self {
+        Self(Arc::new(Mutex::new(Noted { latest: found, all: Vec::new() })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Noted> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a heartbeat of a session: those that only say that the activity lives repeat the latest, or hold nothing.
     pub(super) fn note(&self, details: &dyn Any) {
-        let Some(payload) = details.downcast_ref::<RawValue>().and_then(|raw| raw.payloads.first()) else { return };
-        let mut payloads = self.lock();
-        if payloads.last() != Some(payload) {
-            payloads.push(payload.clone());
+        let payload = details.downcast_ref::<RawValue>().and_then(|raw| raw.payloads.first());
+        let Some(details) = payload.and_then(|payload| serde_json::from_slice::<Value>(&payload.data).ok()) else {
+            return;
+        };
+        let mut noted = self.lock();
+        if noted.latest.as_ref() != Some(&details) {
+            noted.latest = Some(details.clone());
+            noted.all.push(details);
         }
     }
 
-    /// The details so far, as far as they are JSON.
+    /// The details so far.
     pub(super) fn heartbeats(&self) -> Vec<Value> {
-        self.lock().iter().filter_map(|payload| serde_json::from_slice(&payload.data).ok()).collect()
+        self.lock().all.clone()
     }
 }

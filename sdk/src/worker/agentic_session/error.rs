@@ -89,7 +89,11 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for AgenticSessionErr
 }
 
 impl AgenticSessionError {
-    /// Of what is no [`Error`](std::error::Error) itself, such as a text or an `anyhow::Error`: `.map_err(AgenticSessionError::other)?`.
+    /// Makes one of what is no [`Error`](std::error::Error) itself: a text, a boxed error, or an `anyhow::Error`, as in
+    /// `.map_err(AgenticSessionError::other)?`.
+    ///
+    /// An `anyhow::Error` hides what it is made of, so that a failed run in it is tried again, also where that is in vain. Where there may be one, say
+    /// `error.downcast::<RunFailure>().map_or_else(AgenticSessionError::other, AgenticSessionError::from)`.
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(Box::new(Kind::Error(error.into())))
     }

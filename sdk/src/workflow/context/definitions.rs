@@ -1,5 +1,5 @@
-//! The caller's side of what a workflow calls: by which name, with what, for what. Results are read as JSON first, so that their version can be
-//! checked.
+//! The caller's side of what a workflow calls: by which name, with what, for what. Results of our own activities are read as JSON first, so that
+//! their version can be checked; those of others are taken as they come.
 
 use serde_json::Value;
 use temporalio_workflow::common::{ActivityDefinition, WorkflowDefinition};

@@ -36,6 +36,10 @@ async fn a_crash_lasts_for_as_many_calls_as_it_is_told_to() {
         served.push(ask(&crashing).await.is_ok());
     }
     assert_eq!(served, [true, false, false, true]);
+
+    let crashing = CrashAfterTurns::new(1, FakeModel::script([text("one")])).lasting(usize::MAX);
+    assert!(ask(&crashing).await.is_ok());
+    assert!(ask(&crashing).await.is_err() && ask(&crashing).await.is_err(), "for good");
 }
 
 #[test]

@@ -16,7 +16,7 @@ mod replay;
 #[cfg(target_os = "linux")]
 mod serve;
 
-/// For all workflows that it serves, those without agents too.
+/// Workers make and drop many small blocks, which glibc's allocator is slow at. The floors have the same one: the difference is the agents'.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod failures;
+mod guardrails;
 mod review;
 
 use std::collections::BTreeSet;
@@ -16,7 +17,7 @@ use temporal_agents::{
     },
 };
 use temporal_agents_testing::{SessionEnvironment, fake_model::CrashAfterTurns, session_environment::AttemptError};
-use temporalio_sdk::testing::{ActivityEnvironment, TestActivityInfoOptions};
+use temporalio_sdk::testing::ActivityEnvironment;
 
 use self::review::{MODEL_CALLS, Reviews, STEPS, environment, model, review, steps, tools};
 use super::{
@@ -153,9 +154,10 @@ async fn a_model_call_of_a_cancelled_attempt_is_dropped() -> anyhow::Result<()> 
     let desk = cancelled::desk(InlineRunner::new().model_provider(Silent(told.clone())));
     let env = SessionEnvironment::new().register_activities(move || desk.clone());
     let attempt = env.attempt();
+    let cancellation = attempt.cancellation_token();
     let cancel = async {
         until(&told.begun).await?;
-        attempt.cancel();
+        cancellation.cancel();
         until(&told.ended).await
     };
     let (finished, cancelled) = tokio::join!(attempt.run(Desk::work, Value::Null), cancel);
@@ -171,7 +173,7 @@ async fn an_attempt_that_is_cancelled_before_it_runs_calls_no_model() {
     let (model, tools) = (model(), tools());
     let env = environment(model.clone(), &tools, AgenticSession::options());
     let attempt = env.attempt();
-    attempt.cancel();
+    attempt.cancellation_token().cancel();
     let finished = attempt.run(Reviews::review, diff()).await;
     assert!(matches!(finished.result, Err(AttemptError::Cancelled)), "{:?}", finished.result);
     assert_eq!(model.calls().len(), 0);
@@ -204,9 +206,9 @@ async fn attempts_are_counted_and_know_what_they_are() -> anyhow::Result<()> {
     assert_eq!(env.attempt_from(&7)?.run(Desk::work, nothing.clone()).await.result?[0], 2, "there was one before it");
     assert_eq!(env.attempt().run(Desk::work, nothing.clone()).await.result?, json!([3, "Desk::work", "test", true]));
 
-    let info = TestActivityInfoOptions::builder().workflow_id(Some("order-7".to_owned())).build();
-    let env = SessionEnvironment::new().register_activities(desk).info(info);
-    assert_eq!(env.attempt().run(Desk::work, nothing).await.result?, json!([1, "Desk::work", "order-7", false]));
+    let order = SessionEnvironment::new().info(|info| info.workflow_id = Some("order-7".to_owned()));
+    let env = order.register_activities(desk);
+    assert_eq!(env.attempt().run(Desk::work, nothing).await.result?, json!([1, "Desk::work", "order-7", true]));
     Ok(())
 }
 
