@@ -135,7 +135,7 @@ impl AgentsPlugin {
         self
     }
 
-    /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`].
+    /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
         self.spills = Spills(Some(Arc::new(store)));
