@@ -30,7 +30,7 @@ impl<'e> SessionAttempt<'e> {
     /// Runs the activity to the end of this attempt, or for two minutes.
     ///
     /// # Panics
-    /// As the activity does.
+    /// As the activity does, and when the session has written a checkpoint that this build cannot read.
     pub async fn run<A: ExecutableActivity>(self, activity: A, input: A::Input) -> FinishedAttempt<A::Output> {
         let record = Record::after(self.details.clone());
         let noted = record.clone();
