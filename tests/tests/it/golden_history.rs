@@ -2,7 +2,11 @@
 //!
 //! With `UPDATE_GOLDEN=1` missing files are recorded from real runs; a file that is there is never touched.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use anyhow::Context;
 use temporal_agents::Runner;
@@ -21,6 +25,7 @@ use temporal_agents_testing::{
     history::{self, History},
     replay, replay_without_cache,
 };
+use temporalio_common::protos::temporal::api::enums::v1::EventType;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
@@ -113,4 +118,35 @@ async fn a_workflow_that_does_something_else_first_does_not_replay() -> anyhow::
     let message = failure.to_string();
     assert!(message.contains("TMPRL1100") || message.to_lowercase().contains("nondeterminis"), "{message}");
     Ok(())
+}
+
+/// Whether each workflow task is replayed is seen in the workflow alone.
+mod counted {
+    use super::*;
+
+    static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+    /// The workflow of the recorded histories, counted. For one test: the count is of the whole process.
+    #[workflow]
+    #[derive(Default)]
+    struct CountedTrip;
+
+    #[workflow_methods]
+    impl CountedTrip {
+        #[run(name = "trip")]
+        async fn run(ctx: &mut WorkflowContext<Self>, request: Request) -> WorkflowResult<Plan> {
+            BEGUN.fetch_add(1, Ordering::Relaxed);
+            Ok(Runner::new(ctx).run(&travel_desk(), request.prompt).await?.final_output)
+        }
+    }
+
+    #[tokio::test]
+    async fn without_a_cache_a_history_is_replayed_once_for_each_of_its_workflow_tasks() -> anyhow::Result<()> {
+        let history = history::load(directory("v0.1").join("trip.json"))?;
+        let tasks = history.events.iter().filter(|event| event.event_type() == EventType::WorkflowTaskStarted).count();
+        replay_without_cache::<CountedTrip>(&history).await?;
+        assert!(tasks > 3, "{tasks} workflow tasks");
+        assert_eq!(BEGUN.load(Ordering::Relaxed), tasks);
+        Ok(())
+    }
 }

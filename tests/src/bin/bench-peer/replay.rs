@@ -53,10 +53,11 @@ fn copies(history: &History, n: usize) -> Vec<WorkflowHistory> {
     repeat_n(history, n).map(|history| WorkflowHistory::from(history.clone())).collect()
 }
 
-/// Replays them in one replayer, one after another. The start of the replayer is among what is measured.
+/// Replays them in one replayer, one after another. Each replay has a worker of its own, whose start is among what is measured: of several histories
+/// of one run `replay_workflows` silently replays only some.
 async fn replay_all(replayer: &WorkflowReplayer, histories: Vec<WorkflowHistory>) -> anyhow::Result<()> {
-    for result in replayer.replay_workflows(histories).await? {
-        result.replay_failure.map_or(Ok(()), Err)?;
+    for history in histories {
+        replayer.replay_workflow(history).await?;
     }
     Ok(())
 }
