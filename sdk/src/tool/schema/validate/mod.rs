@@ -13,7 +13,7 @@ mod union;
 use serde_json::{Map, Value};
 
 pub use self::issue::Issue;
-use super::reference::resolve;
+use super::{keywords::is_annotation, reference::resolve};
 
 /// Most schemas that are applied in one check, so that references which multiply each other end.
 const MAX_STEPS: usize = 1_000_000;
@@ -64,6 +64,10 @@ impl<'a> Check<'a> {
         // Of a value of the wrong type there is nothing else to say.
         if let Some(wrong) = keywords::wrong_type(node, instance, field) {
             return vec![wrong];
+        }
+        // Most members of most schemas: nothing is left to look up.
+        if node.keys().all(|keyword| keyword == "type" || is_annotation(keyword)) {
+            return Vec::new();
         }
         let mut issues = keywords::literals(node, instance, field);
         match instance {
