@@ -86,6 +86,14 @@ impl<'r, H: Host> Env<'r, H> {
         idempotency_key([scope, &*self.path, agent, &*turn, response, call_id])
     }
 
+    /// Whether the run, or this agent, has hooks.
+    ///
+    /// # Errors
+    /// As of [`agent`](Self::agent).
+    pub(super) fn has_hooks(&self, agent: &str) -> Result<bool, RunError> {
+        Ok(self.config.hooks.is_some() || self.agent(agent)?.hooks.is_some())
+    }
+
     /// Tells the hooks of the run, then those of the agent.
     ///
     /// # Errors

@@ -39,8 +39,11 @@ pub(super) async fn call<'g, H: Host>(
         }
     };
     env.host.observe(&RunEvent::ModelAnswered { agent: &agent, turn, response: &response });
-    let taken = engine.resolve(Resolution::Answered(response.clone()));
-    if !matches!(taken, Err(RunError::CallIdReused { .. })) {
+    let heard = env.has_hooks(&agent)?.then(|| response.clone());
+    let taken = engine.resolve(Resolution::Answered(response));
+    if let Some(response) = heard
+        && !matches!(taken, Err(RunError::CallIdReused { .. }))
+    {
         env.tell(engine, &agent, "on_llm_end", |hooks, ctx| hooks.on_llm_end(ctx, &agent, &response))?;
     }
     taken

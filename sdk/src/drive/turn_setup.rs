@@ -1,6 +1,9 @@
 //! What an agent is at one turn: asks its functions, lists its tools and handoffs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
     config::{NameCollisions, RunConfig},
@@ -159,15 +162,15 @@ fn offer<'a, H: Host>(
 /// # Errors
 /// [`RunError::User`] when names must differ. Those that are offered at all times are checked before the run.
 fn keep_winners(config: &RunConfig, agent: &AgentDef, offer: &mut Offer<'_>) -> Result<(), RunError> {
-    let mut taken = BTreeSet::new();
+    let mut taken = BTreeSet::<Cow<'_, str>>::new();
     let before = offer.handoffs.len() + offer.tools.len();
     offer.handoffs.reverse();
-    offer.handoffs.retain(|handoff| taken.insert(handoff.name()));
+    offer.handoffs.retain(|handoff| taken.insert(Cow::Owned(handoff.name())));
     offer.handoffs.reverse();
     offer.tools.reverse();
     let mut twice = None;
     offer.tools.retain(|tool| {
-        let is_new = taken.insert(tool.name().to_owned());
+        let is_new = taken.insert(Cow::Borrowed(tool.name()));
         if !is_new {
             twice = Some(tool.name().to_owned());
         }

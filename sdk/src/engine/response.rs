@@ -58,7 +58,11 @@ pub(super) fn accept(
     state.last_response_id = response_id;
     state.items.append(&mut sorted.items);
     if !sorted.tools_used.is_empty() {
-        state.tools_used.entry(state.agent.clone()).or_default().append(&mut sorted.tools_used.into_iter().collect());
+        if let Some(used) = state.tools_used.get_mut(&state.agent) {
+            used.extend(sorted.tools_used);
+        } else {
+            state.tools_used.insert(state.agent.clone(), sorted.tools_used.into_iter().collect());
+        }
     }
     if sorted.calls.is_empty() && sorted.mcp_approvals.is_empty() && sorted.handoffs.is_empty() {
         return Ok(conclude(setup, sorted.last_message.as_ref(), sorted.needs_another_turn, incomplete));
