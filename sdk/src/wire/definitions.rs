@@ -3,10 +3,20 @@
 //! Sent whole when they first appear or change, and referred to afterwards ([`DefinitionsPart`]); the digest lets
 //! the worker prove that it sends the model what the workflow meant.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use std::cell::RefCell;
+
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, IgnoredAny},
+};
 use serde_json::{Map, Value};
 
-use super::{digest::Digest, schema::Schema, settings::ModelSettings};
+use super::{
+    by_kind::{ByKind, by_kind},
+    digest::Digest,
+    schema::Schema,
+    settings::ModelSettings,
+};
 
 /// What an agent is to a model at one turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,15 +69,38 @@ impl Definitions {
             && settings.is_same_text(&other.settings)
     }
 
-    /// The digest of these definitions.
+    /// The digest of these definitions; those of the latest are remembered.
     ///
     /// # Panics
     /// Never: definitions are JSON by construction.
     pub fn digest(&self) -> Digest {
-        let value = serde_json::to_value(self).expect("definitions are JSON by construction");
-        Digest::of_value(&value)
+        DIGESTED.with_borrow_mut(|digested| {
+            if let Some(place) = digested.iter().position(|(definitions, _)| definitions == self) {
+                digested[place..].rotate_left(1);
+            } else {
+                let value = serde_json::to_value(self).expect("definitions are JSON by construction");
+                let digest = Digest::of_value(&value);
+                if self.instructions.as_ref().is_some_and(|text| text.len() > LONG_INSTRUCTIONS) {
+                    return digest;
+                }
+                digested.drain(..(digested.len() + 1).saturating_sub(DIGESTED_AT_MOST));
+                digested.push((self.clone(), digest));
+            }
+            digested.last().map(|(_, digest)| digest.clone()).expect("what was looked for is the last")
+        })
     }
 }
+
+thread_local! {
+    /// Definitions and their digests, the one that was asked for last at the end. The workflows of a worker share a thread, and most runs give a model
+    /// what the runs before gave it. Equal definitions have the same canonical JSON.
+    static DIGESTED: RefCell<Vec<(Definitions, Digest)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Most definitions whose digests are remembered.
+const DIGESTED_AT_MOST: usize = 16;
+/// Instructions of more bytes are most likely made for one run, and are not kept for others.
+const LONG_INSTRUCTIONS: usize = 16_384;
 
 /// A prompt template stored at the provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -190,37 +223,46 @@ impl DefinitionsPart {
 
 impl<'de> Deserialize<'de> for DefinitionsPart {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        by_kind(deserializer)
+    }
+}
+
+impl ByKind for DefinitionsPart {
+    fn read<'de, D: Deserializer<'de>>(kind: &str, members: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Inline {
+            digest: Digest,
+            definitions: Value,
+        }
         #[derive(Deserialize)]
         struct Call {
             activity_id: String,
             digest: Digest,
         }
-        super::conversation::by_kind(deserializer, |kind, value| {
-            Ok(match kind {
-                "inline" => inline(value)?,
-                "call" => {
-                    let Call { activity_id, digest } = serde_json::from_value(value)?;
-                    Self::Call { activity_id, digest }
-                }
-                unknown => Self::Unknown(unknown.to_owned()),
-            })
+        Ok(match kind {
+            "inline" => {
+                let Inline { digest, definitions } = Inline::deserialize(members)?;
+                inline(digest, definitions).map_err(Error::custom)?
+            }
+            "call" => {
+                let Call { activity_id, digest } = Call::deserialize(members)?;
+                Self::Call { activity_id, digest }
+            }
+            unknown => {
+                IgnoredAny::deserialize(members)?;
+                Self::Unknown(unknown.to_owned())
+            }
         })
     }
 }
 
-fn inline(value: Value) -> Result<DefinitionsPart, serde_json::Error> {
-    #[derive(Deserialize)]
-    struct Inline {
-        digest: Digest,
-        definitions: Value,
-    }
-    let Inline { digest, definitions } = serde_json::from_value(value)?;
+fn inline(digest: Digest, definitions: Value) -> Result<DefinitionsPart, serde_json::Error> {
     if let Some(algorithm) = digest.foreign_algorithm() {
         return Ok(DefinitionsPart::Unknown(format!("digest algorithm {algorithm}")));
     }
     let found = Digest::of_value(&definitions);
     if found != digest {
-        return Err(serde::de::Error::custom(format_args!(
+        return Err(Error::custom(format_args!(
             "the definitions do not match their digest: expected {digest}, found {found}"
         )));
     }
@@ -234,3 +276,6 @@ fn unknown_tool_kind(definitions: &Value) -> Option<&str> {
     let tools = definitions.get("tools")?.as_array()?;
     tools.iter().filter_map(|tool| tool.get("kind")?.as_str()).find(|kind| !ToolSpec::KINDS.contains(kind))
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@
 mod absent;
 pub mod agent_handlers;
 pub mod approval;
+mod by_kind;
 pub mod canonical;
 pub mod carried;
 pub mod conversation;
@@ -28,6 +29,7 @@ pub mod session_checkpoint;
 pub mod settings;
 pub(crate) mod size;
 pub mod tool_call;
+mod unread;
 pub mod usage;
 pub mod version;
 pub(crate) mod worker_env;
@@ -58,7 +60,7 @@ pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, Session
 pub use session_checkpoint::{EffectAnswer, KeptCheckpoint, SessionCheckpoint, SessionRun, ToolFailed};
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
+pub(crate) use unread::Json;
 pub use usage::{InputTokensDetails, OutputTokensDetails, Usage};
-pub(crate) use version::{Versioned, decode_text};
 pub use version::{WIRE_VERSION, WireDecodeError, WireVersion, WireVersionMismatch, decode};
 pub use worker_env::worker_env;

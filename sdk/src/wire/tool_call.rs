@@ -1,6 +1,11 @@
 //! A tool call that runs in an activity: request, reply, and what a tool may return.
 
-use serde::{Deserialize, Serialize};
+use std::fmt;
+
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{SeqAccess, Visitor, value::SeqAccessDeserializer},
+};
 use serde_json::{Map, Value};
 
 use super::{
@@ -66,7 +71,7 @@ impl Versioned for ToolReply {
 
 /// What a tool returns to the model; JSON shape: a string, or a list of content parts
 /// (`input_text`, `input_image`, `input_file`).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ToolOutput {
     /// Text, or the compact JSON of a value.
@@ -92,6 +97,35 @@ impl ToolOutput {
             Self::Text(text) => text.clone(),
             Self::Content(parts) => Value::Array(parts.clone()).to_string(),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolOutput {
+    /// Not derived: what is untagged is kept as a whole, to be read once more.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct TextOrContent;
+
+        impl<'de> Visitor<'de> for TextOrContent {
+            type Value = ToolOutput;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string or a list of content parts")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<ToolOutput, E> {
+                Ok(ToolOutput::Text(text.to_owned()))
+            }
+
+            fn visit_string<E>(self, text: String) -> Result<ToolOutput, E> {
+                Ok(ToolOutput::Text(text))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, parts: A) -> Result<ToolOutput, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(parts)).map(ToolOutput::Content)
+            }
+        }
+
+        deserializer.deserialize_any(TextOrContent)
     }
 }
 

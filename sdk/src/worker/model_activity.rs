@@ -70,7 +70,7 @@ impl ModelActivity {
             let error = ModelError::new(ModelFailureKind::Internal, error.to_string());
             Box::new(failure(info, &agent, &model, error))
         };
-        let read: ModelRequest = match request.read("model request") {
+        let read: ModelRequest = match request.look("model request") {
             Ok(read) => read,
             Err(WireDecodeError::Version(mismatch)) => return Err(Box::new(version_mismatch(info, mismatch))),
             Err(error) => return Err(malformed(&error)),

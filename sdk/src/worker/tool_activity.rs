@@ -21,8 +21,9 @@ use crate::{
         idempotency_key,
     },
     wire::{
-        ToolReply, ToolRequest, Versioned, WIRE_VERSION, WireDecodeError,
+        ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError,
         failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED},
+        version::Versioned,
     },
 };
 
@@ -107,7 +108,7 @@ pub(super) fn read<T: Versioned>(
     ctx: &ActivityContext,
     request: &Request,
 ) -> Result<T, ActivityError> {
-    request.read(message).map_err(|error| {
+    request.look(message).map_err(|error| {
         let failure = match error {
             WireDecodeError::Version(mismatch) => version_mismatch(ctx.info(), mismatch),
             error => {

@@ -1,4 +1,4 @@
-//! What an activity returned, not yet read, so that its version can be checked before anything else of it is believed.
+//! JSON out of payloads, of activities on both sides and of workflows, taken as it is.
 
 use serde_json::Value;
 use temporalio_workflow::common::{
@@ -9,39 +9,30 @@ use temporalio_workflow::common::{
     protos::temporal::api::common::v1::Payload,
 };
 
-use crate::wire::{Versioned, WireDecodeError, decode, decode_text};
-
-/// The result of an activity.
-pub(super) enum Json {
-    /// Plain JSON, as it came.
-    Text(Vec<u8>),
-    /// What the worker's converter made of something else.
-    Value(Value),
-}
-
-impl Json {
-    /// The message in it.
-    pub(super) fn read<T: Versioned>(self, message: &'static str) -> Result<T, WireDecodeError> {
-        match self {
-            Self::Text(text) => decode_text(message, &text),
-            Self::Value(value) => decode(message, value),
-        }
-    }
-}
+use crate::wire::Json;
 
 impl TemporalDeserializable for Json {
-    /// Takes what is plain JSON as it is: the SDK's converter would read it, and then read what it has read. Anything else is
-    /// the converter's.
+    /// Takes what is plain JSON as it is: the SDK's converter would read it, and then read what it has read.
+    fn from_payload(_: &SerializationContext<'_>, payload: Payload) -> Result<Self, PayloadConversionError> {
+        if is_plain_json(&payload) { Ok(Self::Text(payload.data)) } else { Err(PayloadConversionError::WrongEncoding) }
+    }
+
+    /// The same where the converter is not asked for types that convert themselves; anything else is the converter's.
     fn from_serde(
         converter: &dyn ErasedSerdePayloadConverter,
         ctx: &SerializationContext<'_>,
         payload: Payload,
     ) -> Result<Self, PayloadConversionError> {
-        if payload.metadata.get("encoding").is_some_and(|encoding| encoding == b"json/plain") {
+        if is_plain_json(&payload) {
             return Ok(Self::Text(payload.data));
         }
         Value::from_serde(converter, ctx, payload).map(Self::Value)
     }
+}
+
+/// Whether this is JSON as the SDK's own converter writes it.
+fn is_plain_json(payload: &Payload) -> bool {
+    payload.metadata.get("encoding").is_some_and(|encoding| encoding == b"json/plain")
 }
 
 /// Nothing here writes one.
@@ -68,6 +59,10 @@ impl Foreign {
 }
 
 impl TemporalDeserializable for Foreign {
+    fn from_payload(ctx: &SerializationContext<'_>, payload: Payload) -> Result<Self, PayloadConversionError> {
+        Json::from_payload(ctx, payload).map(|json| Self(Some(json)))
+    }
+
     fn from_serde(
         converter: &dyn ErasedSerdePayloadConverter,
         ctx: &SerializationContext<'_>,
@@ -76,9 +71,13 @@ impl TemporalDeserializable for Foreign {
         Json::from_serde(converter, ctx, payload).map(|json| Self(Some(json)))
     }
 
-    /// Takes no payload at all, as functions without a result leave in some languages.
-    fn from_payloads(_: &SerializationContext<'_>, payloads: Vec<Payload>) -> Result<Self, PayloadConversionError> {
-        if payloads.is_empty() { Ok(Self(None)) } else { Err(PayloadConversionError::WrongEncoding) }
+    /// Takes no payload at all, too, as functions without a result leave in some languages.
+    fn from_payloads(ctx: &SerializationContext<'_>, payloads: Vec<Payload>) -> Result<Self, PayloadConversionError> {
+        match <[Payload; 1]>::try_from(payloads) {
+            Ok([payload]) => Self::from_payload(ctx, payload),
+            Err(payloads) if payloads.is_empty() => Ok(Self(None)),
+            Err(_) => Err(PayloadConversionError::WrongEncoding),
+        }
     }
 }
 

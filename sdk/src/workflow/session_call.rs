@@ -10,7 +10,6 @@ use temporalio_workflow::{
 use super::{
     context::{ActivityResult, DurableContext},
     failure::{EffectFailure, NEVER_RETRIED},
-    json::Json,
     size,
 };
 use crate::{
@@ -18,7 +17,7 @@ use crate::{
     drive::{SessionAction, SessionEffect, SessionEffectError},
     engine::EffectError,
     wire::{
-        Item, WIRE_VERSION,
+        Item, Json, WIRE_VERSION,
         session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest},
     },
 };

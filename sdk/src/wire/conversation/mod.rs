@@ -5,13 +5,17 @@
 
 mod ledger;
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{Error, IgnoredAny},
+};
 use serde_json::Value;
 
 pub(crate) use ledger::{Folded, Ledger, Noted};
 
 use super::{
     absent::is_default,
+    by_kind::{ByKind, by_kind},
     digest::Digest,
     item::Item,
     version::{WIRE_VERSION, WireVersion},
@@ -164,20 +168,24 @@ impl Conversation {
 
 impl<'de> Deserialize<'de> for InputSegment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        by_kind(deserializer)
+    }
+}
+
+impl ByKind for InputSegment {
+    fn read<'de, D: Deserializer<'de>>(kind: &str, members: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Items {
             items: Vec<Item>,
         }
+        /// Each member whatever it is: a part that is not known may need others.
         #[derive(Deserialize)]
         struct Call {
-            activity_id: String,
-            #[serde(default)]
-            part: Option<CallPart>,
-            #[serde(default)]
-            start: u32,
-            end: u32,
-            #[serde(default)]
-            results: u32,
+            activity_id: Option<Value>,
+            part: Option<Value>,
+            start: Option<Value>,
+            end: Option<Value>,
+            results: Option<Value>,
         }
         #[derive(Deserialize)]
         struct Recorded {
@@ -196,47 +204,44 @@ impl<'de> Deserialize<'de> for InputSegment {
         struct ToolResult {
             activity_id: String,
         }
-        by_kind(deserializer, |kind, value| {
-            Ok(match kind {
-                "items" => {
-                    let Items { items } = serde_json::from_value(value)?;
-                    Self::Items { items }
+        Ok(match kind {
+            "items" => {
+                let Items { items } = Items::deserialize(members)?;
+                Self::Items { items }
+            }
+            "call" => {
+                let Call { activity_id, part, start, end, results } = Call::deserialize(members)?;
+                if let Some(part) = part.as_ref().and_then(Value::as_str).filter(|part| !CallPart::is_known(part)) {
+                    return Ok(Self::Unknown(format!("call part {part}")));
                 }
-                "call" => {
-                    if let Some(part) =
-                        value.get("part").and_then(Value::as_str).filter(|part| !CallPart::is_known(part))
-                    {
-                        return Ok(Self::Unknown(format!("call part {part}")));
-                    }
-                    let Call { activity_id, part, start, end, results } = serde_json::from_value(value)?;
-                    Self::Call { activity_id, part, start, end, results }
+                let number = |value: Option<Value>| value.map_or(Ok(0), u32::deserialize).map_err(D::Error::custom);
+                Self::Call {
+                    activity_id: match activity_id.ok_or_else(|| D::Error::missing_field("activity_id"))? {
+                        Value::String(activity_id) => activity_id,
+                        other => String::deserialize(other).map_err(D::Error::custom)?,
+                    },
+                    part: part.map(CallPart::deserialize).transpose().map_err(D::Error::custom)?,
+                    start: number(start)?,
+                    end: number(Some(end.ok_or_else(|| D::Error::missing_field("end"))?))?,
+                    results: number(results)?,
                 }
-                "recorded" => {
-                    let Recorded { activity_id, start, end } = serde_json::from_value(value)?;
-                    Self::Recorded { activity_id, start, end }
-                }
-                "state" => {
-                    let State { activity_id, chunks, start, end } = serde_json::from_value(value)?;
-                    Self::State { activity_id, chunks, start, end }
-                }
-                "tool_result" => {
-                    let ToolResult { activity_id } = serde_json::from_value(value)?;
-                    Self::ToolResult { activity_id }
-                }
-                unknown => Self::Unknown(unknown.to_owned()),
-            })
+            }
+            "recorded" => {
+                let Recorded { activity_id, start, end } = Recorded::deserialize(members)?;
+                Self::Recorded { activity_id, start, end }
+            }
+            "state" => {
+                let State { activity_id, chunks, start, end } = State::deserialize(members)?;
+                Self::State { activity_id, chunks, start, end }
+            }
+            "tool_result" => {
+                let ToolResult { activity_id } = ToolResult::deserialize(members)?;
+                Self::ToolResult { activity_id }
+            }
+            unknown => {
+                IgnoredAny::deserialize(members)?;
+                Self::Unknown(unknown.to_owned())
+            }
         })
     }
-}
-
-/// Reads an object with a `kind` member, so that an unknown kind can be kept by its name.
-pub(super) fn by_kind<'de, D: Deserializer<'de>, T>(
-    deserializer: D,
-    read: impl FnOnce(&str, Value) -> Result<T, serde_json::Error>,
-) -> Result<T, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    let Some(kind) = value.get("kind").and_then(Value::as_str).map(str::to_owned) else {
-        return Err(serde::de::Error::missing_field("kind"));
-    };
-    read(&kind, value).map_err(serde::de::Error::custom)
 }

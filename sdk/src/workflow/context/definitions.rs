@@ -7,8 +7,10 @@ use temporalio_workflow::common::{ActivityDefinition, WorkflowDefinition};
 #[cfg(feature = "nexus")]
 use crate::wire::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointRequest};
 use crate::{
-    wire::{MODEL_ACTIVITY, McpRequest, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest},
-    workflow::json::{Foreign, Json},
+    wire::{
+        Json, MODEL_ACTIVITY, McpRequest, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest,
+    },
+    workflow::json::Foreign,
 };
 
 /// The model activity.

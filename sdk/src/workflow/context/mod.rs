@@ -29,10 +29,10 @@ use self::definitions::{
     ForeignActivity, ForeignWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
     ToolActivity,
 };
-use super::json::{Foreign, Json};
+use super::json::Foreign;
 #[cfg(feature = "nexus")]
 use crate::wire::NexusEndpointRequest;
-use crate::wire::{McpRequest, ModelRequest, RecordRequest, SessionRequest, ToolRequest};
+use crate::wire::{Json, McpRequest, ModelRequest, RecordRequest, SessionRequest, ToolRequest};
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
 

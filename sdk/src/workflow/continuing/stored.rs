@@ -13,13 +13,12 @@ use temporalio_workflow::{
 use crate::{
     engine::EffectError,
     wire::{
-        Digest, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY, RunState, WIRE_VERSION,
+        Digest, Json, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY, RunState, WIRE_VERSION,
         carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
     },
     workflow::{
         context::DurableContext,
         failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
-        json::Json,
     },
 };
 
