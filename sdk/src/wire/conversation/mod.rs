@@ -1,7 +1,7 @@
 //! A model call's input on the wire: a list of segments with the count and digest of the whole.
 //!
 //! A segment is either items, or a reference to what history already holds: what an earlier call of this workflow run was
-//! given or answered, or what a tool activity returned. `ledger.rs` writes them; the worker reads them.
+//! given or answered, or what a tool activity returned. `ledger/` writes them; the worker reads them.
 
 mod ledger;
 
