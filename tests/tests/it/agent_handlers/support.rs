@@ -7,10 +7,10 @@ use temporal_agents::{
     Agent, Runner, Tool, ToolError, agent_handlers, tool,
     tool::{HostedTool, RequireApproval},
     wire::{
-        AgentInterruption, AgentState, AgentStatus, DecidedInterruption, Verdict, WIRE_VERSION,
+        AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, Verdict, WIRE_VERSION,
         run_state::InterruptionKind,
     },
-    worker::AgentHandle,
+    worker::{AgentHandle, AgentHandleError},
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{
@@ -120,6 +120,22 @@ pub(crate) async fn state_when(
 /// The state, once the run waits.
 pub(crate) async fn state_when_waiting(agent: &AgentHandle) -> anyhow::Result<AgentState> {
     state_when(agent, "waiting", |state| state.status == AgentStatus::Waiting).await
+}
+
+/// What the run itself answers to a decision. Without a cache, the worker may be given the answer that makes the run ask together with the
+/// decision on it, which is then kept for the question; the same decision once more is answered.
+pub(crate) async fn answer_to(
+    decide: impl AsyncFn() -> Result<DecisionAnswer, AgentHandleError>,
+) -> anyhow::Result<DecisionAnswer> {
+    let deciding = async {
+        loop {
+            match decide().await? {
+                DecisionAnswer::Kept { .. } => {}
+                answer => return anyhow::Ok(answer),
+            }
+        }
+    };
+    timeout(PATIENCE, deciding).await.map_err(|_| anyhow::anyhow!("only kept within {PATIENCE:?}"))?
 }
 
 /// The state of a run of the desk.

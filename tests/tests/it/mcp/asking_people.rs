@@ -23,7 +23,7 @@ use super::{
     support::{By, Reached, outputs, smith},
 };
 use crate::{
-    agent_handlers::support::{state_when, state_when_waiting},
+    agent_handlers::support::{answer_to, state_when, state_when_waiting},
     continuing::ready_made::histories,
 };
 
@@ -111,7 +111,7 @@ async fn what_a_server_asks_waits_for_people_through_new_executions(
     assert_eq!(asked, [asks("call_1_0", how_many())]);
     let refused = |reason: &str| DecisionAnswer::Refused { reason: reason.to_owned() };
     assert_eq!(
-        agent.approve("call_1_0").await?,
+        answer_to(async || agent.approve("call_1_0").await).await?,
         refused(
             "an MCP server asks something in the middle of this call of tool \"order\": supply the answer (agent_supply_output), or \
              reject it"
@@ -123,7 +123,8 @@ async fn what_a_server_asks_waits_for_people_through_new_executions(
     let is_second = |state: &AgentState| state.interruptions.iter().any(|call| call.id == "call_1_0#2");
     let second = state_when(&agent, "asking whether that is meant", is_second).await?.interruptions;
     assert_eq!(second[0].question.as_ref().map(|question| &*question.message), Some("Sure about 2?"));
-    assert_eq!(agent.supply_output("call_1_0#2", json!({"sure": true})).await?, DecisionAnswer::Accepted);
+    let sure = answer_to(async || agent.supply_output("call_1_0#2", json!({"sure": true})).await).await?;
+    assert_eq!(sure, DecisionAnswer::Accepted);
     assert_eq!(env.await_run(&started).await?.output()?, json!("done"));
     assert_eq!(outputs(&model), [counts[0], "2 chairs ordered", counts[1]].map(Value::from));
     histories(&env, &id).await?;
