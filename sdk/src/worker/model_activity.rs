@@ -13,7 +13,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
     conversations::{ConversationCache, ReadError},
-    heartbeat::beating,
+    heartbeat::Beater,
     message::Request,
     model::ModelError,
     providers::Providers,
@@ -36,12 +36,13 @@ const NEWER_WORKER_PAUSE: Duration = Duration::from_secs(5);
 pub(super) struct ModelActivity {
     pub(super) providers: Providers,
     pub(super) conversations: ConversationCache,
+    pub(super) beater: Beater,
 }
 
 impl ModelActivity {
     pub(super) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ModelReply, ActivityError> {
         // Boxed: a provider's call is large.
-        Box::pin(beating(ctx, Duration::ZERO, self.answer(ctx, request)))
+        Box::pin(self.beater.beating(ctx, Duration::ZERO, self.answer(ctx, request)))
             .await?
             .map(ModelReply::from)
             .map_err(ActivityError::Application)

@@ -8,7 +8,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
     conversations::ConversationCache,
-    heartbeat::beating,
+    heartbeat::Beater,
     message::Request,
     model_activity::version_mismatch,
     spill::Spills,
@@ -38,6 +38,7 @@ pub(super) struct ToolActivity {
     pub(super) conversations: ConversationCache,
     pub(super) spills: Spills,
     pub(super) env: AllowedEnv,
+    pub(super) beater: Beater,
 }
 
 impl ToolActivity {
@@ -75,7 +76,7 @@ impl ToolActivity {
             .with_heartbeat(Arc::new(Beat(Arc::clone(ctx))));
         // The body is called inside, so that its panic is caught also before it is a future.
         let body = AssertUnwindSafe(async { (self.body)(&mut tool_ctx, arguments).await }).catch_unwind();
-        let settled = beating(ctx, GRACE, body).await?.map_err(|panic| panic_message(&*panic));
+        let settled = self.beater.beating(ctx, GRACE, body).await?.map_err(|panic| panic_message(&*panic));
         let info = tool_ctx.info().clone();
         let returned = Returned { settled, patch: tool_ctx.into_run().patch() };
         match answer(&self.tool, &self.spills, &info, returned, &given).await {

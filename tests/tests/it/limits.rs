@@ -33,6 +33,13 @@ async fn block() -> String {
     "awake".to_owned()
 }
 
+/// Sleeps for longer than its heartbeat timeout.
+#[tool(heartbeat = "1s", start_to_close = "20s")]
+async fn nap() -> String {
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    "rested".to_owned()
+}
+
 /// Takes for ever.
 #[tool(start_to_close = "60s", heartbeat = "1s")]
 async fn wait() -> String {
@@ -47,7 +54,7 @@ async fn missing() -> String {
 }
 
 fn registered() -> Agent {
-    Agent::new("clerk").tool(refund).tool(block).tool(wait)
+    Agent::new("clerk").tool(refund).tool(block).tool(nap).tool(wait)
 }
 
 fn runner(ctx: &WorkflowContext<Case>, case: &str) -> Runner<Case> {
@@ -153,6 +160,16 @@ async fn a_tool_that_blocks_its_thread_still_beats() -> anyhow::Result<()> {
     let attempts: Vec<_> = run.activities().into_iter().map(|activity| activity.attempts).collect();
     assert_eq!(attempts, [1, 1, 1]);
     assert_eq!(last_outputs(&model), [json!("awake")]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_tool_beats_beside_one_that_blocks_its_thread() -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_calls([("nap", json!({})), ("block", json!({}))]), text("good")]);
+    let run = run("", "hi", &model).await?;
+    let attempts: Vec<_> = run.activities().into_iter().map(|activity| activity.attempts).collect();
+    assert_eq!(attempts, [1, 1, 1, 1]);
+    assert_eq!(last_outputs(&model), [json!("rested"), json!("awake")]);
     Ok(())
 }
 

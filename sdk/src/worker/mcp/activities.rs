@@ -23,7 +23,7 @@ use crate::{
     },
     worker::{
         conversations::ConversationCache,
-        heartbeat::beating,
+        heartbeat::Beater,
         message::{Reply, Request},
         registration::Body,
         spill::Spills,
@@ -36,28 +36,44 @@ use crate::{
 const GRACE: Duration = Duration::from_secs(1);
 
 /// All of them, by type.
-pub(in crate::worker) fn activities(servers: &McpServers, conversations: &ConversationCache) -> Vec<(String, Body)> {
+pub(in crate::worker) fn activities(
+    servers: &McpServers,
+    conversations: &ConversationCache,
+    beater: &Beater,
+) -> Vec<(String, Body)> {
     let has_sessions = servers.sessions().are_served();
-    servers.iter().flat_map(|server| of_server(server, conversations, has_sessions)).collect()
+    let served =
+        |server| Served { server: Arc::clone(server), conversations: conversations.clone(), beater: beater.clone() };
+    servers.iter().flat_map(|server| served(server).activities(has_sessions)).collect()
 }
 
-fn of_server(server: &Arc<Connections>, conversations: &ConversationCache, has_sessions: bool) -> Vec<(String, Body)> {
-    let name = |operation: &str| format!("{MCP_ACTIVITY}.{}.{operation}", server.server());
-    let (called, conversations) = (Arc::clone(server), conversations.clone());
-    let call: Body = Arc::new(move |ctx, request| calling(Arc::clone(&called), conversations.clone(), ctx, request));
-    let asked = Arc::clone(server);
-    let ask: Body = Arc::new(move |ctx, request| asking(Arc::clone(&asked), ctx, request));
-    let of_sessions = McpOperation::OF_SESSIONS.iter().filter(|_| has_sessions);
-    let questions = McpOperation::NAMES.iter().chain(of_sessions).map(|operation| (name(operation), Arc::clone(&ask)));
-    questions.chain([(name(MCP_CALL_TOOL), call)]).collect()
+/// A server, and what its activities share with the others of the worker.
+#[derive(Clone)]
+struct Served {
+    server: Arc<Connections>,
+    conversations: ConversationCache,
+    beater: Beater,
+}
+
+impl Served {
+    fn activities(self, has_sessions: bool) -> Vec<(String, Body)> {
+        let name = |operation: &str| format!("{MCP_ACTIVITY}.{}.{operation}", self.server.server());
+        let (called, asked) = (self.clone(), self.clone());
+        let call: Body = Arc::new(move |ctx, request| calling(called.clone(), ctx, request));
+        let ask: Body = Arc::new(move |ctx, request| asking(asked.clone(), ctx, request));
+        let of_sessions = McpOperation::OF_SESSIONS.iter().filter(|_| has_sessions);
+        let questions = McpOperation::NAMES.iter().chain(of_sessions);
+        let questions = questions.map(|operation| (name(operation), Arc::clone(&ask)));
+        questions.chain([(name(MCP_CALL_TOOL), call)]).collect()
+    }
 }
 
 fn calling(
-    server: Arc<Connections>,
-    conversations: ConversationCache,
+    served: Served,
     ctx: Arc<ActivityContext>,
     request: Request,
 ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
+    let Served { server, conversations, beater } = served;
     async move {
         let request: ToolRequest = read("tool request", &ctx, &request)?;
         let Some(target) = request.mcp.clone() else { return Err(malformed("it names no tool of an MCP server")) };
@@ -75,7 +91,7 @@ fn calling(
         let tool = ToolDef::new(&*request.tool, "", object!({"type": "object"}), binding);
         let (states, spills) = (StateMap::default(), Spills::default());
         let env = AllowedEnv::default();
-        let activity = ToolActivity { tool, body, states, conversations, spills, env };
+        let activity = ToolActivity { tool, body, states, conversations, spills, env, beater };
         match activity.perform(&ctx, request).await {
             Err(ActivityError::Application(failure)) if session.is_some_and(|id| !server.sessions().has(&id)) => {
                 lost(true, &failure.to_string())
@@ -87,10 +103,11 @@ fn calling(
 }
 
 fn asking(
-    server: Arc<Connections>,
+    served: Served,
     ctx: Arc<ActivityContext>,
     request: Request,
 ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
+    let Served { server, conversations: _, beater } = served;
     async move {
         let McpRequest { version: _, operation, argument, session } = read("MCP request", &ctx, &request)?;
         let answering = async {
@@ -107,7 +124,7 @@ fn asking(
                 operation => ask::answer(&server, On::of(argument.as_ref(), session.as_deref()), operation).await,
             }
         };
-        let result = beating(&ctx, GRACE, answering.boxed()).await?.map_err(of_activity)?;
+        let result = beater.beating(&ctx, GRACE, answering.boxed()).await?.map_err(of_activity)?;
         json(&McpReply { version: WIRE_VERSION, result }).map(Reply::Value)
     }
     .boxed()

@@ -20,6 +20,7 @@ use self::tools::runs_on;
 use super::nexus_endpoint;
 use super::{
     conversations::{ConversationCache, ForgetEnded},
+    heartbeat::Beater,
     kept_state,
     message::Reply,
     model::ModelProvider,
@@ -200,7 +201,11 @@ impl AgentsPlugin {
         plugin.mcp.serve(super::mcp::McpSessions::on(task_queue.clone()));
         let mut options = WorkerOptions::new(task_queue).build();
         let conversations = plugin.conversations_here();
-        options.register_activities(NamedActivities(super::mcp::activities(&plugin.mcp, &conversations)));
+        options.register_activities(NamedActivities(super::mcp::activities(
+            &plugin.mcp,
+            &conversations,
+            &Beater::default(),
+        )));
         (plugin, options)
     }
 
@@ -227,11 +232,13 @@ impl AgentsPlugin {
         if !issues.is_empty() {
             return Err(InstallError { issues });
         }
+        let beater = Beater::default();
         let mut activities: Vec<(String, Body)> = Vec::new();
         if !self.providers.is_empty() {
             let model = Arc::new(ModelActivity {
                 providers: self.providers.clone(),
                 conversations: self.conversations.clone(),
+                beater: beater.clone(),
             });
             let body: Body = Arc::new(move |ctx, request| {
                 let model = Arc::clone(&model);
@@ -254,6 +261,7 @@ impl AgentsPlugin {
                     conversations: conversations.clone(),
                     spills: self.spills.clone(),
                     env: self.providers.env.clone(),
+                    beater: beater.clone(),
                 });
                 let body: Body = Arc::new(move |ctx, request| {
                     let activity = Arc::clone(&activity);
@@ -271,7 +279,7 @@ impl AgentsPlugin {
             activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
         }
         #[cfg(feature = "mcp")]
-        activities.extend(super::mcp::activities(&self.mcp, &conversations));
+        activities.extend(super::mcp::activities(&self.mcp, &conversations, &beater));
         #[cfg(feature = "nexus")]
         activities.push(looking_up_endpoints());
         activities.extend(keeping_states());
