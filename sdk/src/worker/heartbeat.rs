@@ -1,25 +1,22 @@
 //! Heartbeats for as long as an activity's body runs, and its end when the activity is cancelled.
 //!
-//! One task beats for all activities of a worker. It is none of theirs: a body that blocks its thread still beats, as long as
-//! the worker's runtime has another thread, so that the server does not start a second attempt beside it.
+//! One thread beats for all activities of a worker. It is none of the runtime's: a body that blocks its thread still beats, as long as
+//! the runtime has another one to send with, so that the server does not start a second attempt beside it. (A task would not do. Nobody
+//! looks at the runtime's timers while the thread that did so last is blocked, and the others have nothing to do.)
 //!
-//! The first beat is due after a quarter of the timeout. A body that is done by then costs no request to the server, and, where others
-//! began before it, neither a task nor a timer.
+//! The first beat is due after a quarter of the timeout. A body that is done by then costs no request to the server, no task and no timer.
 
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, BinaryHeap},
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
 };
 
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use tokio::{
-    sync::Notify,
-    task::{AbortHandle, yield_now},
-    time::{Instant, sleep, sleep_until},
-};
+use tokio::{runtime::Handle, time::sleep};
 
 /// The SDK sends at most one heartbeat per 0.8 timeouts and drops the others, so often is cheap.
 const PER_TIMEOUT: u32 = 4;
@@ -34,8 +31,8 @@ pub(super) struct Beater(Arc<Shared>);
 #[derive(Default)]
 struct Shared {
     beats: Mutex<Beats>,
-    /// A beat is due earlier than all that the task knows.
-    earlier: Notify,
+    /// A beat is due earlier than all that the thread knows.
+    earlier: Condvar,
 }
 
 #[derive(Default)]
@@ -45,12 +42,13 @@ struct Beats {
     /// When which of them is due, earliest first; of activities that are done, too, until their time has come.
     due: BinaryHeap<Reverse<(Instant, u64)>>,
     next_number: u64,
-    /// The task, as long as anything is due.
-    task: Option<AbortHandle>,
+    /// Whether there is a thread; as long as anything is due.
+    has_thread: bool,
 }
 
 struct Beating {
     ctx: Arc<ActivityContext>,
+    runtime: Handle,
     period: Duration,
 }
 
@@ -67,11 +65,7 @@ impl Beater {
         grace: Duration,
         body: impl Future<Output = T>,
     ) -> Result<T, ActivityError> {
-        let started = self.start(ctx);
-        if started.as_ref().is_some_and(|started| started.woke_the_task) {
-            // The task waits in a slot of this thread that no other thread takes from; let it begin before the body may block.
-            yield_now().await;
-        }
+        let _started = self.start(ctx);
         tokio::pin!(body);
         tokio::select! {
             biased;
@@ -95,15 +89,19 @@ impl Beater {
         beats.next_number += 1;
         let is_first = beats.due.peek().is_none_or(|Reverse((first, _))| due < *first);
         beats.due.push(Reverse((due, number)));
-        beats.running.insert(number, Beating { ctx: Arc::clone(ctx), period });
-        // A task ends with its runtime, too.
-        let has_task = beats.task.as_ref().is_some_and(|task| !task.is_finished());
-        if !has_task {
-            beats.task = Some(tokio::spawn(beat(Arc::clone(&self.0))).abort_handle());
+        beats.running.insert(number, Beating { ctx: Arc::clone(ctx), runtime: Handle::current(), period });
+        if !beats.has_thread {
+            let shared = Arc::clone(&self.0);
+            match thread::Builder::new().name("agents-heartbeats".to_owned()).spawn(move || beat(&shared)) {
+                Ok(_) => beats.has_thread = true,
+                Err(error) => {
+                    tracing::warn!(%error, "there is no thread for heartbeats until the next activity begins");
+                }
+            }
         } else if is_first {
             self.0.earlier.notify_one();
         }
-        Some(Started { beater: self, number, woke_the_task: is_first || !has_task })
+        Some(Started { beater: self, number })
     }
 }
 
@@ -111,7 +109,6 @@ impl Beater {
 struct Started<'b> {
     beater: &'b Beater,
     number: u64,
-    woke_the_task: bool,
 }
 
 impl Drop for Started<'_> {
@@ -136,36 +133,26 @@ impl Shared {
     fn lock(&self) -> MutexGuard<'_, Beats> {
         self.beats.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// Sends what is due, and says when to come again; never, when nothing is due any more.
-    fn send_due(&self) -> Option<Instant> {
-        let now = Instant::now();
-        let mut beats = self.lock();
-        while let Some(&Reverse((due, number))) = beats.due.peek() {
-            if due > now {
-                return Some(due);
-            }
-            beats.due.pop();
-            let Some(Beating { ctx, period }) = beats.running.get(&number) else { continue };
-            let (ctx, next) = (Arc::clone(ctx), now + *period);
-            beats.due.push(Reverse((next, number)));
-            // By itself: a codec may take its time, and the others must not wait for it.
-            tokio::spawn(async move {
-                // It has no details, so there is nothing that could not be written.
-                let _ = ctx.record_heartbeat(()).await;
-            });
-        }
-        beats.task = None;
-        None
-    }
 }
 
-/// The task: beats for as long as anything is due.
-async fn beat(shared: Arc<Shared>) {
-    while let Some(next) = shared.send_due() {
-        tokio::select! {
-            () = sleep_until(next) => {}
-            () = shared.earlier.notified() => {}
+/// The thread: beats for as long as anything is due.
+fn beat(shared: &Shared) {
+    let mut beats = shared.lock();
+    while let Some(&Reverse((due, number))) = beats.due.peek() {
+        let now = Instant::now();
+        if due > now {
+            let woken = shared.earlier.wait_timeout(beats, due - now);
+            (beats, _) = woken.unwrap_or_else(PoisonError::into_inner);
+            continue;
         }
+        beats.due.pop();
+        let Some(Beating { ctx, runtime, period }) = beats.running.get(&number) else { continue };
+        let (ctx, next) = (Arc::clone(ctx), now + *period);
+        runtime.spawn(async move {
+            // It has no details, so there is nothing that could not be written.
+            let _ = ctx.record_heartbeat(()).await;
+        });
+        beats.due.push(Reverse((next, number)));
     }
+    beats.has_thread = false;
 }

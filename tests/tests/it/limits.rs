@@ -27,16 +27,16 @@ async fn refund() -> Result<String, ToolError> {
 }
 
 /// Blocks its thread for longer than its heartbeat timeout.
-#[tool(heartbeat = "1s", start_to_close = "20s")]
+#[tool(heartbeat = "2s", start_to_close = "20s")]
 async fn block() -> String {
-    std::thread::sleep(Duration::from_millis(2500));
+    std::thread::sleep(Duration::from_millis(3500));
     "awake".to_owned()
 }
 
 /// Sleeps for longer than its heartbeat timeout.
-#[tool(heartbeat = "1s", start_to_close = "20s")]
+#[tool(heartbeat = "2s", start_to_close = "20s")]
 async fn nap() -> String {
-    tokio::time::sleep(Duration::from_millis(2500)).await;
+    tokio::time::sleep(Duration::from_millis(3500)).await;
     "rested".to_owned()
 }
 

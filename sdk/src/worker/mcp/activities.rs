@@ -42,20 +42,20 @@ pub(in crate::worker) fn activities(
     beater: &Beater,
 ) -> Vec<(String, Body)> {
     let has_sessions = servers.sessions().are_served();
-    let served =
-        |server| Served { server: Arc::clone(server), conversations: conversations.clone(), beater: beater.clone() };
-    servers.iter().flat_map(|server| served(server).activities(has_sessions)).collect()
+    let with =
+        |server| With { server: Arc::clone(server), conversations: conversations.clone(), beater: beater.clone() };
+    servers.iter().flat_map(|server| with(server).activities(has_sessions)).collect()
 }
 
-/// A server, and what its activities share with the others of the worker.
+/// What an activity works with: a server, and what it shares with the other activities of the worker.
 #[derive(Clone)]
-struct Served {
+struct With {
     server: Arc<Connections>,
     conversations: ConversationCache,
     beater: Beater,
 }
 
-impl Served {
+impl With {
     fn activities(self, has_sessions: bool) -> Vec<(String, Body)> {
         let name = |operation: &str| format!("{MCP_ACTIVITY}.{}.{operation}", self.server.server());
         let (called, asked) = (self.clone(), self.clone());
@@ -69,11 +69,11 @@ impl Served {
 }
 
 fn calling(
-    served: Served,
+    with: With,
     ctx: Arc<ActivityContext>,
     request: Request,
 ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
-    let Served { server, conversations, beater } = served;
+    let With { server, conversations, beater } = with;
     async move {
         let request: ToolRequest = read("tool request", &ctx, &request)?;
         let Some(target) = request.mcp.clone() else { return Err(malformed("it names no tool of an MCP server")) };
@@ -102,12 +102,8 @@ fn calling(
     .boxed()
 }
 
-fn asking(
-    served: Served,
-    ctx: Arc<ActivityContext>,
-    request: Request,
-) -> BoxFuture<'static, Result<Reply, ActivityError>> {
-    let Served { server, conversations: _, beater } = served;
+fn asking(with: With, ctx: Arc<ActivityContext>, request: Request) -> BoxFuture<'static, Result<Reply, ActivityError>> {
+    let With { server, conversations: _, beater } = with;
     async move {
         let McpRequest { version: _, operation, argument, session } = read("MCP request", &ctx, &request)?;
         let answering = async {
