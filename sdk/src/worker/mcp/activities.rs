@@ -42,21 +42,24 @@ pub(in crate::worker) fn activities(
     beater: &Beater,
 ) -> Vec<(String, Body)> {
     let has_sessions = servers.sessions().are_served();
-    let with =
-        |server| With { server: Arc::clone(server), conversations: conversations.clone(), beater: beater.clone() };
-    servers.iter().flat_map(|server| with(server).activities(has_sessions)).collect()
+    let of = |server| ServerActivities {
+        server: Arc::clone(server),
+        conversations: conversations.clone(),
+        beater: beater.clone(),
+    };
+    servers.iter().flat_map(|server| of(server).named(has_sessions)).collect()
 }
 
-/// What an activity works with: a server, and what it shares with the other activities of the worker.
+/// The activities of a server: what they share, with one another and with the others of the worker.
 #[derive(Clone)]
-struct With {
+struct ServerActivities {
     server: Arc<Connections>,
     conversations: ConversationCache,
     beater: Beater,
 }
 
-impl With {
-    fn activities(self, has_sessions: bool) -> Vec<(String, Body)> {
+impl ServerActivities {
+    fn named(self, has_sessions: bool) -> Vec<(String, Body)> {
         let name = |operation: &str| format!("{MCP_ACTIVITY}.{}.{operation}", self.server.server());
         let (called, asked) = (self.clone(), self.clone());
         let call: Body = Arc::new(move |ctx, request| calling(called.clone(), ctx, request));
@@ -69,11 +72,11 @@ impl With {
 }
 
 fn calling(
-    with: With,
+    shared: ServerActivities,
     ctx: Arc<ActivityContext>,
     request: Request,
 ) -> BoxFuture<'static, Result<Reply, ActivityError>> {
-    let With { server, conversations, beater } = with;
+    let ServerActivities { server, conversations, beater } = shared;
     async move {
         let request: ToolRequest = read("tool request", &ctx, &request)?;
         let Some(target) = request.mcp.clone() else { return Err(malformed("it names no tool of an MCP server")) };
@@ -102,8 +105,12 @@ fn calling(
     .boxed()
 }
 
-fn asking(with: With, ctx: Arc<ActivityContext>, request: Request) -> BoxFuture<'static, Result<Reply, ActivityError>> {
-    let With { server, conversations: _, beater } = with;
+fn asking(
+    shared: ServerActivities,
+    ctx: Arc<ActivityContext>,
+    request: Request,
+) -> BoxFuture<'static, Result<Reply, ActivityError>> {
+    let ServerActivities { server, conversations: _, beater } = shared;
     async move {
         let McpRequest { version: _, operation, argument, session } = read("MCP request", &ctx, &request)?;
         let answering = async {
