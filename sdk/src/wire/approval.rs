@@ -1,6 +1,6 @@
 //! What the workflow that waits for a person's decision is asked, and what it answers.
 //!
-//! JSON shapes: `tests/golden/wire/v1.1/approval_request-*.json`, `approval_ruling-*.json`. Any workflow that takes the one and returns the other will do;
+//! JSON shapes: `tests/golden/wire/v1.2/approval_request-*.json`, `approval_ruling-*.json`. Any workflow that takes the one and returns the other will do;
 //! [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow) is one.
 
 use serde::{Deserialize, Serialize};

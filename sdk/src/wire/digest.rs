@@ -2,7 +2,7 @@
 //!
 //! A conversation's digest is a chain over the digests of its items, so that neither a longer conversation nor a shorter one
 //! has its items read again: `d(n+1) = H(d(n) || H(canonical(item n)))`, starting at
-//! `d(0) = H("temporal-agents conversation 1")`. Test vectors: `tests/golden/wire/v1.1/digests.json`.
+//! `d(0) = H("temporal-agents conversation 1")`. Test vectors: `tests/golden/wire/v1.2/digests.json`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

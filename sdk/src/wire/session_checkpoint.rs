@@ -1,6 +1,6 @@
 //! The checkpoint of an agentic session: what an activity that runs agents keeps in its heartbeat details.
 //!
-//! One value, in `details[0]` of each heartbeat, as a JSON object: `tests/golden/wire/v1.1/session_checkpoint-*.json`, or, where the session has a
+//! One value, in `details[0]` of each heartbeat, as a JSON object: `tests/golden/wire/v1.2/session_checkpoint-*.json`, or, where the session has a
 //! store for what is too large, `kept_checkpoint.json`. Each run is the state it goes on from, and what its model and its tools have answered
 //! since: a run that goes on from there gets those answers at once, and makes only the calls that have none.
 //!

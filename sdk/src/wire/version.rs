@@ -11,9 +11,9 @@ use serde::{
 use serde_json::Value;
 
 /// The version this build writes.
-pub const WIRE_VERSION: WireVersion = WireVersion { major: 1, minor: 1 };
+pub const WIRE_VERSION: WireVersion = WireVersion { major: 1, minor: 2 };
 
-/// A version of the wire contract; JSON shape `"1.1"`. Messages of 1.0 have `{"major": 1, "minor": 0}`, which is read, too.
+/// A version of the wire contract; JSON shape `"1.2"`. Messages of 1.0 have `{"major": 1, "minor": 0}`, which is read, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WireVersion {
     /// Incremented when old readers cannot read the message at all.

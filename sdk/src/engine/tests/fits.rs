@@ -256,7 +256,7 @@ fn a_state_of_another_major_version_is_told_so_and_not_looked_into() {
     state.version = WireVersion { major: 9, minor: 2 };
     assert_eq!(
         issues(&state, &Agent::new("another")),
-        ["run state has wire version 9.2, this build reads 0.x and 1.1; deploy a newer worker"]
+        ["run state has wire version 9.2, this build reads 0.x and 1.2; deploy a newer worker"]
     );
 }
 
@@ -273,7 +273,7 @@ fn a_state_of_a_version_that_is_read_here_is_taken_up(#[case] version: WireVersi
 #[rstest]
 #[case::a_later_major(
     r#"{"kind": "of another shape", "version": {"major": 2, "minor": 0}}"#,
-    "run state has wire version 2.0, this build reads 0.x and 1.1; deploy a newer worker"
+    "run state has wire version 2.0, this build reads 0.x and 1.2; deploy a newer worker"
 )]
 #[case::none(r#"{"kind": "of another shape"}"#, "missing field `version`")]
 fn the_version_of_a_state_is_read_before_anything_else(#[case] json: &str, #[case] expected: &str) {

@@ -1,7 +1,7 @@
 //! The state of a run between two steps: one serde value that pauses, travels and resumes.
 //!
 //! The engine alone changes it; people decide on its [`interruptions`](RunState::interruptions). JSON shape: see
-//! `tests/golden/wire/v1.1/run_state-*.json`. It holds what the run has said and done and what it is about to do; it does
+//! `tests/golden/wire/v1.2/run_state-*.json`. It holds what the run has said and done and what it is about to do; it does
 //! not hold agents, which are code and come from the graph.
 
 mod approvals;

@@ -41,7 +41,7 @@ fn a_newer_major_is_a_mismatch_that_asks_for_a_newer_worker() {
     assert!(mismatch.is_newer());
     assert_eq!(
         mismatch.to_string(),
-        "message has wire version 2.0, this build reads 0.x and 1.1; deploy a newer worker"
+        "message has wire version 2.0, this build reads 0.x and 1.2; deploy a newer worker"
     );
 }
 

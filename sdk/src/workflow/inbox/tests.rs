@@ -138,7 +138,7 @@ fn what_is_carried_over_says_the_same() {
     assert_eq!(
         json,
         json!({
-            "version": "1.1",
+            "version": "1.2",
             "decided": [
                 {"id": "b", "decision": {"kind": "approve"}, "always": true, "taken": true},
                 {"id": "later", "decision": {"kind": "reject", "message": "no"}, "taken": false},

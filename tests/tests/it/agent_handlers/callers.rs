@@ -92,7 +92,7 @@ async fn messages_are_plain_json_and_those_nobody_understands_are_refused(
     let handle = env.start_workflow(Desk::run, lingering()).await?;
     state_when_waiting(&AgentHandle::new(env.client(), "desk-0")).await?;
     let stranger = Stranger(env.client().get_workflow_handle("desk-0"));
-    let version = json!("1.1");
+    let version = json!("1.2");
     let waiting = json!({
         "version": version, "status": "waiting", "agent": "desk", "turn": 1, "decided": [],
         "interruptions": [{"id": "call_0_0", "agent": "desk", "tool": "refund", "arguments": "{\"order\":7}"}],

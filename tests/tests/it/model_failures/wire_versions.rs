@@ -59,11 +59,11 @@ fn request(change: impl FnOnce(&mut Value)) -> Value {
 #[rstest]
 #[case::of_a_newer_release(
     request(|request| request["version"] = json!({"major": 99, "minor": 3})),
-    "model request has wire version 99.3, this build reads 0.x and 1.1; deploy a newer worker"
+    "model request has wire version 99.3, this build reads 0.x and 1.2; deploy a newer worker"
 )]
 #[case::with_an_unknown_instruction(
     request(|request| request["input"]["segments"][0] = json!({"kind": "memory", "of": "last week"})),
-    "model request has wire version 1.1 and the unknown kind \"memory\", this build reads 0.x and 1.1; \
+    "model request has wire version 1.2 and the unknown kind \"memory\", this build reads 0.x and 1.2; \
      deploy a newer worker"
 )]
 #[tokio::test]

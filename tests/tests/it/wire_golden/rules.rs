@@ -150,7 +150,7 @@ fn an_unknown_instruction_is_a_version_mismatch_that_names_it(
     assert_eq!(
         mismatch.to_string(),
         format!(
-            "model request has wire version 1.1 and the unknown kind {unknown:?}, this build reads 0.x and 1.1; \
+            "model request has wire version 1.2 and the unknown kind {unknown:?}, this build reads 0.x and 1.2; \
              deploy a newer worker"
         )
     );
