@@ -1,8 +1,10 @@
 //! Tools of servers of the Model Context Protocol: those of the official Python package, over stdio and streamable HTTP.
 
+mod answering;
 mod asked;
 mod asking_people;
 mod failing;
+mod forgotten;
 mod lists;
 mod python;
 mod running;

@@ -65,16 +65,35 @@ const INHERITED: [&str; 25] = [
 /// How many factories may name a factory.
 const MOST_FACTORIES: usize = 8;
 
+/// The terms of a connection.
+#[derive(Clone, Copy)]
+pub(super) struct Terms<'t> {
+    /// The argument of the transport's factory.
+    pub(super) argument: Option<&'t Value>,
+    /// Whether the server may ask people.
+    pub(super) asks_people: bool,
+    pub(super) forgotten: Forgotten,
+}
+
+/// What happens when a server over HTTP has forgotten the session of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Forgotten {
+    /// The connection begins a new one: nobody relies on its state.
+    Renewed,
+    /// The connection fails: its state was that of a run.
+    Lost,
+}
+
 /// Opens a connection and introduces this client. The values of variables that it was opened with are in no failure.
 pub(super) async fn open(
     server: &str,
     transport: &McpTransport,
-    argument: Option<&Value>,
-    asks_people: bool,
+    terms: Terms<'_>,
     env: &AllowedEnv,
 ) -> Result<(Running, Given), McpFailure> {
-    let mut opening = Opening { server, env, client: Client::new(asks_people), given: Given::default() };
-    match opening.open(transport, argument).await {
+    let (client, given) = (Client::new(terms.asks_people), Given::default());
+    let mut opening = Opening { server, env, client, forgotten: terms.forgotten, given };
+    match opening.open(transport, terms.argument).await {
         Ok(running) => Ok((running, opening.given)),
         Err(failure) => Err(failure.without(&opening.given)),
     }
@@ -84,6 +103,7 @@ struct Opening<'o> {
     server: &'o str,
     env: &'o AllowedEnv,
     client: Client,
+    forgotten: Forgotten,
     given: Given,
 }
 
@@ -133,7 +153,13 @@ impl Opening<'_> {
             value.set_sensitive(true);
             headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
         }
-        streamable_http(self.server, self.client.clone(), http, headers).await
+        let builder = http_client::builder(http.url.starts_with("https:")).map_err(|error| error.to_string());
+        let reached =
+            builder.and_then(|builder| builder.default_headers(headers).build().map_err(|error| error.to_string()));
+        let reached = reached.map_err(|error| not_reached(self.server, error))?;
+        let config = StreamableHttpClientTransportConfig::with_uri(http.url.clone())
+            .reinit_on_expired_session(self.forgotten == Forgotten::Renewed);
+        begin(self.server, self.client.clone(), StreamableHttpClientTransport::with_client(reached, config)).await
     }
 }
 
@@ -158,20 +184,6 @@ async fn child(
         not_reached(server, format!("its program, which the worker's log names, does not start: {error}"))
     })?;
     begin(server, client, process).await
-}
-
-async fn streamable_http(
-    server: &str,
-    client: Client,
-    http: &McpHttp,
-    headers: HeaderMap,
-) -> Result<Running, McpFailure> {
-    let builder = http_client::builder(http.url.starts_with("https:")).map_err(|error| error.to_string());
-    let reached =
-        builder.and_then(|builder| builder.default_headers(headers).build().map_err(|error| error.to_string()));
-    let reached = reached.map_err(|error| not_reached(server, error))?;
-    let config = StreamableHttpClientTransportConfig::with_uri(http.url.clone());
-    begin(server, client, StreamableHttpClientTransport::with_client(reached, config)).await
 }
 
 /// Boxed: the library's future is large, and its type is not to be spelled out again.

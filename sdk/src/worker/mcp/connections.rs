@@ -17,7 +17,7 @@ use tokio::{sync::Mutex as Turnstile, time::sleep};
 
 use super::{
     client::Client,
-    connect::{Running, open},
+    connect::{Forgotten, Running, Terms, open},
     failure::McpFailure,
     sessions::McpSessions,
     transport::McpTransport,
@@ -156,12 +156,8 @@ impl Connections {
     }
 
     /// A connection that nobody shares.
-    pub(super) async fn open(
-        &self,
-        argument: Option<&Value>,
-        asks_people: bool,
-    ) -> Result<(Running, Given), McpFailure> {
-        open(&self.server, &self.transport, argument, asks_people, &self.env).await
+    pub(super) async fn open(&self, terms: Terms<'_>) -> Result<(Running, Given), McpFailure> {
+        open(&self.server, &self.transport, terms, &self.env).await
     }
 
     /// Asks the server; gives its answer, and the values that are to be taken out of it.
@@ -230,7 +226,8 @@ impl Connections {
         if let Some(open) = slot.open() {
             return Ok((open, true));
         }
-        let (running, given) = self.open(argument, asks_people).await?;
+        let terms = Terms { argument, asks_people, forgotten: Forgotten::Renewed };
+        let (running, given) = self.open(terms).await?;
         let connection = Arc::new(Connection { running, given, last_used: Mutex::new(Instant::now()) });
         *lock(&slot.current) = Some(Arc::clone(&connection));
         tokio::spawn(close_when_idle(Arc::downgrade(slot), Arc::downgrade(&connection), self.idle));

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use rmcp::{ServiceError, service::ClientInitializeError};
+use rmcp::{ServiceError, service::ClientInitializeError, transport::streamable_http_client::StreamableHttpError};
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::ActivityError;
 
@@ -89,8 +89,8 @@ impl McpFailure {
         let server = server.to_owned();
         match error {
             ServiceError::McpError(error) => Self::Refused { code: error.code.0, message: error.message.into_owned() },
-            ServiceError::TransportSend(_) if was_not_sent(&error) => {
-                Self::NotReached { server, reason: words(&error) }
+            ServiceError::TransportSend(unsent) if was_not_taken(&*unsent.error) => {
+                Self::NotReached { server, reason: words(&*unsent.error) }
             }
             ServiceError::UnexpectedResponse => {
                 Self::Unsupported { server, what: "answered something that is no answer to this".to_owned() }
@@ -125,10 +125,13 @@ pub(super) fn of_activity(failure: McpFailure) -> ActivityError {
     ActivityError::Application(Box::new(failure))
 }
 
-/// Whether nothing of a request can have reached the server: no connection was made, or the pipe to it is broken.
-fn was_not_sent(error: &ServiceError) -> bool {
+/// Whether the server cannot have done anything of a request: no connection was made, the pipe to it is broken, or it does not know the
+/// session that the request names.
+fn was_not_taken(error: &(dyn Error + 'static)) -> bool {
+    type HttpError = StreamableHttpError<reqwest::Error>;
     sources(error).any(|source| {
         source.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect)
+            || source.downcast_ref().is_some_and(|error| matches!(error, HttpError::SessionExpired))
             || source
                 .downcast_ref::<std::io::Error>()
                 .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)

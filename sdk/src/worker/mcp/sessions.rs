@@ -1,6 +1,7 @@
 //! The sessions that this process holds with stateful servers: each a connection of its own, for one run.
 //!
-//! A connection that breaks is a session that is lost: nobody opens another in its place here, for its state would be gone unnoticed.
+//! A connection that breaks is a session that is lost, and so is one that the server has forgotten: nobody opens another in its place here,
+//! for its state would be gone unnoticed.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +15,12 @@ use serde_json::Value;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{client::Client, connect::Running, connections::Connections, failure::McpFailure};
+use super::{
+    client::Client,
+    connect::{Forgotten, Running, Terms},
+    connections::Connections,
+    failure::McpFailure,
+};
 use crate::{
     wire::{McpOpened, McpSetUp},
     worker::worker_env::Given,
@@ -58,7 +64,8 @@ impl McpSessions {
     /// Opens one, and makes the calls that begin it.
     pub(crate) async fn open(&self, server: &Connections, opening: Opening<'_>) -> Result<McpOpened, McpFailure> {
         let Opening { argument, asks_people, set_up, idle } = opening;
-        let (running, mut given) = server.open(argument, asks_people).await?;
+        let terms = Terms { argument, asks_people, forgotten: Forgotten::Lost };
+        let (running, mut given) = server.open(terms).await?;
         for call in set_up {
             let begun = begin_with(server, running.peer(), call, &mut given).await;
             begun.map_err(|failure| failure.without(&given))?;

@@ -4,6 +4,7 @@
 //! input, so that none outlives its test.
 
 use std::{
+    ffi::OsString,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -51,7 +52,18 @@ fn run(command: &mut Command) -> anyhow::Result<()> {
 
 /// A server as a child process of the worker.
 pub(super) fn stdio() -> McpStdio {
-    McpTransport::stdio(&*PYTHON, [server_py()])
+    with_arguments([])
+}
+
+/// A server as a child process that is started with these arguments.
+pub(super) fn with_arguments<const N: usize>(arguments: [&str; N]) -> McpStdio {
+    let arguments = arguments.into_iter().map(OsString::from);
+    McpTransport::stdio(&*PYTHON, std::iter::once(server_py().into_os_string()).chain(arguments))
+}
+
+/// The interpreter and the program of a server.
+pub(super) fn command() -> (PathBuf, PathBuf) {
+    (PYTHON.clone(), server_py())
 }
 
 /// A server that serves HTTP until it is dropped.

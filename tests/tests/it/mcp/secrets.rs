@@ -17,7 +17,8 @@ use temporal_agents_testing::{
 };
 
 use super::{
-    python::{HttpServer, stdio},
+    answering::{Answer, AnsweringServer, Asked, tools},
+    python::{HttpServer, stdio, with_arguments},
     support::{By, Reached, Workshop, environment, outputs, smith, workshop},
 };
 
@@ -85,9 +86,9 @@ fn quoting() -> FakeModel {
     ])
 }
 
-fn quoted(before: &str) -> Vec<Value> {
+fn quoted(before: &str, secret: &str) -> Vec<Value> {
     vec![
-        json!(backwards(&format!("{before}{}", value()))),
+        json!(backwards(&format!("{before}{secret}"))),
         json!(format!("I was given {before}[redacted].")),
         json!(format!("Error executing tool quote: no use for {before}[redacted]")),
     ]
@@ -104,10 +105,74 @@ async fn headers_and_variables_may_refer_to_the_worker_s_and_what_quotes_them_is
     let builder = environment(&agent, transport)?.model(&model).without_workflow_cache();
     let env = builder.plugin(|plugin| plugin.allow_env([NAME])).start().await?;
     let run = env.run(Workshop::run, "Work.".to_owned()).await?;
-    assert_eq!(outputs(&model), quoted(before));
+    assert_eq!(outputs(&model), quoted(before, &value()));
     assert_eq!((holds(&run.history, "[redacted]"), holds(&run.history, &value())), (true, false));
     env.finish().await?;
     Ok(())
+}
+
+/// Words that are written where the way to the server is.
+const LITERAL: &str = "tok-literal-123456";
+
+#[rstest]
+#[case::bearer(|http: &HttpServer| http.transport().bearer(LITERAL).into(), "Bearer ")]
+#[case::header(|http: &HttpServer| http.transport().header("Authorization", LITERAL).into(), "")]
+#[case::variable(|_: &HttpServer| stdio().env("WORKSHOP_TOKEN", LITERAL).into(), "")]
+#[case::argument(|_: &HttpServer| with_arguments(["--token", LITERAL]).into(), "")]
+#[case::factory(
+    |http: &HttpServer| {
+        let http = http.transport();
+        McpTransport::factory(move |_| {
+            let http = http.clone();
+            async move { Ok(http.bearer(LITERAL).into()) }
+        })
+    },
+    "Bearer "
+)]
+#[tokio::test]
+async fn a_literal_credential_is_kept_out_of_what_quotes_it_like_one_that_is_referred_to(
+    #[case] transport: impl Fn(&HttpServer) -> McpTransport,
+    #[case] before: &str,
+) -> anyhow::Result<()> {
+    let (model, http) = (quoting(), HttpServer::start());
+    let env = workshop(&smith(McpServer::named("workshop")), &model, transport(&http), true).await?;
+    let run = env.run(Workshop::run, "Work.".to_owned()).await?;
+    assert_eq!(outputs(&model), quoted(before, LITERAL));
+    assert_eq!((holds(&run.history, "[redacted]"), holds(&run.history, LITERAL)), (true, false));
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[case::response_of_a_proxy(|asked: &Asked| Answer::Http(403, format!("no entry for {}", authorization(asked))))]
+#[case::refusal_of_the_server(|asked: &Asked| Answer::Refusal(format!("no entry for {}", authorization(asked))))]
+#[tokio::test]
+async fn an_error_that_quotes_a_literal_credential_is_told_and_recorded_without_it(
+    #[case] refusal: fn(&Asked) -> Answer,
+) -> anyhow::Result<()> {
+    let server = AnsweringServer::start(move |asked: Asked| {
+        let answer = match &*asked.method {
+            "initialize" => Answer::Session("one".to_owned()),
+            "tools/list" => Answer::Result(json!({"tools": tools(["enter"])})),
+            _ => refusal(&asked),
+        };
+        async move { answer }
+    })
+    .await?;
+    let model = FakeModel::script([tool_call("enter", json!({})), text("done")]);
+    let options = temporal_agents::tool::ToolActivityOptions::builder().attempts(1).build();
+    let agent = smith(McpServer::named("workshop").call_options(options));
+    let env = workshop(&agent, &model, server.transport().bearer(LITERAL), true).await?;
+    let run = env.run(Workshop::run, "Work.".to_owned()).await?;
+    assert_eq!((holds(&run.history, "no entry for Bearer"), holds(&run.history, LITERAL)), (true, false));
+    let last = format!("{:?}", model.calls().last());
+    assert!(!last.contains(LITERAL), "{last}");
+    env.finish().await?;
+    Ok(())
+}
+
+fn authorization(asked: &Asked) -> &str {
+    asked.authorization.as_deref().unwrap_or_default()
 }
 
 #[tokio::test]
@@ -122,7 +187,7 @@ async fn the_argument_of_a_factory_may_refer_to_a_variable_and_history_has_the_r
     let builder = environment(&agent, transport)?.model(&model);
     let env = builder.plugin(|plugin| plugin.allow_env([NAME])).start().await?;
     let run = env.run(Workshop::run, "Work.".to_owned()).await?;
-    assert_eq!(outputs(&model), quoted(""));
+    assert_eq!(outputs(&model), quoted("", &value()));
     let found = ["acme", "$worker_env", NAME, &*value()].map(|text| holds(&run.history, text));
     assert_eq!(found, [true, true, true, false]);
     env.finish().await?;

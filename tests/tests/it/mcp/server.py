@@ -54,17 +54,22 @@ def broken() -> str:
     raise ToolError("the saw is blunt")
 
 
+def token_of(ctx: Context) -> str:
+    """What the server was given to know its client by: a header, a variable, or an argument after `--token`."""
+    argument = sys.argv[2] if sys.argv[1:2] == ["--token"] else "nothing"
+    return (ctx.headers or {}).get("authorization", os.environ.get("WORKSHOP_TOKEN", argument))
+
+
 @server.tool()
 def backwards(ctx: Context) -> str:
     """What the server was given to know its client by, backwards."""
-    headers = ctx.headers or {}
-    return headers.get("authorization", os.environ.get("WORKSHOP_TOKEN", "nothing"))[::-1]
+    return token_of(ctx)[::-1]
 
 
 @server.tool()
 def quote(ctx: Context, aloud: bool) -> str:
     """The same, forwards; or complains of it."""
-    token = (ctx.headers or {}).get("authorization", os.environ.get("WORKSHOP_TOKEN", "nothing"))
+    token = token_of(ctx)
     if aloud:
         raise ToolError(f"no use for {token}")
     return f"I was given {token}."

@@ -67,7 +67,7 @@ fn environment(agent: &Agent) -> anyhow::Result<AgentEnvironmentBuilder> {
     environment_by(agent, stdio().into())
 }
 
-fn environment_by(agent: &Agent, transport: McpTransport) -> anyhow::Result<AgentEnvironmentBuilder> {
+pub(super) fn environment_by(agent: &Agent, transport: McpTransport) -> anyhow::Result<AgentEnvironmentBuilder> {
     let of_workflow = agent.clone();
     Ok(AgentEnvironment::builder()
         .workflow_with_factory::<Shop, _>(move || Shop { agent: of_workflow.clone() })?
