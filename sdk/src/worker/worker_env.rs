@@ -109,6 +109,13 @@ impl AllowedEnv {
 }
 
 impl Given {
+    /// Remembers a value that is no variable's, and is kept out of everything like one.
+    #[cfg(feature = "mcp")]
+    pub(super) fn remember(&mut self, value: String) {
+        let place = self.0.partition_point(|other| other.len() >= value.len());
+        self.0.insert(place, value);
+    }
+
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -17,6 +17,7 @@ use tokio::process::Command;
 
 use super::{
     client::Client,
+    credentials,
     failure::McpFailure,
     transport::{Kind, McpHttp, McpStdio, McpTransport},
     value::McpValue,
@@ -84,7 +85,7 @@ pub(super) enum Forgotten {
     Lost,
 }
 
-/// Opens a connection and introduces this client. The values of variables that it was opened with are in no failure.
+/// Opens a connection and introduces this client. The credentials that it was opened with are in no failure.
 pub(super) async fn open(
     server: &str,
     transport: &McpTransport,
@@ -131,22 +132,40 @@ impl Opening<'_> {
         Err(not_reached(server, "its factory makes nothing but factories".to_owned()))
     }
 
-    fn filled(&mut self, value: &McpValue) -> Result<OsString, McpFailure> {
-        value.filled(self.env, &mut self.given).map_err(|withheld| McpFailure::withheld(self.server, &withheld))
+    /// The value, whose credentials are remembered; `credentials` finds them.
+    fn filled(
+        &mut self,
+        value: &McpValue,
+        credentials: impl FnOnce(&str) -> Vec<String>,
+    ) -> Result<OsString, McpFailure> {
+        let filled = value.filled(self.env, &mut self.given);
+        let filled = filled.map_err(|withheld| McpFailure::withheld(self.server, &withheld))?;
+        if value.may_be_credential() {
+            self.remember(credentials(&filled.to_string_lossy()));
+        }
+        Ok(filled)
+    }
+
+    fn remember(&mut self, credentials: Vec<String>) {
+        credentials.into_iter().for_each(|credential| self.given.remember(credential));
     }
 
     async fn child(&mut self, stdio: &McpStdio) -> Result<Running, McpFailure> {
         let mut environment = Vec::with_capacity(stdio.environment.len());
         for (name, value) in &stdio.environment {
-            environment.push((name, self.filled(value)?));
+            let credentials = |value: &str| credentials::of_variable(&name.to_string_lossy(), value);
+            environment.push((name, self.filled(value, credentials)?));
         }
+        let arguments: Vec<_> = stdio.arguments.iter().map(|argument| argument.to_string_lossy()).collect();
+        self.remember(credentials::of_arguments(arguments.iter().map(AsRef::as_ref)));
         child(self.server, self.client.clone(), stdio, environment).await
     }
 
     async fn streamable_http(&mut self, http: &McpHttp) -> Result<Running, McpFailure> {
+        self.remember(credentials::of_address(&http.url));
         let mut headers = HeaderMap::new();
         for (name, value) in &http.headers {
-            let value = self.filled(value)?;
+            let value = self.filled(value, |value| credentials::of_header(name, value))?;
             let wrong =
                 || not_reached(self.server, format!("header {name:?} is none, or its value is none of a header"));
             let mut value = value.to_str().and_then(|text| HeaderValue::from_str(text).ok()).ok_or_else(wrong)?;

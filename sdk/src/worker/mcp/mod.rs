@@ -8,13 +8,15 @@
 //! | `sessions.rs` | the sessions of runs with stateful servers: connections that are replaced by nobody |
 //! | `client.rs` | what a server is told of this client, and what it is answered when it asks people |
 //! | `connect.rs` | opens one |
+//! | `credentials.rs` | which strings of a transport are kept out of what its server answers |
 //! | `call.rs` | calls of tools, as bodies of activities |
 //! | `ask.rs` | lists, prompts and resources |
 //! | `content.rs` | what a tool returned, as the model gets it |
 //! | `failure.rs` | what goes wrong |
 //! | `activities.rs` | the activities |
 //!
-//! Addresses, commands, headers and environments stay here: none of them is in a request, a reply or a failure.
+//! Addresses, commands, headers and environments stay here: none of them is in a request or a failure, and credentials among them are in no
+//! reply of a server that quotes them.
 
 mod activities;
 mod ask;
@@ -23,6 +25,7 @@ mod client;
 mod connect;
 mod connections;
 mod content;
+mod credentials;
 mod failure;
 mod sessions;
 mod transport;

@@ -43,6 +43,10 @@ impl McpTransport {
     ///
     /// Of the worker's environment, which may hold keys, it gets what a program needs to run: `PATH`, `HOME` and the like. The rest is given with
     /// [`env`](McpStdio::env), or all of it with [`inherit_env`](McpStdio::inherit_env).
+    ///
+    /// Credentials are better given as variables. Of the arguments, those count as credentials that are named so (`--token x`, `-e API_KEY=x`,
+    /// `--header "Authorization: Bearer x"`), the password of an address, and what looks like a key: what the server quotes of them is in no
+    /// history, log or error.
     pub fn stdio(program: impl Into<OsString>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> McpStdio {
         McpStdio {
             program: program.into(),
@@ -93,7 +97,8 @@ impl McpStdio {
         self
     }
 
-    /// Sets a variable of its environment, to a text or a [`worker_env!`](crate::worker_env) reference.
+    /// Sets a variable of its environment, to a string or a [`worker_env!`](crate::worker_env) reference. What the server quotes of it is in no
+    /// history, log or error; [`McpValue`] says which values are left alone.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<McpValue>) -> Self {
         self.environment.insert(name.into(), value.into());
@@ -116,7 +121,8 @@ pub struct McpHttp {
 }
 
 impl McpHttp {
-    /// A header of every request: a text, or a [`worker_env!`](crate::worker_env) reference. Its value is in no history, log or error.
+    /// A header of every request: a string, or a [`worker_env!`](crate::worker_env) reference. Its value is in no history, log or error, also
+    /// where the server quotes it; [`McpValue`] says which values are left alone.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<McpValue>) -> Self {
         self.headers.push((name.into(), value.into()));
