@@ -10,5 +10,6 @@ mod python;
 mod running;
 mod secrets;
 mod sessions;
+mod side_by_side;
 pub(crate) mod support;
 mod terms;

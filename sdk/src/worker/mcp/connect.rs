@@ -177,7 +177,9 @@ impl Opening<'_> {
             builder.and_then(|builder| builder.default_headers(headers).build().map_err(|error| error.to_string()));
         let reached = reached.map_err(|error| not_reached(self.server, error))?;
         let config = StreamableHttpClientTransportConfig::with_uri(http.url.clone())
-            .reinit_on_expired_session(self.forgotten == Forgotten::Renewed);
+            .reinit_on_expired_session(self.forgotten == Forgotten::Renewed)
+            // How many calls are made at a time is for the worker's slots to say: a call that waited here would time out unsent.
+            .max_concurrent_requests(usize::MAX);
         begin(self.server, self.client.clone(), StreamableHttpClientTransport::with_client(reached, config)).await
     }
 }
