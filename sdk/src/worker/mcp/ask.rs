@@ -1,19 +1,23 @@
 //! Lists, prompts and resources.
 
-use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use rmcp::{
     Peer, RoleClient, ServiceError,
     model::{GetPromptRequestParams, PaginatedRequestParams, ReadResourceRequestParams},
 };
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     connections::{Connections, On, Repeat},
     failure::McpFailure,
+    listed::{Listed, MOST_ITEMS, MOST_TOOLS},
 };
-use crate::wire::{McpOperation, McpTool};
+use crate::wire::{
+    McpOperation, McpTool,
+    size::{Bytes, MOST_BYTES, encoded_len},
+};
 
 /// Does what is asked; the answer is as [`McpOperation`] says.
 pub(super) async fn answer(
@@ -21,9 +25,10 @@ pub(super) async fn answer(
     on: On<'_>,
     operation: McpOperation,
 ) -> Result<Value, McpFailure> {
+    let name = operation.name();
     let unknown = || McpFailure::Unsupported {
         server: connections.server().to_owned(),
-        what: format!("cannot be asked to {}", operation.name()),
+        what: format!("cannot be asked to {name}"),
     };
     let (answer, given) = connections
         .ask(on, Repeat::Harmless, |peer, _client| {
@@ -31,17 +36,23 @@ pub(super) async fn answer(
             async move { ask(&peer, operation).await }
         })
         .await?;
+    let server = || connections.server().to_owned();
     match answer {
+        Answer::Of(value) if !fits(&value) => {
+            let what =
+                format!("answers {name} with more than {}; what is larger cannot be recorded", Bytes(MOST_BYTES));
+            Err(McpFailure::TooLarge { server: server(), what })
+        }
         Answer::Of(value) if given.is_empty() => Ok(value),
         Answer::Of(value) => Ok(given.value(value)),
+        Answer::TooLong(excess) => Err(McpFailure::TooLarge { server: server(), what: excess }),
         Answer::EndlessList => Err(McpFailure::Unsupported {
-            server: connections.server().to_owned(),
+            server: server(),
             what: "lists in circles: it gave a cursor twice".to_owned(),
         }),
-        Answer::Unreadable(reason) => Err(McpFailure::Unsupported {
-            server: connections.server().to_owned(),
-            what: format!("answered what cannot be read: {reason}"),
-        }),
+        Answer::Unreadable(reason) => {
+            Err(McpFailure::Unsupported { server: server(), what: format!("answered what cannot be read: {reason}") })
+        }
         Answer::NotKnown => Err(unknown()),
     }
 }
@@ -55,25 +66,24 @@ pub(in crate::worker) async fn list_tools(connections: &Connections, on: On<'_>)
     })
 }
 
-enum Answer {
+pub(super) enum Answer {
     Of(Value),
+    /// A list with more than is taken; the string says of what.
+    TooLong(String),
     EndlessList,
     Unreadable(String),
     NotKnown,
 }
 
-/// All pages of a list.
+/// All pages of a list, one after the other as long as it is within its limits.
 macro_rules! pages {
-    ($peer:ident.$list:ident, $member:ident) => {{
-        let (mut all, mut cursor, mut seen) = (Vec::new(), None, BTreeSet::new());
+    ($peer:ident.$list:ident, $member:ident, $listed:expr) => {{
+        let (mut listed, mut cursor): (Listed, _) = ($listed, None);
         loop {
             let page = $peer.$list(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
-            all.extend(page.$member);
             cursor = page.next_cursor;
-            match &cursor {
-                None => break Some(all),
-                Some(again) if !seen.insert(again.clone()) => break None,
-                Some(_) => {}
+            if let ControlFlow::Break(answer) = listed.page(&page.$member, cursor.as_deref()) {
+                break answer;
             }
         }
     }};
@@ -81,11 +91,12 @@ macro_rules! pages {
 
 async fn ask(peer: &Peer<RoleClient>, operation: McpOperation) -> Result<Answer, ServiceError> {
     Ok(match operation {
-        McpOperation::ListTools => listed("tools", pages!(peer.list_tools, tools), tool),
-        McpOperation::ListPrompts => listed("prompts", pages!(peer.list_prompts, prompts), Ok),
-        McpOperation::ListResources => listed("resources", pages!(peer.list_resources, resources), Ok),
+        McpOperation::ListTools => pages!(peer.list_tools, tools, Listed::new("tools", MOST_TOOLS, tool)),
+        McpOperation::ListPrompts => pages!(peer.list_prompts, prompts, Listed::new("prompts", MOST_ITEMS, Ok)),
+        McpOperation::ListResources => pages!(peer.list_resources, resources, Listed::new("resources", MOST_ITEMS, Ok)),
         McpOperation::ListResourceTemplates => {
-            listed("resourceTemplates", pages!(peer.list_resource_templates, resource_templates), Ok)
+            let listed = Listed::new("resourceTemplates", MOST_ITEMS, Ok);
+            pages!(peer.list_resource_templates, resource_templates, listed)
         }
         McpOperation::GetPrompt { name, arguments } => {
             let params = GetPromptRequestParams::new(name).with_arguments(arguments);
@@ -97,13 +108,9 @@ async fn ask(peer: &Peer<RoleClient>, operation: McpOperation) -> Result<Answer,
     })
 }
 
-fn listed<T: Serialize>(name: &str, all: Option<Vec<T>>, of: impl Fn(Value) -> Result<Value, String>) -> Answer {
-    let Some(all) = all else { return Answer::EndlessList };
-    let items = all.iter().map(|item| serde_json::to_value(item).map_err(|error| error.to_string()).and_then(&of));
-    match items.collect::<Result<Vec<_>, _>>() {
-        Ok(items) => Answer::Of(json!({ name: items })),
-        Err(reason) => Answer::Unreadable(reason),
-    }
+/// Whether it can be recorded.
+fn fits(value: &Value) -> bool {
+    encoded_len(value).is_ok_and(|bytes| bytes <= MOST_BYTES)
 }
 
 /// A tool without what nobody here reads: icons, output schemas.

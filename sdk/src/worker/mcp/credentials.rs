@@ -167,10 +167,10 @@ fn words(name: &str) -> Vec<String> {
 /// Whether a value of this name is a credential itself, not where it is or what it is called.
 fn names_credential(name: &str) -> bool {
     let words = words(name);
-    let is_setting = words.last().is_none_or(|last| SETTINGS.contains(&&**last) || matches!(&**last, "id" | "name" | "url"));
-    let is_credential = |word: &String| {
-        CREDENTIALS.iter().any(|end| word.ends_with(end)) || SHORT_CREDENTIALS.contains(&&**word)
-    };
+    let is_setting =
+        words.last().is_none_or(|last| SETTINGS.contains(&&**last) || matches!(&**last, "id" | "name" | "url"));
+    let is_credential =
+        |word: &String| CREDENTIALS.iter().any(|end| word.ends_with(end)) || SHORT_CREDENTIALS.contains(&&**word);
     !is_setting && words.iter().any(is_credential)
 }
 

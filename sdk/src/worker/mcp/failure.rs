@@ -52,6 +52,14 @@ pub enum McpFailure {
         /// Why.
         reason: String,
     },
+    /// The server answers with more than is taken of it: more tools than a run can have, or more bytes than history takes.
+    #[error("MCP server {server:?} {what}")]
+    TooLarge {
+        /// The server.
+        server: String,
+        /// Which answer it is, and its limit.
+        what: String,
+    },
     /// The server wants what this client does not do.
     #[error("MCP server {server:?} {what}")]
     Unsupported {
@@ -75,6 +83,7 @@ impl McpFailure {
             | Self::Lost { reason: text, .. }
             | Self::SessionLost { reason: text, .. }
             | Self::Refused { message: text, .. }
+            | Self::TooLarge { what: text, .. }
             | Self::Unsupported { what: text, .. }) = &mut self;
             *text = given.text(text);
         }
@@ -111,6 +120,7 @@ impl McpFailure {
             Self::Lost { .. } => "Lost",
             Self::SessionLost { .. } => "SessionLost",
             Self::Refused { .. } => "Refused",
+            Self::TooLarge { .. } => "TooLarge",
             Self::Unsupported { .. } => "Unsupported",
         }
     }

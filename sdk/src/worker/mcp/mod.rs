@@ -11,6 +11,7 @@
 //! | `credentials.rs` | which strings of a transport are kept out of what its server answers |
 //! | `call.rs` | calls of tools, as bodies of activities |
 //! | `ask.rs` | lists, prompts and resources |
+//! | `listed.rs` | what a list has so far, and its limits |
 //! | `content.rs` | what a tool returned, as the model gets it |
 //! | `failure.rs` | what goes wrong |
 //! | `activities.rs` | the activities |
@@ -27,6 +28,7 @@ mod connections;
 mod content;
 mod credentials;
 mod failure;
+mod listed;
 mod sessions;
 mod transport;
 mod value;
