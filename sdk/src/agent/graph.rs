@@ -18,15 +18,25 @@ use crate::tool::{ToolBinding, ToolDef, ToolIssue};
 pub struct Graph {
     start: String,
     agents: BTreeMap<String, Arc<AgentDef>>,
+    /// Agents that judge what the run is given and gives, whichever agent it has.
+    judges: Vec<AgentDef>,
     conflicts: Vec<GraphIssue>,
 }
 
 impl Graph {
     /// The graph of everything reachable from this agent.
     pub fn new(start: &AgentDef) -> Self {
-        let mut graph = Self { start: start.name.clone(), agents: BTreeMap::new(), conflicts: Vec::new() };
+        let mut graph =
+            Self { start: start.name.clone(), agents: BTreeMap::new(), judges: Vec::new(), conflicts: Vec::new() };
         graph.add(&Arc::new(start.clone()));
         graph
+    }
+
+    /// The same graph for runs with guardrails of their own, in which these agents judge.
+    #[must_use]
+    pub fn judged_by<'j>(mut self, judges: impl Iterator<Item = &'j AgentDef>) -> Self {
+        self.judges.extend(judges.cloned());
+        self
     }
 
     fn add(&mut self, agent: &Arc<AgentDef>) {
@@ -63,15 +73,13 @@ impl Graph {
         self.agents.values()
     }
 
-    /// The graphs of agents that run inside this one's: as tools, as guardrails, and inside those.
+    /// The graphs of agents that run inside this one's: as tools, as guardrails (also of the run), and inside those.
     pub fn nested(&self) -> Vec<Self> {
         let mut nested = Vec::new();
-        for agent in self.agents.values() {
-            for inside in inside(agent) {
-                let graph = Self::new(inside);
-                nested.extend(graph.nested());
-                nested.push(graph);
-            }
+        for inside in self.agents.values().flat_map(|agent| inside(agent)).chain(&self.judges) {
+            let graph = Self::new(inside);
+            nested.extend(graph.nested());
+            nested.push(graph);
         }
         nested
     }

@@ -78,7 +78,7 @@ pub async fn run_paused_or_typed<H: Host, O: DeserializeOwned>(
     config: &RunConfig,
     run: Run,
 ) -> Result<RunOutcome<O>, RunFailure> {
-    let graph = Graph::new(agent);
+    let graph = Graph::new(agent).judged_by(config.judges());
     graph.check()?;
     graph.check_outputs()?;
     match execute(host, &graph, config, run).await? {
@@ -100,7 +100,7 @@ pub async fn run_untyped<H: Host>(
     config: &RunConfig,
     run: Run,
 ) -> Result<RunOutcome<Value>, RunFailure> {
-    let graph = Graph::new(agent);
+    let graph = Graph::new(agent).judged_by(config.judges());
     graph.check()?;
     Ok(match execute(host, &graph, config, run).await? {
         Outcome::Paused(paused) => RunOutcome::Paused(*paused),

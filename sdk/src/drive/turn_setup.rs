@@ -13,7 +13,7 @@ use super::{
     mcp::{self, When},
 };
 use crate::{
-    agent::{AgentDef, AgentInfo, Handoff, Instructions},
+    agent::{AgentDef, AgentInfo, GraphError, GraphIssue, Handoff, Instructions},
     engine::{Engine, Resolution, RunError},
     tool::{Enabled, RunContext, ToolDef},
     wire::{Definitions, HandoffSpec, ToolSpec, run_state::TurnSetup},
@@ -57,10 +57,16 @@ pub(super) async fn prepare<H: Host>(
             Some(guard::call(|| "the instructions".to_owned(), agent, || compute(&run, &info))?)
         }
     };
-    let model = env.config.model.clone().or_else(|| definition.model.clone());
+    // The graph was checked before the run, judges and tools included; a panic would fail a workflow task for ever.
+    let model = env
+        .config
+        .model
+        .clone()
+        .or_else(|| definition.model.clone())
+        .ok_or_else(|| GraphError { issues: vec![GraphIssue::NoModel { agent: agent.to_owned() }] })?;
     let (tools, handoffs) = offer.specs(env, definition);
     Ok(Resolution::Prepared(Box::new(TurnSetup {
-        model: model.expect("the graph was checked before the run, so every agent has a model"),
+        model,
         definitions: Definitions {
             instructions,
             prompt: definition.prompt.clone(),

@@ -4,6 +4,7 @@ mod beside;
 mod blocking;
 mod by_agent;
 mod failures;
+mod judges_of_a_run;
 mod keys;
 mod known;
 mod output;

@@ -235,3 +235,18 @@ fn an_agent_used_as_a_tool_is_known_by_its_name() {
     let known = vec!["desk".to_owned(), "translator".to_owned()];
     assert_eq!(unknown.issues, [GraphIssue::UnknownAgent { agent: "translater".to_owned(), known }]);
 }
+
+#[test]
+fn judges_of_a_run_are_checked_with_all_that_runs_inside_them() {
+    let judge_of_judge = Agent::new("judge_of_judge").tool(tool("look up"));
+    let guardrail =
+        crate::agent::InputGuardrail::by_agent("judged", judge_of_judge, |_: &serde_json::Value| panic!("unused"));
+    let helper = Agent::new("helper");
+    let judge = Agent::new("judge").input_guardrail(guardrail).tool(helper.as_tool()).handoff(Agent::new("second"));
+    let judged = graph(&agent("desk")).judged_by(std::iter::once(judge.def()));
+    assert_eq!(lines(judged.check()), [format!(r#"tool "look up" of agent "judge_of_judge": {BAD_NAME}"#)]);
+    let without: Vec<String> = lines(judged.check_models(None));
+    assert_eq!(without.len(), 4, "{without:?}");
+    assert!(judged.check_known(["judge", "judge_of_judge", "helper", "second"].into_iter()).is_ok());
+    assert_eq!(judged.agents().count(), 1, "a judge is no agent that the run hands off to");
+}

@@ -16,7 +16,7 @@ pub use handlers::{ErrorHandler, ErrorHandlers, Handled, HandledError};
 
 use super::{compaction::Compaction, guard::guarded, session::SessionRef};
 use crate::{
-    agent::{HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
+    agent::{AgentDef, HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
     engine::{ReasoningItemIds, Rules, RunError, UnknownTools},
     wire::{Item, ModelSettings, run_state::ServerConversation},
 };
@@ -95,6 +95,12 @@ impl RunConfig {
             }
             Err(reason) => self.invalid_context = Some((key, reason)),
         }
+    }
+
+    /// The agents that judge for its guardrails.
+    pub(crate) fn judges(&self) -> impl Iterator<Item = &AgentDef> {
+        let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
+        inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent()))
     }
 
     /// The rules of the run that are data.
