@@ -21,8 +21,9 @@ pub const LOAD_STATE_ACTIVITY: &str = "agents.load_state";
 
 /// A run on its way from one execution of its workflow to the next: a part of the input the workflow continues as new with.
 ///
-/// The author's input type has a place for it, and the next execution gives it to `Runner::run_carried`. Reading it fails on a
-/// version that is not [read here](WireVersion::check): the workflow task is then tried again, until a newer worker takes it.
+/// The author's input type has a place for it, and the next execution gives it to `Runner::run_carried`, which refuses one that no
+/// execution before has left: a caller may write it, too. Reading it fails on a version that is not [read here](WireVersion::check):
+/// the workflow task is then tried again, until a newer worker takes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     /// The version of this value.

@@ -1,9 +1,10 @@
 //! What the ready-made workflows are started with, are told, and answer.
 //!
-//! A caller of any language writes these as JSON. A start that cannot be understood is kept as such, and fails the workflow: an
-//! input that cannot be decoded would fail its workflow tasks for ever.
+//! A caller of any language writes these as JSON. Reading a start fails for no JSON value: an input that cannot be decoded would fail
+//! the workflow's tasks for ever. One that cannot be understood is kept as it came, and fails the workflow. So does one that carries
+//! a run which no execution before has left, which only the workflow can tell.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{
@@ -54,12 +55,38 @@ pub struct AgentRequest {
     /// Most model calls of the run; absent = as the workflow's own set of agents says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
-    /// The run so far; the workflow writes it when it continues as new.
+    /// The run so far; the workflow writes it when it continues as new. From anybody else it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Box<Carried>>,
-    /// Why the input could not be understood.
+    /// The input, where it could not be understood.
     #[serde(skip)]
-    pub(crate) malformed: Option<String>,
+    pub(crate) malformed: Option<Malformed>,
+}
+
+/// An input that could not be understood.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Malformed {
+    /// The input, as it came.
+    pub(crate) json: Value,
+    /// Why it could not be understood.
+    pub(crate) reason: String,
+}
+
+impl Malformed {
+    /// Whether it claims to be what an execution before has left. Only `null` is the same as nothing.
+    fn carries_something(&self) -> bool {
+        self.json.get("carried").is_some_and(|carried| !carried.is_null())
+    }
+}
+
+/// Reads an input; one that cannot be understood is kept.
+fn read<'de, D: Deserializer<'de>, T>(
+    deserializer: D,
+    understand: impl FnOnce(Value) -> Result<T, serde_json::Error>,
+    keep: impl FnOnce(Malformed) -> T,
+) -> Result<T, D::Error> {
+    let json = Value::deserialize(deserializer)?;
+    Ok(understand(json.clone()).unwrap_or_else(|error| keep(Malformed { json, reason: error.to_string() })))
 }
 
 /// What an agent is asked; JSON shape: a text, or a list of items.
@@ -87,6 +114,14 @@ impl RequestInput {
         }
     }
 
+    /// The items, where it is not a text.
+    pub(crate) fn items(&self) -> &[Item] {
+        match self {
+            Self::Text(_) => &[],
+            Self::Items(items) => items,
+        }
+    }
+
     /// The items; a text is a user message.
     pub fn into_items(self) -> Vec<Item> {
         match self {
@@ -107,6 +142,11 @@ impl AgentRequest {
         Self { agent: Some(agent), carried: Some(Box::new(carried)), ..Self::empty() }
     }
 
+    /// Whether it claims to be a run that an execution before has left.
+    pub(crate) fn carries_something(&self) -> bool {
+        self.carried.is_some() || self.malformed.as_ref().is_some_and(Malformed::carries_something)
+    }
+
     fn empty() -> Self {
         Self {
             version: WIRE_VERSION,
@@ -124,7 +164,10 @@ impl AgentRequest {
 
 impl Serialize for AgentRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Self::serialize(self, serializer)
+        match &self.malformed {
+            None => Self::serialize(self, serializer),
+            Some(malformed) => malformed.json.serialize(serializer),
+        }
     }
 }
 
@@ -153,23 +196,13 @@ impl AgentReport {
     }
 }
 
-/// Whether a workflow has written it.
-fn is_carried(json: &Value) -> bool {
-    json.get("carried").is_some_and(|carried| !carried.is_null())
-}
-
 impl<'de> Deserialize<'de> for AgentRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = Value::deserialize(deserializer)?;
-        if let Value::String(text) = json {
-            return Ok(Self { input: RequestInput::Text(text), ..Self::empty() });
-        }
-        // What a workflow has written is for a worker that can read it: the workflow task waits for one.
-        let is_own = is_carried(&json);
-        match Self::deserialize(json) {
-            Err(error) if !is_own => Ok(Self { malformed: Some(error.to_string()), ..Self::empty() }),
-            read => read.map_err(D::Error::custom),
-        }
+        let understand = |json| match json {
+            Value::String(text) => Ok(Self { input: RequestInput::Text(text), ..Self::empty() }),
+            json => Self::deserialize(json),
+        };
+        read(deserializer, understand, |malformed| Self { malformed: Some(malformed), ..Self::empty() })
     }
 }
 
@@ -188,12 +221,12 @@ pub struct ChatRequest {
     /// What was said before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversation: Vec<Item>,
-    /// The chat so far; the workflow writes it when it continues as new.
+    /// The chat so far; the workflow writes it when it continues as new. From anybody else it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Box<CarriedChat>>,
-    /// Why the input could not be understood.
+    /// The input, where it could not be understood.
     #[serde(skip)]
-    pub(crate) malformed: Option<String>,
+    pub(crate) malformed: Option<Malformed>,
 }
 
 /// A chat on its way to the next execution of its workflow.
@@ -223,6 +256,11 @@ impl ChatRequest {
         Self { agent: Some(agent.into()), ..Self::empty() }
     }
 
+    /// Whether it claims to be a chat that an execution before has left.
+    pub(crate) fn carries_something(&self) -> bool {
+        self.carried.is_some() || self.malformed.as_ref().is_some_and(Malformed::carries_something)
+    }
+
     fn empty() -> Self {
         Self { version: WIRE_VERSION, agent: None, conversation: Vec::new(), carried: None, malformed: None }
     }
@@ -235,18 +273,17 @@ impl ChatRequest {
 
 impl Serialize for ChatRequest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Self::serialize(self, serializer)
+        match &self.malformed {
+            None => Self::serialize(self, serializer),
+            Some(malformed) => malformed.json.serialize(serializer),
+        }
     }
 }
 
 impl<'de> Deserialize<'de> for ChatRequest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let json = Value::deserialize(deserializer)?;
-        let is_own = is_carried(&json);
-        match Self::deserialize(json) {
-            Err(error) if !is_own => Ok(Self { malformed: Some(error.to_string()), ..Self::empty() }),
-            read => read.map_err(D::Error::custom),
-        }
+        let understand = |json| Self::deserialize(json);
+        read(deserializer, understand, |malformed| Self { malformed: Some(malformed), ..Self::empty() })
     }
 }
 

@@ -223,6 +223,7 @@ fn application_failure(
         RunError::Graph(_)
             | RunError::State(_)
             | RunError::User { .. }
+            | RunError::Refused { .. }
             | RunError::Context { .. }
             | RunError::ConversationTooLarge { .. }
     );

@@ -11,6 +11,7 @@ mod conformance;
 mod continuing;
 mod durable_run;
 mod examples;
+mod forged_starts;
 mod gateway;
 mod genai_provider;
 mod golden_history;

@@ -64,6 +64,16 @@ pub enum RunError {
         /// Whether what the run has done so far may be told.
         has_run_data: bool,
     },
+    /// Something that came from outside, a start or a message, is more than its sender may send.
+    #[error("{what} is refused: {reason} (agent {agent:?})")]
+    Refused {
+        /// The agent.
+        agent: String,
+        /// What is refused: `context key "tenant"`.
+        what: String,
+        /// Why, and what would let it in.
+        reason: String,
+    },
     /// An input guardrail has tripped.
     #[error("input guardrail {:?} of agent {agent:?} tripped{}", .result.guardrail, said(&.result.output_info))]
     InputGuardrailTripped {

@@ -50,9 +50,11 @@ impl RunError {
             ),
             Self::ToolFailed { tool, source, .. } => own("UserError", format!("Error running tool {tool}: {source}")),
             Self::Graph(issues) => own("UserError", issues.to_string()),
-            Self::Context { .. } | Self::State(_) | Self::NeedsApproval { .. } | Self::ToolNotRegistered { .. } => {
-                own("UserError", self.to_string())
-            }
+            Self::Context { .. }
+            | Self::State(_)
+            | Self::NeedsApproval { .. }
+            | Self::Refused { .. }
+            | Self::ToolNotRegistered { .. } => own("UserError", self.to_string()),
             Self::Model { reason, .. } => foreign(reason.clone()),
             Self::Function { source, .. }
             | Self::Session { source, .. }

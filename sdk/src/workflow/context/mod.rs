@@ -29,7 +29,10 @@ use self::definitions::{
     ForeignActivity, ForeignWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
     ToolActivity,
 };
-use super::json::Foreign;
+use super::{
+    continuing::{NotContinued, continued_from},
+    json::Foreign,
+};
 #[cfg(feature = "nexus")]
 use crate::wire::NexusEndpointRequest;
 use crate::wire::{Json, McpRequest, ModelRequest, RecordRequest, SessionRequest, ToolRequest};
@@ -148,6 +151,8 @@ pub(super) trait DurableContext {
     fn run_id(&self) -> String;
     /// The id of the first execution, which stays when the workflow continues as new or is reset. No other workflow of any namespace has it.
     fn first_run_id(&self) -> String;
+    /// The id of the execution that this one was continued from as new.
+    fn continued_from(&self) -> Result<String, NotContinued>;
     /// How many events its history has, as of the workflow task under way.
     fn history_length(&self) -> u32;
     /// Whether the server finds that history long enough.
@@ -346,6 +351,10 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn first_run_id(&self) -> String {
         self.info().first_execution_run_id().to_owned()
+    }
+
+    fn continued_from(&self) -> Result<String, NotContinued> {
+        continued_from(&self.info())
     }
 
     fn history_length(&self) -> u32 {

@@ -4,7 +4,10 @@ use std::{cell::RefCell, rc::Rc};
 
 use temporalio_workflow::WorkflowCancellationToken;
 
-use super::stored::{self, Loaded, StoreError};
+use super::{
+    origin::check_phase,
+    stored::{self, Loaded, StoreError},
+};
 use crate::{
     engine::RunError,
     wire::{CarriedState, Ledger, RunState},
@@ -24,6 +27,7 @@ pub(in crate::workflow) struct Arrived {
 /// if there are any.
 ///
 /// # Errors
+/// [`RunError::Refused`] when it is a state that no execution leaves;
 /// [`RunError::Continuation`] when the state cannot be had, [`RunError::Cancelled`].
 pub(in crate::workflow) async fn arrive(
     ctx: &Rc<dyn DurableContext>,
@@ -33,10 +37,10 @@ pub(in crate::workflow) async fn arrive(
     token: &WorkflowCancellationToken,
     ledger: &RefCell<Ledger>,
 ) -> Result<(RunState, Arrived), RunError> {
-    match state {
+    let (state, arrived) = match state {
         CarriedState::Inline { state } => {
             let bytes = content_of(&state).unwrap_or_default();
-            Ok((*state, Arrived { continued, bytes }))
+            (*state, Arrived { continued, bytes })
         }
         CarriedState::Kept(kept) => {
             ctx.show("loads its state from the execution before".to_owned());
@@ -44,13 +48,17 @@ pub(in crate::workflow) async fn arrive(
             match stored::load(ctx, &run(), start, kept, token).await {
                 Ok(Loaded { state, activity_id, chunks }) => {
                     ledger.borrow_mut().loaded(&activity_id, chunks, &state);
-                    Ok((state, Arrived { continued, bytes }))
+                    (state, Arrived { continued, bytes })
                 }
-                Err(StoreError::Cancelled) => Err(RunError::Cancelled { agent: start.to_owned(), turn: 0 }),
+                Err(StoreError::Cancelled) => {
+                    return Err(RunError::Cancelled { agent: start.to_owned(), turn: 0 });
+                }
                 Err(StoreError::Failed(source)) => {
-                    Err(RunError::Continuation { agent: start.to_owned(), turn: 0, source })
+                    return Err(RunError::Continuation { agent: start.to_owned(), turn: 0, source });
                 }
             }
         }
-    }
+    };
+    check_phase(start, &state)?;
+    Ok((state, arrived))
 }

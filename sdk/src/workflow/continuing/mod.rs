@@ -7,10 +7,12 @@
 //! | `stored.rs` | states that are too large for the input: in chunks, through activities |
 //! | `leave.rs` | the end of this execution |
 //! | `arrive.rs` | the beginning of the next one |
+//! | `origin.rs` | whether there was one before, as the server says |
 
 mod arrive;
 mod leave;
 mod options;
+mod origin;
 mod pace;
 mod stored;
 
@@ -26,6 +28,7 @@ use self::pace::Pace;
 pub(super) use self::{
     arrive::{Arrived, arrive},
     leave::{NextExecution, Place},
+    origin::{NotContinued, check as check_origin, continued_from, refused},
 };
 use super::context::DurableContext;
 use crate::{engine::RunError, wire::Carried};

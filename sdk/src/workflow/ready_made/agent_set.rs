@@ -1,6 +1,6 @@
 //! The agents of a ready-made workflow, and how they run.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use temporalio_workflow::WorkflowTermination;
 
@@ -13,6 +13,18 @@ use crate::{
 
 /// The start agents of a ready-made workflow, by name, and how they run.
 ///
+/// Whoever may start the workflow writes its input, which is therefore not believed beyond what a caller may ask:
+///
+/// - Where the [configuration](Self::config) sets run context, tools may trust it, and callers set only the keys that
+///   [`open_context`](Self::open_context) names. Where it sets none, all keys are the callers'.
+/// - A turn limit may be lower than the configured one, never higher.
+/// - Input items may be what users and assistants have said and tools have returned. Messages of the roles system and developer,
+///   references to what is stored at the provider, and answers to approval requests are the operator's, unless
+///   [`open_privileged_items`](Self::open_privileged_items) says otherwise. A text is a message of the user.
+///
+/// A child workflow, whose parent the server names, may be given any key and any turn limit: its parent's author chooses them, with
+/// `ToolDef::with_context` and `max_turns` of the tool. Anything else fails the workflow, and says which setting lets it in.
+///
 /// ```
 /// use temporal_agents::{Agent, RunConfig, workflow::AgentSet};
 ///
@@ -22,12 +34,17 @@ use crate::{
 ///
 /// let mut config = RunConfig::default();
 /// config.max_turns = Some(50);
-/// let agents = AgentSet::new((triage,)).config(config);
+/// config.set_context("tenant", "acme");
+/// let agents = AgentSet::new((triage,)).config(config).open_context(["locale"]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct AgentSet {
     agents: Arc<[AgentDef]>,
-    config: RunConfig,
+    pub(super) config: RunConfig,
+    /// The keys of the run context that callers may set where the configuration sets some.
+    pub(super) open_context: BTreeSet<String>,
+    /// Whether callers may send items that are the operator's.
+    pub(super) opens_privileged_items: bool,
     model: ActivityBackedModel,
     continue_when: ContinueOptions,
 }
@@ -38,6 +55,8 @@ impl AgentSet {
         Self {
             agents: agents.agent_defs().into(),
             config: RunConfig::default(),
+            open_context: BTreeSet::new(),
+            opens_privileged_items: false,
             model: ActivityBackedModel::default(),
             continue_when: ContinueOptions::default(),
         }
@@ -47,6 +66,22 @@ impl AgentSet {
     #[must_use]
     pub fn config(mut self, config: RunConfig) -> Self {
         self.config = config;
+        self
+    }
+
+    /// Lets callers set these keys of the run context, also where the [configuration](Self::config) sets keys itself: these, too, if
+    /// they are among them.
+    #[must_use]
+    pub fn open_context<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
+        self.open_context.extend(keys.into_iter().map(Into::into));
+        self
+    }
+
+    /// Lets callers send input items that speak for the operator: messages of the roles system and developer, references to items at
+    /// the provider, and answers to approval requests of hosted MCP servers. For workflows that only trusted programs start.
+    #[must_use]
+    pub fn open_privileged_items(mut self) -> Self {
+        self.opens_privileged_items = true;
         self
     }
 
@@ -85,8 +120,8 @@ impl AgentSet {
             let known: Vec<&str> = self.agents.iter().map(|agent| &*agent.name).collect();
             let known = known.join(", ");
             match name {
-                Some(name) => refused(name, format!("the workflow has no agent {name:?}; it has: {known}")),
-                None => refused("", format!("the input names no agent; the workflow has: {known}")),
+                Some(name) => nonsense(name, format!("the workflow has no agent {name:?}; it has: {known}")),
+                None => nonsense("", format!("the input names no agent; the workflow has: {known}")),
             }
         })
     }
@@ -105,6 +140,6 @@ impl AgentSet {
 }
 
 /// A workflow that was started with something that makes no sense fails, and is not tried again.
-pub(super) fn refused(agent: &str, message: String) -> WorkflowTermination {
+pub(super) fn nonsense(agent: &str, message: String) -> WorkflowTermination {
     RunError::User { agent: agent.to_owned(), message, has_run_data: false }.into()
 }

@@ -5,17 +5,21 @@ use temporalio_workflow::{
     WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination, workflow, workflow_methods,
 };
 
-use super::agent_set::{AgentSet, refused};
+use super::{
+    admission::Asked,
+    agent_set::{AgentSet, nonsense},
+};
 use crate::{
     drive::{RunFailure, RunResult},
     engine::RunError,
     tool::Failure,
     wire::{
         AgentDecision, AgentState, DecisionReply, SuppliedOutput,
-        ready_made::{AgentReport, AgentRequest},
+        ready_made::{AgentReport, AgentRequest, Malformed},
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
+        continuing::{continued_from, refused},
         failure::termination,
         size::{MOST_BYTES, encoded_len},
     },
@@ -23,6 +27,8 @@ use crate::{
 
 /// Runs an agent by name: the input is an [`AgentRequest`], the result the final output as JSON. It waits for decisions (an
 /// `AgentHandle` reaches it), and continues as new by itself.
+///
+/// What a start may ask for is the caller's, and no more: see [`AgentSet`].
 ///
 /// ```
 /// # #[cfg(feature = "worker")]
@@ -62,13 +68,17 @@ impl AgentWorkflow {
 impl AgentWorkflow {
     #[run(name = "AgentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
+        if request.carries_something() {
+            let agent = request.agent.as_deref().unwrap_or_default();
+            continued_from(&ctx.info()).map_err(|why| refused(agent, "the run that the input carries", why))?;
+        }
         let AgentRequest { version: _, agent, input, context, report, report_items, max_turns, carried, malformed } =
             request;
-        if let Some(reason) = malformed {
-            return Err(refused("", format!("the input is no agent request: {reason}")));
+        if let Some(Malformed { reason, .. }) = malformed {
+            return Err(nonsense("", format!("the input is no agent request: {reason}")));
         }
         if carried.is_none() && input.is_empty() {
-            return Err(refused("", "the input asks nothing: it has no \"input\", or an empty one".to_owned()));
+            return Err(nonsense("", "the input asks nothing: it has no \"input\", or an empty one".to_owned()));
         }
         let agents = ctx.state_mut(|workflow| {
             if let Some(carried) = &carried {
@@ -79,6 +89,10 @@ impl AgentWorkflow {
         });
         let agent = agents.find(agent.as_deref())?;
         let name = agent.name.clone();
+        if carried.is_none() {
+            let is_child = ctx.info().parent().is_some();
+            agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, is_child })?;
+        }
         let mut runner = agents.runner(Runner::with_inbox(ctx)).continue_with(move |carried| AgentRequest {
             report,
             report_items,
@@ -144,7 +158,7 @@ fn written(agent: &str, result: RunResult<Value>, with_items: bool) -> WorkflowR
             return Err(termination(error, Some(AgentReport::new(Value::Null, report.usage))));
         }
     }
-    serde_json::to_value(report).map_err(|error| refused(agent, format!("the report cannot be written: {error}")))
+    serde_json::to_value(report).map_err(|error| nonsense(agent, format!("the report cannot be written: {error}")))
 }
 
 /// The end of a run that has failed, with what it has used.

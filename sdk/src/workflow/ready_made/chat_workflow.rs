@@ -1,9 +1,11 @@
 //! A chat with an agent as a workflow.
 
-use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods};
+use temporalio_workflow::{
+    WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination, workflow, workflow_methods,
+};
 
 use super::{
-    agent_set::{AgentSet, refused},
+    agent_set::{AgentSet, nonsense},
     chat::Chat,
 };
 use crate::{
@@ -13,10 +15,13 @@ use crate::{
     tool::Failure,
     wire::{
         AgentDecision, AgentState, Carried, DecisionReply, Item, RunState, SuppliedOutput,
-        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript},
+        ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, Malformed},
         run_state::Phase,
     },
-    workflow::{AgentInbox, HasAgentInbox, Runner},
+    workflow::{
+        AgentInbox, HasAgentInbox, Runner,
+        continuing::{continued_from, refused},
+    },
 };
 
 /// A chat with an agent: each message is an update (`chat_send`), its answer the update's result. The conversation is kept, calls wait
@@ -72,11 +77,21 @@ impl ChatWorkflow {
 impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
-        let ChatRequest { version: _, agent, conversation, carried, malformed } = request;
-        if let Some(reason) = malformed {
-            return Err(refused("", format!("the input is no chat request: {reason}")));
+        if request.carries_something() {
+            let agent = request.agent.as_deref().unwrap_or_default();
+            continued_from(&ctx.info()).map_err(|why| refused(agent, "the chat that the input carries", why))?;
         }
-        let agent = ctx.state(|workflow| workflow.agents.find(agent.as_deref()))?;
+        let ChatRequest { version: _, agent, conversation, carried, malformed } = request;
+        if let Some(Malformed { reason, .. }) = malformed {
+            return Err(nonsense("", format!("the input is no chat request: {reason}")));
+        }
+        let agent = ctx.state(|workflow| {
+            let agent = workflow.agents.find(agent.as_deref())?;
+            if carried.is_none() {
+                workflow.agents.admit_items(&agent.name, "conversation", &conversation)?;
+            }
+            Ok::<_, WorkflowTermination>(agent)
+        })?;
         let run = ctx.state_mut(|workflow| {
             workflow.chat.agent = Some(agent.name.clone());
             workflow.chat.conversation = conversation;

@@ -3,6 +3,7 @@
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] makes items without either")]
 
+mod admission;
 mod agent_set;
 mod agent_workflow;
 mod approval_workflow;

@@ -13,7 +13,7 @@ use crate::{
     engine::{EffectError, RunError},
     wire::{Carried, RunState},
     workflow::{
-        continuing::{Arrived, Moving, arrive},
+        continuing::{Arrived, Moving, arrive, check_origin},
         host::{self, WorkflowHost},
         inbox::{AgentInbox, RunInbox, Waits},
     },
@@ -84,7 +84,7 @@ impl<W: 'static> Runner<W> {
         beginning: Beginning,
         waits: Waits,
     ) -> Result<(WorkflowHost, Run), RunError> {
-        Graph::new(agent).check_known(self.model.agents_with_options())?;
+        Graph::new(agent).judged_by(self.config.judges()).check_known(self.model.agents_with_options())?;
         let id = OnceCell::new();
         let (run, arrived) = match beginning {
             Beginning::Here(run) => (run, None),
@@ -130,6 +130,7 @@ impl<W: 'static> Runner<W> {
         id: &OnceCell<String>,
     ) -> Result<(RunState, Arrived), RunError> {
         let Carried { version: _, continued, state, inbox } = carried;
+        check_origin(&agent.name, self.ctx.continued_from(), &state)?;
         self.take_over(agent, inbox)?;
         let draw = || host::run_id(id, &self.ctx).to_owned();
         arrive(&self.ctx, &agent.name, draw, (continued, state), &self.cancels(), &self.ledger).await

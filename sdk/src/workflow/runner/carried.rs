@@ -71,6 +71,9 @@ impl<W: 'static> Runner<W> {
     /// runner, of its clones, or of its inbox are at work, the run does not continue as new. Whatever else the workflow has under
     /// way besides it is lost, as with any continue-as-new.
     ///
+    /// Not under a cron schedule, where the next execution refuses [what it is given](Self::run_carried): start such workflows by a
+    /// Temporal schedule. A retry of an execution that was continued is refused, too, so give the workflow no retry policy.
+    ///
     /// # Determinism
     /// Adding it to a workflow, or taking it away, changes what executions do that run already: those with long histories would now
     /// continue as new where, on replay, their histories go on. Let them finish, or ask `ctx.patched("..")` whether to call it.
@@ -134,8 +137,14 @@ impl<W: 'static> Runner<W> {
 
     /// Goes on with a run that the execution before has [carried over](Self::continue_with), as [`run`](Self::run) would have.
     ///
+    /// Whoever starts the workflow writes its input, and a run in it would begin behind its guardrails, with decisions that nobody has
+    /// made. So it counts only where the server says that the workflow itself has continued as new. It is refused in an execution
+    /// that a caller has started, in a retry of the workflow, and under a cron schedule: these begin with an input that a caller may
+    /// have written. A workflow that continues as new itself must not pass on a [`Carried`] that a caller has sent.
+    ///
     /// # Errors
-    /// [`RunFailure`]. A state that cannot be loaded fails with [`RunError::Continuation`](crate::RunError::Continuation).
+    /// [`RunFailure`]. A run that no execution before has left fails with [`RunError::Refused`](crate::RunError::Refused), a state that
+    /// cannot be loaded with [`RunError::Continuation`](crate::RunError::Continuation).
     pub async fn run_carried<O>(&self, agent: &Agent<O>, carried: Carried) -> Result<RunResult<O>, RunFailure>
     where
         O: DeserializeOwned,

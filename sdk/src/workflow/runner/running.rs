@@ -83,6 +83,9 @@ impl<W: 'static> Runner<W> {
     /// run that paused elsewhere. With an [inbox](Self::with_inbox) it waits for the decisions that are missing; without, what
     /// was not decided keeps it paused.
     ///
+    /// The state is believed: it says what was checked and decided. One that a caller has sent could skip guardrails and approvals, so
+    /// keep it where callers cannot write.
+    ///
     /// # Errors
     /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
     pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>

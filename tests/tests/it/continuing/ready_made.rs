@@ -106,7 +106,8 @@ async fn a_start_that_makes_no_sense_fails_and_says_why() -> anyhow::Result<()> 
     // What would not be read at all would fail workflow tasks for ever.
     for unreadable in [json!(null), json!({"agent": 5, "carried": null})] {
         let read: AgentRequest = serde_json::from_value(unreadable.clone())?;
-        assert!(format!("{read:?}").contains("malformed: Some(\"invalid type"), "{unreadable}: {read:?}");
+        assert!(format!("{read:?}").contains("reason: \"invalid type"), "{unreadable}: {read:?}");
+        assert_eq!(serde_json::to_value(read)?, unreadable, "it is kept as it came");
     }
     let alone: AgentRequest = serde_json::from_value(json!("Hello."))?;
     assert_eq!((alone.agent, alone.version), (None, WIRE_VERSION));

@@ -1,0 +1,102 @@
+//! What the caller of a ready-made workflow may ask for: what is more fails the workflow, and is never quietly left out.
+//!
+//! Only for what a caller has written: the input of a continued execution is the workflow's own.
+
+use serde_json::{Map, Value};
+
+use super::agent_set::AgentSet;
+use crate::{engine::RunError, wire::Item, workflow::continuing::refused};
+
+/// Roles whose messages a caller may send.
+const OPEN_ROLES: [&str; 2] = ["user", "assistant"];
+
+/// What a caller asks for.
+pub(super) struct Asked<'a> {
+    /// The input, where it is not a text.
+    pub(super) input: &'a [Item],
+    pub(super) context: &'a Map<String, Value>,
+    pub(super) max_turns: Option<u32>,
+    /// Whether the server names a parent of the workflow.
+    pub(super) is_child: bool,
+}
+
+impl AgentSet {
+    /// Checks what a caller asks for.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`] with the first thing that is too much.
+    pub(super) fn admit(&self, agent: &str, asked: &Asked<'_>) -> Result<(), RunError> {
+        // A parent's tool names the keys, and the limit.
+        if !asked.is_child {
+            self.admit_context(agent, asked.context)?;
+            self.admit_max_turns(agent, asked.max_turns)?;
+        }
+        self.admit_items(agent, "input", asked.input)
+    }
+
+    fn admit_context(&self, agent: &str, context: &Map<String, Value>) -> Result<(), RunError> {
+        if self.config.context.is_empty() {
+            return Ok(());
+        }
+        match context.keys().find(|key| !self.open_context.contains(*key)) {
+            None => Ok(()),
+            Some(key) => {
+                let what = format!("context key {key:?}");
+                let reason = "the workflow sets run context itself, so that callers may set only the keys that \
+                              AgentSet::open_context names";
+                Err(refused(agent, &what, reason))
+            }
+        }
+    }
+
+    fn admit_max_turns(&self, agent: &str, asked: Option<u32>) -> Result<(), RunError> {
+        match (asked, self.config.max_turns) {
+            (Some(asked), Some(limit)) if asked > limit => {
+                let what = format!("a limit of {asked} turns");
+                let reason = format!(
+                    "the workflow's own is {limit}, which callers may lower and not raise; RunConfig::max_turns in \
+                     AgentSet::config raises it"
+                );
+                Err(refused(agent, &what, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks items that a caller has sent as this member.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`] with the first item that is not a caller's to send.
+    pub(super) fn admit_items(&self, agent: &str, member: &str, items: &[Item]) -> Result<(), RunError> {
+        if self.opens_privileged_items {
+            return Ok(());
+        }
+        let found = items.iter().enumerate().find_map(|(place, item)| Some((place, privileged(item)?)));
+        match found {
+            None => Ok(()),
+            Some((place, privilege)) => {
+                let what = format!("item {place} of {member:?}, {privilege},");
+                let reason =
+                    "it speaks for the operator, and a caller may not; AgentSet::open_privileged_items lets callers";
+                Err(refused(agent, &what, reason))
+            }
+        }
+    }
+}
+
+/// What makes an item the operator's, if anything does.
+fn privileged(item: &Item) -> Option<String> {
+    let named = |member| item.get(member).filter(|value| !value.is_null());
+    match (named("type").map(|kind| kind.as_str().unwrap_or_default()), named("role")) {
+        // Without a type and a role the provider takes it for a reference.
+        (Some("item_reference"), _) | (None, None) => Some("an item reference".to_owned()),
+        (Some("mcp_approval_response"), _) => Some("an answer to an approval request".to_owned()),
+        (_, Some(role)) if role.as_str().is_none_or(|role| !OPEN_ROLES.contains(&role)) => {
+            Some(format!("a message of the role {role}"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
