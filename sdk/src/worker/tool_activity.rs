@@ -94,10 +94,15 @@ pub(super) fn withheld_from(tool: &ToolDef, withheld: &Withheld) -> ToolError {
     ToolError::failed(withheld.told(&format!("the settings of tool {:?} refer", tool.name()), "the tool"))
 }
 
-/// What names the call of a request that does not say it: its activity.
-fn key_of(info: &ActivityInfo) -> String {
+/// What names an activity for good, through all its attempts: the call of a request that does not say it, the session in it.
+pub(super) fn key_of(info: &ActivityInfo) -> String {
     let of_workflow = [&info.workflow_id, &info.workflow_run_id].map(|id| id.as_deref().unwrap_or_default());
-    idempotency_key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id])
+    key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id], info.activity_run_id.as_deref())
+}
+
+/// A standalone activity has no workflow; its id may be used again once it has ended, and its run id may not.
+fn key(activity: [&str; 4], own_run: Option<&str>) -> String {
+    idempotency_key(activity.into_iter().chain(own_run))
 }
 
 /// A request, its version first.
@@ -150,3 +155,6 @@ impl Heartbeat for Beat {
         self.0.is_cancelled()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ use super::{
     store::{CheckpointStore, Storage},
     writer::{Heartbeats, Writer},
 };
-use crate::tool::idempotency_key;
+use crate::worker::tool_activity::key_of;
 
 /// How long the body of a cancelled session has to end.
 const GRACE: Duration = Duration::from_secs(10);
@@ -130,8 +130,7 @@ impl AgenticSessionOptions {
                  activity has no time left; 30 s is a good one"
             );
         }
-        let of_workflow = [&info.workflow_id, &info.workflow_run_id].map(|id| id.as_deref().unwrap_or_default());
-        let scope = idempotency_key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id]);
+        let scope = key_of(info);
         let storage =
             Storage { store: self.store, spill_over: self.spill_over, scope: scope.clone(), attempt: info.attempt };
         let Restored { checkpoint, is_resumed } = restore(ctx, &storage).await.map_err(|error| {
