@@ -48,6 +48,12 @@ pub enum CheckpointError {
         /// Why.
         source: Failure,
     },
+    /// It is said to be under a key that this session has not given.
+    #[error("checkpoint {key:?} is not one of this session")]
+    Foreign {
+        /// The key.
+        key: String,
+    },
     /// The server refuses heartbeats.
     #[error("the server refuses the session's checkpoint: {source}")]
     Refused {

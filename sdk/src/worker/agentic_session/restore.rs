@@ -4,7 +4,7 @@ use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
 
 use super::{error::CheckpointError, proposal, store::Storage};
-use crate::wire::{SessionCheckpoint, decode, session_checkpoint::SESSION_FORMAT};
+use crate::wire::{SessionCheckpoint, SessionRun, decode, run_state::Phase, session_checkpoint::SESSION_FORMAT};
 
 /// What there is to go on from.
 pub(super) struct Restored {
@@ -12,8 +12,9 @@ pub(super) struct Restored {
     pub(super) is_resumed: bool,
 }
 
-/// Reads the checkpoint of the attempt before. What cannot be read is told as a warning, and the session begins anew: an activity that
-/// nobody can run any more would be worse.
+/// Reads the checkpoint of the attempt before. What cannot be read, and what no attempt of this session can have written, is told as a
+/// warning, and the session begins anew: an activity that nobody can run any more would be worse. (Whoever may send heartbeats of the
+/// activity can have it begin anew in any case, by an empty one.)
 ///
 /// # Errors
 /// [`CheckpointError::Store`] when the checkpoint is in a store that does not give it. It may the next time.
@@ -27,7 +28,14 @@ pub(super) async fn restore(ctx: &ActivityContext, storage: &Storage) -> Result<
             return Ok(fresh);
         }
     };
-    match read(storage.fetch(details).await?) {
+    let details = match storage.fetch(details).await {
+        Err(foreign @ CheckpointError::Foreign { .. }) => {
+            warn(ctx, &foreign.to_string());
+            return Ok(fresh);
+        }
+        fetched => fetched?,
+    };
+    match read(details) {
         Ok(checkpoint) => Ok(Restored { checkpoint, is_resumed: true }),
         Err(why) => {
             warn(ctx, &why);
@@ -43,13 +51,31 @@ pub(super) async fn restore(ctx: &ActivityContext, storage: &Storage) -> Result<
 fn read(details: Value) -> Result<SessionCheckpoint, String> {
     if details.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT) {
         let checkpoint: SessionCheckpoint = decode("session checkpoint", details).map_err(|error| error.to_string())?;
-        return if checkpoint.origins.len() == checkpoint.results.len() {
-            Ok(checkpoint)
-        } else {
-            Err("it has results of which it does not say where they come from".to_owned())
-        };
+        if checkpoint.origins.len() != checkpoint.results.len() {
+            return Err("it has results of which it does not say where they come from".to_owned());
+        }
+        for (place, run) in checkpoint.runs.iter().enumerate() {
+            check_phase(place, run)?;
+        }
+        return Ok(checkpoint);
     }
     proposal::read(details)
+}
+
+/// Checks that a run is where checkpoints are made of it. Anywhere else it would begin in the middle of a turn, behind the checks before.
+///
+/// # Errors
+/// Where it is.
+fn check_phase(place: usize, run: &SessionRun) -> Result<(), String> {
+    let Some(state) = &run.state else { return Ok(()) };
+    match &state.phase {
+        Phase::TurnDue | Phase::Interrupted { .. } | Phase::Finished { .. } => Ok(()),
+        other => {
+            let written = serde_json::to_value(other).ok();
+            let kind = written.as_ref().and_then(|written| written["kind"].as_str()).unwrap_or("unknown");
+            Err(format!("its run {place} is at {kind:?}, where no checkpoint is made of a run"))
+        }
+    }
 }
 
 fn warn(ctx: &ActivityContext, why: &str) {

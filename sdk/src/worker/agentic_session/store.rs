@@ -71,6 +71,13 @@ impl Storage {
         serde_json::to_string(&KeptCheckpoint::new(kept_as)).map_err(|source| CheckpointError::Unwritable { source })
     }
 
+    /// Whether this is a key as [`fit`](Self::fit) makes them: the scope, the attempt and a number.
+    fn is_own(&self, key: &str) -> bool {
+        let numbers = key.strip_prefix(&*self.scope).and_then(|rest| rest.strip_prefix('-')?.split_once('-'));
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        numbers.is_some_and(|(attempt, number)| is_number(attempt) && is_number(number))
+    }
+
     /// Drops what newer checkpoints have replaced, but for the one before: a heartbeat with it may still be on its way.
     pub(super) async fn drop_older(&self, kept: &mut Kept) {
         let Some(store) = &self.store else { return };
@@ -83,7 +90,8 @@ impl Storage {
     /// What a heartbeat stands for, where it says that its checkpoint is in the store.
     ///
     /// # Errors
-    /// [`CheckpointError::Store`] when it is not there, or not what it was.
+    /// [`CheckpointError::Foreign`] when it is not a key of this session, [`CheckpointError::Absent`] and [`CheckpointError::Store`] when it
+    /// is not there, or not what it was.
     pub(super) async fn fetch(&self, details: Value) -> Result<Value, CheckpointError> {
         let is_ours = details.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT);
         if !is_ours || details.get("kept").is_none() {
@@ -93,6 +101,10 @@ impl Storage {
         let Ok(KeptCheckpoint { format: _, version: _, kept }) = decode("kept checkpoint", details.clone()) else {
             return Ok(details);
         };
+        // A heartbeat is written by whoever may send one; the store is asked for nothing that is not this session's.
+        if !self.is_own(&kept.key) {
+            return Err(CheckpointError::Foreign { key: kept.key });
+        }
         let failed = |source: Failure| CheckpointError::Store { verb: "read from", source };
         let store = self.store.as_ref().ok_or_else(|| {
             failed("the checkpoint is in a store, and the session has none: give it .checkpoint_store(..)".into())

@@ -78,3 +78,33 @@ fn our_own_of_another_major_version_is_refused() {
     let why = read(json!({"format": SESSION_FORMAT, "version": "9.0", "runs": []})).unwrap_err();
     assert!(why.contains("9.0"), "{why}");
 }
+
+/// A checkpoint with a run in this phase, in the place of the second one.
+fn with_phase(phase: &Value) -> Value {
+    let usage = json!({"requests": 0, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0});
+    let state = json!({
+        "version": "1.1", "agent": "desk", "input": [], "items": [], "turn": 1, "usage": usage, "phase": phase
+    });
+    json!({"format": SESSION_FORMAT, "version": "1.1", "runs": [{"agent": "desk"}, {"agent": "desk", "state": state}]})
+}
+
+#[test]
+fn a_checkpoint_of_a_run_in_the_middle_of_a_turn_is_refused() {
+    for phase in [
+        json!({"kind": "turn_due"}),
+        json!({"kind": "interrupted", "round": {"calls": []}}),
+        json!({"kind": "finished", "output": "done"}),
+    ] {
+        assert!(read(with_phase(&phase)).is_ok(), "{phase}");
+    }
+    let tools_due = json!({"kind": "tools_due", "round": {"calls": []}});
+    let why = "its run 1 is at \"tools_due\", where no checkpoint is made of a run";
+    assert_eq!(read(with_phase(&tools_due)), Err(why.to_owned()));
+    for phase in [
+        json!({"kind": "resume_due", "round": {"calls": []}}),
+        json!({"kind": "output_due", "text": "{}"}),
+        json!({"kind": "failed", "reason": "no"}),
+    ] {
+        assert!(read(with_phase(&phase)).is_err(), "{phase}");
+    }
+}

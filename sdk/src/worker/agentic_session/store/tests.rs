@@ -88,3 +88,20 @@ async fn what_others_keep_and_what_a_later_version_keeps_is_left_to_the_reader()
     let later = json!({"format": SESSION_FORMAT, "version": "9.0", "kept": {"shelf": 7}});
     assert_eq!(storage.fetch(later.clone()).await.unwrap(), later);
 }
+
+#[tokio::test]
+async fn a_heartbeat_cannot_have_another_key_read() {
+    let shelf = Arc::new(Shelf::default());
+    let storage = storage(&shelf);
+    let heartbeat = put(&storage, &mut Kept::default()).await;
+    for key in
+        ["t-2-1", "../../etc/passwd", "s", "s-", "s-2", "s-2-", "s-2-1/../../t-2-1", "s-2-1-1", "s/2-1", "ss-2-1", ""]
+    {
+        shelf.checkpoints().insert(key.to_owned(), LARGE.to_owned());
+        let mut forged = heartbeat.clone();
+        forged["kept"]["key"] = json!(key);
+        let error = storage.fetch(forged).await.unwrap_err().to_string();
+        assert_eq!(error, format!("checkpoint {key:?} is not one of this session"));
+    }
+    assert!(storage.fetch(heartbeat).await.is_ok());
+}
