@@ -3,12 +3,21 @@
 use std::time::Duration;
 
 use futures::{FutureExt, TryStreamExt, future::BoxFuture};
+use serde::de::DeserializeOwned;
 use temporalio_client::{
-    Client, UntypedWorkflow, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy, WorkflowIdReusePolicy,
-    WorkflowListOptions, WorkflowStartOptions,
+    Client, NamespacedClient, UntypedWorkflow, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
+    WorkflowIdReusePolicy, WorkflowListOptions, WorkflowStartOptions,
     errors::{ClientError, WorkflowGetResultError, WorkflowStartError},
+    grpc::WorkflowService,
 };
-use temporalio_common::data_converters::{RawValue, SerializationContextData, WorkflowSerializationContext};
+use temporalio_common::{
+    data_converters::{RawValue, SerializationContextData, WorkflowSerializationContext},
+    protos::temporal::api::{
+        common::v1::WorkflowExecution,
+        history::v1::{WorkflowExecutionStartedEventAttributes, history_event::Attributes},
+        workflowservice::v1::GetWorkflowExecutionHistoryRequest,
+    },
+};
 use temporalio_sdk::activities::ActivityContext;
 use tokio::time::sleep;
 
@@ -16,7 +25,10 @@ use super::approver::{Approver, Asked};
 use crate::{
     drive::guard::{Panic, guarded},
     tool::Failure,
-    wire::{ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW, run_state::Decision},
+    wire::{
+        AgentInterruption, ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW,
+        run_state::Decision,
+    },
     worker::AgentHandle,
 };
 
@@ -39,7 +51,8 @@ struct NoClient {
 
 /// Starts a workflow for each call that waits, and takes its result as the decision. The workflow's id tells the call for good
 /// (`<workflow of the activity>-approval-<tool>-<id>`), so that another attempt of the activity waits for the same workflow, also for one that
-/// has ended meanwhile.
+/// has ended meanwhile. A workflow of that id that is of another type, on another task queue, or about another call decides nothing, and
+/// fails the attempt.
 ///
 /// The workflow is the ready-made [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow), or one of your own, in any language, that takes an
 /// [`ApprovalRequest`] and returns an [`ApprovalRuling`].
@@ -120,7 +133,7 @@ impl ApprovalByWorkflow {
             timeout_seconds: self.timeout.as_secs().max(1),
         };
         let converter = client.options().data_converter.payload_converter().clone();
-        loop {
+        let handle = loop {
             let input = RawValue::from_value(&request, &converter);
             let options = WorkflowStartOptions::new(task_queue.clone(), id.clone())
                 .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
@@ -128,12 +141,84 @@ impl ApprovalByWorkflow {
                 .execution_timeout(self.timeout.saturating_add(SLACK))
                 .build();
             match client.start_workflow(UntypedWorkflow::new(&*self.workflow_type), input, options).await {
-                Ok(handle) => return Ok(handle),
-                Err(WorkflowStartError::AlreadyStarted { .. }) => return Ok(client.get_workflow_handle(id)),
+                Ok(handle) => break handle,
+                Err(WorkflowStartError::AlreadyStarted { .. }) => break client.get_workflow_handle(&*id),
                 Err(WorkflowStartError::Rpc(status)) if is_passing(&status) => sleep(PAUSE).await,
                 Err(error) => return Err(error.into()),
             }
+        };
+        self.check_question(client, &id, &task_queue, &request.call).await?;
+        Ok(handle)
+    }
+
+    /// Checks that the workflow of this id is the one that asks about this call: its result counts as the decision, and somebody else
+    /// may have started another one under that id.
+    async fn check_question(
+        &self,
+        client: &Client,
+        id: &str,
+        task_queue: &str,
+        call: &AgentInterruption,
+    ) -> Result<(), Failure> {
+        let another = |what: String| AnotherWorkflow { workflow_id: id.to_owned(), what };
+        let started = first_event(client, id).await?.ok_or_else(|| another("has no beginning".to_owned()))?;
+        let workflow_type = started.workflow_type.unwrap_or_default().name;
+        if workflow_type != self.workflow_type {
+            return Err(another(format!("is of type {workflow_type:?}, not {:?}", self.workflow_type)).into());
         }
+        let found = started.task_queue.unwrap_or_default().name;
+        if found != task_queue {
+            return Err(another(format!("is on task queue {found:?}, not {task_queue:?}")).into());
+        }
+        let input = RawValue::new(started.input.unwrap_or_default().payloads);
+        match read::<ApprovalRequest>(client, input).await {
+            Ok(asks) if asks.call == *call => Ok(()),
+            Ok(_) => Err(another("asks about another call".to_owned()).into()),
+            Err(error) => Err(another(format!("was not asked about a call: {error}")).into()),
+        }
+    }
+}
+
+/// Somebody else's workflow has the id of a question.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "workflow {workflow_id:?} is not the one that asks about this call: it {what}; what it returns is not taken for a decision. See who \
+     starts workflows under ids of approvals"
+)]
+struct AnotherWorkflow {
+    workflow_id: String,
+    what: String,
+}
+
+/// How the workflow of this id was started, at first where it has continued as new.
+async fn first_event(
+    client: &Client,
+    workflow_id: &str,
+) -> Result<Option<WorkflowExecutionStartedEventAttributes>, tonic::Status> {
+    let mut client = client.clone();
+    let mut run_id = String::new();
+    loop {
+        let request = GetWorkflowExecutionHistoryRequest {
+            namespace: client.namespace(),
+            execution: Some(WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id: run_id.clone() }),
+            maximum_page_size: 1,
+            ..GetWorkflowExecutionHistoryRequest::default()
+        };
+        let answer = WorkflowService::get_workflow_execution_history(&mut client, tonic::Request::new(request)).await;
+        let history = match answer {
+            Ok(answer) => answer.into_inner().history.unwrap_or_default(),
+            Err(status) if is_passing(&status) => {
+                sleep(PAUSE).await;
+                continue;
+            }
+            Err(status) => return Err(status),
+        };
+        let first = history.events.into_iter().next().and_then(|event| event.attributes);
+        let Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) = first else { return Ok(None) };
+        if started.continued_execution_run_id.is_empty() || started.first_execution_run_id == run_id {
+            return Ok(Some(started));
+        }
+        run_id = started.first_execution_run_id;
     }
 }
 
@@ -163,10 +248,10 @@ fn client(activity: &ActivityContext) -> Result<Client, NoClient> {
     guarded(|| activity.client()).map_err(|Panic { message }| NoClient { message })
 }
 
-async fn read(client: &Client, ruling: RawValue) -> Result<ApprovalRuling, Failure> {
+async fn read<T: DeserializeOwned + 'static>(client: &Client, value: RawValue) -> Result<T, Failure> {
     let context = SerializationContextData::Workflow(WorkflowSerializationContext::new());
     let converter = &client.options().data_converter;
-    Ok(converter.from_payloads(&context, ruling.payloads).await?)
+    Ok(converter.from_payloads(&context, value.payloads).await?)
 }
 
 fn is_passing(status: &tonic::Status) -> bool {
