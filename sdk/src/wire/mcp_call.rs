@@ -37,7 +37,8 @@ pub struct McpRequest {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum McpOperation {
-    /// List the tools: `{"tools": [McpTool]}`.
+    /// List the tools: `{"tools": [McpTool]}`. Tools whose schemas are too large are not in it, but, only then, in
+    /// `"leftOut": [{"name": .., "reason": ..}]`.
     ListTools,
     /// List the prompts: `{"prompts": [..]}`, each as the server gives it.
     ListPrompts,

@@ -47,6 +47,7 @@ fn what_mcp_servers_are_asked_and_answer_has_its_golden_shape() {
     check_all("tool_request", &values::mcp_tool_requests());
     check_all("mcp_request", &values::mcp_requests());
     check("mcp_reply", &values::mcp_reply());
+    check("mcp_reply-left_out", &values::mcp_reply_left_out());
 }
 
 #[test]

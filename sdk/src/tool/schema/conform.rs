@@ -1,8 +1,10 @@
 //! Makes a value fit a schema where that loses nothing the schema speaks of.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Number, Value};
 
-use super::{reference, validate::validate};
+use super::{reference, validate::fits};
 
 /// Whether values of other types are converted, as lenient readers do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,55 +17,107 @@ pub enum Conversions {
 }
 
 /// The value without members that the schema's objects do not declare, and with its scalars converted. What does not fit stays as
-/// it is, for [`validate`] to report.
+/// it is, for [`validate`](super::validate()) to report.
+///
+/// Of a union it takes the first variant that the value fits or, where it fits none, the first that it fits once it is converted.
 pub fn conform(schema: &Value, value: Value, conversions: Conversions) -> Value {
-    at(schema, schema, value, conversions, 0)
+    let mut conforming = Conforming { root: schema, conversions, known: BTreeMap::new(), depth: 0, steps: 0 };
+    conforming.at(schema, &value)
 }
 
 /// References may lead back to themselves.
 const DEEPEST: usize = 64;
 
-fn at(root: &Value, schema: &Value, value: Value, conversions: Conversions, depth: usize) -> Value {
-    if depth > DEEPEST {
-        return value;
-    }
-    let deeper = |schema: &Value, value: Value| at(root, schema, value, conversions, depth + 1);
-    if let Some(target) = schema.get("$ref").and_then(Value::as_str).and_then(|name| reference::resolve(root, name)) {
-        return deeper(target, value);
-    }
-    for choice in ["anyOf", "oneOf"] {
-        if let Some(choices) = schema.get(choice).and_then(Value::as_array) {
-            if choices.iter().any(|choice| validate(choice, &value).is_ok()) {
-                return value;
-            }
-            let fitting = |choice: &Value| {
-                let value = deeper(choice, value.clone());
-                validate(choice, &value).is_ok().then_some(value)
-            };
-            return choices.iter().find_map(fitting).unwrap_or(value);
-        }
-    }
-    match value {
-        Value::Object(members) => Value::Object(object(schema, members, &deeper)),
-        Value::Array(items) => match schema.get("items") {
-            Some(schema) => items.into_iter().map(|item| deeper(schema, item)).collect(),
-            None => Value::Array(items),
-        },
-        scalar if conversions == Conversions::Lax => converted(schema, scalar),
-        scalar => scalar,
-    }
+/// Most schemas that are applied to one value; what is left then stays as it is.
+const MAX_STEPS: usize = 1_000_000;
+
+/// One way over a value.
+struct Conforming<'a> {
+    /// References are looked up here.
+    root: &'a Value,
+    conversions: Conversions,
+    /// What a union has made of a value that fits none of its variants, by the addresses of both.
+    known: BTreeMap<(usize, usize), Value>,
+    depth: usize,
+    steps: usize,
 }
 
-fn object(schema: &Value, members: Map<String, Value>, deeper: &dyn Fn(&Value, Value) -> Value) -> Map<String, Value> {
-    let declared = schema.get("properties").and_then(Value::as_object);
-    let Some(declared) = declared else { return members };
-    let others = schema.get("additionalProperties").filter(|others| **others != Value::Bool(false));
-    let conformed = members.into_iter().filter_map(|(name, value)| match (declared.get(&name), others) {
-        (None, Some(Value::Bool(_))) => Some((name, value)),
-        (Some(schema), _) | (None, Some(schema)) => Some((name, deeper(schema, value))),
-        (None, None) => None,
-    });
-    conformed.collect()
+impl<'a> Conforming<'a> {
+    fn at(&mut self, schema: &'a Value, value: &Value) -> Value {
+        self.steps += 1;
+        if self.depth > DEEPEST || self.steps > MAX_STEPS {
+            return value.clone();
+        }
+        self.depth += 1;
+        let conformed = self.inside(schema, value);
+        self.depth -= 1;
+        conformed
+    }
+
+    fn inside(&mut self, schema: &'a Value, value: &Value) -> Value {
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|name| reference::resolve(self.root, name));
+        if let Some(target) = target {
+            return self.at(target, value);
+        }
+        let mut unions = ["anyOf", "oneOf"].iter().filter_map(|keyword| schema.get(*keyword)?.as_array());
+        if let Some(variants) = unions.next() {
+            return self.union(variants, value);
+        }
+        match value {
+            Value::Object(members) => Value::Object(self.object(schema, members)),
+            Value::Array(items) => match schema.get("items") {
+                Some(schema) => items.iter().map(|item| self.at(schema, item)).collect(),
+                None => value.clone(),
+            },
+            scalar if self.conversions == Conversions::Lax => converted(schema, scalar.clone()),
+            scalar => scalar.clone(),
+        }
+    }
+
+    fn union(&mut self, variants: &'a [Value], value: &Value) -> Value {
+        let root = self.root;
+        if let Some(fitting) = variants.iter().find(|variant| fits(root, variant, value)) {
+            return self.at(fitting, value);
+        }
+        let pair = (variants.as_ptr().addr(), std::ptr::from_ref(value).addr());
+        if let Some(known) = self.known.get(&pair) {
+            return known.clone();
+        }
+        // Where a reference leads back here, nothing is gained.
+        self.known.insert(pair, value.clone());
+        let mut conformed = None;
+        for variant in variants {
+            let candidate = self.at(variant, value);
+            if candidate != *value && fits(root, variant, &candidate) {
+                conformed = Some(candidate);
+                break;
+            }
+        }
+        match conformed {
+            None => value.clone(),
+            Some(conformed) => {
+                self.known.insert(pair, conformed.clone());
+                conformed
+            }
+        }
+    }
+
+    fn object(&mut self, schema: &'a Value, members: &Map<String, Value>) -> Map<String, Value> {
+        let Some(declared) = schema.get("properties").and_then(Value::as_object) else { return members.clone() };
+        let others = schema.get("additionalProperties").filter(|others| **others != Value::Bool(false));
+        // They may speak of members that are not declared here.
+        let is_open = ["allOf", "patternProperties"].iter().any(|keyword| schema.get(*keyword).is_some());
+        let conformed = members.iter().filter_map(|(name, value)| {
+            let conformed = match (declared.get(name), others) {
+                (Some(schema), _) | (None, Some(schema @ Value::Object(_))) => self.at(schema, value),
+                (None, Some(_)) => value.clone(),
+                (None, None) if is_open => value.clone(),
+                (None, None) => return None,
+            };
+            Some((name.clone(), conformed))
+        });
+        conformed.collect()
+    }
 }
 
 fn converted(schema: &Value, scalar: Value) -> Value {

@@ -7,24 +7,28 @@
 //! Everything here is a pure function over [`serde_json::Value`] and safe in workflow code. The order of object keys is
 //! the order of declaration and is kept throughout: a model writes its answer in the order of the schema.
 //!
-//! Not here: `pattern`, `format` and the other keywords that [`validate()`] lists as not checked, remote references, and any
-//! conversion between types.
+//! A schema from outside is [measured](measure) before it is taken.
+//!
+//! Not here: the keywords that [`unchecked`] names, and remote references.
 
 mod arguments;
+mod bounds;
 mod conform;
 mod from_type;
 mod keywords;
 mod output;
+mod parts;
 mod reference;
 mod strict;
 mod validate;
 
 pub use arguments::{InvalidArguments, InvalidArgumentsKind, parse_arguments};
+pub use bounds::{TooLarge, measure};
 pub use conform::{Conversions, conform};
 pub use from_type::schema_of;
 pub use output::{RESPONSE_KEY, wrap_output};
 pub use strict::{NotStrict, strict};
-pub use validate::{Issue, validate};
+pub use validate::{Issue, unchecked, validate};
 
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::{
     connections::{Connections, On, Repeat},
     failure::McpFailure,
+    left_out,
     listed::{Listed, MOST_ITEMS, MOST_TOOLS},
 };
 use crate::wire::{
@@ -30,6 +31,7 @@ pub(super) async fn answer(
         server: connections.server().to_owned(),
         what: format!("cannot be asked to {name}"),
     };
+    let lists_tools = matches!(operation, McpOperation::ListTools);
     let (answer, given) = connections
         .ask(on, Repeat::Harmless, |peer, _client| {
             let operation = operation.clone();
@@ -37,6 +39,10 @@ pub(super) async fn answer(
         })
         .await?;
     let server = || connections.server().to_owned();
+    let answer = match answer {
+        Answer::Of(list) if lists_tools => Answer::Of(left_out::within_bounds(connections.server(), list)),
+        answer => answer,
+    };
     match answer {
         Answer::Of(value) if !fits(&value) => {
             let what =

@@ -12,6 +12,7 @@
 //! | `call.rs` | calls of tools, as bodies of activities |
 //! | `ask.rs` | lists, prompts and resources |
 //! | `listed.rs` | what a list has so far, and its limits |
+//! | `left_out.rs` | which listed tools are left out, because their schemas are too large |
 //! | `content.rs` | what a tool returned, as the model gets it |
 //! | `failure.rs` | what goes wrong |
 //! | `activities.rs` | the activities |
@@ -29,6 +30,7 @@ mod content;
 mod credentials;
 mod failure;
 mod listed;
+mod left_out;
 mod sessions;
 mod transport;
 mod value;

@@ -1,11 +1,11 @@
 //! The tools that a worker runs: those of its agents and its own, checked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{AgentsPlugin, InstallIssue, guardrails, mcp};
 use crate::{
     agent::Graph,
-    tool::{OversizedOutput, ToolBinding, ToolDef},
+    tool::{OversizedOutput, ToolBinding, ToolDef, schema},
 };
 
 impl AgentsPlugin {
@@ -23,6 +23,7 @@ impl AgentsPlugin {
         let agents: Vec<_> = graphs.iter().chain(&nested).flat_map(Graph::agents).collect();
         mcp::check(self, &agents, task_queue, issues);
         let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(guardrails::activities_of(agent)));
+        name_unchecked(agents.iter().flat_map(|agent| &agent.tools).chain(&self.tools));
         let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
         for tool in of_agents.chain(&self.tools).filter(is_activity) {
             match tools.get(&tool.activity_type()) {
@@ -55,6 +56,17 @@ impl AgentsPlugin {
             })
             .chain(no_store)
             .collect()
+    }
+}
+
+/// Logs, once for a tool, which keywords of its schema are not checked.
+fn name_unchecked<'t>(tools: impl Iterator<Item = &'t ToolDef>) {
+    let mut named = BTreeSet::new();
+    for tool in tools {
+        let keywords = schema::unchecked(tool.accepts());
+        if !keywords.is_empty() && named.insert(tool.name()) {
+            tracing::warn!(tool = tool.name(), ?keywords, "arguments are not checked against these keywords");
+        }
     }
 }
 

@@ -27,7 +27,7 @@ use super::{
     spill::{SpillStore, Spills},
     worker_env::AllowedEnv,
 };
-use crate::tool::{StateMap, Tool, ToolDef};
+use crate::tool::{StateMap, Tool, ToolDef, schema};
 
 /// Tools by name, in the order of their registration: to call them by hand, in an activity or a loop of your own, and to show them to a
 /// model through any client. An agent that is given [`tools`](Self::tools) has the same ones.
@@ -118,6 +118,12 @@ impl ToolRegistry {
             }
             if !names.insert(tool.name()) {
                 return Err(RegisterError::Duplicate { tool: tool.name().to_owned() });
+            }
+        }
+        for tool in &tools {
+            let keywords = schema::unchecked(tool.accepts());
+            if !keywords.is_empty() {
+                tracing::warn!(tool = tool.name(), ?keywords, "arguments are not checked against these keywords");
             }
         }
         self.tools.extend(tools);

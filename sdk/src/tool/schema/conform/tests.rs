@@ -26,3 +26,39 @@ fn undeclared_members_go_unless_the_schema_wants_them() {
     let open = json!({"type": "object", "properties": properties, "additionalProperties": true});
     assert_eq!(conform(&open, given, Conversions::None), json!({"a": {"x": 1}, "b": 3}));
 }
+
+fn nullable() -> Value {
+    json!({
+        "$defs": {"A": {"type": "object", "properties": {"n": {"type": "integer"}}}},
+        "anyOf": [{"$ref": "#/$defs/A"}, {"type": "null"}],
+    })
+}
+
+#[test]
+fn variants_of_a_union_are_looked_up_at_the_root() {
+    assert_eq!(conform(&nullable(), json!({"n": "1", "m": 2}), Conversions::Lax), json!({"n": 1}));
+    assert_eq!(conform(&nullable(), json!({"n": 1, "m": 2}), Conversions::None), json!({"n": 1}));
+    assert_eq!(conform(&nullable(), json!(null), Conversions::Lax), json!(null));
+    assert_eq!(conform(&nullable(), json!("x"), Conversions::Lax), json!("x"));
+}
+
+#[test]
+fn nested_unions_are_conformed_once() {
+    let variant = |other: &str| json!({"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, other: {}}});
+    let schema = json!({
+        "$ref": "#/$defs/N",
+        "$defs": {"N": {"anyOf": [variant("a"), variant("b"), {"type": "integer"}]}},
+    });
+    let chain = |last: Value| (0..30).fold(last, |inner, _| json!({"next": inner}));
+    assert_eq!(conform(&schema, chain(json!("7")), Conversions::Lax), chain(json!(7)));
+    assert_eq!(conform(&schema, chain(json!("x")), Conversions::Lax), chain(json!("x")));
+    let circular = json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]});
+    assert_eq!(conform(&circular, json!("x"), Conversions::Lax), json!("x"));
+}
+
+#[test]
+fn members_that_another_keyword_may_speak_of_stay() {
+    let schema = json!({"properties": {"a": {}}, "allOf": [{"properties": {"b": {}}}]});
+    let given = json!({"a": 1, "b": 2});
+    assert_eq!(conform(&schema, given.clone(), Conversions::None), given);
+}

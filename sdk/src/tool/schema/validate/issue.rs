@@ -3,7 +3,19 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
+
+/// Most bytes of what one issue allows: a list of a few hundred short values.
+pub(super) const MAX_ALLOWED_BYTES: usize = 2_000;
+
+/// Most bytes of what all issues of a check allow; they are shown to the model together.
+pub(super) const MAX_TOTAL_BYTES: usize = 32_000;
+
+/// Most bytes of a path: names of members may be as long as the value.
+const MAX_FIELD_BYTES: usize = 300;
+
+/// Stands in place of what was cut.
+const CUT: &str = "…";
 
 /// One violation of a schema, in a form that can be shown to a model or to a person.
 ///
@@ -11,18 +23,18 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Issue {
-    /// Path to the value, steps joined with dots (`filter.tags.0`); empty for the root.
+    /// Path to the value, steps joined with dots (`filter.tags.0`); empty for the root. A path beyond 300 bytes is cut.
     pub field: String,
     /// The keyword that is violated: `type`, `required`, `enum`, ...
     pub constraint: String,
     /// What is allowed instead: the value of the keyword; for a missing member and for a union what would fit there; for
-    /// an unknown member the known ones.
+    /// an unknown member the known ones. A long list or string is cut, and ends in `…`.
     pub allowed: Value,
 }
 
 impl Issue {
     pub(super) fn new(field: &str, constraint: &str, allowed: impl Into<Value>) -> Self {
-        Self { field: field.to_owned(), constraint: constraint.to_owned(), allowed: allowed.into() }
+        Self { field: cut_text(field, MAX_FIELD_BYTES), constraint: constraint.to_owned(), allowed: allowed.into() }
     }
 }
 
@@ -36,4 +48,55 @@ impl fmt::Display for Issue {
             _ => write!(f, "{field}: fails {constraint}, allowed: {allowed}"),
         }
     }
+}
+
+/// A copy of a value that takes no more than about `room` bytes; what it takes is subtracted.
+pub(super) fn cut(value: &Value, room: &mut usize) -> Value {
+    // About what brackets, a comma or a number take.
+    const LEAST: usize = 8;
+    if *room < LEAST {
+        return CUT.into();
+    }
+    *room -= LEAST;
+    match value {
+        Value::String(text) => {
+            let text = cut_text(text, *room);
+            *room = room.saturating_sub(text.len());
+            Value::String(text)
+        }
+        Value::Array(values) => {
+            let mut kept = Vec::new();
+            for value in values {
+                if *room < LEAST {
+                    kept.push(json!(format!("{CUT} {} more", values.len() - kept.len())));
+                    break;
+                }
+                kept.push(cut(value, room));
+            }
+            Value::Array(kept)
+        }
+        Value::Object(members) => {
+            let mut kept = Map::new();
+            for (name, value) in members {
+                if *room < LEAST {
+                    kept.insert(CUT.to_owned(), json!(format!("{} more", members.len() - kept.len())));
+                    break;
+                }
+                let name = cut_text(name, *room);
+                *room = room.saturating_sub(name.len());
+                let value = cut(value, room);
+                kept.insert(name, value);
+            }
+            Value::Object(kept)
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+fn cut_text(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(most.saturating_sub(CUT.len()));
+    format!("{}{CUT}", &text[..end])
 }

@@ -1,88 +1,123 @@
-//! The keywords that look at one value alone.
+//! The keywords that compare one value, without the schemas inside.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, collections::BTreeSet};
 
 use serde_json::{Map, Number, Value};
 
-use super::{super::keywords::has_type, issue::Issue};
+use super::{Check, Verdict, format, multiple, pattern::Pattern};
+use crate::{tool::schema::keywords::has_type, wire::canonical};
 
-pub(super) fn wrong_type(node: &Map<String, Value>, instance: &Value, field: &str) -> Option<Issue> {
-    let allowed = node.get("type")?;
-    let fits = match instance {
+/// Values or bytes that one step compares.
+const AT_ONCE: usize = 16;
+
+/// Whether the type of a value is one that the schema takes.
+pub(super) fn fits_type(node: &Map<String, Value>, instance: &Value) -> bool {
+    if !node.contains_key("type") {
+        return true;
+    }
+    match instance {
         Value::Null => has_type(node, "null"),
         Value::Bool(_) => has_type(node, "boolean"),
         Value::Number(number) => has_type(node, "number") || (!number.is_f64() && has_type(node, "integer")),
         Value::String(_) => has_type(node, "string"),
         Value::Array(_) => has_type(node, "array"),
         Value::Object(_) => has_type(node, "object"),
-    };
-    (!fits).then(|| Issue::new(field, "type", allowed.clone()))
-}
-
-pub(super) fn literals(node: &Map<String, Value>, instance: &Value, field: &str) -> Vec<Issue> {
-    let mut issues = Vec::new();
-    if let Some(Value::Array(allowed)) = node.get("enum")
-        && !allowed.contains(instance)
-    {
-        issues.push(Issue::new(field, "enum", allowed.clone()));
     }
-    if let Some(allowed) = node.get("const")
-        && allowed != instance
-    {
-        issues.push(Issue::new(field, "const", allowed.clone()));
+}
+
+/// The keywords that apply to a value, in the order in which they are reported.
+pub(super) fn applicable(instance: &Value) -> &'static [&'static str] {
+    match instance {
+        Value::Null | Value::Bool(_) => &["enum", "const"],
+        Value::Number(_) => {
+            &["enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
+        }
+        Value::String(_) => &["enum", "const", "minLength", "maxLength", "pattern", "format"],
+        Value::Array(_) => &["enum", "const", "minItems", "maxItems", "uniqueItems"],
+        Value::Object(_) => &["enum", "const", "minProperties", "maxProperties"],
     }
-    issues
 }
 
-pub(super) fn string(node: &Map<String, Value>, text: &str, field: &str) -> Vec<Issue> {
-    let characters = Number::from(text.chars().count());
-    limits(node, &characters, field, &[("minLength", Bound::Least), ("maxLength", Bound::Most)])
-}
+impl<'a> Check<'a> {
+    /// The verdict of one of the [`applicable`] keywords.
+    pub(super) fn keyword(&mut self, keyword: &str, rule: &'a Value, instance: &Value) -> Verdict {
+        match (keyword, rule, instance) {
+            ("enum", Value::Array(allowed), _) => {
+                self.spend(allowed.len() / AT_ONCE);
+                allowed.contains(instance).into()
+            }
+            ("const", allowed, _) => (allowed == instance).into(),
+            ("pattern", Value::String(pattern), Value::String(text)) => self.matches(pattern, text),
+            ("format", Value::String(name), Value::String(text)) => match format::check(name, text) {
+                Some(fits) => fits.into(),
+                None if format::is_annotation(name) => Verdict::Yes,
+                None => Verdict::Maybe,
+            },
+            ("multipleOf", Value::Number(step), Value::Number(number)) => multiple::is_multiple(number, step).into(),
+            ("uniqueItems", Value::Bool(true), Value::Array(items)) => self.are_unique(items).into(),
+            // The form of draft 4, in which it changes what `minimum` means.
+            ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(true), _) => Verdict::Maybe,
+            (_, Value::Number(limit), _) => {
+                let Some(measure) = self.measure(instance) else { return Verdict::Yes };
+                compare(&measure, limit).is_some_and(|ordering| admits(keyword, ordering)).into()
+            }
+            _ => Verdict::Yes,
+        }
+    }
 
-pub(super) fn array_length(node: &Map<String, Value>, items: &[Value], field: &str) -> Vec<Issue> {
-    let length = Number::from(items.len());
-    limits(node, &length, field, &[("minItems", Bound::Least), ("maxItems", Bound::Most)])
-}
+    /// Whether a string matches a pattern somewhere.
+    pub(super) fn matches(&mut self, pattern: &'a str, text: &str) -> Verdict {
+        let at = pattern.as_ptr().addr();
+        if !self.patterns.contains_key(&at) {
+            self.spend(pattern.len());
+        }
+        let pattern = self.patterns.entry(at).or_insert_with(|| Pattern::new(pattern));
+        let cost = pattern.cost(text);
+        let verdict = match pattern {
+            // More than one check may cost at all: it ends here.
+            _ if cost / AT_ONCE > super::MAX_STEPS => Verdict::No,
+            Pattern::Checked { regex, .. } => regex.is_match(text).into(),
+            Pattern::Unchecked(_) => Verdict::Maybe,
+        };
+        self.spend(cost / AT_ONCE);
+        verdict
+    }
 
-pub(super) fn number(node: &Map<String, Value>, number: &Number, field: &str) -> Vec<Issue> {
-    let bounds = [
-        ("minimum", Bound::Least),
-        ("maximum", Bound::Most),
-        ("exclusiveMinimum", Bound::Above),
-        ("exclusiveMaximum", Bound::Below),
-    ];
-    limits(node, number, field, &bounds)
-}
+    fn are_unique(&mut self, items: &[Value]) -> bool {
+        let mut seen = BTreeSet::new();
+        for item in items {
+            let mut form = Vec::new();
+            canonical::write(item, &mut form);
+            if !self.spend(form.len() / AT_ONCE + 1) || !seen.insert(form) {
+                return false;
+            }
+        }
+        true
+    }
 
-#[derive(Clone, Copy)]
-enum Bound {
-    Least,
-    Most,
-    Above,
-    Below,
-}
-
-impl Bound {
-    fn admits(self, ordering: Ordering) -> bool {
-        match self {
-            Self::Least => ordering.is_ge(),
-            Self::Most => ordering.is_le(),
-            Self::Above => ordering.is_gt(),
-            Self::Below => ordering.is_lt(),
+    /// The number that limits are compared with.
+    fn measure(&mut self, instance: &Value) -> Option<Number> {
+        match instance {
+            Value::Number(number) => Some(number.clone()),
+            Value::String(text) => {
+                self.spend(text.len() / (AT_ONCE * AT_ONCE));
+                Some(Number::from(text.chars().count()))
+            }
+            Value::Array(items) => Some(Number::from(items.len())),
+            Value::Object(members) => Some(Number::from(members.len())),
+            Value::Null | Value::Bool(_) => None,
         }
     }
 }
 
-fn limits(node: &Map<String, Value>, measure: &Number, field: &str, bounds: &[(&str, Bound)]) -> Vec<Issue> {
-    let mut issues = Vec::new();
-    for (keyword, bound) in bounds {
-        if let Some(Value::Number(limit)) = node.get(*keyword)
-            && !compare(measure, limit).is_some_and(|ordering| bound.admits(ordering))
-        {
-            issues.push(Issue::new(field, keyword, limit.clone()));
-        }
+fn admits(keyword: &str, ordering: Ordering) -> bool {
+    match keyword {
+        "minimum" | "minLength" | "minItems" | "minProperties" => ordering.is_ge(),
+        "maximum" | "maxLength" | "maxItems" | "maxProperties" => ordering.is_le(),
+        "exclusiveMinimum" => ordering.is_gt(),
+        "exclusiveMaximum" => ordering.is_lt(),
+        _ => true,
     }
-    issues
 }
 
 /// Integers are compared as integers: as floats, large ones that differ would be equal.

@@ -1,24 +1,67 @@
-//! Checks a JSON value against a schema.
+//! Checks a JSON value against a schema, in time and memory that are at most linear in schema times value.
 //!
-//! Checked are `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`, `prefixItems`,
-//! `anyOf`, `oneOf`, `allOf`, local `$ref`s, and the limits of numbers, strings and arrays. Every other keyword is an
-//! annotation here: `pattern`, `format`, `multipleOf`, `uniqueItems`, `patternProperties`, `not`, conditions.
+//! | file | what it has |
+//! |---|---|
+//! | here | the entry, the limits, and what one check remembers |
+//! | `fits.rs` | the verdict of a schema on a value; nothing is written down |
+//! | `explain.rs` | the issues of a value that does not fit |
+//! | `union.rs` | which variants of a union can be meant, by type and tag |
+//! | `object.rs` | which members of an object are checked against which schema |
+//! | `keywords.rs` | keywords that compare one value |
+//! | `pattern.rs`, `format.rs`, `multiple.rs` | `pattern`, `format`, `multipleOf` |
+//! | `unchecked.rs` | which keywords of a schema are not checked |
+//! | `issue.rs` | one violation |
+//!
+//! Checked are `type`, `enum`, `const`, local `$ref`s, `allOf`, `anyOf`, `oneOf`, `not`, `if`, `then`, `else`; of objects
+//! `properties`, `patternProperties`, `additionalProperties`, `propertyNames`, `required`, `dependentRequired`,
+//! `dependentSchemas`, `dependencies`, `minProperties`, `maxProperties`; of arrays `items`, `prefixItems`, `additionalItems`,
+//! `contains`, `minContains`, `maxContains`, `uniqueItems`, `minItems`, `maxItems`; of strings `pattern`, `format`,
+//! `minLength`, `maxLength`; of numbers `multipleOf` and the bounds. [`unchecked`] names the keywords of a schema that
+//! are not: `unevaluatedProperties`, `unevaluatedItems`, `$dynamicRef`, formats that are not known here, and patterns that no
+//! matcher decides in linear time. They refuse nothing, also below `not`.
 //!
 //! Nothing is converted: `"1"` is not a number, `1.0` is not an integer, `true` is neither.
+//!
+//! # Why not the crate `jsonschema`
+//! A schema may come from a stranger (an MCP server), and is applied inside workflows, where an abort or a long check stops the
+//! worker that replays it, and each worker after it. `jsonschema` 0.61 reports each violation as often as references lead to
+//! it (20 doublings: 1,048,576 errors), doubles its time with each nested `anyOf`, overflows the stack on a chain of 50,000
+//! `$ref`s, and matches patterns with backtracking. It adds some sixty crates, among them hash maps with random seeds, to the
+//! workflow half. Here references are followed in a loop, a pair of schema and value is decided once, and patterns need
+//! one small crate, `regex-lite`: linear time, no tables of Unicode that change with a version.
 
+mod explain;
+mod fits;
+mod format;
 mod issue;
 mod keywords;
+mod multiple;
+mod object;
+mod pattern;
+mod unchecked;
+
 mod union;
 
-use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
-pub use self::issue::Issue;
-use super::{keywords::is_annotation, reference::resolve};
+use serde_json::Value;
 
-/// Most schemas that are applied in one check, so that references which multiply each other end.
-const MAX_STEPS: usize = 1_000_000;
+use self::{fits::Verdict, pattern::Pattern, union::Look};
+pub use self::{issue::Issue, unchecked::unchecked};
 
-/// Checks a value against a schema and reports everything that violates it, in the order of the schema.
+/// Most issues of one check: nobody reads more, and they are kept, logged and shown to models.
+pub(super) const MAX_ISSUES: usize = 100;
+
+/// Most steps of one check, about a second of work. A schema that is applied to a value is one to four steps; a long `enum`, a
+/// pattern or `uniqueItems` on a large value is more.
+const MAX_STEPS: usize = 2_000_000;
+
+/// Most schemas that are applied inside one another. JSON is read to a depth of 128, at which a recursive type of four
+/// schemas is still checked; at twice the depth a thread's stack would be at risk.
+const MAX_DEPTH: usize = 512;
+
+/// Checks a value against a schema and reports what violates it, in the order of the schema: the first 100 issues, each
+/// with what is allowed, cut where that is long.
 ///
 /// ```
 /// use serde_json::json;
@@ -32,133 +75,99 @@ const MAX_STEPS: usize = 1_000_000;
 /// ```
 ///
 /// # Errors
-/// At least one [`Issue`].
+/// At least one [`Issue`]. A check that would take more than 2,000,000 steps, or 512 schemas inside one another, is refused
+/// with the constraint `size` or `depth`.
 pub fn validate(schema: &Value, instance: &Value) -> Result<(), Vec<Issue>> {
-    let mut check = Check { root: schema, steps: 0 };
-    let issues = check.schema(schema, instance, "", &[]);
-    if issues.is_empty() { Ok(()) } else { Err(issues) }
+    Check::new(schema).report(schema, instance)
 }
 
-/// One run over a value.
+/// Whether a value fits one schema of a document, whose references are looked up at the document's root.
+pub(super) fn fits(root: &Value, schema: &Value, instance: &Value) -> bool {
+    Check::new(root).is_fit(schema, instance)
+}
+
+/// The address of a schema and of a value. They are only compared, so that no verdict depends on where something lies.
+type Pair = (usize, usize);
+
+fn pair(schema: &Value, instance: &Value) -> Pair {
+    (std::ptr::from_ref(schema).addr(), std::ptr::from_ref(instance).addr())
+}
+
+/// One check of a value.
 struct Check<'a> {
     /// References are looked up here.
     root: &'a Value,
     steps: usize,
+    depth: usize,
+    /// Why the check was given up.
+    stopped: Option<(&'static str, usize)>,
+    /// Verdicts on pairs to which more than one way may lead.
+    verdicts: BTreeMap<Pair, Verdict>,
+    looks: BTreeMap<Pair, Look>,
+    /// Pairs whose issues are written down.
+    explained: BTreeSet<Pair>,
+    /// By the address of their text.
+    patterns: BTreeMap<usize, Pattern>,
+    issues: Vec<Issue>,
+    /// Bytes that the issues may still have.
+    room: usize,
 }
 
 impl<'a> Check<'a> {
-    /// Applies a schema. `followed` are the references that led from the value to this schema.
-    fn schema(&mut self, schema: &'a Value, instance: &Value, field: &str, followed: &[&str]) -> Vec<Issue> {
-        self.steps += 1;
-        if self.steps > MAX_STEPS {
-            return vec![Issue::new(field, "size", MAX_STEPS)];
-        }
-        match schema {
-            Value::Object(node) => self.node(node, instance, field, followed),
-            Value::Bool(false) => vec![Issue::new(field, "false", Value::Null)],
-            _ => Vec::new(),
-        }
-    }
-
-    fn node(&mut self, node: &'a Map<String, Value>, instance: &Value, field: &str, followed: &[&str]) -> Vec<Issue> {
-        // Of a value of the wrong type there is nothing else to say.
-        if let Some(wrong) = keywords::wrong_type(node, instance, field) {
-            return vec![wrong];
-        }
-        // Most members of most schemas: nothing is left to look up.
-        if node.keys().all(|keyword| keyword == "type" || is_annotation(keyword)) {
-            return Vec::new();
-        }
-        let mut issues = keywords::literals(node, instance, field);
-        match instance {
-            Value::Object(members) => issues.extend(self.object(node, members, field)),
-            Value::Array(items) => issues.extend(self.array(node, items, field)),
-            Value::String(text) => issues.extend(keywords::string(node, text, field)),
-            Value::Number(number) => issues.extend(keywords::number(node, number, field)),
-            Value::Null | Value::Bool(_) => {}
-        }
-        if let Some(Value::String(reference)) = node.get("$ref") {
-            issues.extend(self.reference(reference, instance, field, followed));
-        }
-        for entry in schemas(node, "allOf") {
-            issues.extend(self.schema(entry, instance, field, followed));
-        }
-        for keyword in ["anyOf", "oneOf"] {
-            if let Some(Value::Array(variants)) = node.get(keyword) {
-                issues.extend(self.union(keyword, variants, instance, field, followed));
-            }
-        }
-        issues
-    }
-
-    fn reference(&mut self, reference: &'a str, instance: &Value, field: &str, followed: &[&str]) -> Vec<Issue> {
-        let target = resolve(self.root, reference).filter(|_| !followed.contains(&reference));
-        match target {
-            Some(target) => {
-                let followed = [followed, &[reference]].concat();
-                self.schema(target, instance, field, &followed)
-            }
-            None => vec![Issue::new(field, "$ref", reference)],
+    fn new(root: &'a Value) -> Self {
+        Self {
+            root,
+            steps: 0,
+            depth: 0,
+            stopped: None,
+            verdicts: BTreeMap::new(),
+            looks: BTreeMap::new(),
+            explained: BTreeSet::new(),
+            patterns: BTreeMap::new(),
+            issues: Vec::new(),
+            room: issue::MAX_TOTAL_BYTES,
         }
     }
 
-    fn object(&mut self, node: &'a Map<String, Value>, members: &Map<String, Value>, field: &str) -> Vec<Issue> {
-        let mut issues = Vec::new();
-        let properties = node.get("properties").and_then(Value::as_object);
-        let required = node.get("required").and_then(Value::as_array);
-        let is_required = |name: &str| required.is_some_and(|required| required.iter().any(|one| one == name));
-
-        for (name, schema) in properties.into_iter().flatten() {
-            let place = member(field, name);
-            match members.get(name) {
-                Some(value) => issues.extend(self.schema(schema, value, &place, &[])),
-                None if is_required(name) => {
-                    issues.push(Issue::new(&place, "required", self.summary(schema)));
-                }
-                None => {}
-            }
-        }
-        let is_declared = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
-        for name in required.into_iter().flatten().filter_map(Value::as_str) {
-            if !is_declared(name) && !members.contains_key(name) {
-                issues.push(Issue::new(&member(field, name), "required", "any value"));
-            }
-        }
-        if node.contains_key("patternProperties") {
-            return issues;
-        }
-        if let Some(rest) = node.get("additionalProperties") {
-            for (name, value) in members.iter().filter(|(name, _)| !is_declared(name)) {
-                let place = member(field, name);
-                if *rest == Value::Bool(false) {
-                    let known: Vec<&str> = properties.into_iter().flat_map(Map::keys).map(String::as_str).collect();
-                    issues.push(Issue::new(&place, "additionalProperties", known));
-                } else {
-                    issues.extend(self.schema(rest, value, &place, &[]));
-                }
-            }
-        }
-        issues
+    fn is_fit(&mut self, schema: &'a Value, instance: &Value) -> bool {
+        self.fits(schema, instance) != Verdict::No && self.stopped.is_none()
     }
 
-    fn array(&mut self, node: &'a Map<String, Value>, items: &[Value], field: &str) -> Vec<Issue> {
-        let mut issues = keywords::array_length(node, items, field);
-        let prefix = schemas(node, "prefixItems");
-        for (index, item) in items.iter().enumerate() {
-            if let Some(schema) = prefix.get(index).or_else(|| node.get("items")) {
-                issues.extend(self.schema(schema, item, &member(field, &index.to_string()), &[]));
-            }
+    fn report(&mut self, schema: &'a Value, instance: &Value) -> Result<(), Vec<Issue>> {
+        if self.is_fit(schema, instance) {
+            return Ok(());
         }
-        issues
+        if self.stopped.is_none() {
+            self.steps = 0;
+            self.explain(schema, instance, &explain::Place::ROOT);
+        }
+        if let (true, Some((limit, most))) = (self.issues.is_empty(), self.stopped) {
+            self.issues.push(Issue::new("", limit, most));
+        }
+        Err(std::mem::take(&mut self.issues))
     }
-}
 
-fn schemas<'a>(node: &'a Map<String, Value>, keyword: &str) -> &'a [Value] {
-    node.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
+    /// Counts work; false once there was too much of it.
+    fn spend(&mut self, steps: usize) -> bool {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps > MAX_STEPS && self.stopped.is_none() {
+            self.stopped = Some(("size", MAX_STEPS));
+        }
+        self.stopped.is_none()
+    }
 
-fn member(field: &str, name: &str) -> String {
-    if field.is_empty() { name.to_owned() } else { format!("{field}.{name}") }
+    /// Counts a schema that is applied inside another one; false once there were too many. Each call needs a [`leave`](Self::leave).
+    fn enter(&mut self) -> bool {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH && self.stopped.is_none() {
+            self.stopped = Some(("depth", MAX_DEPTH));
+        }
+        self.spend(1)
+    }
+
+    fn leave(&mut self) {
+        self.depth -= 1;
+    }
 }
 
 #[cfg(test)]

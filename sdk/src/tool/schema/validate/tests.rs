@@ -1,7 +1,8 @@
+use proptest::prelude::*;
 use rstest::rstest;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{Issue, validate};
+use super::{Check, Issue, MAX_ISSUES, MAX_STEPS, unchecked, validate};
 
 fn issues(schema: &Value, instance: &Value) -> Vec<String> {
     let issues = validate(schema, instance).err().unwrap_or_default();
@@ -58,7 +59,44 @@ fn nothing_is_converted(#[case] name: &str, #[case] instance: Value) {
     &[r#"0: fails type, allowed: "null""#, r#"1: fails type, allowed: "string""#]
 )]
 #[case(json!({"allOf": [{"minimum": 1}, {"maximum": 0}]}), json!(1), &["(root): fails maximum, allowed: 0"])]
-#[case(json!({"pattern": "^a$", "format": "date", "not": {}}), json!("b"), &[])]
+#[case(json!({"pattern": "^a$"}), json!("b"), &[r#"(root): fails pattern, allowed: "^a$""#])]
+#[case(json!({"format": "date"}), json!("b"), &[r#"(root): fails format, allowed: "date""#])]
+#[case(json!({"format": "date"}), json!(5), &[])]
+#[case(json!({"not": {}}), json!("b"), &[r#"(root): fails not, allowed: "anything else""#])]
+#[case(json!({"multipleOf": 5}), json!(7), &["(root): fails multipleOf, allowed: 5"])]
+#[case(json!({"uniqueItems": true}), json!([{"a": 1, "b": 2}, {"b": 2, "a": 1}]), &["(root): fails uniqueItems, allowed: true"])]
+#[case(json!({"uniqueItems": true}), json!([1, 2, "1", [1], true]), &[])]
+#[case(json!({"contains": {"type": "null"}}), json!([1]), &[r#"(root): fails contains, allowed: "null""#])]
+#[case(json!({"contains": {"type": "null"}, "maxContains": 1}), json!([null, null]), &[r#"(root): fails contains, allowed: "null""#])]
+#[case(json!({"contains": {"type": "null"}, "minContains": 0}), json!([1]), &[])]
+#[case(json!({"items": [{"type": "null"}], "additionalItems": false}), json!([null, 1]), &["1: fails false, allowed: null"])]
+#[case(json!({"minProperties": 1}), json!({}), &["(root): fails minProperties, allowed: 1"])]
+#[case(json!({"maxProperties": 0}), json!({"a": 1}), &["(root): fails maxProperties, allowed: 0"])]
+#[case(json!({"dependentRequired": {"a": ["b"]}}), json!({"a": 1}), &[r#"b: missing, allowed: "any value""#])]
+#[case(json!({"dependentRequired": {"a": ["b"]}}), json!({}), &[])]
+#[case(json!({"dependencies": {"a": ["b"]}}), json!({"a": 1}), &[r#"b: missing, allowed: "any value""#])]
+#[case(
+    json!({"dependentSchemas": {"a": {"properties": {"b": {"type": "null"}}}}}),
+    json!({"a": 1, "b": 2}),
+    &[r#"b: fails type, allowed: "null""#]
+)]
+#[case(json!({"propertyNames": {"pattern": "^x-"}}), json!({"x-a": 1}), &[])]
+#[case(json!({"propertyNames": {"enum": ["a"]}}), json!({"b": 1}), &[r#"b: fails propertyNames, allowed: ["a"]"#])]
+#[case(
+    json!({"patternProperties": {"^x-": {"type": "null"}}, "additionalProperties": false}),
+    json!({"x-a": 1, "b": 2}),
+    &[r#"x-a: fails type, allowed: "null""#, "b: unknown, allowed: []"]
+)]
+#[case(
+    json!({"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"maxProperties": 0}}),
+    json!({"a": 1}),
+    &[r#"b: missing, allowed: "any value""#]
+)]
+#[case(
+    json!({"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"maxProperties": 0}}),
+    json!({"c": 1}),
+    &["(root): fails maxProperties, allowed: 0"]
+)]
 #[case(json!(true), json!("b"), &[])]
 #[case(json!(false), json!("b"), &["(root): fails false, allowed: null"])]
 fn a_value_is_checked(#[case] schema: Value, #[case] instance: Value, #[case] expected: &[&str]) {
@@ -97,8 +135,23 @@ fn values_of_a_map_are_checked() {
 
 #[test]
 fn keys_that_a_pattern_may_allow_are_not_refused() {
+    let map = json!({"type": "object", "patternProperties": {"^a": {}, "(?=x)": {}}, "additionalProperties": false});
+    assert_eq!(validate(&map, &json!({"abc": 1, "b": 2})), Ok(()));
     let map = json!({"type": "object", "patternProperties": {"^a": {}}, "additionalProperties": false});
-    assert_eq!(validate(&map, &json!({"abc": 1})), Ok(()));
+    assert_eq!(issues(&map, &json!({"abc": 1, "b": 2})), ["b: unknown, allowed: []"]);
+}
+
+/// What is not checked refuses nothing, whatever it is inside of.
+#[rstest]
+#[case::alone(json!({"pattern": "(?=a)"}))]
+#[case::negated(json!({"not": {"pattern": "(?=a)"}}))]
+#[case::a_format(json!({"not": {"format": "duration"}}))]
+#[case::twice(json!({"oneOf": [{"pattern": "(?=a)"}, {"pattern": "(?!a)"}]}))]
+#[case::as_a_condition(json!({"if": {"pattern": "(?=a)"}, "then": false, "else": true}))]
+#[case::unevaluated(json!({"not": {"unevaluatedProperties": false}}))]
+fn what_is_not_checked_refuses_nothing(#[case] schema: Value) {
+    assert_eq!(validate(&schema, &json!("b")), Ok(()));
+    assert!(!unchecked(&schema).is_empty());
 }
 
 fn shapes(keyword: &str) -> Value {
@@ -183,4 +236,358 @@ fn an_issue_survives_serialisation() {
     let json = json!({"field": "a.0", "constraint": "enum", "allowed": ["x"]});
     assert_eq!(serde_json::to_value(&issue).unwrap(), json);
     assert_eq!(serde_json::from_value::<Issue>(json).unwrap(), issue);
+}
+
+/// Checks, and counts the steps of it.
+fn steps(schema: &Value, instance: &Value) -> (Result<(), Vec<Issue>>, usize) {
+    let mut check = Check::new(schema);
+    let checked = check.report(schema, instance);
+    (checked, check.steps)
+}
+
+/// `a1` is `a2` twice, `a2` is `a3` twice, and so on.
+fn doublings(keyword: &str, times: usize, last: Value) -> Value {
+    let mut definitions = Map::new();
+    for number in 1..=times {
+        let next = json!({"$ref": format!("#/$defs/a{}", number + 1)});
+        definitions.insert(format!("a{number}"), json!({keyword: [next, next]}));
+    }
+    definitions.insert(format!("a{}", times + 1), last);
+    json!({"type": "object", "$defs": definitions, "allOf": [{"$ref": "#/$defs/a1"}]})
+}
+
+#[rstest]
+fn references_that_double_are_followed_once(#[values("allOf", "anyOf", "oneOf")] keyword: &str) {
+    let choices: Vec<usize> = (0..500).collect();
+    let (checked, steps) = steps(&doublings(keyword, 17, json!({"enum": choices})), &json!({}));
+    let issues = checked.unwrap_err();
+    assert_eq!(issues.len(), 1, "{issues:?}");
+    assert!(issues[0].to_string().len() < 3_000, "{issues:?}");
+    assert!(steps < 1_000, "{steps}");
+}
+
+#[test]
+fn a_double_that_fits_is_followed_once() {
+    let (checked, steps) = steps(&doublings("allOf", 100, json!({"type": "object"})), &json!({}));
+    assert_eq!(checked, Ok(()));
+    assert!(steps < 2_000, "{steps}");
+}
+
+#[rstest]
+#[case::plain(|next: Value| next)]
+#[case::described(|mut next: Value| {
+    next["description"] = json!("the next");
+    next
+})]
+fn a_chain_of_50_000_references_is_followed(#[case] link: fn(Value) -> Value) {
+    let mut definitions = Map::new();
+    for number in 1..=50_000 {
+        definitions.insert(format!("a{number}"), link(json!({"$ref": format!("#/$defs/a{}", number + 1)})));
+    }
+    definitions.insert("a50001".to_owned(), json!({"required": ["a"]}));
+    let schema = json!({"$ref": "#/$defs/a1", "$defs": definitions});
+    assert_eq!(validate(&schema, &json!({"a": 1})), Ok(()));
+    assert_eq!(issues(&schema, &json!({})), [r#"a: missing, allowed: "any value""#]);
+}
+
+#[test]
+fn a_chain_that_is_nested_is_refused_and_does_not_overflow() {
+    let mut definitions = Map::new();
+    for number in 1..=50_000 {
+        definitions.insert(format!("a{number}"), json!({"allOf": [{"$ref": format!("#/$defs/a{}", number + 1)}]}));
+    }
+    definitions.insert("a50001".to_owned(), json!({}));
+    let schema = json!({"$ref": "#/$defs/a1", "$defs": definitions});
+    assert_eq!(on_a_small_stack(schema, json!({})), ["(root): fails depth, allowed: 512"]);
+}
+
+/// A list of lists, 127 deep, as the parser still reads them.
+fn deep() -> Value {
+    (0..126).fold(json!([]), |inner, _| json!([inner]))
+}
+
+#[test]
+fn a_value_127_deep_fits_a_recursive_schema() {
+    let schema = json!({
+        "$ref": "#/$defs/List",
+        "$defs": {"List": {"anyOf": [{"allOf": [{"type": "array", "items": {"$ref": "#/$defs/List"}}]}, {"type": "null"}]}},
+    });
+    assert_eq!(on_a_small_stack(schema.clone(), deep()), [""; 0]);
+    let text = deep().to_string().replace("[]", "[1]");
+    let wrong = serde_json::from_str(&text).unwrap_or_else(|_| json!([[1]]));
+    assert_eq!(on_a_small_stack(schema, wrong).len(), 1);
+}
+
+/// Issues, from a thread with less than half the stack that threads have.
+fn on_a_small_stack(schema: Value, instance: Value) -> Vec<String> {
+    let thread = std::thread::Builder::new().stack_size(900_000);
+    thread.spawn(move || issues(&schema, &instance)).unwrap().join().unwrap()
+}
+
+/// A condition of a query: `and`, `or`, `not`, and a comparison.
+fn filter(keyword: &str) -> Value {
+    let of = json!({"type": "array", "items": {"$ref": "#/$defs/Filter"}});
+    let variant = |op: &str, of: &Value| json!({"type": "object", "properties": {"of": of, "op": {"type": "string", "const": op}}, "required": ["op", "of"]});
+    let one = json!({"$ref": "#/$defs/Filter"});
+    let is = variant("is", &json!({"type": "string"}));
+    json!({
+        "$ref": "#/$defs/Filter",
+        "$defs": {"Filter": {keyword: [variant("and", &of), variant("or", &of), variant("not", &one), is]}},
+    })
+}
+
+#[rstest]
+fn a_chain_of_16_or_is_accepted(#[values("anyOf", "oneOf")] keyword: &str) {
+    let leaf = json!({"op": "is", "of": "x"});
+    let chain = (0..16).fold(leaf.clone(), |inner, _| json!({"of": [inner, leaf], "op": "or"}));
+    let (checked, steps) = steps(&filter(keyword), &chain);
+    assert_eq!(checked, Ok(()));
+    assert!(steps < 5_000, "{steps}");
+    let tree = (0..8).fold(leaf, |inner, _| json!({"of": [inner, inner], "op": "or"}));
+    assert_eq!(validate(&filter(keyword), &tree), Ok(()));
+    let wrong = (0..16).fold(json!({"op": "is", "of": 1}), |inner, _| json!({"of": [inner], "op": "or"}));
+    let path = format!("{}of", "of.0.".repeat(16));
+    assert_eq!(issues(&filter(keyword), &wrong), [format!(r#"{path}: fails type, allowed: "string""#)]);
+}
+
+#[rstest]
+fn sixteen_nested_unions_without_a_tag_are_linear(#[values("anyOf", "oneOf")] keyword: &str) {
+    let mut schema = json!({"type": "integer"});
+    let mut value = json!("x");
+    for _ in 0..16 {
+        let member = |name: &str| json!({"properties": {"of": schema, name: {}}, "required": ["of"]});
+        schema = json!({keyword: [member("a"), member("b")]});
+        value = json!({"of": value});
+        if schema.to_string().len() > 100_000 {
+            break;
+        }
+    }
+    let size = schema.to_string().len();
+    let (_, steps) = steps(&schema, &value);
+    assert!(steps < 4 * size, "{steps} {size}");
+    let recursive = json!({"$defs": {"U": {keyword: [
+        {"properties": {"of": {"$ref": "#/$defs/U"}, "a": {}}, "required": ["of"]},
+        {"properties": {"of": {"$ref": "#/$defs/U"}, "b": {}}, "required": ["of"]},
+        {"type": "integer"},
+    ]}}, "$ref": "#/$defs/U"});
+    let (_, steps) = self::steps(&recursive, &value);
+    assert!(steps < 2_000, "{steps}");
+}
+
+#[test]
+fn there_are_at_most_100_issues_and_each_is_short() {
+    let choices: Vec<usize> = (0..50_000).collect();
+    let schema = json!({"items": {"enum": choices}});
+    let wrong = validate(&schema, &Value::from(vec!["x"; 5_000])).unwrap_err();
+    assert_eq!(wrong.len(), MAX_ISSUES);
+    let bytes: usize = wrong.iter().map(|issue| issue.to_string().len()).sum();
+    assert!(bytes < 50_000, "{bytes}");
+    let members: Map<String, Value> = (0..200).map(|n| (format!("{n}{}", "n".repeat(5_000)), json!(1))).collect();
+    let wrong = validate(&json!({"additionalProperties": false}), &Value::Object(members)).unwrap_err();
+    assert!(wrong.iter().all(|issue| issue.field.len() <= 300));
+}
+
+#[test]
+fn a_check_that_costs_too_much_is_refused() {
+    let schema = json!({"items": {"pattern": "^(a{1,50}){1,40}b$"}});
+    let value = Value::from(vec!["a".repeat(2_000); 2_000]);
+    assert_eq!(issues(&schema, &value), [format!("(root): fails size, allowed: {MAX_STEPS}")]);
+}
+
+#[rstest]
+#[case("^[a-z]+$", "abc", true)]
+#[case("^[a-z]+$", "abC", false)]
+#[case(r"^\d{3}-\d{4}$", "555-1234", true)]
+#[case(r"^\d$", "٣", false)]
+#[case(r"^\w$", "é", false)]
+#[case(r"^\s$", "\u{a0}", true)]
+#[case(r"^[\s\S]$", "a", true)]
+#[case(r"^.$", "\u{2028}", false)]
+#[case(r"^(?<year>\d{4})-(?:\d\d)$", "2024-01", true)]
+#[case(r"^[\w.+-]+@[\w-]+\.[a-z]{2,}$", "a.b+c@x-y.org", true)]
+#[case(r"^[^\]\[]$", "[", false)]
+#[case(r"^[[]$", "[", true)]
+#[case(r"^[a&&b]$", "&", true)]
+#[case(r"^\/api\/$", "/api/", true)]
+#[case(r"^\u00e9\x41$", "éA", true)]
+#[case(r"^a{,2}$", "a{,2}", true)]
+#[case("b", "abc", true)]
+#[case("^$", "", true)]
+#[case("^a$", "a\n", false)]
+#[case("a|b*", "c", true)]
+fn a_pattern_means_what_it_means_in_ecmascript(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
+    let schema = json!({"pattern": pattern});
+    // `[\s\S]` is the one that is not matched.
+    let is_unchecked = pattern.contains(r"\S");
+    assert_eq!(unchecked(&schema).is_empty(), !is_unchecked);
+    assert_eq!(validate(&schema, &json!(text)).is_ok(), expected);
+}
+
+#[rstest]
+#[case::look_ahead("a(?=b)")]
+#[case::look_behind("(?<!a)b")]
+#[case::back_reference(r"(a)\1")]
+#[case::class_of_unicode(r"\p{L}")]
+#[case::flags("(?i)a")]
+#[case::large("((a{1,100}){1,100}){1,100}")]
+#[case::long(&"a".repeat(3_000))]
+#[case::open("(a")]
+#[case::closed("a)")]
+#[case::open_class("[a")]
+#[case::nothing_to_repeat("*")]
+#[case::backslash("\\")]
+#[case::other_order("[b-a]")]
+fn a_pattern_that_is_not_matched_is_named_and_refuses_nothing(#[case] pattern: &str) {
+    let schema = json!({"properties": {"a": {"pattern": pattern}}});
+    assert_eq!(unchecked(&schema).len(), 1);
+    assert_eq!(validate(&schema, &json!({"a": "x"})), Ok(()));
+}
+
+#[rstest]
+#[case("date-time", "2024-02-29T23:59:59.5+02:00", true)]
+#[case("date-time", "2024-02-29t23:59:59z", true)]
+#[case("date-time", "2023-02-29T23:59:59Z", false)]
+#[case("date-time", "2024-02-29T23:59:59", false)]
+#[case("date-time", "2024-02-29", false)]
+#[case("date", "2024-12-31", true)]
+#[case("date", "2024-13-01", false)]
+#[case("date", "2024-1-01", false)]
+#[case("time", "23:59:60Z", true)]
+#[case("time", "22:59:60Z", false)]
+#[case("time", "24:00:00Z", false)]
+#[case("time", "12:00:00é", false)]
+#[case("email", "a.b@x.org", true)]
+#[case("email", "a..b@x.org", false)]
+#[case("email", "a@[127.0.0.1]", true)]
+#[case("email", "a", false)]
+#[case("hostname", "a-b.example", true)]
+#[case("hostname", "-a.example", false)]
+#[case("ipv4", "127.0.0.1", true)]
+#[case("ipv4", "127.0.0.01", false)]
+#[case("ipv6", "::1", true)]
+#[case("ipv6", "1", false)]
+#[case("ip", "::1", true)]
+#[case("uri", "https://example.org/a?b=c#d", true)]
+#[case("uri", "mailto:a@b.c", true)]
+#[case("uri", "/a", false)]
+#[case("uri", "http://a b", false)]
+#[case("uri", "http://a/%zz", false)]
+#[case("uuid", "123e4567-e89b-12d3-a456-426614174000", true)]
+#[case("uuid", "123e4567e89b12d3a456426614174000", false)]
+#[case("password", "anything", true)]
+#[case("duration", "anything", true)]
+fn a_format_is_checked(#[case] name: &str, #[case] text: &str, #[case] expected: bool) {
+    assert_eq!(validate(&json!({"format": name}), &json!(text)).is_ok(), expected);
+}
+
+#[rstest]
+#[case(json!(0.3), json!(0.1), true)]
+#[case(json!(0.35), json!(0.1), false)]
+#[case(json!(19.99), json!(0.01), true)]
+#[case(json!(1e300), json!(0.5), true)]
+#[case(json!(1e300), json!(7), false)]
+#[case(json!(1e-300), json!(7), false)]
+#[case(json!(0), json!(7), true)]
+#[case(json!(-14), json!(7), true)]
+#[case(json!(u64::MAX), json!(5), true)]
+#[case(json!(u64::MAX), json!(10), false)]
+#[case(json!(3), json!(0), true)]
+fn a_multiple_is_decimal(#[case] number: Value, #[case] step: Value, #[case] expected: bool) {
+    assert_eq!(validate(&json!({"multipleOf": step}), &number).is_ok(), expected);
+}
+
+#[test]
+fn keywords_that_are_not_checked_are_named() {
+    let schema = json!({"properties": {
+        "a": {"type": "string", "format": "duration"},
+        "b": {"type": "integer", "format": "int32"},
+        "c": {"unevaluatedItems": false, "format": "date"},
+        "d": {"minimum": 1, "exclusiveMinimum": true},
+        "e": {"pattern": "(?=a)"},
+    }});
+    assert_eq!(
+        unchecked(&schema),
+        [
+            "exclusiveMinimum: true",
+            r#"format "duration""#,
+            r#"pattern "(?=a)": look-around is not matched in linear time"#,
+            "unevaluatedItems"
+        ]
+    );
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![Just(json!(null)), (-2..3_i64).prop_map(Value::from), "[ab]{0,2}".prop_map(Value::from)];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
+            prop::collection::btree_map("[ab]", inner, 0..3).prop_map(|members| members.into_iter().collect()),
+        ]
+    })
+}
+
+/// A schema of any keywords, whose references may lead anywhere.
+fn any_schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!(true)),
+        Just(json!(false)),
+        any_value().prop_map(|value| json!({"const": value})),
+        Just(json!({"type": ["integer", "object"]})),
+        Just(json!({"type": "string", "pattern": "^a"})),
+        Just(json!({"minimum": 0, "multipleOf": 2, "maxLength": 1, "maxItems": 1, "maxProperties": 1})),
+        Just(json!({"uniqueItems": true, "required": ["a"]})),
+        Just(json!({"$ref": "#"})),
+        Just(json!({"$ref": "#/$defs/x"})),
+    ];
+    leaf.prop_recursive(3, 24, 3, |inner| {
+        let list = prop::collection::vec(inner.clone(), 1..4);
+        prop_oneof![
+            (prop_oneof![Just("anyOf"), Just("oneOf"), Just("allOf")], list)
+                .prop_map(|(keyword, schemas)| json!({keyword: schemas})),
+            (prop_oneof![Just("not"), Just("items"), Just("contains"), Just("additionalProperties")], inner.clone())
+                .prop_map(|(keyword, schema)| json!({keyword: schema})),
+            (inner.clone(), inner.clone(), inner.clone()).prop_map(|(a, b, c)| json!({"if": a, "then": b, "else": c})),
+            (inner.clone(), inner).prop_map(|(a, b)| json!({"properties": {"a": a, "b": b}, "$defs": {"x": a}})),
+        ]
+    })
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(count).sum::<usize>(),
+        Value::Object(members) => 1 + members.values().map(count).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(256) })]
+
+    #[test]
+    fn steps_are_linear_in_schema_times_value(schema in any_schema(), value in any_value()) {
+        let (checked, steps) = steps(&schema, &value);
+        prop_assert!(steps <= 20 * count(&schema) * count(&value), "{steps}");
+        if let Err(issues) = checked {
+            prop_assert!(!issues.is_empty() && issues.len() <= MAX_ISSUES);
+        }
+    }
+
+    #[test]
+    fn a_negation_turns_a_verdict_over(schema in any_schema(), value in any_value()) {
+        // A reference to the root would mean the negation, too.
+        prop_assume!(!schema.to_string().contains("$ref"));
+        let twice = json!({"not": {"not": schema}});
+        prop_assert_eq!(validate(&schema, &value).is_ok(), validate(&twice, &value).is_ok());
+        prop_assert_ne!(validate(&schema, &value).is_ok(), validate(&json!({"not": schema}), &value).is_ok());
+    }
+
+    #[test]
+    fn unions_and_conjunctions_agree_with_their_parts(a in any_schema(), b in any_schema(), value in any_value()) {
+        prop_assume!(!json!([a, b]).to_string().contains("$ref"));
+        let fits = |schema: &Value| validate(schema, &value).is_ok();
+        prop_assert_eq!(fits(&json!({"anyOf": [a, b]})), fits(&a) || fits(&b));
+        prop_assert_eq!(fits(&json!({"allOf": [a, b]})), fits(&a) && fits(&b));
+        prop_assert_eq!(fits(&json!({"oneOf": [a, b]})), fits(&a) != fits(&b));
+        prop_assert_eq!(fits(&json!({"if": a, "then": b, "else": false})), fits(&a) && fits(&b));
+    }
 }

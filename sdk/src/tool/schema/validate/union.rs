@@ -1,75 +1,122 @@
-//! `anyOf` and `oneOf`: which variant was meant, if none fits.
+//! `anyOf` and `oneOf`: which variants can be meant, by type and tag, and how a union is named in an issue.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::{Check, Issue, resolve};
+use super::{Check, MAX_ISSUES, Verdict, issue, keywords, pair};
+use crate::tool::schema::reference::resolve;
+
+/// References and `allOf`s that are followed to find the tag of a variant.
+const MAX_LOOKS: usize = 8;
+
+/// What a variant's type, tag and members say, from worst to best. Only [`Near`](Self::Near) may fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Look {
+    /// It is of another type, or has another tag (`const`).
+    OtherKind,
+    /// It has other members.
+    OtherShape,
+    Near,
+}
 
 impl<'a> Check<'a> {
-    pub(super) fn union(
-        &mut self,
-        keyword: &str,
-        variants: &'a [Value],
-        instance: &Value,
-        field: &str,
-        followed: &[&str],
-    ) -> Vec<Issue> {
-        let mut failures = Vec::new();
-        for variant in variants {
-            let issues = self.schema(variant, instance, field, followed);
-            if !issues.is_empty() {
-                failures.push(issues);
+    /// Compares a variant with a value, without the values of its members apart from tags.
+    pub(super) fn look(&mut self, variant: &'a Value, instance: &Value) -> Look {
+        self.look_through(variant, instance, MAX_LOOKS)
+    }
+
+    fn look_through(&mut self, variant: &'a Value, instance: &Value, left: usize) -> Look {
+        let Some(node) = variant.as_object().filter(|_| left > 0 && self.spend(1)) else { return Look::Near };
+        let pair = pair(variant, instance);
+        if let Some(known) = self.looks.get(&pair) {
+            return *known;
+        }
+        let mut look = self.own_look(node, instance);
+        let referred = node.get("$ref").and_then(Value::as_str).and_then(|reference| resolve(self.root, reference));
+        for schema in super::fits::schemas(node, "allOf").iter().chain(referred) {
+            if look > Look::OtherKind {
+                look = look.min(self.look_through(schema, instance, left - 1));
             }
         }
-        let fitting = variants.len() - failures.len();
-        if fitting == 1 || (fitting > 1 && keyword == "anyOf") {
-            return Vec::new();
-        }
-        if fitting == 0
-            && let Some(issues) = closest(&failures, field)
+        self.looks.insert(pair, look);
+        look
+    }
+
+    fn own_look(&mut self, node: &'a Map<String, Value>, instance: &Value) -> Look {
+        let is_other = |rule: Option<&Value>, fits: &dyn Fn(&Value) -> bool| rule.is_some_and(|rule| !fits(rule));
+        if !keywords::fits_type(node, instance)
+            || is_other(node.get("const"), &|one| one == instance)
+            || is_other(node.get("enum"), &|values| values.as_array().is_none_or(|values| values.contains(instance)))
         {
-            return issues.to_vec();
+            return Look::OtherKind;
         }
-        let allowed: Vec<Value> = variants.iter().map(|variant| self.summary(variant)).collect();
-        vec![Issue::new(field, keyword, allowed)]
+        let Value::Object(members) = instance else { return Look::Near };
+        let properties = node.get("properties").and_then(Value::as_object);
+        self.spend(properties.map_or(0, Map::len) / 8);
+        for (name, schema) in properties.into_iter().flatten() {
+            if let (Some(value), Some(tag)) = (members.get(name), self.tag(schema))
+                && tag != value
+            {
+                return Look::OtherKind;
+            }
+        }
+        let required = super::fits::schemas(node, "required").iter().filter_map(Value::as_str);
+        let is_closed =
+            node.get("additionalProperties") == Some(&Value::Bool(false)) && !node.contains_key("patternProperties");
+        let is_known = |name: &String| properties.is_some_and(|properties| properties.contains_key(name));
+        if required.into_iter().any(|name| !members.contains_key(name)) || (is_closed && !members.keys().all(is_known))
+        {
+            return Look::OtherShape;
+        }
+        Look::Near
+    }
+
+    /// The only value that a member's schema takes.
+    fn tag(&self, schema: &'a Value) -> Option<&'a Value> {
+        let referred = schema.get("$ref").and_then(Value::as_str);
+        let schema = referred.and_then(|reference| resolve(self.root, reference)).unwrap_or(schema);
+        match (schema.get("const"), schema.get("enum").and_then(Value::as_array).map(Vec::as_slice)) {
+            (Some(tag), _) | (None, Some([tag])) => Some(tag),
+            _ => None,
+        }
+    }
+
+    /// The variant whose failure explains most: the only one whose type and tag fit or, among several of those, the only one
+    /// that has the same members. None also where more than one fits.
+    pub(super) fn closest(&mut self, variants: &'a [Value], instance: &Value) -> Option<&'a Value> {
+        let mut near = Vec::new();
+        for variant in variants {
+            match self.look(variant, instance) {
+                Look::OtherKind => {}
+                Look::Near if self.fits(variant, instance) != Verdict::No => return None,
+                look => near.push((look, variant)),
+            }
+        }
+        if near.len() > 1 {
+            near.retain(|(look, _)| *look == Look::Near);
+        }
+        match near.as_slice() {
+            [(_, only)] => Some(only),
+            _ => None,
+        }
+    }
+
+    /// A union in the words of its variants.
+    pub(super) fn summaries(&self, variants: &[Value]) -> Value {
+        variants.iter().take(MAX_ISSUES).map(|variant| self.summary(variant)).collect()
     }
 
     /// A schema in one word, or the list of its words.
     pub(super) fn summary(&self, schema: &Value) -> Value {
         let named = schema.get("$ref").and_then(Value::as_str);
         let schema = named.and_then(|reference| resolve(self.root, reference)).unwrap_or(schema);
-        let word = |keyword: &str| schema.get(keyword).cloned();
+        let word = |keyword: &str| {
+            let mut room = issue::MAX_ALLOWED_BYTES;
+            Some(issue::cut(schema.get(keyword)?, &mut room))
+        };
         word("const")
             .or_else(|| word("enum"))
             .or_else(|| word("type"))
             .or_else(|| Some(json!(named?.rsplit('/').next()?)))
             .unwrap_or_else(|| json!("another schema"))
     }
-}
-
-/// The failure that explains most: of the only variant whose type and tag fit or, among several of those, of the only one
-/// that has the same members.
-fn closest<'i>(failures: &'i [Vec<Issue>], field: &str) -> Option<&'i [Issue]> {
-    let mut near: Vec<&Vec<Issue>> = failures.iter().collect();
-    for rules_out in [is_other_kind, is_other_shape] {
-        near.retain(|issues| !issues.iter().any(|issue| rules_out(issue, field)));
-        if let [only] = near.as_slice() {
-            return Some(only);
-        }
-    }
-    None
-}
-
-fn is_other_kind(issue: &Issue, field: &str) -> bool {
-    let at_value = issue.field == field && matches!(issue.constraint.as_str(), "type" | "enum" | "const");
-    at_value || (issue.constraint == "const" && is_member(&issue.field, field))
-}
-
-fn is_other_shape(issue: &Issue, field: &str) -> bool {
-    matches!(issue.constraint.as_str(), "required" | "additionalProperties") && is_member(&issue.field, field)
-}
-
-fn is_member(place: &str, field: &str) -> bool {
-    let name =
-        if field.is_empty() { Some(place) } else { place.strip_prefix(field).and_then(|rest| rest.strip_prefix('.')) };
-    name.is_some_and(|name| !name.is_empty() && !name.contains('.'))
 }

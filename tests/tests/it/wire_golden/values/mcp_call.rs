@@ -43,6 +43,11 @@ pub(in crate::wire_golden) fn mcp_reply() -> McpReply {
     McpReply { version: WIRE_VERSION, result: json!({"tools": [tool]}) }
 }
 
+pub(in crate::wire_golden) fn mcp_reply_left_out() -> McpReply {
+    let left_out = json!({"name": "search", "reason": "its schema has 70018 bytes"});
+    McpReply { version: WIRE_VERSION, result: json!({"tools": [], "leftOut": [left_out]}) }
+}
+
 pub(in crate::wire_golden) fn mcp_tool_requests() -> Vec<(&'static str, ToolRequest)> {
     let minimal = McpTarget {
         server: "files".to_owned(),

@@ -1,0 +1,109 @@
+//! Which members of an object are checked against which schema.
+
+use serde_json::{Map, Value};
+
+use super::{Check, Verdict};
+
+/// One thing that a schema asks of an object.
+pub(super) enum Part<'a, 'i> {
+    /// A member is not there.
+    Missing { name: &'a str, schema: Option<&'a Value> },
+    /// A member is there that must not be.
+    Unknown { name: &'i str },
+    /// A member fits a schema.
+    Member { name: &'i str, schema: &'a Value, value: &'i Value },
+    /// A name fits a schema.
+    Name { schema: &'a Value, name: &'i str },
+    /// The object as a whole fits a schema.
+    Whole { schema: &'a Value, object: &'i Value },
+    /// A pattern that is not checked decides.
+    Undecided,
+}
+
+impl<'a> Check<'a> {
+    /// All that a schema asks of an object, in the order in which it is reported.
+    pub(super) fn parts<'i>(&mut self, node: &'a Map<String, Value>, object: &'i Value) -> Vec<Part<'a, 'i>> {
+        let mut parts = Vec::new();
+        let Value::Object(members) = object else { return parts };
+        let properties = node.get("properties").and_then(Value::as_object);
+        let is_declared = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
+        let required: Vec<&str> = names(node.get("required")).collect();
+        self.spend((required.len() + properties.map_or(0, Map::len)) / 8);
+
+        let (mut missing, mut sorted) = (Vec::new(), required.clone());
+        sorted.sort_unstable();
+        for (name, schema) in properties.into_iter().flatten() {
+            match members.get_key_value(name) {
+                Some((name, value)) => parts.push(Part::Member { name, schema, value }),
+                None if sorted.binary_search(&name.as_str()).is_ok() => {
+                    parts.push(Part::Missing { name, schema: Some(schema) });
+                }
+                None => {}
+            }
+        }
+        missing.extend(required.into_iter().filter(|name| !is_declared(name)));
+        for (name, rule) in dependencies(node) {
+            match rule {
+                _ if !members.contains_key(name) => {}
+                Value::Array(_) => missing.extend(names(Some(rule))),
+                schema => parts.push(Part::Whole { schema, object }),
+            }
+        }
+        let absent = missing.into_iter().filter(|name| !members.contains_key(*name));
+        parts.extend(absent.map(|name| Part::Missing { name, schema: properties.and_then(|known| known.get(name)) }));
+        if let Some(schema) = node.get("propertyNames") {
+            parts.extend(members.keys().map(|name| Part::Name { schema, name }));
+        }
+        self.others(node, members, &is_declared, &mut parts);
+        parts
+    }
+
+    /// What `patternProperties` and `additionalProperties` ask of members.
+    fn others<'i>(
+        &mut self,
+        node: &'a Map<String, Value>,
+        members: &'i Map<String, Value>,
+        is_declared: &dyn Fn(&str) -> bool,
+        parts: &mut Vec<Part<'a, 'i>>,
+    ) {
+        let by_pattern = node.get("patternProperties").and_then(Value::as_object);
+        let rest = node.get("additionalProperties");
+        if by_pattern.is_none() && rest.is_none() {
+            return;
+        }
+        for (name, value) in members {
+            let mut is_additional = !is_declared(name);
+            for (pattern, schema) in by_pattern.into_iter().flatten() {
+                if !self.spend(1) {
+                    return;
+                }
+                match self.matches(pattern, name) {
+                    Verdict::Yes => {
+                        is_additional = false;
+                        parts.push(Part::Member { name, schema, value });
+                    }
+                    Verdict::Maybe => {
+                        is_additional = false;
+                        parts.push(Part::Undecided);
+                    }
+                    Verdict::No => {}
+                }
+            }
+            match rest {
+                Some(Value::Bool(false)) if is_additional => parts.push(Part::Unknown { name }),
+                Some(schema) if is_additional => parts.push(Part::Member { name, schema, value }),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What applies where a member is there; `dependencies` is the form of older drafts.
+fn dependencies(node: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
+    let keywords = ["dependentRequired", "dependentSchemas", "dependencies"];
+    keywords.into_iter().filter_map(|keyword| node.get(keyword)?.as_object()).flatten()
+}
+
+fn names(list: Option<&Value>) -> impl Iterator<Item = &str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
