@@ -389,7 +389,7 @@ fn there_are_at_most_100_issues_and_each_is_short() {
 
 #[test]
 fn a_check_that_costs_too_much_is_refused() {
-    let schema = json!({"items": {"pattern": "^(a{1,50}){1,40}b$"}});
+    let schema = json!({"items": {"pattern": "^(a{1,20}){1,20}b$"}});
     let value = Value::from(vec!["a".repeat(2_000); 2_000]);
     assert_eq!(issues(&schema, &value), [format!("(root): fails size, allowed: {MAX_STEPS}")]);
 }
