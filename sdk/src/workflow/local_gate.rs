@@ -30,6 +30,8 @@ const AROUND: usize = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct LocalGate {
     under_way: Cell<usize>,
+    /// What they may return.
+    may_return: Cell<usize>,
     /// What those that are under way may return, and the others have, since the latest timer.
     bytes: Cell<usize>,
     next: Cell<u64>,
@@ -80,11 +82,16 @@ impl LocalGate {
             if token.is_cancelled() {
                 return Err(Cancelled);
             }
-            self.bytes.set(0);
+            self.begins_anew();
         }
+        Ok(self.let_in(may_return))
+    }
+
+    fn let_in(&self, may_return: usize) -> LocalPlace<'_> {
         self.under_way.set(self.under_way.get() + 1);
+        self.may_return.set(self.may_return.get() + may_return);
         self.bytes.set(self.bytes.get() + may_return);
-        Ok(LocalPlace { gate: self, may_return, returned: Cell::new(AROUND) })
+        LocalPlace { gate: self, may_return, returned: Cell::new(AROUND) }
     }
 
     /// Whether somebody has left, since this was last asked, where others wait.
@@ -97,9 +104,9 @@ impl LocalGate {
         self.is_worth_a_look.set(!self.waiting.borrow().is_empty());
     }
 
-    /// Nothing is under way, and the workflow task in which the latest result came has ended.
+    /// The workflow task in which the latest result came has ended. What is under way (a guardrail beside the model call, say) is still to come.
     pub(super) fn begins_anew(&self) {
-        self.bytes.set(0);
+        self.bytes.set(self.may_return.get());
     }
 
     fn has_room(&self, may_return: usize) -> bool {
@@ -118,6 +125,7 @@ impl LocalPlace<'_> {
 impl Drop for LocalPlace<'_> {
     fn drop(&mut self) {
         self.gate.under_way.set(self.gate.under_way.get() - 1);
+        self.gate.may_return.set(self.gate.may_return.get() - self.may_return);
         self.gate.bytes.set(self.gate.bytes.get() - self.may_return + self.returned.get());
         self.gate.left();
     }
@@ -135,3 +143,6 @@ impl Drop for Ticket<'_> {
         self.gate.left();
     }
 }
+
+#[cfg(test)]
+mod tests;
