@@ -8,7 +8,7 @@ use super::{
     input_guardrails::InputGuards,
 };
 use crate::{
-    engine::{Engine, Resolution, RunError},
+    engine::{CALLS_LIMITED, Engine, Resolution, RunError},
     tool::RunContext,
     wire::ModelCall,
 };
@@ -40,6 +40,9 @@ pub(super) async fn call<'g, H: Host>(
     };
     env.host.observe(&RunEvent::ModelAnswered { agent: &agent, turn, response: &response });
     let heard = env.has_hooks(&agent)?.then(|| response.clone());
+    if engine.has_too_many_calls(&response) {
+        engine.patched(CALLS_LIMITED, || env.host.patched(CALLS_LIMITED));
+    }
     let taken = engine.resolve(Resolution::Answered(response));
     if let Some(response) = heard
         && !matches!(taken, Err(RunError::CallIdReused { .. }))

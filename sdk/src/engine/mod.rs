@@ -32,12 +32,13 @@ pub use error::{EffectError, ReferenceError, RunError};
 pub(crate) use fits::unknown_agent;
 pub use fits::{StateIssue, StateMismatch, check_fit};
 pub use orphans::without_orphan_calls;
-pub use rules::{ReasoningItemIds, Rules, UnknownTools};
+pub(crate) use response::CALLS_LIMITED;
+pub use rules::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, UnknownTools};
 pub use save::input_items;
 pub use step::{CallResult, DueCall, HandlerOutput, Resolution, Step, ToolOutcome};
 
 use crate::wire::{
-    Item, McpSession, RunState, Usage, WIRE_VERSION,
+    Item, McpSession, ModelResponse, RunState, Usage, WIRE_VERSION,
     run_state::{
         Admission, Approvals, GuardrailResults, Phase, Recoverable, ServerConversation, SessionProgress, TurnMark,
     },
@@ -141,6 +142,11 @@ impl Engine {
     /// The run's answer to `Host::patched`, asked once per slug.
     pub fn patched(&mut self, slug: &str, ask: impl FnOnce() -> bool) -> bool {
         *self.state.patches.entry(slug.to_owned()).or_insert_with(ask)
+    }
+
+    /// Whether a response has more calls than the run takes, unless it is from before there was a limit ([`CALLS_LIMITED`]).
+    pub fn has_too_many_calls(&self, response: &ModelResponse) -> bool {
+        response::calls_of(&response.output) > self.rules.max_calls_per_response
     }
 
     /// What is to be done next. Asking twice gives the same answer.

@@ -16,6 +16,9 @@ use crate::wire::{
     },
 };
 
+/// The patch of runs that limit the calls of a response. Asked for only where one has more.
+pub(crate) const CALLS_LIMITED: &str = "temporal-agents/calls-per-response-limited";
+
 /// A response, sorted.
 #[derive(Default)]
 struct Sorted {
@@ -33,7 +36,7 @@ struct Sorted {
 /// Takes a response into the state.
 ///
 /// # Errors
-/// [`RunError::CallIdReused`] and [`RunError::ModelBehavior`]; usage is kept, the response's items are not.
+/// [`RunError::TooManyCalls`], [`RunError::CallIdReused`] and [`RunError::ModelBehavior`]; usage is kept, the response's items are not.
 pub(super) fn accept(
     state: &mut RunState,
     setup: &TurnSetup,
@@ -47,6 +50,10 @@ pub(super) fn accept(
     let tool_use = setup.tool_use.clone();
     state.holds_back_turn = setup.guards_output && tool_use != ToolUse::RunLlmAgain;
     request::was_seen(state, response_id.as_deref());
+    let (calls, limit) = (calls_of(&output), rules.max_calls_per_response);
+    if calls > limit && state.patches.get(CALLS_LIMITED) != Some(&false) {
+        return Err(RunError::TooManyCalls { agent: state.agent.clone(), turn: state.turn, calls, limit });
+    }
     let (output, has_repeats) = calls::new_items_of(state, setup, rules.unknown_tools, output)?;
     let mut sorted = Sorted { needs_another_turn: has_repeats, ..Sorted::default() };
     for item in output {
@@ -80,6 +87,14 @@ pub(super) fn accept(
     } else {
         Phase::ToolsDue { round: Box::new(round) }
     })
+}
+
+/// How many calls of tools and handoffs these items are, and questions of hosted MCP servers.
+pub(super) fn calls_of(output: &[Item]) -> usize {
+    let is_call = |item: &&Item| {
+        matches!(item.view(), ItemView::FunctionCall(_) | ItemView::Other { kind: "mcp_approval_request" })
+    };
+    output.iter().filter(is_call).count()
 }
 
 /// Nothing is left to run here: the response is the final answer, or the model is asked again.

@@ -22,8 +22,14 @@ pub enum ReasoningItemIds {
     Omit,
 }
 
+/// Most calls in one response of a model, unless the run says otherwise.
+///
+/// A run continues as new between two turns only, so that all calls of a turn are in one history, with three events and more each. A server
+/// takes 51,200 events.
+pub const MAX_CALLS_PER_RESPONSE: usize = 2_000;
+
 /// The rules of a run that are data.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
     /// See [`UnknownTools`].
@@ -32,4 +38,17 @@ pub struct Rules {
     pub reasoning_item_ids: ReasoningItemIds,
     /// What stands for a tool's output that an output guardrail held back; absent = a fixed text.
     pub blocked_message: Option<String>,
+    /// Most calls in one response of a model.
+    pub max_calls_per_response: usize,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            unknown_tools: UnknownTools::default(),
+            reasoning_item_ids: ReasoningItemIds::default(),
+            blocked_message: None,
+            max_calls_per_response: MAX_CALLS_PER_RESPONSE,
+        }
+    }
 }

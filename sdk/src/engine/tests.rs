@@ -18,6 +18,7 @@ mod resume;
 mod rewrite;
 mod server;
 mod session;
+mod too_many_calls;
 mod tool_calls;
 mod tool_use;
 mod turns;
@@ -29,7 +30,7 @@ use super::*;
 use crate::{
     agent::HandoffInputData,
     wire::{
-        ModelCall, ModelResponse, NewItem, NewItemKind, ToolOutput, ToolSpec,
+        ModelCall, NewItem, NewItemKind, ToolOutput, ToolSpec,
         run_state::{Decision, PlannedCall, PlannedHandoff, ToolUse, TurnSetup},
     },
 };

@@ -17,7 +17,7 @@ pub use handlers::{ErrorHandler, ErrorHandlers, Handled, HandledError};
 use super::{compaction::Compaction, guard::guarded, session::SessionRef};
 use crate::{
     agent::{AgentDef, HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
-    engine::{ReasoningItemIds, Rules, RunError, UnknownTools},
+    engine::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, RunError, UnknownTools},
     wire::{Item, ModelSettings, run_state::ServerConversation},
 };
 
@@ -65,6 +65,10 @@ pub struct RunConfig {
     /// Most tools of a turn that run at the same time; absent = all. In a workflow at most 40 activities of tools of the run, and of the
     /// runs inside it, are in flight, or as many as this says if that is more (up to 1,500); the others wait, in call order.
     pub max_tool_concurrency: Option<usize>,
+    /// Most calls in one response of a model: of tools and handoffs, and questions of hosted MCP servers. Default 2,000; with more the run fails with
+    /// `RunError::TooManyCalls`, before any of them is made. In a workflow all calls of a turn are in one history, with three events and more
+    /// each, and a server takes 51,200 events.
+    pub max_calls_per_response: usize,
     /// Whether the input guardrails of a tool are asked before a person is. Default no: after.
     pub guard_tools_before_approval: bool,
     /// What makes the input of what the session holds and what is new; absent = both, in this order.
@@ -109,6 +113,7 @@ impl RunConfig {
             unknown_tools: self.unknown_tools,
             reasoning_item_ids: self.reasoning_item_ids,
             blocked_message: self.output_guardrail_blocked_message.clone(),
+            max_calls_per_response: self.max_calls_per_response,
         }
     }
 
@@ -175,6 +180,7 @@ impl Default for RunConfig {
             compaction: None,
             output_guardrail_blocked_message: None,
             max_tool_concurrency: None,
+            max_calls_per_response: MAX_CALLS_PER_RESPONSE,
             guard_tools_before_approval: false,
             session_input_callback: None,
             error_handlers: ErrorHandlers::default(),

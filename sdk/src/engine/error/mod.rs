@@ -54,6 +54,21 @@ pub enum RunError {
         /// What it did, in the words of the reference.
         message: String,
     },
+    /// The model made more calls in one response than the run takes.
+    #[error(
+        "the model answered agent {agent:?} with {calls} calls in one response (turn {turn}), the limit is {limit}; if so many are \
+         meant, raise RunConfig::max_calls_per_response"
+    )]
+    TooManyCalls {
+        /// The agent.
+        agent: String,
+        /// The turn.
+        turn: u32,
+        /// How many it made: calls of tools and handoffs, and questions of hosted MCP servers.
+        calls: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// The run is set up in a way that cannot work.
     #[error("{message} (agent {agent:?})")]
     User {

@@ -26,6 +26,8 @@ impl RunError {
                 own("MaxTurnsExceeded", format!("Max turns ({max_turns}) exceeded"))
             }
             Self::ModelBehavior { message, .. } | Self::CallIdReused { message, .. } => behavior(message),
+            // The reference has no limit.
+            Self::TooManyCalls { .. } => behavior(&self.to_string()),
             Self::InvalidOutput { .. } | Self::InvalidHandoffInput { .. } => invalid(),
             Self::ModelRefusal { refusal, .. } => {
                 own("ModelRefusalError", format!("Model refused to produce output: {refusal}"))
