@@ -1,5 +1,7 @@
 //! What a model gets instead of a tool's output: for failures, rejections, and tools that are not there.
 
+use std::borrow::Cow;
+
 use super::{
     config::{RunConfig, ToolErrorMessage, ToolErrorMessageKind},
     guard,
@@ -11,9 +13,13 @@ use crate::{
         CallInfo, OUTCOME_UNKNOWN, OnToolError, OutputTooLarge, Redaction, TOOL_FAILED, ToolBinding, ToolDef,
         ToolError, ToolErrorKind, ToolFailure, ToolFailureKind,
         schema::{InvalidArguments, Issue},
+        truncated,
     },
     wire::{ToolOutput, run_state::Decision},
 };
+
+/// Most bytes of a reason that is logged, or that a run fails with.
+const MOST_OF_A_REASON: usize = 10_000;
 
 /// What a model gets for a call that was rejected without a word.
 const NOT_APPROVED: &str = "Tool execution was not approved.";
@@ -234,10 +240,21 @@ fn may_run_again(tool: &ToolDef) -> bool {
 fn ends_the_run(info: &CallInfo, wrong: WentWrong) -> RunError {
     let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
     match wrong {
-        WentWrong::Arguments(invalid) => RunError::ModelBehavior { agent, turn, message: explained(&invalid) },
+        WentWrong::Arguments(invalid) => {
+            let message = in_short(&explained(&invalid)).into_owned();
+            RunError::ModelBehavior { agent, turn, message }
+        }
         WentWrong::Agent(error) if error.reference().class.is_some() => error,
-        wrong => RunError::ToolFailed { agent, turn, tool, source: wrong.message().into() },
+        wrong => RunError::ToolFailed { agent, turn, tool, source: in_short(&wrong.message()).into() },
     }
+}
+
+/// A reason as it is logged, or as a run fails with it: its end is cut off where it is long.
+pub(super) fn in_short(reason: &str) -> Cow<'_, str> {
+    if reason.len() <= MOST_OF_A_REASON {
+        return reason.into();
+    }
+    truncated(reason.into(), MOST_OF_A_REASON).to_text().into()
 }
 
 /// What is wrong with arguments, field by field, without the arguments themselves.

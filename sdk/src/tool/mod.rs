@@ -51,10 +51,10 @@ pub use on_error::{
 };
 pub use options::ToolActivityOptions;
 pub use output::{ResultKind, ValueKind, text_of};
-pub(crate) use oversized::OutputTooLarge;
 pub use oversized::OversizedOutput;
 #[cfg(feature = "worker")]
-pub(crate) use oversized::{beginning, truncated};
+pub(crate) use oversized::beginning;
+pub(crate) use oversized::{MOST_OF_A_FAILURE, OutputTooLarge, truncated};
 pub(crate) use redaction::Redaction;
 pub use remote_activity::RemoteActivity;
 pub(crate) use run_context::named_keys;

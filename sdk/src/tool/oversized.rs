@@ -69,6 +69,9 @@ impl OutputLimit {
     }
 }
 
+/// Most bytes of what is said of a failure: from an activity it travels twice, as the failure's message and for the model.
+pub(crate) const MOST_OF_A_FAILURE: usize = 100_000;
+
 /// The most that a marker takes, quotes of JSON included.
 const MARKER: usize = 200;
 

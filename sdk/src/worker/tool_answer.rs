@@ -9,7 +9,10 @@ use super::{
     worker_env::Given,
 };
 use crate::{
-    tool::{CallInfo, OutputTooLarge, OversizedOutput, Redaction, ToolDef, ToolError, beginning, truncated},
+    tool::{
+        CallInfo, MOST_OF_A_FAILURE, OutputTooLarge, OversizedOutput, Redaction, ToolDef, ToolError, beginning,
+        truncated,
+    },
     wire::{
         ToolOutput,
         size::{Bytes, MOST_BYTES, encoded_len},
@@ -18,8 +21,6 @@ use crate::{
 
 /// Most bytes of the preview of a spilled output.
 const PREVIEW: usize = 2_000;
-/// Most bytes of what is said of a failure: it travels twice, as the failure's message and for the model.
-const MOST_OF_A_FAILURE: usize = 100_000;
 
 /// Why a body gave no output; nothing of it holds what the tool redacts.
 pub(super) enum Unfit {

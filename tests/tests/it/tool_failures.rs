@@ -3,6 +3,7 @@
 mod ends;
 mod keys;
 mod kinds;
+mod long;
 mod secrets;
 mod words;
 

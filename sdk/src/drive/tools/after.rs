@@ -1,6 +1,6 @@
 //! What is decided after the bodies of all calls.
 
-use super::{Body, Call, in_tool};
+use super::{Body, Call, in_tool, told::told};
 use crate::{
     agent::{AgentDef, HookedCall},
     drive::{env::Env, guard, host::Host},
@@ -62,7 +62,7 @@ pub(super) fn conclude<H: Host>(
             (None, None) => unreachable!("every call is settled before its body, or has one"),
         };
         if let (true, Some(tool), CallResult::Output(_)) = (outcome.ran, tool, &outcome.result) {
-            let checked = check_output(tool, &info, &arguments, &run, &mut outcome).and_then(|()| {
+            let checked = check_output(env, tool, &info, &arguments, &run, &mut outcome).and_then(|()| {
                 tool_ended(env, engine, agent, &HookedCall::new(&info, &arguments), &outcome)
                     .map_err(|error| in_tool(&info, error))
             });
@@ -87,7 +87,8 @@ pub(super) fn conclude<H: Host>(
 ///
 /// # Errors
 /// [`RunError::ToolOutputGuardrailTripped`].
-pub(super) fn check_output(
+pub(super) fn check_output<H: Host>(
+    env: &Env<'_, H>,
     tool: &ToolDef,
     info: &CallInfo,
     arguments: &str,
@@ -108,7 +109,7 @@ pub(super) fn check_output(
         match found.behavior {
             ToolGuardrailBehavior::Allow => {}
             ToolGuardrailBehavior::RejectContent { message } => {
-                *output = message.into();
+                *output = told(env, message.into());
                 return Ok(());
             }
             ToolGuardrailBehavior::RaiseException => {

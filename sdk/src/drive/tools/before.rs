@@ -4,7 +4,7 @@ use std::{cell::LazyCell, ops::Deref};
 
 use serde_json::Value;
 
-use super::{Call, in_tool};
+use super::{Call, in_tool, told::told};
 use crate::{
     agent::{AgentDef, HookedCall},
     drive::{env::Env, guard, host::Host, tool_failure},
@@ -49,7 +49,7 @@ pub(super) fn decide<H: Host>(
     call: &mut Call<'_>,
 ) -> Result<(), RunError> {
     let Some(tool) = call.tool else {
-        call.settled = Some(CallResult::Output(tool_failure::not_found(env.config, &call.info)?));
+        call.settled = Some(CallResult::Output(told(env, tool_failure::not_found(env.config, &call.info)?)));
         return Ok(());
     };
     if call.paused.is_some() {
@@ -61,19 +61,20 @@ pub(super) fn decide<H: Host>(
             return Ok(());
         }
         Some(decision) if !decision.approve => {
-            call.settled = Some(CallResult::Output(tool_failure::rejected(env.config, &call.info, &decision)?));
+            let message = tool_failure::rejected(env.config, &call.info, &decision)?;
+            call.settled = Some(CallResult::Output(told(env, message)));
             return Ok(());
         }
         None if needs_approval(tool, call, run)? => {
             if env.config.guard_tools_before_approval {
-                call.settled = check_input(tool, call, run)?;
+                call.settled = check_input(env, tool, call, run)?;
             }
             call.settled.get_or_insert(CallResult::NeedsApproval);
             return Ok(());
         }
         _ => {}
     }
-    call.settled = check_input(tool, call, run)?;
+    call.settled = check_input(env, tool, call, run)?;
     Ok(())
 }
 
@@ -93,7 +94,8 @@ fn needs_approval(tool: &ToolDef, call: &Call<'_>, run: &impl Deref<Target = Run
 ///
 /// # Errors
 /// [`RunError::ToolInputGuardrailTripped`].
-fn check_input(
+fn check_input<H: Host>(
+    env: &Env<'_, H>,
     tool: &ToolDef,
     call: &mut Call<'_>,
     run: &impl Deref<Target = RunContext>,
@@ -110,7 +112,9 @@ fn check_input(
         call.input_guardrails.push(result.clone());
         match found.behavior {
             ToolGuardrailBehavior::Allow => {}
-            ToolGuardrailBehavior::RejectContent { message } => return Ok(Some(CallResult::Output(message.into()))),
+            ToolGuardrailBehavior::RejectContent { message } => {
+                return Ok(Some(CallResult::Output(told(env, message.into()))));
+            }
             ToolGuardrailBehavior::RaiseException => {
                 let (agent, tool) = (call.info.agent.clone(), call.info.tool.clone());
                 return Err(RunError::ToolInputGuardrailTripped { agent, tool, result: Box::new(result) });

@@ -11,6 +11,7 @@ mod one_call;
 #[cfg(feature = "worker")]
 mod single;
 mod sizes;
+mod told;
 
 use serde_json::Value;
 

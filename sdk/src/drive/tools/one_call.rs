@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{Body, Call, sizes};
+use super::{Body, Call, sizes, told::told};
 use crate::{
     agent::AgentTool,
     drive::{
@@ -233,6 +233,7 @@ impl<H: Host> OneCall<'_, '_, H> {
     /// What the model is told of a call that went wrong; observers hear why.
     fn refused(&self, wrong: WentWrong, reason: &str) -> Result<Body, RunError> {
         let info = &self.call.info;
+        let reason = &*tool_failure::in_short(reason);
         self.env.host.observe(&RunEvent::CallRefused { call: info, reason });
         self.settled(wrong)
     }
@@ -241,6 +242,7 @@ impl<H: Host> OneCall<'_, '_, H> {
     fn settled(&self, wrong: WentWrong) -> Result<Body, RunError> {
         let failure = Some(wrong.told_to_authors());
         let output = tool_failure::settle(self.env.config, self.tool, &self.call.info, wrong)?;
+        let output = told(self.env, output);
         Ok(Body { failure, ..Body::output(output) })
     }
 

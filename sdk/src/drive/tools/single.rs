@@ -85,7 +85,7 @@ pub(crate) async fn call_single<H: Host>(
     let Body { result, context_patch, failure } = body.run(None).await?;
     let mut context = context.into_inner();
     let mut outcome = ToolOutcome { ran: true, ..ToolOutcome::new(0, result) };
-    check_output(tool, &call.info, &call.arguments, &RunContext::new(context.clone()), &mut outcome)?;
+    check_output(&env, tool, &call.info, &call.arguments, &RunContext::new(context.clone()), &mut outcome)?;
     let CallResult::Output(output) = outcome.result else { return Err(SingleError::Waits) };
     if let Some(patch) = context_patch {
         merge_patch(&mut context, patch);
