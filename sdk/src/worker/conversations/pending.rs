@@ -4,6 +4,10 @@ use crate::wire::{
     CallPart, InputSegment, Item, WIRE_VERSION, WireVersion, WireVersionMismatch, conversation::tool_activity_of,
 };
 
+/// Most parts that results of tools make of an input: a server takes 51,200 events in a history, and each result is one at least. The count of a
+/// segment is the request's; of one that says more there is less than it says, which the digest of the whole tells.
+const MOST_RESULTS: usize = 51_200;
+
 /// The parts of an input, some of them still to be found.
 #[derive(Clone, Debug)]
 pub(super) struct Pending(Vec<Part>);
@@ -230,7 +234,8 @@ fn parts(segment: InputSegment, version: WireVersion, parts: &mut Vec<Part>) -> 
         InputSegment::Items { items } => Part::Found(items),
         InputSegment::Call { activity_id, part, start, end, results } => {
             let (start, end) = (place(start), place(end));
-            let tools = (0..results).filter_map(|number| tool_activity_of(&activity_id, number));
+            let room = MOST_RESULTS.saturating_sub(parts.len());
+            let tools = (0..results).take(room).filter_map(|number| tool_activity_of(&activity_id, number));
             let tools: Vec<_> = tools.map(|activity_id| Part::Missing(Reference::Tool { activity_id })).collect();
             parts.push(Part::Missing(Reference::Call { activity_id, part, start, end }));
             parts.extend(tools);

@@ -1,13 +1,13 @@
 //! States that a run has loaded in chunks, on their way back to the items in them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::pending::{Pending, chunk_of};
 use crate::wire::{Item, RunState};
 
 /// The chunks that were found, by how their activity ids begin.
 #[derive(Debug, Default)]
-pub(super) struct States(HashMap<String, Vec<Option<String>>>);
+pub(super) struct States(HashMap<String, BTreeMap<usize, String>>);
 
 impl States {
     /// A chunk that this activity has loaded. With the last one the items of its state are found.
@@ -22,14 +22,15 @@ impl States {
     ) -> Result<(), serde_json::Error> {
         let Some((begins, count)) = pending.state_of(activity) else { return Ok(()) };
         let Some(number) = chunk_of(activity, &begins) else { return Ok(()) };
-        let chunks = self.0.entry(begins.clone()).or_insert_with(|| vec![None; count]);
-        if let Some(place) = chunks.get_mut(number) {
-            *place = Some(chunk);
+        // Only what history holds is kept: the count is the request's.
+        let chunks = self.0.entry(begins.clone()).or_default();
+        if number < count {
+            chunks.insert(number, chunk);
         }
-        if chunks.iter().any(Option::is_none) {
+        if chunks.len() < count {
             return Ok(());
         }
-        let text: String = self.0.remove(&begins).into_iter().flatten().flatten().collect();
+        let text: String = self.0.remove(&begins).into_iter().flat_map(BTreeMap::into_values).collect();
         let state: RunState = serde_json::from_str(&text)?;
         let items: Vec<Item> = state.items_in_order().into_iter().cloned().collect();
         pending.loaded(&begins, &items);

@@ -55,3 +55,21 @@ fn what_a_call_was_given_and_answered_is_one_list_and_the_results_of_its_tools_f
     let missing = beyond.missing().map(ToString::to_string);
     assert_eq!(missing.as_deref(), Some("items 0..6 that model call 2-model was given and answered"));
 }
+
+#[test]
+fn a_request_makes_no_more_parts_than_a_history_has_events() {
+    let segment =
+        |results| InputSegment::Call { activity_id: "r-1-model".to_owned(), part: None, start: 0, end: 1, results };
+    let segments = vec![segment(u32::MAX), segment(u32::MAX), segment(2)];
+    let Pending(parts) = Pending::of(segments, WIRE_VERSION).expect("it knows these");
+    assert_eq!(parts.len(), MOST_RESULTS + 3);
+}
+
+#[test]
+fn chunks_of_a_state_take_no_more_room_than_those_that_were_found() {
+    let segment = InputSegment::State { activity_id: "r-state".to_owned(), chunks: u32::MAX, start: 0, end: 1 };
+    let mut pending = Pending::of(vec![segment], WIRE_VERSION).expect("it knows this");
+    let mut states = crate::worker::conversations::states::States::default();
+    states.take("r-state-3", "half of it".to_owned(), &mut pending).expect("more is to come");
+    assert!(pending.missing().is_some());
+}
