@@ -27,6 +27,27 @@ pub(crate) fn encoded_len(value: &(impl Serialize + ?Sized)) -> Result<usize, se
     Ok(count.0)
 }
 
+/// How long the JSON of a value is inside of a JSON string: its quotes and backslashes are escaped once more.
+pub(crate) fn encoded_len_in_text(value: &(impl Serialize + ?Sized)) -> Result<usize, serde_json::Error> {
+    struct Count(usize);
+
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            // JSON has no control characters but in escapes of its own.
+            self.0 += bytes.len() + bytes.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value)?;
+    Ok(count.0)
+}
+
 /// A number of bytes as people say it: `812 bytes`, `204.80 kB`, `3.15 MB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) usize);

@@ -108,6 +108,8 @@ pub(super) struct Books<'b> {
     pub(super) gate: &'b Gate,
     /// Hears of a command that had to wait, when it is given.
     pub(super) late: &'b dyn Fn(),
+    /// Hears how many bytes of content each command puts into history.
+    pub(super) wrote: &'b dyn Fn(usize),
 }
 
 impl Books<'_> {
@@ -122,6 +124,7 @@ impl Books<'_> {
         if place.has_waited() {
             (self.late)();
         }
+        (self.wrote)(bytes);
         Ok(place)
     }
 }

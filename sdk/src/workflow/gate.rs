@@ -19,30 +19,43 @@ use temporalio_workflow::WorkflowCancellationToken;
 const MOST_CALLS: usize = 40;
 /// Most that a run may say: with 2,000 pending activities the server takes no more.
 const MOST_THAT_MAY_BE: usize = 1_500;
+/// Most questions to models that are in flight: those of agents side by side. With as many effects, and the most calls that a run may say, they
+/// stay below the 2,000 pending activities that the server takes.
+const MOST_QUESTIONS: usize = 200;
+/// Most activities and child workflows that workflow tools have in flight.
+const MOST_EFFECTS: usize = 200;
 /// Most bytes of JSON that they are given together; a larger one runs alone.
 const MOST_BYTES: usize = 3_000_000;
+/// The same, small questions and effects included, which do not wait for large ones. A message has 4,194,304.
+const MOST_BYTES_WITH_SMALL: usize = 3_900_000;
 /// What a call adds to the message besides what it is given: ids, names, timeouts, summary.
 const AROUND: usize = 1_000;
-/// A question to a model that brings no more than this waits for nobody.
+/// A question to a model, or an effect of a workflow tool, that brings no more than this waits for no larger one.
 const SMALL: usize = 16_384;
 
-/// The gate of one run, and of the runs inside it. Who waits is let in first come, first served; questions to models, which come one after
-/// another but for agents that run side by side, have a queue of their own.
+/// The gate of one run, and of the runs inside it. Who waits is let in first come, first served, in a queue for each kind: calls, questions to
+/// models (which come one after another but for agents that run side by side), and what the bodies of workflow tools start.
 ///
 /// # Determinism
 /// It has no waker, which a workflow's detector would take for nondeterminism: who waits is polled with the loop. A workflow polls it once for what has
 /// happened, and who waits may come before whom it waited for, so [`until_settled`] polls it again where somebody has left.
 #[derive(Debug)]
 pub(super) struct Gate {
-    most: usize,
-    calls: Cell<usize>,
-    questions: Cell<usize>,
+    most_calls: usize,
+    calls: Lane,
+    questions: Lane,
+    effects: Lane,
     bytes: Cell<usize>,
     next: Cell<u64>,
-    calls_wait: RefCell<BTreeSet<u64>>,
-    questions_wait: RefCell<BTreeSet<u64>>,
     /// Somebody has left, and others wait.
     is_worth_a_look: Cell<bool>,
+}
+
+/// How many of a kind are in flight, and which wait.
+#[derive(Debug, Default)]
+struct Lane {
+    in_flight: Cell<usize>,
+    waiting: RefCell<BTreeSet<u64>>,
 }
 
 /// Who is at the gate.
@@ -52,9 +65,11 @@ enum Kind {
     Call,
     /// A question to a model, or what of it is recorded before.
     Question,
+    /// An activity or a child workflow that a workflow tool starts.
+    Effect,
 }
 
-/// A place of a call or a question; given back when it is dropped.
+/// A place at the gate; given back when it is dropped.
 #[derive(Debug)]
 pub(super) struct Place<'g> {
     gate: &'g Gate,
@@ -78,13 +93,12 @@ impl Gate {
     /// A gate for as many calls as the run says, or more.
     pub(super) fn new(most: Option<usize>) -> Self {
         Self {
-            most: most.unwrap_or_default().clamp(MOST_CALLS, MOST_THAT_MAY_BE),
-            calls: Cell::default(),
-            questions: Cell::default(),
+            most_calls: most.unwrap_or_default().clamp(MOST_CALLS, MOST_THAT_MAY_BE),
+            calls: Lane::default(),
+            questions: Lane::default(),
+            effects: Lane::default(),
             bytes: Cell::default(),
             next: Cell::default(),
-            calls_wait: RefCell::default(),
-            questions_wait: RefCell::default(),
             is_worth_a_look: Cell::default(),
         }
     }
@@ -92,7 +106,7 @@ impl Gate {
     /// A gate for so many at a time, and no more.
     #[cfg(feature = "nexus")]
     pub(super) fn at_most(most: usize) -> Self {
-        Self { most, ..Self::new(None) }
+        Self { most_calls: most, ..Self::new(None) }
     }
 
     /// Waits until a call that is given so many bytes has room.
@@ -111,14 +125,22 @@ impl Gate {
         self.place(Kind::Question, bytes, token).await
     }
 
+    /// Waits until what a workflow tool starts, and gives so many bytes, has room. How many calls and questions there are does not matter to it.
+    ///
+    /// # Errors
+    /// [`Cancelled`], as above.
+    pub(super) async fn start(&self, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Cancelled> {
+        self.place(Kind::Effect, bytes, token).await
+    }
+
     async fn place(&self, kind: Kind, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Cancelled> {
         let bytes = bytes.saturating_add(AROUND);
         let ticket = Ticket { gate: self, kind, number: self.next.get() };
         self.next.set(ticket.number + 1);
-        self.waiting(kind).borrow_mut().insert(ticket.number);
+        self.lane(kind).waiting.borrow_mut().insert(ticket.number);
         let mut has_waited = false;
         let has_waited = poll_fn(move |_| {
-            let is_next = || self.waiting(kind).borrow().first() == Some(&ticket.number);
+            let is_next = || self.lane(kind).waiting.borrow().first() == Some(&ticket.number);
             if self.has_room(kind, bytes) && (is_next() || is_small(kind, bytes)) {
                 return Poll::Ready(Ok(has_waited));
             }
@@ -130,8 +152,8 @@ impl Gate {
             Poll::Pending
         })
         .await?;
-        let of_kind = self.of(kind);
-        of_kind.set(of_kind.get() + 1);
+        let in_flight = &self.lane(kind).in_flight;
+        in_flight.set(in_flight.get() + 1);
         self.bytes.set(self.bytes.get() + bytes);
         Ok(Place { gate: self, kind, bytes, has_waited })
     }
@@ -143,44 +165,42 @@ impl Gate {
 
     /// Somebody has left: who waits may have room now.
     fn left(&self) {
-        let somebody_waits =
-            [&self.calls_wait, &self.questions_wait].iter().any(|waiting| !waiting.borrow().is_empty());
-        self.is_worth_a_look.set(somebody_waits);
+        self.is_worth_a_look.set(self.lanes().iter().any(|lane| !lane.waiting.borrow().is_empty()));
     }
 
     fn has_room(&self, kind: Kind, bytes: usize) -> bool {
-        let (calls, questions) = (self.calls.get(), self.questions.get());
-        let fits = self.bytes.get() + bytes <= MOST_BYTES;
-        match kind {
-            _ if calls + questions == 0 => true,
-            Kind::Call => calls < self.most && fits,
-            Kind::Question => fits || is_small(kind, bytes),
-        }
+        let most = match kind {
+            Kind::Call => self.most_calls,
+            Kind::Question => MOST_QUESTIONS,
+            Kind::Effect => MOST_EFFECTS,
+        };
+        let most_bytes = if is_small(kind, bytes) { MOST_BYTES_WITH_SMALL } else { MOST_BYTES };
+        let is_empty = self.lanes().iter().all(|lane| lane.in_flight.get() == 0);
+        let fits = self.bytes.get().saturating_add(bytes) <= most_bytes;
+        is_empty || (self.lane(kind).in_flight.get() < most && fits)
     }
 
-    fn of(&self, kind: Kind) -> &Cell<usize> {
+    fn lane(&self, kind: Kind) -> &Lane {
         match kind {
             Kind::Call => &self.calls,
             Kind::Question => &self.questions,
+            Kind::Effect => &self.effects,
         }
     }
 
-    fn waiting(&self, kind: Kind) -> &RefCell<BTreeSet<u64>> {
-        match kind {
-            Kind::Call => &self.calls_wait,
-            Kind::Question => &self.questions_wait,
-        }
+    fn lanes(&self) -> [&Lane; 3] {
+        [&self.calls, &self.questions, &self.effects]
     }
 }
 
 fn is_small(kind: Kind, bytes: usize) -> bool {
-    kind == Kind::Question && bytes <= SMALL
+    kind != Kind::Call && bytes <= SMALL
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        let of_kind = self.gate.of(self.kind);
-        of_kind.set(of_kind.get() - 1);
+        let in_flight = &self.gate.lane(self.kind).in_flight;
+        in_flight.set(in_flight.get() - 1);
         self.gate.bytes.set(self.gate.bytes.get() - self.bytes);
         self.gate.left();
     }
@@ -195,7 +215,7 @@ struct Ticket<'g> {
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        self.gate.waiting(self.kind).borrow_mut().remove(&self.number);
+        self.gate.lane(self.kind).waiting.borrow_mut().remove(&self.number);
         self.gate.left();
     }
 }

@@ -19,7 +19,7 @@ use super::{
     local_gate::LocalGate,
     mcp_call, mcp_session, session_call,
     size::encoded_len,
-    tool_call,
+    tool_call::{self, Passage},
 };
 use crate::{
     drive::{
@@ -44,9 +44,9 @@ pub(super) struct WorkflowHost {
     /// What history holds, also of the runs before.
     ledger: Rc<RefCell<Ledger>>,
     /// How it continues as new, where it does.
-    moving: Option<Moving>,
+    moving: Option<Rc<Moving>>,
     /// How much of it is in flight.
-    gate: Gate,
+    gate: Rc<Gate>,
     #[cfg(feature = "nexus")]
     nexus: Nexus,
     /// The same of its local activities.
@@ -71,8 +71,8 @@ impl WorkflowHost {
             inbox,
             token,
             ledger,
-            moving,
-            gate: Gate::new(None),
+            moving: moving.map(Rc::new),
+            gate: Gate::new(None).into(),
             #[cfg(feature = "nexus")]
             nexus: Nexus::default(),
             locals: LocalGate::default(),
@@ -87,7 +87,7 @@ impl WorkflowHost {
 
     /// The same for a run that says how many of its tools run at the same time.
     pub(super) fn with_tool_concurrency(mut self, most: Option<usize>) -> Self {
-        self.gate = Gate::new(most);
+        self.gate = Gate::new(most).into();
         self
     }
 
@@ -121,6 +121,18 @@ impl WorkflowHost {
         if let Some(moving) = &self.moving {
             moving.add(content());
         }
+    }
+
+    /// History gets this without an activity of its own, or beside what one was given: only the second rule counts it (`continuing/pace.rs`).
+    fn notes_more(&self, content: impl FnOnce() -> usize) {
+        if let Some(moving) = &self.moving {
+            moving.add_more(content());
+        }
+    }
+
+    /// What workflow tools start goes through here.
+    fn passage(&self) -> Passage {
+        Passage::new(Rc::clone(&self.gate), self.moving.clone())
     }
 
     /// Tells the inbox how the run ended.
@@ -175,7 +187,12 @@ impl Host for WorkflowHost {
                 self.notes_command(|| 0);
             }
             let late = || self.notes_command(|| 0);
-            let books = Books { ledger: &self.ledger, chain, gate: &self.gate, late: &late };
+            let wrote = |bytes| {
+                if let Some(moving) = &self.moving {
+                    moving.sent(bytes);
+                }
+            };
+            let books = Books { ledger: &self.ledger, chain, gate: &self.gate, late: &late, wrote: &wrote };
             let ends_a_task = id.path().is_empty() && !self.model.is_local(&call.agent);
             let response = self.model.call(&self.ctx, books, call, activity_id, scope.clone()).await?;
             if ends_a_task {
@@ -203,6 +220,7 @@ impl Host for WorkflowHost {
             if tool_call::begins_with_a_command(binding) {
                 _place = Some(self.gate.enter(bytes, scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?);
                 self.notes_command(|| bytes);
+                self.notes_more(|| call.mcp.as_ref().map_or(0, |mcp| encoded_len(mcp).unwrap_or_default()));
             }
             let mut local = None;
             if tool_call::is_local(binding) {
@@ -210,11 +228,12 @@ impl Host for WorkflowHost {
                 let place = self.locals.enter(&self.ctx, may_return, scope).await;
                 local = Some(place.map_err(|Cancelled| ToolEffectError::Cancelled)?);
             }
-            let answer = tool_call::call(&self.ctx, call, id.clone(), scope.clone()).await?;
+            let answer = tool_call::call(&self.ctx, call, id.clone(), scope.clone(), self.passage()).await?;
             if let Some(place) = local {
                 place.returned(encoded_len(&answer.output).unwrap_or_default());
             }
             self.notes(|| encoded_len(&answer.output).unwrap_or_default());
+            self.notes_more(|| encoded_len(&(&answer.context_patch, &answer.question)).unwrap_or_default());
             if binding.leaves_a_reply() {
                 self.ledger.borrow_mut().returned(&id, &call_id, &answer.output);
             }
@@ -300,7 +319,9 @@ impl Host for WorkflowHost {
     }
 
     fn is_to_move(&self, state: &RunState) -> bool {
-        self.moving.as_ref().is_some_and(|moving| moving.is_due(self.inbox.as_ref(), &self.token, state))
+        self.moving
+            .as_ref()
+            .is_some_and(|moving| moving.is_due(self.inbox.as_ref(), &self.token, state, |slug| self.ctx.patched(slug)))
     }
 
     fn move_on<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
@@ -352,6 +373,7 @@ impl Host for WorkflowHost {
                     interruptions.iter().map(|call| format!("`{}` of **{}**", call.tool, call.agent)).collect();
                 self.ctx.show(format!("waits for a decision on {}", calls.join(", ")));
             }
+            RunEvent::Decided { bytes, .. } => self.notes_more(|| *bytes),
             RunEvent::CallRefused { .. }
             | RunEvent::NotSummarized { .. }
             | RunEvent::ModelAnswered { .. }

@@ -6,8 +6,11 @@
 pub(super) use crate::wire::size::{MOST_BYTES, encoded_len};
 use crate::{
     engine::EffectError,
-    wire::{Item, RunState},
+    wire::{Item, RunState, size::encoded_len_in_text},
 };
+
+/// What a state holds around an item, in bytes of history: its kind and its agent.
+const AROUND_AN_ITEM: usize = 100;
 
 /// Something is larger than the server takes.
 #[derive(Debug, thiserror::Error)]
@@ -31,4 +34,14 @@ pub(super) fn check(what: &'static str, value: &impl serde::Serialize) -> Result
 pub(super) fn content_of(state: &RunState) -> Result<usize, serde_json::Error> {
     let items: usize = state.items_in_order().into_iter().map(Item::json_len).sum();
     Ok(items + encoded_len(&state.context)?)
+}
+
+/// How much history a state takes that is kept there, or loaded: its content as JSON text in JSON, where quotes count twice. Like
+/// [`content_of`] it does not depend on the words of the state around it.
+pub(super) fn kept_len(state: &RunState) -> Result<usize, serde_json::Error> {
+    let mut bytes = encoded_len_in_text(&state.context)?;
+    for item in state.items_in_order() {
+        bytes += encoded_len_in_text(item)? + AROUND_AN_ITEM;
+    }
+    Ok(bytes)
 }

@@ -1,6 +1,7 @@
 //! Outputs and arguments that are too large, thousands of calls, calls one after another: the run goes on, no workflow task fails.
 
 mod agents;
+mod fan_out;
 mod many;
 mod order;
 mod sizes;

@@ -56,6 +56,16 @@ pub enum RunEvent<'a> {
         /// The calls that wait.
         interruptions: &'a [Interruption],
     },
+    /// People have decided on calls, supplied their outputs, or answered what MCP servers asked: the run takes it now. In a workflow, history has it as
+    /// updates.
+    Decided {
+        /// The agent.
+        agent: &'a str,
+        /// The turn.
+        turn: u32,
+        /// How much their words are, as JSON, together.
+        bytes: usize,
+    },
     /// The conversation moves to another agent.
     HandedOff {
         /// From this agent.

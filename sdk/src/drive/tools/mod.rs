@@ -31,6 +31,7 @@ use crate::{
     wire::{
         McpAnswer, McpQuestion, RunState, ToolOutput,
         run_state::{Decision, GuardrailResults, PlannedCall, ToolGuardrailResult},
+        size::encoded_len,
     },
 };
 
@@ -98,6 +99,10 @@ pub(super) async fn run<'g, H: Host>(
     let agent = env.agent(agent)?;
     let names: Vec<&str> = due.iter().map(|call| &*call.call.tool).collect();
     env.host.observe(&RunEvent::ToolsCalled { agent: &agent.name, turn, tools: &names });
+    let bytes = decided(&due);
+    if bytes > 0 {
+        env.host.observe(&RunEvent::Decided { agent: &agent.name, turn, bytes });
+    }
     let listed = mcp::known_tools(env, agent);
     let response = engine.state().last_response_id.clone().unwrap_or_default();
     let scope = engine.key_scope(|| env.host.idempotency_scope()).to_owned();
@@ -118,6 +123,16 @@ pub(super) async fn run<'g, H: Host>(
             Err(error)
         }
     }
+}
+
+/// How much people have said about these calls since they were asked, as JSON.
+fn decided(due: &[DueCall]) -> usize {
+    let said = |call: &DueCall| {
+        let message = call.decision.as_ref().and_then(|decision| decision.message.as_deref());
+        let message = message.map_or(0, |message| encoded_len(message).unwrap_or_default());
+        message + call.answers.last().map_or(0, |answer| encoded_len(answer).unwrap_or_default())
+    };
+    due.iter().map(said).sum()
 }
 
 impl<'c> Call<'c> {

@@ -21,6 +21,8 @@ pub(in crate::workflow) struct Arrived {
     pub(super) continued: u32,
     /// The size of its state.
     pub(super) bytes: usize,
+    /// How much of it models are to be sent once more: all of it, where it came in the input.
+    pub(super) sent_again: usize,
 }
 
 /// Takes a run up. `start` is the agent it is to go on with, for errors; `run` is asked for what the ids of activities begin with,
@@ -40,7 +42,7 @@ pub(in crate::workflow) async fn arrive(
     let (state, arrived) = match state {
         CarriedState::Inline { state } => {
             let bytes = content_of(&state).unwrap_or_default();
-            (*state, Arrived { continued, bytes })
+            (*state, Arrived { continued, bytes, sent_again: bytes })
         }
         CarriedState::Kept(kept) => {
             ctx.show("loads its state from the execution before".to_owned());
@@ -48,7 +50,7 @@ pub(in crate::workflow) async fn arrive(
             match stored::load(ctx, &run(), start, kept, token).await {
                 Ok(Loaded { state, activity_id, chunks }) => {
                     ledger.borrow_mut().loaded(&activity_id, chunks, &state);
-                    (state, Arrived { continued, bytes })
+                    (state, Arrived { continued, bytes, sent_again: 0 })
                 }
                 Err(StoreError::Cancelled) => {
                     return Err(RunError::Cancelled { agent: start.to_owned(), turn: 0 });

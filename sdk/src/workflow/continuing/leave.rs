@@ -11,6 +11,7 @@ use temporalio_workflow::{
 
 use super::{
     Moving,
+    pace::COUNTS_ALL,
     stored::{Keeps, StoreError},
 };
 use crate::{
@@ -20,9 +21,12 @@ use crate::{
     workflow::{
         context::DurableContext,
         inbox::RunInbox,
-        size::{MOST_BYTES, content_of},
+        size::{MOST_BYTES, content_of, kept_len},
     },
 };
+
+/// The patch of runs that measure a state as history holds it. Asked for only where that makes it too large.
+const MEASURED_AS_KEPT: &str = "temporal-agents/state-measured-as-kept";
 
 /// How an execution ends whose run goes on in the next one.
 #[derive(Debug, thiserror::Error)]
@@ -39,27 +43,41 @@ pub(in crate::workflow) struct Place<'p> {
 }
 
 impl Moving {
-    /// Whether the run is to go on in the next execution.
+    /// Whether the run is to go on in the next execution. `patched` is asked last, because what it is asked leaves a marker in history.
     pub(in crate::workflow) fn is_due(
         &self,
         inbox: Option<&RunInbox>,
         token: &WorkflowCancellationToken,
         state: &RunState,
+        patched: impl Fn(&str) -> bool,
     ) -> bool {
         let can_move = || match state.phase {
             // Who does not wait here pauses: what becomes of that is the author's to say. One that is too large can wait here,
             // and be compacted after the turn.
             Phase::Interrupted { .. } => {
                 inbox.is_some_and(RunInbox::waits)
-                    && content_of(state).is_ok_and(|bytes| bytes <= self.options.most_bytes)
+                    && self.bytes_too_many(state, &patched).is_ok_and(|bytes| bytes.is_none())
             }
             _ => true,
         };
-        self.pace.borrow().is_enough(&self.options)
+        let is_enough = |counts_all: &dyn Fn() -> bool| self.pace.borrow().is_enough(&self.options, counts_all);
+        is_enough(&|| true)
             && !token.is_cancelled()
             && self.stayed_at.get().is_none_or(|turn| state.turn > turn)
             && self.is_alone(inbox)
             && can_move()
+            && is_enough(&|| patched(COUNTS_ALL))
+    }
+
+    /// How much history the state takes, if that is more than the limit. A run from before it was measured so goes by the state's content.
+    fn bytes_too_many(
+        &self,
+        state: &RunState,
+        patched: impl Fn(&str) -> bool,
+    ) -> Result<Option<usize>, serde_json::Error> {
+        let (limit, kept) = (self.options.most_bytes, kept_len(state)?);
+        let is_too_large = kept > limit && (content_of(state)? > limit || patched(MEASURED_AS_KEPT));
+        Ok(is_too_large.then_some(kept))
     }
 
     /// Whether no other run is at work that would be lost, as far as anybody can tell.
@@ -94,15 +112,13 @@ impl Moving {
             // It goes on waiting in the next execution; what it waits for is known from now on.
             inbox.publish(state);
         }
-        let bytes = content_of(state)?;
-        let limit = self.options.most_bytes;
-        if bytes > limit {
-            return Err(Stayed::TooLarge { bytes, limit });
+        if let Some(bytes) = self.bytes_too_many(state, |slug| place.ctx.patched(slug))? {
+            return Err(Stayed::TooLarge { bytes, limit: self.options.most_bytes });
         }
         if !self.is_alone(place.inbox) {
             return Err(Stayed::Here);
         }
-        if bytes <= self.options.inline_bytes() {
+        if content_of(state)? <= self.options.inline_bytes() {
             self.wait_for_handlers(place).await?;
             match self.next(place, CarriedState::Inline { state: Box::new(state.clone()) }) {
                 // With what else goes into the input.

@@ -24,7 +24,7 @@ use std::{
 use temporalio_workflow::WorkflowTermination;
 
 pub use self::options::ContinueOptions;
-use self::pace::Pace;
+use self::pace::{COUNTS_ALL, Pace};
 pub(super) use self::{
     arrive::{Arrived, arrive},
     leave::{NextExecution, Place},
@@ -126,6 +126,16 @@ impl Moving {
         self.each(|pace| pace.add(bytes));
     }
 
+    /// History gets so much content that only the second rule counts: see `pace.rs`.
+    pub(super) fn add_more(&self, bytes: usize) {
+        self.each(|pace| pace.add_more(bytes));
+    }
+
+    /// A request to a model puts so much into history.
+    pub(super) fn sent(&self, bytes: usize) {
+        self.each(|pace| pace.sent(bytes));
+    }
+
     fn each(&self, note: impl Fn(&mut Pace)) {
         note(&mut self.pace.borrow_mut());
         note(&mut self.together.borrow_mut());
@@ -139,14 +149,14 @@ impl Continuing {
     }
 
     /// Something has arrived from the execution before.
-    pub(super) fn has_arrived(&self, Arrived { continued, bytes }: Arrived) {
+    pub(super) fn has_arrived(&self, Arrived { continued, bytes, sent_again }: Arrived) {
         self.continued.set(continued);
-        self.together.replace(Pace::after(bytes));
+        self.together.replace(Pace::after(bytes, sent_again));
     }
 
     /// Whether the runs of this execution have together put enough into its history.
-    pub(super) fn has_enough(&self, options: &ContinueOptions) -> bool {
-        self.together.borrow().is_enough(options)
+    pub(super) fn has_enough(&self, options: &ContinueOptions, patched: impl FnOnce(&str) -> bool) -> bool {
+        self.together.borrow().is_enough(options, || patched(COUNTS_ALL))
     }
 
     /// A run begins, or goes on.

@@ -7,7 +7,7 @@ const MIB: usize = 1024 * 1024;
 /// When a run continues as new, and how large its state may be.
 ///
 /// What counts is what is *new* since the run began in this execution of its workflow, so that a run with a large state does not
-/// continue as new all the time. The size of a state is that of the JSON of its items and its run context.
+/// continue as new all the time. The size of a state is that of its items and its run context.
 ///
 /// # Determinism
 /// They are a part of the workflow's code. Another limit makes a running execution continue as new elsewhere than its history says
@@ -27,8 +27,9 @@ pub struct ContinueOptions {
     /// but local activities and timers come.
     #[builder(default = 10_000)]
     pub new_events: u32,
-    /// So many new bytes are enough: the JSON of what models were given first and have answered, and of what tools were given and
-    /// have returned. Default 8 MiB.
+    /// So many new bytes are enough: the JSON of what was sent to models for the first time and of what they have answered, of what tools were
+    /// given and have returned, and of what people have decided and supplied. What history holds twice counts twice, as the output of a
+    /// client tool does: as an update, and in the request to the model. Default 8 MiB.
     #[builder(default = 8 * MIB)]
     pub new_bytes: usize,
     /// After so many new events the server's suggestion to continue as new is followed, too, and before that when there is at least as
@@ -42,8 +43,9 @@ pub struct ContinueOptions {
     /// A chunk of a state that travels in history. Default 1 MiB; more than that counts as 1 MiB.
     #[builder(default = MIB)]
     pub chunk_bytes: usize,
-    /// A state of more bytes is not carried: the run fails with `RunError::ConversationTooLarge`. Default 16 MiB. (A history may
-    /// have 50 MiB, and the state is in it when it comes and when it goes.)
+    /// A state that takes more bytes of history is not carried: the run fails with `RunError::ConversationTooLarge`. Default 16 MiB. It is
+    /// measured as it is kept, as JSON text in a JSON string: quotes and backslashes in it count twice, and each item 100 bytes more. (A history
+    /// may have 50 MiB, and the state is in it when it comes and when it goes.)
     #[builder(default = 16 * MIB)]
     pub most_bytes: usize,
     /// How long handlers of the workflow have to finish. Then the run goes on here, and tries again after its next turn; one that cannot

@@ -104,3 +104,43 @@ fn a_question_that_is_larger_than_all_is_asked_alone() {
     drop(call);
     assert!(poll(large.as_mut()).is_some());
 }
+
+#[test]
+fn small_questions_are_limited_by_number_and_by_what_they_are_together() {
+    let (gate, token) = (Gate::new(None), WorkflowCancellationToken::new());
+    let mut few: Vec<_> = (0..MOST_QUESTIONS)
+        .map(|_| poll(pin!(gate.ask(10, &token))).expect("there is room").expect("it runs"))
+        .collect();
+    let mut next = pin!(gate.ask(10, &token));
+    assert!(poll(next.as_mut()).is_none(), "there are enough");
+    few.pop();
+    assert!(poll(next.as_mut()).is_some());
+    drop(few);
+
+    let mut bytes = 0;
+    let mut large = Vec::new();
+    while let Some(place) = poll(pin!(gate.ask(15_000, &token))) {
+        large.push(place);
+        bytes += 15_000 + AROUND;
+        assert!(bytes <= 4_000_000, "{bytes} bytes do not fit into one message with what is around them");
+    }
+    assert!(large.len() < MOST_QUESTIONS || bytes <= MOST_BYTES_WITH_SMALL);
+}
+
+#[test]
+fn what_workflow_tools_start_is_limited_by_number_and_by_bytes() {
+    let (gate, token) = (Gate::new(None), WorkflowCancellationToken::new());
+    let calls: Vec<_> =
+        (0..MOST_CALLS).map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs")).collect();
+    let mut effects: Vec<_> = (0..MOST_EFFECTS)
+        .map(|_| poll(pin!(gate.start(10, &token))).expect("there is room").expect("it runs"))
+        .collect();
+    assert!(poll(pin!(gate.start(10, &token))).is_none(), "there are enough");
+    assert!(poll(pin!(gate.ask(10, &token))).is_some(), "questions have a number of their own");
+    drop(calls);
+    effects.truncate(1);
+    let large = poll(pin!(gate.start(2_900_000, &token))).expect("there is room").expect("it runs");
+    assert!(poll(pin!(gate.start(200_000, &token))).is_none(), "together they are too large for one message");
+    drop(large);
+    assert!(poll(pin!(gate.start(200_000, &token))).is_some());
+}

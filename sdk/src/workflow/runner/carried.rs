@@ -236,7 +236,9 @@ impl<W: 'static> Runner<W> {
 
     /// Whether the runs of this execution have together put enough into its history.
     pub(in crate::workflow) fn has_enough(&self) -> bool {
-        self.continuing.as_ref().is_some_and(|continuing| continuing.has_enough(&self.continue_when))
+        self.continuing
+            .as_ref()
+            .is_some_and(|continuing| continuing.has_enough(&self.continue_when, |slug| self.ctx.patched(slug)))
     }
 
     /// Continues as new with this state while no run is at work; nothing, where that cannot be now. Not in a handler.

@@ -11,7 +11,13 @@ use serde_json::Value;
 use temporalio_workflow::{TimerOptions, WorkflowCancellationToken};
 
 use super::{
-    super::{context::DurableContext, time::accepted},
+    super::{
+        context::DurableContext,
+        continuing::Moving,
+        gate::{Cancelled, Gate},
+        size::encoded_len,
+        time::accepted,
+    },
     activity::summary_of,
     foreign::{self, At, child_id},
 };
@@ -23,6 +29,41 @@ use crate::{
     },
 };
 
+/// The way into history for what bodies start: how much of it is in flight at a time, and what counts how much it is.
+#[derive(Clone)]
+pub(in super::super) struct Passage {
+    gate: Rc<Gate>,
+    moving: Option<Rc<Moving>>,
+}
+
+impl Passage {
+    pub(in super::super) fn new(gate: Rc<Gate>, moving: Option<Rc<Moving>>) -> Self {
+        Self { gate, moving }
+    }
+
+    /// Awaits an effect that is given so many bytes, once it has room; `what` names it. A lazy one is scheduled then.
+    async fn through(
+        &self,
+        what: String,
+        bytes: usize,
+        token: &WorkflowCancellationToken,
+        effect: impl Future<Output = Result<Value, WorkflowToolError>>,
+    ) -> Result<Value, WorkflowToolError> {
+        let place = self.gate.start(bytes, token).await;
+        let _place = place.map_err(|Cancelled| WorkflowToolError::Cancelled { what })?;
+        self.notes(bytes);
+        let returned = effect.await?;
+        self.notes(encoded_len(&returned).unwrap_or_default());
+        Ok(returned)
+    }
+
+    fn notes(&self, bytes: usize) {
+        if let Some(moving) = &self.moving {
+            moving.add_more(bytes);
+        }
+    }
+}
+
 /// Runs the body. What it has started and not awaited is cancelled at its end; nothing of a call outlives it.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
@@ -30,12 +71,13 @@ pub(super) async fn call(
     effect: ToolEffect<'_>,
     id: String,
     token: WorkflowCancellationToken,
+    passage: Passage,
 ) -> Result<ToolAnswer, ToolEffectError> {
     let ToolEffect { tool, info, id: _, arguments, context, mcp: _, mcp_session: _ } = effect;
     let summary = summary_of(&info);
     let scope = token.child_token();
     let (started, under_way) = (Cell::new(0), Rc::new(Cell::new(0)));
-    let effects = Rc::new(Effects { ctx: Rc::clone(ctx), id, summary, token: scope, started, under_way });
+    let effects = Rc::new(Effects { ctx: Rc::clone(ctx), passage, id, summary, token: scope, started, under_way });
     let call =
         ToolContext::new(info, RunContext::new(context), StateMap::default()).with_settings(tool.settings().clone());
     let mut ctx = WorkflowToolContext::new(call, Rc::<Effects>::clone(&effects));
@@ -57,6 +99,7 @@ pub(super) async fn call(
 /// What the body of one call starts: each under an id made of the call's own and a number, in the order of the body.
 struct Effects {
     ctx: Rc<dyn DurableContext>,
+    passage: Passage,
     id: String,
     summary: String,
     token: WorkflowCancellationToken,
@@ -105,8 +148,12 @@ impl WorkflowEffects for Effects {
         activity: RemoteActivity,
         input: Value,
     ) -> LocalBoxFuture<'static, Result<Value, WorkflowToolError>> {
-        let (ctx, at) = (Rc::clone(&self.ctx), self.next());
-        self.counted(async move { foreign::activity(&ctx, &activity, input, at).await })
+        let (ctx, passage, at) = (Rc::clone(&self.ctx), self.passage.clone(), self.next());
+        self.counted(async move {
+            let what = format!("activity {:?}", activity.activity_type);
+            let (bytes, token) = (encoded_len(&input).unwrap_or_default(), at.token.clone());
+            passage.through(what, bytes, &token, foreign::activity(&ctx, &activity, input, at)).await
+        })
     }
 
     fn child_workflow(
@@ -114,11 +161,13 @@ impl WorkflowEffects for Effects {
         child: ChildWorkflow,
         input: Value,
     ) -> LocalBoxFuture<'static, Result<Value, WorkflowToolError>> {
-        let (ctx, mut at) = (Rc::clone(&self.ctx), self.next());
+        let (ctx, passage, mut at) = (Rc::clone(&self.ctx), self.passage.clone(), self.next());
         self.counted(async move {
             let empty = serde_json::Map::new();
             at.id = child_id(&ctx, &child, input.as_object().unwrap_or(&empty), &at.id)?;
-            foreign::child_workflow(&ctx, &child, input, at).await
+            let what = format!("child workflow {:?}", child.workflow_type);
+            let (bytes, token) = (encoded_len(&input).unwrap_or_default(), at.token.clone());
+            passage.through(what, bytes, &token, foreign::child_workflow(&ctx, &child, input, at)).await
         })
     }
 

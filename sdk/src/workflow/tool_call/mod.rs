@@ -15,6 +15,8 @@ mod in_workflow;
 #[cfg(feature = "nexus")]
 mod nexus;
 
+pub(super) use self::in_workflow::Passage;
+
 use std::rc::Rc;
 
 use temporalio_workflow::WorkflowCancellationToken;
@@ -31,6 +33,7 @@ pub(super) async fn call(
     effect: ToolEffect<'_>,
     id: String,
     token: WorkflowCancellationToken,
+    passage: Passage,
 ) -> Result<ToolAnswer, ToolEffectError> {
     match effect.tool.binding() {
         ToolBinding::Activity { options, .. } => activity::call(ctx, options, effect, id, token).await,
@@ -38,7 +41,7 @@ pub(super) async fn call(
         ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
         #[cfg(feature = "nexus")]
         ToolBinding::Nexus(operation) => nexus::call(ctx, operation, effect, &token).await,
-        ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id, token).await,
+        ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id, token, passage).await,
         ToolBinding::ChildAgent(agent) => child_agent::call(ctx, agent, effect, &id, &token).await,
         ToolBinding::Mcp(binding) => {
             let server = binding.server().name();

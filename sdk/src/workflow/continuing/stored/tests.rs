@@ -1,4 +1,10 @@
+use serde_json::json;
+
 use super::chunks;
+use crate::{
+    wire::{Item, NewItem, NewItemKind, RunState, size::encoded_len},
+    workflow::{ContinueOptions, size::kept_len},
+};
 
 #[test]
 fn chunks_are_cut_between_characters_and_measured_as_json() {
@@ -7,4 +13,46 @@ fn chunks_are_cut_between_characters_and_measured_as_json() {
     assert_eq!(chunks("abcde", 4), ["abcd", "e"]);
     assert_eq!(chunks("a\"b\\c", 4), ["a\"b", "\\c"]);
     assert_eq!(chunks("aéé", 4), ["aé", "é"]);
+}
+
+/// A state with outputs that are JSON themselves, in which most quotes are escaped already.
+fn json_heavy(outputs: usize) -> RunState {
+    let row = json!({"id": 7, "name": "a \"quoted\" name", "tags": ["x", "y", "z"], "path": "C:\\temp"}).to_string();
+    let output = |number: usize| {
+        let raw = Item::function_call_output(&format!("call_{number}"), row.repeat(10).into());
+        NewItem { kind: NewItemKind::ToolCallOutput, agent: "reader".to_owned(), raw, handoff: None }
+    };
+    RunState { items: (0..outputs).map(output).collect(), ..RunState::finished("reader", Vec::new()) }
+}
+
+/// What the chunks of a state take in history.
+fn in_history(state: &RunState) -> usize {
+    let text = serde_json::to_string(state).expect("it is JSON");
+    chunks(&text, 1024 * 1024).into_iter().map(|chunk| encoded_len(chunk).expect("it is JSON")).sum()
+}
+
+#[test]
+fn a_state_is_measured_as_history_holds_it() {
+    for outputs in [100, 3_000] {
+        let state = json_heavy(outputs);
+        let (measured, takes) = (kept_len(&state).expect("it is JSON"), in_history(&state));
+        // What a state has besides its content: phase, usage and the like.
+        assert!(takes <= measured + 2_000, "{outputs} outputs: measured {measured}, takes {takes}");
+        assert!(measured <= takes + takes / 10, "{outputs} outputs: measured {measured}, takes {takes}");
+    }
+}
+
+#[test]
+fn the_largest_state_of_the_defaults_comes_and_goes_within_a_history() {
+    const SERVER: usize = 50 * 1024 * 1024;
+    /// The last turn may be as large as 40 activities that are in flight with requests of 3 MB, and what they return before it counts.
+    const LAST_TURN: usize = 8_000_000;
+    let options = ContinueOptions::default();
+    let mut outputs = 1_000;
+    while kept_len(&json_heavy(outputs)).expect("it is JSON") <= options.most_bytes {
+        outputs += 1_000;
+    }
+    let largest = in_history(&json_heavy(outputs - 1_000));
+    let history = 2 * largest + options.new_bytes + LAST_TURN;
+    assert!(history < SERVER, "{history} bytes");
 }
