@@ -54,6 +54,9 @@ impl ChatHandle {
 
     /// Says something under an id of the caller's: sent again, also by another process, it is said once, and the answer is the same.
     ///
+    /// The chat remembers the ids of its latest 100 answers, of fewer where those are together over 128 KiB. A message that is sent again after that
+    /// counts as a new one.
+    ///
     /// # Errors
     /// [`AgentHandleError`].
     pub async fn send_as(&self, id: impl Into<String>, text: impl Into<String>) -> Result<ChatReply, AgentHandleError> {
