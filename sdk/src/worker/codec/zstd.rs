@@ -21,8 +21,13 @@ use zstd::{
 const ENCODING: &[u8] = b"binary/zstd";
 /// Bytes from which on a payload is compressed: below, a frame saves little.
 const WORTH_IT: usize = 1024;
-/// Most bytes of a payload that was decompressed.
+/// Most bytes of the decompressed payloads of one message.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
+/// A message may decompress to this many bytes whatever its own size: twice what the server accepts in one request.
+const UNSUSPICIOUS: usize = 8 * 1024 * 1024;
+/// How many times larger than the message what it decompresses to may be. Text becomes 2 to 4 times smaller, a table of repeated rows
+/// some 30 times; zeros become 30,000 times smaller, which is how 2 MB stand for 60 GB.
+const MOST_RATIO: usize = 100;
 const LEVEL: i32 = 3;
 
 /// Compresses payloads from 1 KiB on, where that makes them smaller, and decompresses what it has compressed.
@@ -54,17 +59,38 @@ pub struct ZstdCodec {
     /// Payloads of fewer bytes are sent as they are. Default 1024.
     #[builder(default = WORTH_IT)]
     min_bytes: usize,
-    /// A payload that becomes larger than this when it is decompressed is an error, before that much memory is used: a small
-    /// frame may stand for gigabytes. Larger payloads are sent as they are. Default 64 MiB.
+    /// The payloads of one message (all arguments of a workflow, say) may together become this large when they are decompressed; more is an
+    /// error, before that much memory is used: a small frame may stand for gigabytes. What would be larger is sent as it is. Default
+    /// 64 MiB.
     #[builder(default = MOST_BYTES)]
     max_bytes: usize,
+    /// From 8 MiB on, the payloads of a message may together become so many times larger than they are compressed; more is an error, and
+    /// what would be more is sent as it is. Default 100.
+    #[builder(default = MOST_RATIO)]
+    max_ratio: usize,
+}
+
+/// What the payloads of a message may decompress to, and what they have decompressed to.
+#[derive(Clone, Copy, Debug)]
+struct Budget {
+    codec: ZstdCodec,
+    /// Bytes of the compressed payloads.
+    compressed: usize,
+    used: usize,
 }
 
 /// Why a payload cannot be decompressed.
 #[derive(Debug, thiserror::Error)]
 enum DecodeError {
-    #[error("a compressed payload is larger than {most} bytes; raise ZstdCodec's max_bytes if it is one of yours")]
+    #[error(
+        "the compressed payloads of a message are together larger than {most} bytes; raise ZstdCodec's max_bytes if they are yours"
+    )]
     TooLarge { most: usize },
+    #[error(
+        "the compressed payloads of a message are together larger than {most} bytes, and more than {ratio} times their size; \
+         raise ZstdCodec's max_ratio if they are yours"
+    )]
+    Suspicious { most: usize, ratio: usize },
     #[error("a payload with the encoding binary/zstd is no frame of Zstandard: {0}")]
     Frame(#[source] std::io::Error),
     #[error("a compressed payload holds something else than a payload: {0}")]
@@ -78,10 +104,11 @@ impl Default for ZstdCodec {
 }
 
 impl ZstdCodec {
-    /// The payload, smaller if that can be.
-    fn compressed(self, payload: Payload) -> Result<Payload, std::io::Error> {
+    /// The payload, smaller if that can be, and if the message around it can still be read then.
+    fn compressed(self, payload: Payload, budget: &mut Budget) -> Result<Payload, std::io::Error> {
         let plain = payload.encoded_len();
-        if !(self.min_bytes..=self.max_bytes).contains(&plain) {
+        let used = budget.used.saturating_add(plain);
+        if plain < self.min_bytes || used > self.max_bytes {
             return Ok(payload);
         }
         let mut compressor = Compressor::new(self.level)?;
@@ -91,30 +118,57 @@ impl ZstdCodec {
             data: compressor.compress(&payload.encode_to_vec())?,
             ..Payload::default()
         };
-        Ok(if smaller.encoded_len() < plain { smaller } else { payload })
-    }
-
-    fn decompressed(self, payload: Payload) -> Result<Payload, DecodeError> {
-        if payload.metadata.get("encoding").is_none_or(|encoding| encoding != ENCODING) {
+        let more = Budget { compressed: budget.compressed.saturating_add(smaller.data.len()), used, ..*budget };
+        if smaller.encoded_len() >= plain || used > more.most() {
             return Ok(payload);
         }
-        let most = self.max_bytes;
+        *budget = more;
+        Ok(smaller)
+    }
+
+    fn decompressed(self, payload: Payload, budget: &mut Budget) -> Result<Payload, DecodeError> {
+        if !is_compressed(&payload) {
+            return Ok(payload);
+        }
+        let most = budget.most().saturating_sub(budget.used);
         let limit = u64::try_from(most).unwrap_or(u64::MAX);
         if let Ok(Some(size)) = zstd::zstd_safe::get_frame_content_size(&payload.data)
             && size > limit
         {
-            return Err(DecodeError::TooLarge { most });
+            return Err(budget.exceeded());
         }
         let mut decoder = Decoder::new(&*payload.data).map_err(DecodeError::Frame)?;
         // What the frame asks for beforehand is limited as well.
-        decoder.window_log_max(window_log(most)).map_err(DecodeError::Frame)?;
+        decoder.window_log_max(window_log(self.max_bytes)).map_err(DecodeError::Frame)?;
         let mut plain = Vec::new();
         decoder.take(limit.saturating_add(1)).read_to_end(&mut plain).map_err(DecodeError::Frame)?;
         if plain.len() > most {
-            return Err(DecodeError::TooLarge { most });
+            return Err(budget.exceeded());
         }
+        budget.used += plain.len();
         Ok(Payload::decode(&*plain)?)
     }
+}
+
+impl Budget {
+    /// Bytes that the payloads may decompress to.
+    fn most(&self) -> usize {
+        let Self { codec, compressed, used: _ } = self;
+        compressed.saturating_mul(codec.max_ratio).max(UNSUSPICIOUS).min(codec.max_bytes)
+    }
+
+    fn exceeded(&self) -> DecodeError {
+        let (most, ratio) = (self.most(), self.codec.max_ratio);
+        if most == self.codec.max_bytes {
+            DecodeError::TooLarge { most }
+        } else {
+            DecodeError::Suspicious { most, ratio }
+        }
+    }
+}
+
+fn is_compressed(payload: &Payload) -> bool {
+    payload.metadata.get("encoding").is_some_and(|encoding| encoding == ENCODING)
 }
 
 /// The largest window that a frame may ask for, as a power of two: one that holds so many bytes, and 8 MiB in any case, which the
@@ -131,8 +185,9 @@ impl PayloadCodec for ZstdCodec {
     ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
         let codec = *self;
         async move {
+            let mut budget = Budget { codec, compressed: 0, used: 0 };
             let encoded: Result<Vec<Payload>, _> =
-                payloads.into_iter().map(|payload| codec.compressed(payload)).collect();
+                payloads.into_iter().map(|payload| codec.compressed(payload, &mut budget)).collect();
             encoded.map_err(|error| PayloadConversionError::EncodingError(Box::new(error)))
         }
         .boxed()
@@ -145,8 +200,11 @@ impl PayloadCodec for ZstdCodec {
     ) -> BoxFuture<'static, Result<Vec<Payload>, PayloadConversionError>> {
         let codec = *self;
         async move {
+            let compressed =
+                payloads.iter().filter(|payload| is_compressed(payload)).map(|payload| payload.data.len()).sum();
+            let mut budget = Budget { codec, compressed, used: 0 };
             let decoded: Result<Vec<Payload>, _> =
-                payloads.into_iter().map(|payload| codec.decompressed(payload)).collect();
+                payloads.into_iter().map(|payload| codec.decompressed(payload, &mut budget)).collect();
             decoded.map_err(|error| PayloadConversionError::EncodingError(Box::new(error)))
         }
         .boxed()

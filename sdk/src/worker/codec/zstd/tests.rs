@@ -18,14 +18,22 @@ fn json(data: impl Into<Vec<u8>>) -> Payload {
     }
 }
 
+const MIB: usize = 1024 * 1024;
+
 fn encode(codec: ZstdCodec, payload: Payload) -> Payload {
-    let encoded = block_on(codec.encode(&SerializationContextData::None, vec![payload]));
-    encoded.unwrap().pop().unwrap()
+    encode_all(codec, vec![payload]).pop().unwrap()
+}
+
+fn encode_all(codec: ZstdCodec, payloads: Vec<Payload>) -> Vec<Payload> {
+    block_on(codec.encode(&SerializationContextData::None, payloads)).unwrap()
 }
 
 fn decode(codec: ZstdCodec, payload: Payload) -> Result<Payload, String> {
-    let decoded = block_on(codec.decode(&SerializationContextData::None, vec![payload]));
-    decoded.map(|mut payloads| payloads.pop().unwrap()).map_err(|error| error.to_string())
+    decode_all(codec, vec![payload]).map(|mut payloads| payloads.pop().unwrap())
+}
+
+fn decode_all(codec: ZstdCodec, payloads: Vec<Payload>) -> Result<Vec<Payload>, String> {
+    block_on(codec.decode(&SerializationContextData::None, payloads)).map_err(|error| error.to_string())
 }
 
 fn compressed(data: Vec<u8>) -> Payload {
@@ -76,7 +84,8 @@ fn the_frame_holds_the_payload_as_a_protobuf_message() {
 #[test]
 fn a_small_frame_that_stands_for_too_much_is_an_error() {
     let codec = ZstdCodec::builder().max_bytes(100_000).build();
-    let too_large = "Encoding error: a compressed payload is larger than 100000 bytes; raise ZstdCodec's max_bytes if it is one of yours";
+    let too_large = "Encoding error: the compressed payloads of a message are together larger than 100000 bytes; raise ZstdCodec's max_bytes if they are \
+                     yours";
     let says_so = zstd::bulk::compress(&vec![0; 1_000_000], 3).unwrap();
     assert!(says_so.len() < 200);
     assert_eq!(decode(codec, compressed(says_so)), Err(too_large.to_owned()));
@@ -86,6 +95,46 @@ fn a_small_frame_that_stands_for_too_much_is_an_error() {
     // What would be too large to be read is not written.
     let large = json(vec![b'x'; 200_000]);
     assert_eq!(encode(codec, large.clone()), large);
+}
+
+#[test]
+fn many_payloads_of_a_message_share_one_budget() {
+    let codec = ZstdCodec::builder().max_bytes(MIB).build();
+    let bomb = compressed(zstd::bulk::compress(&json(vec![0; MIB - 100]).encode_to_vec(), 3).unwrap());
+    assert!(decode(codec, bomb.clone()).is_ok(), "one alone is within the limit");
+    let too_large = "Encoding error: the compressed payloads of a message are together larger than 1048576 bytes; raise ZstdCodec's \
+                     max_bytes if they are yours";
+    assert_eq!(decode_all(codec, vec![bomb; 32]), Err(too_large.to_owned()));
+}
+
+#[test]
+fn what_a_message_stands_for_is_bounded_by_its_size() {
+    let codec = ZstdCodec::default();
+    let large = json(vec![0; 60 * MIB]);
+    let bomb = compressed(zstd::bulk::compress(&large.encode_to_vec(), 3).unwrap());
+    assert!(bomb.data.len() < 10_000);
+    let suspicious = "Encoding error: the compressed payloads of a message are together larger than 8388608 bytes, and more than 100 \
+                      times their size; raise ZstdCodec's max_ratio if they are yours";
+    assert_eq!(decode(codec, bomb.clone()), Err(suspicious.to_owned()));
+    assert_eq!(decode(ZstdCodec::builder().max_ratio(100_000).build(), bomb), Ok(large.clone()));
+    // What would not be read is not written.
+    assert_eq!(encode(codec, large.clone()), large);
+    let seven = vec![json(vec![0; 3 * MIB]); 7];
+    let written = encode_all(codec, seven.clone());
+    assert_ne!(written, seven);
+    assert_eq!(decode_all(codec, written), Ok(seven));
+}
+
+#[test]
+fn a_message_of_large_texts_comes_back() {
+    let words = noise(3 * MIB).into_iter().map(|byte| b"abcdefgh ijklmnop qrstu vwxyz\n,."[usize::from(byte) % 32]);
+    let text = json(words.collect::<Vec<_>>());
+    for codec in [ZstdCodec::default(), ZstdCodec::builder().max_bytes(64 * MIB).level(1).build()] {
+        let message = vec![text.clone(); 10];
+        let written = encode_all(codec, message.clone());
+        assert!(written.iter().all(|payload| payload.data.len() < 2 * text.data.len() / 3));
+        assert_eq!(decode_all(codec, written), Ok(message));
+    }
 }
 
 #[test]
