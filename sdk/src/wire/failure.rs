@@ -62,6 +62,8 @@ pub enum ModelFailureKind {
     Connection,
     /// The provider answered something that is no response (a broken or empty body).
     InvalidResponse,
+    /// The response is larger than a worker reads, or than history takes. It would be as large the next time, and is billed each time.
+    ResponseTooLarge,
     /// The provider reports that the response failed.
     ResponseFailed,
     /// No provider of this worker serves the model.
@@ -87,6 +89,7 @@ impl ModelFailureKind {
             Self::ServerError => "ServerError",
             Self::Connection => "Connection",
             Self::InvalidResponse => "InvalidResponse",
+            Self::ResponseTooLarge => "ResponseTooLarge",
             Self::ResponseFailed => "ResponseFailed",
             Self::UnknownModel => "UnknownModel",
             Self::Unsupported => "Unsupported",
@@ -114,6 +117,7 @@ impl ModelFailureKind {
             | Self::BadRequest
             | Self::NotFound
             | Self::RequestTooLarge
+            | Self::ResponseTooLarge
             | Self::UnknownModel
             | Self::Unsupported
             | Self::Internal => false,

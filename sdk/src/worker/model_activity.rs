@@ -8,7 +8,11 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use temporalio_common::error::ApplicationFailure;
+use temporalio_client::NamespacedClient;
+use temporalio_common::{
+    data_converters::{ActivitySerializationContext, SerializationContextData},
+    error::ApplicationFailure,
+};
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
@@ -19,14 +23,18 @@ use super::{
     providers::Providers,
 };
 use crate::wire::{
-    ConversationUnavailable, ModelCall, ModelFailureDetails, ModelFailureKind, ModelReply, ModelRequest, ModelResponse,
-    WIRE_VERSION, WireDecodeError, WireVersionMismatch,
+    ConversationUnavailable, ModelCall, ModelFailureDetails, ModelFailureKind, ModelReply, ModelRequest, WIRE_VERSION,
+    WireDecodeError, WireVersionMismatch,
     failure::{CONVERSATION_UNAVAILABLE, WIRE_VERSION_MISMATCH},
     model_call::UnfoldError,
+    size::{Bytes, MOST_BYTES, encoded_len},
 };
 
 /// How long a request newer than this worker waits for a newer worker, from when the call was first scheduled.
 const WAIT_FOR_NEWER_WORKER: Duration = Duration::from_mins(10);
+/// Most bytes of a reply as it is sent, after codecs: the server reads messages of 4 MiB at most, and with a larger one the worker's answer is
+/// lost, so that the provider would be called again and again. Below that the server, or the SDK for it, fails the call for good.
+const MOST_OF_A_REPLY: usize = 4_000_000;
 /// How often an answer that makes no sense is asked for again: a wrong base URL is not healed by six hours of retries.
 const ATTEMPTS_AT_NONSENSE: u32 = 5;
 /// The pause between its attempts.
@@ -44,18 +52,21 @@ impl ModelActivity {
         // Boxed: a provider's call is large.
         Box::pin(self.beater.beating(ctx, Duration::ZERO, self.answer(ctx, request)))
             .await?
-            .map(ModelReply::from)
             .map_err(ActivityError::Application)
     }
 
-    async fn answer(&self, ctx: &ActivityContext, request: &Request) -> Result<ModelResponse, Box<ApplicationFailure>> {
+    async fn answer(&self, ctx: &ActivityContext, request: &Request) -> Result<ModelReply, Box<ApplicationFailure>> {
         let info = ctx.info();
         let call = self.read(ctx, request).await?;
         let (agent, model) = (call.agent.clone(), call.model.clone());
         match self.providers.call(call).await {
             Ok(response) => {
-                self.conversations.answered(info, &response);
-                Ok(response)
+                let reply = ModelReply::from(response);
+                if let Some(error) = too_large(ctx, &reply).await {
+                    return Err(Box::new(failure(info, &agent, &model, error)));
+                }
+                self.conversations.answered(info, &reply.response);
+                Ok(reply)
             }
             Err(error) => Err(Box::new(failure(info, &agent, &model, error))),
         }
@@ -93,6 +104,24 @@ impl ModelActivity {
             Err(error) => Err(malformed(&error)),
         }
     }
+}
+
+/// The failure of a reply that does not fit into a message to the server.
+async fn too_large(ctx: &ActivityContext, reply: &ModelReply) -> Option<ModelError> {
+    let json = encoded_len(reply).ok().filter(|bytes| *bytes > MOST_BYTES)?;
+    // A codec may make it smaller. What it cannot encode fails where it is sent.
+    let context = SerializationContextData::Activity(ActivitySerializationContext::new());
+    let payload = ctx.client().data_converter().to_payload(&context, &serde_json::to_value(reply).ok()?).await.ok()?;
+    let sent = payload.data.len();
+    if sent <= MOST_OF_A_REPLY {
+        return None;
+    }
+    let (json, sent, most) = (Bytes(json), Bytes(sent), Bytes(MOST_OF_A_REPLY));
+    let message = format!(
+        "response too large: the model's reply is {json} of JSON, {sent} as it is sent, over the limit of {most}; it is not \
+         requested again. Lower max_tokens, or keep images and files of hosted tools out of the reply"
+    );
+    Some(ModelError::new(ModelFailureKind::ResponseTooLarge, message))
 }
 
 /// The failure for a message of another release; retryable while a newer worker may still come.

@@ -21,6 +21,7 @@ mod held_model;
 mod hooks;
 mod inline_runner;
 mod known_pains;
+mod large_answers;
 mod limits;
 mod linear_history;
 mod loop_rules;

@@ -61,6 +61,8 @@ fn tool_replies_have_their_golden_shape() {
 fn the_details_of_model_failures_have_their_golden_shape() {
     check("model_failure_details-full", &values::model_failure_details_full());
     check("model_failure_details-minimal", &values::model_failure_details_minimal());
+    let too_large = values::model_failure_details_response_too_large();
+    check("model_failure_details-response_too_large", &too_large);
     check_all("conversation_unavailable", &values::conversation_unavailable());
 }
 

@@ -118,7 +118,9 @@ impl GenaiBuilder {
             let auth = AuthData::from_single(key.expose_secret());
             client = client.append_provider_config(kind, ProviderConfig::from_auth(auth));
         }
-        let mut http = http_client::builder(https).map_err(|source| GenaiConfigError::Tls { source: source.into() })?;
+        let http = http_client::builder(https).map_err(|source| GenaiConfigError::Tls { source: source.into() })?;
+        // The crate reads bodies whole, without a limit: uncompressed, one takes no more memory than was sent.
+        let mut http = http.no_gzip();
         if let Some(timeout) = timeout {
             http = http.timeout(timeout);
         }

@@ -15,6 +15,7 @@ use crate::{
         ModelError,
         http_provider::{
             answer::Answer,
+            body::{MOST_BYTES, MOST_OF_AN_ERROR},
             classify::{self, ProviderError},
             redact::Redactor,
         },
@@ -67,6 +68,9 @@ fn exchange(error: webc::Error, redactor: &Arc<Redactor>) -> ModelError {
     match error {
         webc::Error::ResponseFailedStatus { status, body, headers } => refused(status, *headers, body, redactor),
         webc::Error::ResponseFailedNotJson { body, .. } | webc::Error::ResponseFailedInvalidJson { body, .. } => {
+            if body.len() > MOST_BYTES {
+                return success(String::new(), redactor).too_large();
+            }
             let answer = success(body, redactor);
             // It may be JSON under another content type; then it is no answer all the same.
             answer.object().err().unwrap_or_else(|| answer.invalid("the answer is not sent as JSON"))
@@ -79,7 +83,8 @@ fn exchange(error: webc::Error, redactor: &Arc<Redactor>) -> ModelError {
 }
 
 /// An unsuccessful status. Where the error has no code, its type serves: Anthropic has nothing else.
-fn refused(status: StatusCode, headers: HeaderMap, body: String, redactor: &Arc<Redactor>) -> ModelError {
+fn refused(status: StatusCode, headers: HeaderMap, mut body: String, redactor: &Arc<Redactor>) -> ModelError {
+    body.truncate(body.floor_char_boundary(MOST_OF_AN_ERROR));
     let said = ProviderError::in_failure(&body).unwrap_or_default();
     let answer = Answer { status, headers, body: body.into_bytes(), redactor: Arc::clone(redactor) };
     let mut failure = answer.status_failure();

@@ -150,7 +150,7 @@ impl Model for GenaiModel {
             let whose = format!(" (agent {:?}, model {:?})", call.agent, self.name);
             let mut outcome = self.ask(call).await;
             if let Err(error) = &mut outcome
-                && error.kind == ModelFailureKind::Unsupported
+                && matches!(error.kind, ModelFailureKind::Unsupported | ModelFailureKind::ResponseTooLarge)
             {
                 error.message.push_str(&whose);
             }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     advice::Advice,
+    body::MOST_BYTES,
     classify::{self, ProviderError},
     redact::Redactor,
 };
@@ -58,6 +59,15 @@ impl Answer {
     pub(in crate::worker) fn invalid(&self, what: &str) -> ModelError {
         let excerpt = self.redactor.excerpt(&self.text(), EXCERPT);
         self.failure(ModelFailureKind::InvalidResponse, &format!("{what}: {excerpt}"))
+    }
+
+    /// The failure of a body that is over the limit. The provider's advice to try again does not count.
+    pub(in crate::worker) fn too_large(&self) -> ModelError {
+        let limit = MOST_BYTES / (1024 * 1024);
+        let what = format!("the body is over the limit of {limit} MiB; it is not requested again");
+        let mut error = self.failure(ModelFailureKind::ResponseTooLarge, &what);
+        error.retryable = Some(false);
+        error
     }
 
     /// A failure of this kind with everything the answer says beside it.

@@ -37,6 +37,7 @@ pub(in crate::worker) fn label(kind: ModelFailureKind) -> &'static str {
         ModelFailureKind::ServerError => "server error",
         ModelFailureKind::Connection => "connection failed",
         ModelFailureKind::InvalidResponse => "invalid response",
+        ModelFailureKind::ResponseTooLarge => "response too large",
         ModelFailureKind::ResponseFailed => "response failed",
         ModelFailureKind::UnknownModel => "unknown model",
         ModelFailureKind::Unsupported => "unsupported",

@@ -32,7 +32,7 @@ pub use builder::{OpenAiBuilder, OpenAiConfigError};
 
 use self::transport::Transport;
 use crate::{
-    wire::{ModelCall, ModelResponse},
+    wire::{ModelCall, ModelFailureKind, ModelResponse},
     worker::{Model, ModelError, ModelProvider},
 };
 
@@ -126,10 +126,17 @@ struct OpenAiModel {
 impl Model for OpenAiModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
-            match self.api {
+            let whose = format!(" (agent {:?}, model {:?})", call.agent, self.name);
+            let mut outcome = match self.api {
                 OpenAiApi::Responses => responses::call(&self.transport, &self.name, call).await,
                 OpenAiApi::ChatCompletions => chat_completions::call(&self.transport, &self.name, call).await,
+            };
+            if let Err(error) = &mut outcome
+                && error.kind == ModelFailureKind::ResponseTooLarge
+            {
+                error.message.push_str(&whose);
             }
+            outcome
         })
     }
 }

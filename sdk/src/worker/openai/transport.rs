@@ -14,7 +14,7 @@ use crate::{
     wire::ModelFailureKind,
     worker::{
         ModelError,
-        http_provider::{answer::Answer, classify, outgoing::Outgoing, redact::Redactor},
+        http_provider::{answer::Answer, body, classify, outgoing::Outgoing, redact::Redactor},
     },
 };
 
@@ -61,7 +61,11 @@ impl Transport {
     fn answer(&self, outcome: Result<IgnoredAny, OpenAIError>) -> Result<Answer, ModelError> {
         match outcome {
             Err(OpenAIError::Boxed(answer)) => {
-                answer.downcast::<Answer>().map(|answer| *answer).map_err(|error| self.internal(&*error))
+                let answer = answer.downcast::<Answer>().map(|answer| *answer);
+                answer.map_err(|error| match error.downcast::<Oversized>() {
+                    Ok(oversized) => oversized.0.too_large(),
+                    Err(error) => self.internal(&*error),
+                })
             }
             Err(error) => Err(self.failure(error)),
             Ok(IgnoredAny) => Err(ModelError::new(ModelFailureKind::Internal, "internal error: an answer was lost")),
@@ -89,14 +93,19 @@ async fn exchange(
 ) -> Result<reqwest::Response, OpenAIError> {
     let response = http.execute(request.build().await?).await?;
     let (status, headers) = (response.status(), response.headers().clone());
-    // An error whose body breaks off is still that error; only a success needs its body.
-    let body = match response.bytes().await {
-        Ok(body) => body.into(),
-        Err(_) if !status.is_success() => Vec::new(),
-        Err(error) => return Err(error.into()),
-    };
-    Err(OpenAIError::Boxed(Box::new(Answer { status, headers, body, redactor })))
+    // Only a success needs its whole body.
+    let body = if status.is_success() { body::whole(response).await? } else { Some(body::of_an_error(response).await) };
+    let answer = |body| Answer { status, headers, body, redactor };
+    Err(OpenAIError::Boxed(match body {
+        Some(body) => Box::new(answer(body)),
+        None => Box::new(Oversized(answer(Vec::new()))),
+    }))
 }
+
+/// An answer whose body is over the limit; it has none here.
+#[derive(Debug, thiserror::Error)]
+#[error("the body of an answer is over the limit")]
+struct Oversized(Answer);
 
 impl std::fmt::Debug for Transport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -29,6 +29,12 @@ pub(in crate::wire_golden) fn model_failure_details_minimal() -> ModelFailureDet
     }
 }
 
+pub(in crate::wire_golden) fn model_failure_details_response_too_large() -> ModelFailureDetails {
+    let kind = ModelFailureKind::ResponseTooLarge;
+    assert!(!kind.retryable());
+    ModelFailureDetails { kind: kind.name().to_owned(), status: Some(200), ..model_failure_details_minimal() }
+}
+
 pub(in crate::wire_golden) fn conversation_unavailable() -> Vec<(&'static str, ConversationUnavailable)> {
     let of = |what| ConversationUnavailable { version: WIRE_VERSION, what, cause: "history is gone".to_owned() };
     vec![("definitions", of(ConversationPart::Definitions)), ("items", of(ConversationPart::Items))]
