@@ -56,7 +56,7 @@ pub use nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpo
 pub use ready_made::{AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript};
 pub use run_state::{NewItem, NewItemKind, RunState};
 pub use schema::Schema;
-pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest};
+pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionPlace, SessionReply, SessionRequest};
 pub use session_checkpoint::{EffectAnswer, KeptCheckpoint, SessionCheckpoint, SessionRun, ToolFailed};
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};

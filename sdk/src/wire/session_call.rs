@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
+    digest::Digest,
     item::Item,
     version::{Versioned, WireVersion},
 };
@@ -32,6 +33,14 @@ pub enum SessionOperation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
     },
+    /// Give more of the items of a read whose reply has [`more`](SessionReply::more). Since version 1.2.
+    ReadOn {
+        /// As in the first read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u32>,
+        /// Where the reply before ended.
+        after: SessionPlace,
+    },
     /// Add items at the end.
     Add {
         /// The items.
@@ -50,6 +59,24 @@ pub struct SessionReply {
     /// The items that were read; absent = none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
+    /// Where the items end, when they are not all: to be given back in [`SessionOperation::ReadOn`]. Only in replies to requests of version
+    /// 1.2 and later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more: Option<SessionPlace>,
+}
+
+/// A place in what the first read of a session has found.
+///
+/// It says what was found, not where it is in the store: other runs may add items between two portions, and a limit counts from the end.
+/// The digest finds the same items again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionPlace {
+    /// Items before the place.
+    pub given: u64,
+    /// Items that the first read has found.
+    pub of: u64,
+    /// The digest of all of these.
+    pub digest: Digest,
 }
 
 impl Versioned for SessionReply {

@@ -13,6 +13,12 @@ use crate::{tool::Failure, wire::Item};
 /// # Retries
 /// An error is retried for hours, a run does not end because its store is down for a while. A write may therefore come twice:
 /// [`add`](Session::add) must leave out what it has written under the same key.
+///
+/// # Size
+/// A durable run reads a session of more than 2 MB in portions, an activity each, and each of them calls [`items`](Session::items) anew. Other
+/// runs may add items in between: the run gets what was there at its first read. So items stay as they are and in their
+/// order. One that is changed or removed between two portions fails the read, and with it the run. One item of more than 2 MB
+/// cannot be read. To save reads, set a limit.
 pub trait Session: Send + Sync {
     /// The items of a session, oldest first; only the latest where there is a limit. An unknown session is empty.
     fn items<'a>(&'a self, session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>>;

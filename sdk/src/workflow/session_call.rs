@@ -29,7 +29,10 @@ const LAST_WORDS: Duration = Duration::from_mins(1);
 
 /// Reads or writes a session. Attempts go on for hours: a run does not end because its store is down for a while. A write is
 /// not cancelled with the run, but has a minute then. What is too large for one activity is written by several, one after
-/// another.
+/// another; and what is too large for one reply is read by several, as the replies say.
+///
+/// # Determinism
+/// Whether there is another read is in the recorded reply alone. A session that fits into one is read by one activity, as ever.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     effect: SessionEffect,
@@ -39,12 +42,7 @@ pub(super) async fn call(
     let SessionEffect { store, session_id, action, agent } = effect;
     let session = Session { ctx, activity_type: format!("{SESSION_ACTIVITY}.{store}"), id: session_id, agent };
     match action {
-        SessionAction::Read { limit } => {
-            let reply = session.schedule("read", id, SessionOperation::Read { limit }, scope.clone()).await;
-            let SessionReply { version: _, items } =
-                settled(reply)?.read("session reply").map_err(EffectError::from)?;
-            Ok(items)
-        }
+        SessionAction::Read { limit } => session.read(id, limit, scope).await,
         SessionAction::Add { items } => {
             for (number, items) in parts(items)?.into_iter().enumerate() {
                 let id = if number == 0 { id.clone() } else { format!("{id}-{number}") };
@@ -93,7 +91,36 @@ struct Session<'c> {
     agent: AgentInfo,
 }
 
+/// An answer that would be read for ever.
+#[derive(Debug, thiserror::Error)]
+#[error("the session activity says that there are more items, and returns none")]
+struct NoMore;
+
 impl Session<'_> {
+    /// Reads, portion by portion.
+    async fn read(
+        &self,
+        id: String,
+        limit: Option<u32>,
+        scope: &WorkflowCancellationToken,
+    ) -> Result<Vec<Item>, SessionEffectError> {
+        let (mut found, mut operation, mut portion_id) = (Vec::new(), SessionOperation::Read { limit }, id.clone());
+        for portion in 1.. {
+            let reply = self.schedule("read", portion_id, operation, scope.clone()).await;
+            let SessionReply { version: _, items, more } =
+                settled(reply)?.read("session reply").map_err(EffectError::from)?;
+            let is_empty = items.is_empty();
+            found.extend(items);
+            let Some(after) = more else { break };
+            if is_empty {
+                return Err(EffectError::from(NoMore).into());
+            }
+            operation = SessionOperation::ReadOn { limit, after };
+            portion_id = format!("{id}-{portion}");
+        }
+        Ok(found)
+    }
+
     fn schedule(
         &self,
         verb: &str,

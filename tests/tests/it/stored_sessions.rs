@@ -1,6 +1,7 @@
 //! Sessions in a store outside of the workflow: read and written by activities, each write once whatever happens.
 
 mod cancelled;
+mod large;
 
 use std::{
     collections::{BTreeMap, BTreeSet},

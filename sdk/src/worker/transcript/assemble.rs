@@ -291,7 +291,9 @@ impl Growing {
 fn session(store: String, request: SessionRequest, reply: Option<SessionReply>, activity: Activity) -> SessionCall {
     let SessionRequest { version: _, session_id, operation } = request;
     let (operation, items) = match operation {
-        SessionOperation::Read { limit: _ } => ("read", reply.map(|reply| reply.items).unwrap_or_default()),
+        SessionOperation::Read { limit: _ } | SessionOperation::ReadOn { limit: _, after: _ } => {
+            ("read", reply.map(|reply| reply.items).unwrap_or_default())
+        }
         SessionOperation::Add { items, key: _ } => ("add", items),
     };
     SessionCall { store, session_id, operation, items, activity }

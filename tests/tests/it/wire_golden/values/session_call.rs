@@ -1,6 +1,6 @@
 //! Reads and writes of sessions.
 
-use temporal_agents::wire::{SessionOperation, SessionReply, SessionRequest, WIRE_VERSION};
+use temporal_agents::wire::{Digest, SessionOperation, SessionPlace, SessionReply, SessionRequest, WIRE_VERSION};
 
 use super::items;
 
@@ -13,11 +13,18 @@ pub(in crate::wire_golden) fn session_requests() -> Vec<(&'static str, SessionRe
     vec![
         ("read", request(SessionOperation::Read { limit: None })),
         ("read_latest", request(SessionOperation::Read { limit: Some(20) })),
+        ("read_on", request(SessionOperation::ReadOn { limit: Some(20), after: place() })),
         ("add", request(SessionOperation::Add { items: items().into_iter().take(1).collect(), key })),
     ]
 }
 
 pub(in crate::wire_golden) fn session_replies() -> Vec<(&'static str, SessionReply)> {
-    let reply = |items| SessionReply { version: WIRE_VERSION, items };
-    vec![("items", reply(items().into_iter().take(1).collect())), ("empty", reply(Vec::new()))]
+    let reply = |items| SessionReply { version: WIRE_VERSION, items, more: None };
+    let some = || items().into_iter().take(1).collect();
+    let portion = SessionReply { more: Some(place()), ..reply(some()) };
+    vec![("items", reply(some())), ("empty", reply(Vec::new())), ("portion", portion)]
+}
+
+fn place() -> SessionPlace {
+    SessionPlace { given: 1, of: 3, digest: Digest::of_text("the items") }
 }
