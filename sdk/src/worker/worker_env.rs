@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::{model::ModelError, without_secret::without};
+use super::{model::ModelError, without_secret::Secrets};
 use crate::{
     tool::Redaction,
     wire::{Item, ModelCall, ModelFailureKind, ModelResponse, ToolSpec, worker_env::referred},
@@ -18,9 +18,9 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(super) struct AllowedEnv(BTreeSet<String>);
 
-/// The values that a call was given, longest first.
+/// The values that a call was given.
 #[derive(Clone, Default)]
-pub(super) struct Given(Vec<String>);
+pub(super) struct Given(Secrets);
 
 /// A variable that is not given away.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,8 +102,7 @@ impl AllowedEnv {
         let is_allowed = self.0.contains(name);
         let value = std::env::var(name).ok().filter(|value| is_allowed && !value.is_empty());
         let value = value.ok_or_else(|| Withheld { name: name.to_owned(), is_allowed })?;
-        let place = given.0.partition_point(|other| other.len() >= value.len());
-        given.0.insert(place, value.clone());
+        given.0.add(&value);
         Ok(value)
     }
 }
@@ -150,7 +149,7 @@ impl Given {
     }
 
     fn item(&self, item: Item) -> Item {
-        let holds_one = |text: &str| self.0.iter().any(|value| text.contains(&**value));
+        let holds_one = |text: &str| self.0.are_in(text);
         let value = item.to_value();
         if !has_text(&value, &holds_one) {
             return item;
@@ -175,7 +174,7 @@ impl Given {
 
     /// The text without them.
     pub(super) fn text(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| without(&text, secret))
+        self.0.without(text).into_owned()
     }
 }
 

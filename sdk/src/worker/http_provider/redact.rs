@@ -1,39 +1,46 @@
 //! Keeps credentials out of everything that is recorded or shown.
 //!
 //! A provider may echo what it was sent ("Incorrect API key provided: sk-..."), and every message of a failure ends
-//! up in history. It removes the configured secrets wherever they stand, and what looks like an OpenAI key.
+//! up in history. It removes the configured secrets in whatever form they are there, and what looks like an OpenAI key.
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::worker::without_secret::{REDACTED, is_of_key, without};
+use crate::worker::without_secret::{REDACTED, Secrets, is_of_key};
 
 /// How OpenAI keys start.
 const KEY_PREFIX: &str = "sk-";
 /// Shorter ones are words of a sentence, not keys.
 const SHORTEST_KEY: usize = 6;
+/// Most bytes of a text of which an excerpt is taken.
+const MOST_BYTES: usize = 64 * 1024;
 
 /// The secrets of a provider, and how to take them out of a text.
-pub(in crate::worker) struct Redactor {
-    /// Longest first, so that one that is part of another leaves nothing of it behind.
-    secrets: Vec<SecretString>,
-}
+pub(in crate::worker) struct Redactor(Secrets);
 
 impl Redactor {
-    pub(in crate::worker) fn new(mut secrets: Vec<SecretString>) -> Self {
-        secrets.retain(|secret| !secret.expose_secret().is_empty());
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.expose_secret().len()));
-        Self { secrets }
+    pub(in crate::worker) fn new(secrets: Vec<SecretString>) -> Self {
+        let mut known = Secrets::default();
+        for secret in secrets {
+            known.add(secret.expose_secret());
+        }
+        Self(known)
     }
 
     /// The text without secrets.
     pub(in crate::worker) fn clean(&self, text: &str) -> String {
-        let known = self.secrets.iter().fold(text.to_owned(), |text, secret| without(&text, secret.expose_secret()));
-        without_keys(&known)
+        without_keys(&self.0.without(text))
     }
 
     /// The start of the text on one line, without secrets: at most `longest` characters.
     pub(in crate::worker) fn excerpt(&self, text: &str, longest: usize) -> String {
-        let line = self.clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+        let start = &text[..text.floor_char_boundary(MOST_BYTES)];
+        let mut start_clean = self.clean(start);
+        if start.len() < text.len() {
+            // The cut may have halved a secret; a character takes up to 12 bytes in the longest of its forms.
+            let halved = (self.0.longest() * 12).min(start_clean.len());
+            start_clean.truncate(start_clean.floor_char_boundary(start_clean.len() - halved));
+        }
+        let line = start_clean.split_whitespace().collect::<Vec<_>>().join(" ");
         match line.char_indices().nth(longest) {
             None => line,
             Some(_) => line.chars().take(longest.saturating_sub(3)).chain("...".chars()).collect(),
