@@ -83,7 +83,8 @@ pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
 /// # let _ = desk;
 /// ```
 ///
-/// The worker says that it may be used: `AgentsPlugin::new().allow_env(["CRM_TOKEN"])`.
+/// The worker says where its value may go:
+/// `AgentsPlugin::new().allow_env_for(Destination::hosted_tool_host("crm.test"), ["CRM_TOKEN"])`.
 #[macro_export]
 macro_rules! worker_env {
     ($name:literal) => {

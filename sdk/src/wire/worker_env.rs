@@ -11,7 +11,8 @@ const MEMBER: &str = "$worker_env";
 /// - in the settings of a tool that runs in an activity (`ToolDef::setting`),
 /// - in the argument and the set-up of an MCP server (`McpServer::argument`), and in the headers and variables of its transport.
 ///
-/// The worker puts the value in right before it is used, if `AgentsPlugin::allow_env` allows that; history holds the reference alone, and
+/// The worker puts the value in right before it is used, if `AgentsPlugin::allow_env_for` allows that for where it goes, or `allow_env` for
+/// any place; history holds the reference alone, and
 /// what comes back is recorded without the value. [`worker_env!`](crate::worker_env) makes one, too.
 pub fn worker_env(name: impl Into<String>) -> Value {
     json!({ MEMBER: name.into() })

@@ -17,6 +17,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    destination::Destination,
     inline_effects,
     inline_mcp::{InlineMcp, Unlisted},
     model::ModelError,
@@ -305,7 +306,9 @@ impl InlineHost {
         scope: &CancellationToken,
     ) -> Result<ToolAnswer, ToolEffectError> {
         let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
-        if let Err(withheld) = self.providers.env.fill_members(&mut settings, &mut given) {
+        if let Err(withheld) =
+            self.providers.env.to([Destination::tool(call.tool.name())]).fill_members(&mut settings, &mut given)
+        {
             return Err((&withheld_from(call.tool, &withheld)).into());
         }
         loop {

@@ -14,6 +14,7 @@ use uuid::Uuid;
 #[cfg(feature = "mcp")]
 use super::mcp::McpTransport;
 use super::{
+    destination::Destination,
     inline_host::{Checkpoint, InlineHost, Patience},
     inline_mcp::InlineMcp,
     model::ModelProvider,
@@ -96,11 +97,24 @@ impl InlineRunner {
         self
     }
 
-    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env): their values go where the
-    /// reference stands, to a provider of models, a tool or an MCP server, and nowhere else. None is allowed by default.
+    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for **any** destination: their
+    /// values go wherever a definition has the reference, to each model provider, tool and MCP server, and to each address that a hosted
+    /// tool names. Whoever can write a definition chooses where: prefer [`allow_env_for`](Self::allow_env_for). None is allowed by
+    /// default.
     #[must_use]
     pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.providers.env.allow(names);
+        #[cfg(feature = "mcp")]
+        self.mcp.servers.allow(&self.providers.env);
+        self
+    }
+
+    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for this destination alone. A
+    /// reference elsewhere fails the call, which is not retried, and the failure names the variable, the destination and the call that
+    /// would allow it. Further calls add destinations and names.
+    #[must_use]
+    pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.providers.env.allow_for(&to, names);
         #[cfg(feature = "mcp")]
         self.mcp.servers.allow(&self.providers.env);
         self

@@ -15,6 +15,7 @@ mod agents_worker;
 mod chat_handle;
 pub mod codec;
 mod conversations;
+mod destination;
 mod function_shape;
 #[cfg(feature = "genai")]
 pub mod genai;
@@ -59,6 +60,7 @@ pub use agentic_session::AgenticSession;
 pub use agents_worker::{AgentsWorker, AgentsWorkerError};
 pub use chat_handle::ChatHandle;
 pub use conversations::{ConversationCache, ConversationCounters};
+pub use destination::Destination;
 #[cfg(feature = "genai")]
 pub use genai::Genai;
 pub use inline_runner::InlineRunner;

@@ -24,6 +24,12 @@ pub trait ModelProvider: Send + Sync {
     /// # Errors
     /// [`ModelError`], for example when credentials cannot be fetched.
     fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>>;
+
+    /// The name by which [`Destination::provider`](super::Destination::provider) knows this provider. Without one, which is the default, it gets
+    /// values of environment variables only that may go anywhere.
+    fn name(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The failure of a model call.

@@ -37,30 +37,19 @@ impl Providers {
 
     /// Makes a call, once. A panic of a provider is a failure like any other.
     pub(super) async fn call(&self, mut call: ModelCall) -> Result<ModelResponse, ModelError> {
-        let given = self.env.fill(&mut call)?;
+        let (provider, model) = caught(self.model(&call.model)).await?;
+        let given = self.env.fill(&mut call, provider.name())?;
         // Boxed: it is large, and the activity around it is larger.
-        match Box::pin(self.answer(call)).await {
+        match Box::pin(caught(async { model.call(call).await })).await {
             Ok(response) => Ok(given.clean_response(response)),
             Err(error) => Err(given.clean_error(error)),
         }
     }
 
-    async fn answer(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
-        let answer = AssertUnwindSafe(async { self.model(&call.model).await?.call(call).await }).catch_unwind();
-        answer.await.unwrap_or_else(|panic| {
-            let message = panic
-                .downcast_ref::<&str>()
-                .map(|text| (*text).to_owned())
-                .or_else(|| panic.downcast_ref::<String>().cloned())
-                .unwrap_or_else(|| "a value that is no text".to_owned());
-            Err(ModelError::new(ModelFailureKind::Internal, format!("the model provider panicked: {message}")))
-        })
-    }
-
-    async fn model(&self, name: &str) -> Result<Arc<dyn Model>, ModelError> {
+    async fn model(&self, name: &str) -> Result<(&dyn ModelProvider, Arc<dyn Model>), ModelError> {
         for provider in &self.providers {
             if let Some(model) = provider.model(name).await? {
-                return Ok(model);
+                return Ok((&**provider, model));
             }
         }
         let message = format!(
@@ -69,4 +58,16 @@ impl Providers {
         );
         Err(ModelError::new(ModelFailureKind::UnknownModel, message))
     }
+}
+
+/// What a provider's code returns, or the failure that its panic is.
+async fn caught<T>(code: impl Future<Output = Result<T, ModelError>>) -> Result<T, ModelError> {
+    AssertUnwindSafe(code).catch_unwind().await.unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "a value that is no text".to_owned());
+        Err(ModelError::new(ModelFailureKind::Internal, format!("the model provider panicked: {message}")))
+    })
 }

@@ -4,19 +4,53 @@
 //! It is the last thing before they are used: what a worker remembers of a conversation, and what it reads from history, has references
 //! alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{model::ModelError, without_secret::Secrets};
+use super::{
+    destination::{Destination, Unclear},
+    model::ModelError,
+    without_secret::Secrets,
+};
 use crate::{
     tool::Redaction,
-    wire::{Item, ModelCall, ModelFailureKind, ModelResponse, ToolSpec, worker_env::referred},
+    wire::{
+        Item, ModelCall, ModelFailureKind, ModelResponse, ToolSpec,
+        worker_env::{referred, refers},
+    },
 };
 
-/// The variables that definitions may refer to.
+/// Headers that hold credentials of gateways and proxies. A literal value there is in history, with the settings that it is part of.
+const CREDENTIALS: [&str; 12] = [
+    "cf-aig-authorization",
+    "cookie",
+    "helicone-auth",
+    "ocp-apim-subscription-key",
+    "private-token",
+    "x-access-token",
+    "x-amz-security-token",
+    "x-auth-key",
+    "x-auth-token",
+    "x-portkey-api-key",
+    "x-session-token",
+    "x-vault-token",
+];
+
+/// The variables that definitions may refer to, and where their values may go.
 #[derive(Clone, Debug, Default)]
-pub(super) struct AllowedEnv(BTreeSet<String>);
+pub(super) struct AllowedEnv {
+    names: BTreeMap<String, Allowed>,
+    /// Where values go; empty = this is not known, and only those that may go anywhere are filled in.
+    to: Vec<Destination>,
+}
+
+/// Where one may go.
+#[derive(Clone, Debug, Default)]
+struct Allowed {
+    anywhere: bool,
+    to: BTreeSet<Destination>,
+}
 
 /// The values that a call was given.
 #[derive(Clone, Default)]
@@ -26,54 +60,105 @@ pub(super) struct Given(Secrets);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Withheld {
     name: String,
-    is_allowed: bool,
+    why: Why,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Why {
+    /// No destination may have it.
+    NotAllowed,
+    /// Others may; this is the first that may not. None = where it would go cannot be told.
+    Elsewhere(Option<Destination>),
+    NotSet,
 }
 
 impl Withheld {
     /// Who refers to it, where its value would go, and what to do.
     pub(super) fn told(&self, who: &str, receiver: &str) -> String {
         let name = &self.name;
-        if self.is_allowed {
-            return format!(
-                "{who} to the environment variable {name:?}, which is not set on this worker; set it and restart the worker"
-            );
-        }
-        format!(
-            "{who} to the environment variable {name:?}, which this worker does not give away; \
-             add it to AgentsPlugin::allow_env if it may go to {receiver}"
-        )
+        let why = match &self.why {
+            Why::NotSet => "is not set on this worker; set it and restart the worker".to_owned(),
+            Why::NotAllowed => format!(
+                "this worker does not give away; add it to AgentsPlugin::allow_env if it may go to {receiver}, or \
+                 better to allow_env_for with that destination"
+            ),
+            Why::Elsewhere(Some(to)) => format!(
+                "this worker does not give to {to}, only to other destinations; add \
+                 allow_env_for({}, [{name:?}]) to the AgentsPlugin if it may go there",
+                to.in_code()
+            ),
+            Why::Elsewhere(None) => {
+                "this worker gives to certain destinations only, and where it would go here cannot be \
+                                     told: an address beside it is not plain https, or the model provider has no name"
+                    .to_owned()
+            }
+        };
+        format!("{who} to the environment variable {name:?}, which {why}")
     }
 }
 
 impl AllowedEnv {
+    /// Allows names for any destination.
     pub(super) fn allow(&mut self, names: impl IntoIterator<Item = impl Into<String>>) {
-        self.0.extend(names.into_iter().map(Into::into));
+        for name in names {
+            self.names.entry(name.into()).or_default().anywhere = true;
+        }
     }
 
-    /// Puts the values in.
+    /// Allows names for one destination.
+    pub(super) fn allow_for(&mut self, to: &Destination, names: impl IntoIterator<Item = impl Into<String>>) {
+        for name in names {
+            self.names.entry(name.into()).or_default().to.insert(to.clone());
+        }
+    }
+
+    /// The same variables, for values that go to all of these.
+    pub(super) fn to(&self, destinations: impl Into<Vec<Destination>>) -> Self {
+        Self { names: self.names.clone(), to: destinations.into() }
+    }
+
+    /// Puts the values into a call to the provider of this name.
     ///
     /// # Errors
     /// [`ModelFailureKind::Unsupported`], not retried, for a variable that is not allowed or not set. It names the variable.
-    pub(super) fn fill(&self, call: &mut ModelCall) -> Result<Given, ModelError> {
+    pub(super) fn fill(&self, call: &mut ModelCall, provider: Option<&str>) -> Result<Given, ModelError> {
         let mut given = Given::default();
-        let hosted = call.definitions.tools.iter_mut().filter_map(|tool| match tool {
-            ToolSpec::Hosted { config, .. } => Some(config),
-            _ => None,
-        });
+        let withheld = |withheld: Withheld| {
+            let message = withheld.told("the agent refers", "the model's provider");
+            ModelError::new(ModelFailureKind::Unsupported, message)
+        };
+        for tool in &mut call.definitions.tools {
+            if let ToolSpec::Hosted { config, .. } = tool {
+                let mut whole = Value::Object(std::mem::take(config));
+                let filled = self.fill_part(&mut whole, provider, &mut given);
+                if let Value::Object(members) = whole {
+                    *config = members;
+                }
+                filled.map_err(withheld)?;
+            }
+        }
         let settings = &mut call.definitions.settings;
+        refuse_credentials(settings.extra_headers.as_ref())?;
         let extras = [
             &mut settings.extra_headers,
             &mut settings.extra_body,
             &mut settings.extra_query,
             &mut settings.extra_args,
         ];
-        for members in hosted.chain(extras.into_iter().flatten()) {
-            self.fill_members(members, &mut given).map_err(|withheld| {
-                let message = withheld.told("the agent refers", "the model's provider");
-                ModelError::new(ModelFailureKind::Unsupported, message)
-            })?;
+        // Each member by itself: with `extra_body` a call may bring hosted tools of its own.
+        for part in extras.into_iter().flatten().flat_map(Map::values_mut) {
+            self.fill_part(part, provider, &mut given).map_err(withheld)?;
         }
         Ok(given)
+    }
+
+    /// Puts the values into a part of a request, whose addresses say where they go.
+    fn fill_part(&self, part: &mut Value, provider: Option<&str>, given: &mut Given) -> Result<(), Withheld> {
+        if !refers(part) {
+            return Ok(());
+        }
+        let to = Destination::of_request(part, provider).unwrap_or_else(|Unclear| Vec::new());
+        self.to(to).fill_value(part, given)
     }
 
     /// Puts the values into an object, and remembers them.
@@ -99,9 +184,16 @@ impl AllowedEnv {
 
     /// The value of a variable, which is remembered.
     pub(super) fn give(&self, name: &str, given: &mut Given) -> Result<String, Withheld> {
-        let is_allowed = self.0.contains(name);
-        let value = std::env::var(name).ok().filter(|value| is_allowed && !value.is_empty());
-        let value = value.ok_or_else(|| Withheld { name: name.to_owned(), is_allowed })?;
+        let withheld = |why| Withheld { name: name.to_owned(), why };
+        let allowed = self.names.get(name).ok_or_else(|| withheld(Why::NotAllowed))?;
+        if !allowed.anywhere {
+            let refused = self.to.iter().find(|destination| !allowed.to.contains(destination));
+            if refused.is_some() || self.to.is_empty() {
+                return Err(withheld(Why::Elsewhere(refused.cloned())));
+            }
+        }
+        let value = std::env::var(name).ok().filter(|value| !value.is_empty());
+        let value = value.ok_or_else(|| withheld(Why::NotSet))?;
         given.0.add(&value);
         Ok(value)
     }
@@ -176,6 +268,20 @@ impl Given {
     pub(super) fn text(&self, text: &str) -> String {
         self.0.without(text).into_owned()
     }
+}
+
+/// # Errors
+/// [`ModelFailureKind::Unsupported`] for a header of [`CREDENTIALS`] whose value is no reference.
+fn refuse_credentials(headers: Option<&Map<String, Value>>) -> Result<(), ModelError> {
+    let is_literal = |value: &Value| !value.is_null() && !refers(value);
+    let mut literals = headers.into_iter().flatten().filter(|(_, value)| is_literal(value));
+    let refused = literals.find(|(name, _)| CREDENTIALS.iter().any(|one| name.eq_ignore_ascii_case(one)));
+    let Some((name, _)) = refused else { return Ok(()) };
+    let message = format!(
+        "unsupported: a literal `{name}` in extra_headers: settings are recorded in history; refer to a variable of the \
+         worker with worker_env!, or give the header to the provider on the worker"
+    );
+    Err(ModelError::new(ModelFailureKind::Unsupported, message))
 }
 
 /// Whether a text of the value is such a one.

@@ -2,6 +2,7 @@
 
 mod agent_handlers;
 mod agentic_session;
+mod allowed_env;
 mod cancellation;
 mod cipher;
 mod client_tools;

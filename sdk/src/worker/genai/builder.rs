@@ -21,6 +21,7 @@ pub struct GenaiBuilder {
     base_urls: BTreeMap<String, String>,
     timeout: Option<Duration>,
     serves: Option<Serves>,
+    name: Option<String>,
 }
 
 /// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
@@ -95,12 +96,18 @@ impl GenaiBuilder {
         self
     }
 
+    /// The name of this provider in [`Destination::provider`](crate::worker::Destination::provider), for all its adapters. Default `genai`.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
     /// The provider.
     ///
     /// # Errors
     /// [`GenaiConfigError`] says what is missing or cannot be used.
     pub fn build(self) -> Result<Genai, GenaiConfigError> {
-        let Self { api_keys, base_urls, timeout, serves } = self;
+        let Self { api_keys, base_urls, timeout, serves, name } = self;
         let mut client = Client::builder();
         // Without an address of its own an adapter is reached over TLS.
         let mut https = base_urls.is_empty();
@@ -129,7 +136,8 @@ impl GenaiBuilder {
             .with_reqwest(http)
             .build()
             .map_err(|source| GenaiConfigError::HttpClient { source: source.into() })?;
-        Ok(Genai { client, serves: serves.unwrap_or_else(|| Arc::new(dialect::serves)) })
+        let serves = serves.unwrap_or_else(|| Arc::new(dialect::serves));
+        Ok(Genai { client, serves, name: name.unwrap_or_else(|| "genai".to_owned()) })
     }
 }
 
@@ -157,7 +165,7 @@ fn base(adapter: &str, text: &str) -> Result<Url, GenaiConfigError> {
 
 impl std::fmt::Debug for GenaiBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { api_keys, base_urls, timeout, serves: _ } = self;
+        let Self { api_keys, base_urls, timeout, serves: _, name: _ } = self;
         f.debug_struct("GenaiBuilder")
             .field("api_keys", &api_keys.keys().collect::<Vec<_>>())
             .field("base_urls", &base_urls.keys().collect::<Vec<_>>())

@@ -103,6 +103,7 @@ use crate::{
 pub struct Genai {
     client: Client,
     serves: Serves,
+    name: String,
 }
 
 /// Whether a provider serves a model name.
@@ -129,6 +130,10 @@ impl ModelProvider for Genai {
         let model = (self.serves)(name)
             .then(|| -> Arc<dyn Model> { Arc::new(GenaiModel { name: name.to_owned(), client: self.client.clone() }) });
         Box::pin(std::future::ready(Ok(model)))
+    }
+
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
     }
 }
 

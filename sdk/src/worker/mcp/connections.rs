@@ -22,7 +22,10 @@ use super::{
     sessions::McpSessions,
     transport::McpTransport,
 };
-use crate::worker::worker_env::{AllowedEnv, Given};
+use crate::worker::{
+    Destination,
+    worker_env::{AllowedEnv, Given},
+};
 
 /// How long a connection stays open that nobody uses.
 const IDLE: Duration = Duration::from_mins(5);
@@ -46,7 +49,8 @@ impl Default for McpServers {
 impl McpServers {
     pub(crate) fn add(&mut self, name: String, transport: McpTransport) {
         let (server, slots) = (name.clone(), Mutex::default());
-        let (idle, env, sessions) = (self.idle, self.env.clone(), self.sessions.clone());
+        let env = self.env.to([Destination::mcp_server(&name)]);
+        let (idle, sessions) = (self.idle, self.sessions.clone());
         let connections = Connections { server, transport, idle, env, sessions, slots };
         self.servers.insert(name, Arc::new(connections));
     }

@@ -26,6 +26,7 @@ pub struct OpenAiBuilder {
     timeout: Option<Duration>,
     api: OpenAiApi,
     serves: Option<Serves>,
+    name: Option<String>,
 }
 
 /// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
@@ -151,12 +152,18 @@ impl OpenAiBuilder {
         self
     }
 
+    /// The name of this provider in [`Destination::provider`](crate::worker::Destination::provider), which tells two of them apart. Default `openai`.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
     /// The provider.
     ///
     /// # Errors
     /// [`OpenAiConfigError`] says what is missing or cannot be used.
     pub fn build(self) -> Result<OpenAi, OpenAiConfigError> {
-        let Self { api_key, base_url, organization, project, azure, headers, timeout, api, serves } = self;
+        let Self { api_key, base_url, organization, project, azure, headers, timeout, api, serves, name } = self;
         let key = api_key.filter(|key| !key.expose_secret().is_empty()).ok_or(OpenAiConfigError::KeyEmpty)?;
         let base = base(base_url.as_deref(), azure.as_ref())?;
         let http = tls::http_client(base.scheme() == "https", timeout)?;
@@ -180,7 +187,8 @@ impl OpenAiBuilder {
         let base = base.as_str().trim_end_matches('/').to_owned();
         let endpoint = Endpoint { base, headers: carried, azure, key };
         let transport = Arc::new(Transport::new(http, endpoint, Redactor::new(secrets)));
-        Ok(OpenAi { transport, api, serves: serves.unwrap_or_else(|| Arc::new(|_| true)) })
+        let serves = serves.unwrap_or_else(|| Arc::new(|_| true));
+        Ok(OpenAi { transport, api, serves, name: name.unwrap_or_else(|| "openai".to_owned()) })
     }
 }
 
@@ -228,7 +236,8 @@ fn add(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), OpenAiCon
 
 impl std::fmt::Debug for OpenAiBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { api_key: _, base_url: _, organization, project, azure, headers, timeout, api, serves: _ } = self;
+        let Self { api_key: _, base_url: _, organization, project, azure, headers, timeout, api, serves: _, name: _ } =
+            self;
         let headers: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("OpenAiBuilder")
             .field("organization", organization)

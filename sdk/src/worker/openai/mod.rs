@@ -58,6 +58,7 @@ pub struct OpenAi {
     transport: Arc<Transport>,
     api: OpenAiApi,
     serves: Serves,
+    name: String,
 }
 
 /// Which of OpenAI's two APIs a provider speaks.
@@ -106,11 +107,15 @@ impl ModelProvider for OpenAi {
         });
         Box::pin(std::future::ready(Ok(model)))
     }
+
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
 }
 
 impl std::fmt::Debug for OpenAi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { transport, api, serves: _ } = self;
+        let Self { transport, api, serves: _, name: _ } = self;
         f.debug_struct("OpenAi").field("transport", transport).field("api", api).finish_non_exhaustive()
     }
 }

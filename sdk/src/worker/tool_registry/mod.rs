@@ -23,6 +23,7 @@ pub use self::{
     error::{DispatchError, RegisterError},
 };
 use super::{
+    destination::Destination,
     inline_host::Patience,
     spill::{SpillStore, Spills},
     worker_env::AllowedEnv,
@@ -145,10 +146,19 @@ impl ToolRegistry {
     }
 
     /// Environment variables that settings of tools may refer to with [`worker_env!`](crate::worker_env), and ways to MCP servers that are
-    /// registered after this.
+    /// registered after this, for **any** of them: prefer [`allow_env_for`](Self::allow_env_for).
     #[must_use]
     pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.env.allow(names);
+        self
+    }
+
+    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for this destination alone. A
+    /// reference elsewhere fails the call, which is not retried, and the failure names the variable, the destination and the call that
+    /// would allow it. Further calls add destinations and names.
+    #[must_use]
+    pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.env.allow_for(&to, names);
         self
     }
 
