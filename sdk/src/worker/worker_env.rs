@@ -78,10 +78,9 @@ impl Withheld {
         let name = &self.name;
         let why = match &self.why {
             Why::NotSet => "is not set on this worker; set it and restart the worker".to_owned(),
-            Why::NotAllowed => format!(
-                "this worker does not give away; add it to AgentsPlugin::allow_env if it may go to {receiver}, or \
-                 better to allow_env_for with that destination"
-            ),
+            Why::NotAllowed => {
+                format!("this worker does not give away; add it to AgentsPlugin::allow_env if it may go to {receiver}")
+            }
             Why::Elsewhere(Some(to)) => format!(
                 "this worker does not give to {to}, only to other destinations; add \
                  allow_env_for({}, [{name:?}]) to the AgentsPlugin if it may go there",

@@ -82,7 +82,7 @@ async fn run(agent: &Agent, to: Destination) -> (Result<String, String>, bool) {
 #[case::user_with_port(json!("https://mcp.example.com:443@evil.test"), None)]
 #[case::backslash(json!("https://evil.test\\@mcp.example.com"), None)]
 #[case::plain_http(json!("http://mcp.example.com"), None)]
-#[case::by_reference(worker_env!("HOME"), None)]
+#[case::by_reference(worker_env!("CARGO_PKG_DESCRIPTION"), None)]
 #[tokio::test]
 async fn a_hosted_tool_at_another_address_does_not_get_it(#[case] server_url: Value, #[case] named: Option<&str>) {
     for to in [
