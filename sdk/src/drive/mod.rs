@@ -19,6 +19,7 @@ pub mod join;
 mod mcp;
 mod mcp_session;
 mod model;
+pub(crate) mod model_limits;
 mod nested;
 mod result;
 mod run;

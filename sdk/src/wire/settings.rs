@@ -75,7 +75,7 @@ pub struct ModelSettings {
     /// Arguments of the API call that have no field of their own, merged into the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_args: Option<Map<String, Value>>,
-    /// How a failed call is retried; becomes the activity's retry policy.
+    /// How a failed call is retried: in a workflow the activity's retry policy, and the same in inline runs and agentic sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<ModelRetrySettings>,
     /// Server-side compaction and other context management, as the provider takes it.
@@ -87,7 +87,8 @@ pub struct ModelSettings {
     /// Whether the provider's own usage object is kept beside the normalised one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_raw_usage: Option<bool>,
-    /// Seconds one attempt may take; becomes the activity's start-to-close timeout.
+    /// Seconds one attempt may take: in a workflow the activity's start-to-close timeout, and the same in inline runs and agentic
+    /// sessions. Default 600.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<f64>,
 }

@@ -1,7 +1,6 @@
 //! The host of a run without Temporal: calls models and tools right here, and forgets everything at the end.
 
 use std::{
-    panic::AssertUnwindSafe,
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -18,27 +17,28 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     destination::Destination,
-    inline_effects,
+    inline_body, inline_effects,
     inline_mcp::{InlineMcp, Unlisted},
-    model::ModelError,
+    inline_model,
     providers::Providers,
     session::Sessions,
     spill::Spills,
     tool_activity::{GRACE, withheld_from},
-    tool_answer::{Returned, Unfit, answer, panic_message},
+    tool_answer::{Returned, Unfit, answer},
     worker_env::Given,
 };
 use crate::{
     drive::{
         EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, SessionAction, SessionEffect,
         SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
+        model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
     engine::EffectError,
     tool::{
         ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext,
-        ToolError, ToolErrorKind,
+        ToolErrorKind,
     },
-    wire::{Item, McpSession, McpTool, ModelCall, ModelResponse, RunState, ToolOutput},
+    wire::{Item, McpSession, McpTool, ModelCall, ModelResponse, RunState},
 };
 
 /// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
@@ -49,7 +49,13 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// How long after this attempt.
+    /// How often a model call is made, where its settings say nothing else.
+    pub(super) fn of_models(self) -> Retries {
+        let Self { model_attempts: attempts, first_pause: initial } = self;
+        Retries { initial, factor: FACTOR, longest: LONGEST_PAUSE, attempts }
+    }
+
+    /// How long after this attempt of a tool.
     pub(super) fn pause(self, attempt: u32) -> Duration {
         self.first_pause.saturating_mul(2_u32.saturating_pow(attempt - 1)).min(Duration::from_secs(30))
     }
@@ -151,7 +157,7 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         async move {
-            match scope.run_until_cancelled(self.model(call)).await {
+            match scope.run_until_cancelled(inline_model::call(&self.providers, self.patience, call)).await {
                 Some(Ok(response)) => Ok(response),
                 Some(Err(error)) => {
                     Err(ModelEffectError::Failed { reason: error.to_string(), source: Box::new(error) })
@@ -254,19 +260,6 @@ impl InlineHost {
         }
     }
 
-    async fn model(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
-        let mut attempt = 1;
-        loop {
-            match self.providers.call(call.clone()).await {
-                Err(error) if error.should_retry() && attempt < self.patience.model_attempts => {
-                    sleep(error.retry_after.unwrap_or_else(|| self.patience.pause(attempt))).await;
-                    attempt += 1;
-                }
-                settled => return settled,
-            }
-        }
-    }
-
     async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
         match call.tool.binding() {
             ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
@@ -314,13 +307,13 @@ impl InlineHost {
         loop {
             let info = call.info.clone().at_attempt(attempt);
             let states = self.attempt_states.as_ref().map_or_else(|| self.states.clone(), |states| states(&info));
-            let mut ctx = ToolContext::new(info, RunContext::new(call.context.clone()), states)
+            let ctx = ToolContext::new(info, RunContext::new(call.context.clone()), states)
                 .with_settings(settings.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
-            let settled = timeout(options.start_to_close, run_body(body, &mut ctx, &call)).await;
+            let settled = inline_body::run_within(options.start_to_close, body, ctx, call.arguments.clone()).await;
             let is_last = attempt >= options.attempts();
             let settled = match settled {
-                Ok(settled) => {
+                Ok((settled, ctx)) => {
                     let info = ctx.info().clone();
                     let returned = Returned { settled, patch: ctx.into_run().patch() };
                     Ok(answer(call.tool, &self.spills, &info, returned, &given).await)
@@ -354,18 +347,6 @@ impl InlineHost {
             attempt += 1;
         }
     }
-}
-
-/// Runs a body; the outer error is its panic.
-async fn run_body(
-    body: &ActivityBody,
-    ctx: &mut ToolContext,
-    call: &ToolEffect<'_>,
-) -> Result<Result<ToolOutput, ToolError>, String> {
-    let arguments = call.arguments.clone();
-    // The body is called inside, so that its panic is caught also before it is a future.
-    let running = AssertUnwindSafe(async { body(ctx, arguments).await }).catch_unwind();
-    running.await.map_err(|panic| panic_message(&*panic))
 }
 
 struct Beat(CancellationToken);

@@ -18,8 +18,8 @@ use super::{
     inline_host::{Checkpoint, InlineHost, Patience},
     inline_mcp::InlineMcp,
     model::ModelProvider,
-    own_thread::on_own_thread,
     providers::Providers,
+    run_threads::on_a_run_thread,
     session::{Session, Sessions},
     spill::{SpillStore, Spills},
 };
@@ -36,8 +36,14 @@ use crate::{
 
 /// Runs the same agents and tools on plain tokio, with the same results and errors; nothing outlives the process.
 ///
-/// The future of a run is `Send`, so a web handler can await it, and dropping it cancels the run. Each run holds one thread of
-/// tokio's blocking pool, on which its inline tools run.
+/// The future of a run is `Send`, so a web handler can await it, and dropping it cancels the run.
+///
+/// # Threads
+/// All runs of the process share a few threads, as many as there are cores, but at least 2 and at most 16: a run that waits holds none, and
+/// tokio's blocking pool stays free. Inline tools and the author's functions (hooks, instructions, guardrails) are called there, and models
+/// are polled there. One that blocks its thread holds up the other runs on it, so it must be short. The bodies of activity tools have as many
+/// threads of their own: one that blocks holds up no other run, but may hold up other bodies, so a tool that takes its time awaits, or blocks in
+/// `tokio::task::spawn_blocking`.
 ///
 /// ```no_run
 /// # use temporal_agents::{Agent, worker::{InlineRunner, OpenAi}};
@@ -50,7 +56,8 @@ use crate::{
 /// ```
 ///
 /// # Retries
-/// A model call that may succeed later is tried three times in all, with the pauses the provider asks for; a tool as its own
+/// A model call that may succeed later is tried three times in all, with the pauses the provider asks for, an attempt may take 10
+/// minutes, and all of them together 6 hours; `ModelSettings::retry` and `ModelSettings::timeout` go first. A tool as its own
 /// options say, apart from its task queue and its heartbeat.
 #[derive(Clone, Default)]
 pub struct InlineRunner {
@@ -331,7 +338,7 @@ impl std::fmt::Debug for InlineRunner {
     }
 }
 
-/// The loop's future is not `Send`: it is polled on a thread of its own, and what is `Send` only waits for its result.
+/// The loop's future is not `Send`: it is polled on a thread of runs, and what is `Send` only waits for its result.
 ///
 /// # Errors
 /// What the run fails with.
@@ -342,6 +349,6 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, RunFailure>>,
 {
-    let ended = on_own_thread(start).await;
+    let ended = on_a_run_thread(start).await;
     ended.unwrap_or_else(|| Err(RunError::Cancelled { agent: String::new(), turn: 0 }.into()))
 }

@@ -24,9 +24,11 @@ mod heartbeat;
 mod http_client;
 #[cfg(any(feature = "openai", feature = "genai"))]
 mod http_provider;
+mod inline_body;
 mod inline_effects;
 mod inline_host;
 mod inline_mcp;
+mod inline_model;
 mod inline_runner;
 mod kept_state;
 #[cfg(feature = "mcp")]
@@ -38,13 +40,13 @@ mod model_activity;
 mod nexus_endpoint;
 #[cfg(feature = "openai")]
 pub mod openai;
-mod own_thread;
 mod plugin;
 #[cfg(any(feature = "openai", feature = "genai"))]
 mod provider_data;
 mod providers;
 mod record_activity;
 mod registration;
+mod run_threads;
 mod session;
 mod session_activity;
 mod spill;

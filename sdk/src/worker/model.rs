@@ -6,6 +6,12 @@ use futures::future::BoxFuture;
 
 use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
+/// How often an answer that makes no sense is asked for again: a wrong base URL is not healed by six hours of retries.
+const ATTEMPTS_AT_NONSENSE: u32 = 5;
+/// The longest pause that a provider may ask for. It is above the limit of a whole call (6 h by default), which a longer pause fails; where an
+/// activity has no such limit, a `retry-after` that is a mistake or an attack would be the end of the run without anybody hearing of it.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(24);
+
 /// A model that answers calls.
 ///
 /// One call is one request to a provider: no retries of its own, Temporal owns them.
@@ -84,5 +90,17 @@ impl ModelError {
     /// Whether Temporal is to try again.
     pub fn should_retry(&self) -> bool {
         self.retryable.unwrap_or_else(|| self.kind.retryable())
+    }
+
+    /// Whether an attempt after this one, counted from 1, may succeed.
+    pub(super) fn may_pass(&self, attempt: u32) -> bool {
+        let is_nonsense = matches!(self.kind, ModelFailureKind::InvalidResponse | ModelFailureKind::ResponseFailed);
+        self.should_retry() && !(is_nonsense && attempt >= ATTEMPTS_AT_NONSENSE)
+    }
+
+    /// The pause that the provider asks for before the next attempt, where it asks for one.
+    pub(super) fn pause_asked_for(&self) -> Option<Duration> {
+        let pause = self.retry_after.filter(|pause| !pause.is_zero());
+        pause.map(|pause| pause.min(LONGEST_RETRY_AFTER))
     }
 }

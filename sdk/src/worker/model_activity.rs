@@ -35,8 +35,6 @@ const WAIT_FOR_NEWER_WORKER: Duration = Duration::from_mins(10);
 /// Most bytes of a reply as it is sent, after codecs: the server reads messages of 4 MiB at most, and with a larger one the worker's answer is
 /// lost, so that the provider would be called again and again. Below that the server, or the SDK for it, fails the call for good.
 const MOST_OF_A_REPLY: usize = 4_000_000;
-/// How often an answer that makes no sense is asked for again: a wrong base URL is not healed by six hours of retries.
-const ATTEMPTS_AT_NONSENSE: u32 = 5;
 /// The pause between its attempts.
 const NEWER_WORKER_PAUSE: Duration = Duration::from_secs(5);
 
@@ -148,12 +146,11 @@ pub(super) fn failure(info: &ActivityInfo, agent: &str, model: &str, error: Mode
         request_id: error.request_id.clone(),
         retry_after_ms: error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
     };
-    let nonsense = matches!(error.kind, ModelFailureKind::InvalidResponse | ModelFailureKind::ResponseFailed);
-    let retry = error.should_retry() && !(nonsense && info.attempt >= ATTEMPTS_AT_NONSENSE);
+    let retry = error.may_pass(info.attempt);
     ApplicationFailure::builder(error.to_string())
         .type_name(error.kind.failure_type())
         .non_retryable(!retry)
-        .maybe_next_retry_delay(error.retry_after.filter(|pause| retry && !pause.is_zero()))
+        .maybe_next_retry_delay(error.pause_asked_for().filter(|_| retry))
         .details(details)
         .build()
 }

@@ -1,20 +1,32 @@
 //! The model providers of a worker or an inline runner: asks them in order, and calls the model the first one has.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
+use tokio::time::timeout;
 
 use super::{
     model::{Model, ModelError, ModelProvider},
     worker_env::AllowedEnv,
 };
-use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
+use crate::{
+    drive::model_limits::exceeded,
+    wire::{ModelCall, ModelFailureKind, ModelResponse},
+};
 
 /// Providers in the order in which they are asked, and what calls may refer to.
 #[derive(Clone, Default)]
 pub(super) struct Providers {
     providers: Vec<Arc<dyn ModelProvider>>,
     pub(super) env: AllowedEnv,
+}
+
+/// The longest time of one attempt at a model call.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AttemptLimit {
+    pub(super) time: Duration,
+    /// The setting that changes it.
+    pub(super) setting: &'static str,
 }
 
 impl Providers {
@@ -35,7 +47,19 @@ impl Providers {
         self.providers.len()
     }
 
-    /// Makes a call, once. A panic of a provider is a failure like any other.
+    /// Makes a call, once, and gives it up when it takes longer than this. A panic of a provider is a failure like any other.
+    pub(super) async fn call_within(&self, limit: AttemptLimit, call: ModelCall) -> Result<ModelResponse, ModelError> {
+        let (agent, model) = (call.agent.clone(), call.model.clone());
+        match timeout(limit.time, self.call(call)).await {
+            Ok(settled) => settled,
+            Err(elapsed) => {
+                let message = exceeded(&agent, &model, limit.time, limit.setting);
+                Err(ModelError::new(ModelFailureKind::Timeout, message).caused_by(elapsed))
+            }
+        }
+    }
+
+    /// Makes a call, once, for as long as its activity lets it.
     pub(super) async fn call(&self, mut call: ModelCall) -> Result<ModelResponse, ModelError> {
         let (provider, model) = caught(self.model(&call.model)).await?;
         let given = self.env.fill(&mut call, provider.name())?;

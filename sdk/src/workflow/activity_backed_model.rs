@@ -5,11 +5,13 @@
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
-use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
+use temporalio_workflow::{
+    ActivityExecutionError, WorkflowCancellationToken, common::protos::temporal::api::enums::v1::TimeoutType,
+};
 
 use super::{
     context::DurableContext,
-    failure::{EffectFailure, NoModelActivity, application, failure_type, is_not_registered, message_of},
+    failure::{EffectFailure, NoModelActivity, application, failure_type, is_not_registered, message_of, timeout_of},
     gate::{Cancelled, Gate, Place},
     model_activity_options::{ModelActivityOptions, Scheduling},
     size::encoded_len,
@@ -234,6 +236,11 @@ impl Scheduled<'_> {
                 application(&failure).and_then(|failure| failure.details::<ConversationUnavailable>().ok()?);
             let what = details.map_or(ConversationPart::Items, |details| details.what);
             return Failed::Unavailable(what, Box::new(EffectFailure::new(failure)));
+        }
+        if timeout_of(&failure) == Some(TimeoutType::StartToClose) {
+            let reason = self.options.exceeded_by(self.call);
+            let source = Box::new(EffectFailure::with_message(reason.clone(), failure));
+            return Failed::Otherwise(ModelEffectError::Failed { reason, source });
         }
         let reason = message_of(&failure);
         let source = Box::new(EffectFailure::new(failure));

@@ -45,6 +45,11 @@ impl EffectFailure {
         Self { message: describe(&failure), failure }
     }
 
+    /// With another message, where the Temporal failure itself says less.
+    pub(super) fn with_message(message: String, failure: ActivityExecutionError) -> Self {
+        Self { message, failure }
+    }
+
     /// The Temporal failure.
     pub fn failure(&self) -> &ActivityExecutionError {
         &self.failure

@@ -13,8 +13,14 @@ use super::{
 };
 use crate::{
     agent::AgentInfo,
-    drive::guard::{Panic, guarded},
-    wire::ModelSettings,
+    drive::{
+        guard::{Panic, guarded},
+        model_limits::{
+            ALL_ATTEMPTS, ATTEMPT, FACTOR, FIRST_PAUSE, LONGEST_PAUSE, Retries, TIMEOUT_SETTING, attempt_limit,
+            exceeded,
+        },
+    },
+    wire::{ModelCall, ModelSettings},
 };
 
 /// How model calls are scheduled. The defaults let a run outlive an hour's outage of a provider, and end a hung call.
@@ -30,10 +36,10 @@ use crate::{
 #[non_exhaustive]
 pub struct ModelActivityOptions {
     /// Longest time of one attempt. Default 10 min; `ModelSettings::timeout` goes first.
-    #[builder(default = Duration::from_mins(10))]
+    #[builder(default = ATTEMPT)]
     pub start_to_close: Duration,
     /// Longest time of all attempts and the pauses between them. Default 6 h.
-    #[builder(default = Duration::from_hours(6))]
+    #[builder(default = ALL_ATTEMPTS)]
     pub schedule_to_close: Duration,
     /// Longest time until a worker takes the call. Default: no limit.
     pub schedule_to_start: Option<Duration>,
@@ -75,13 +81,13 @@ const RECORDING: Duration = Duration::from_mins(1);
 #[non_exhaustive]
 pub struct ModelRetryPolicy {
     /// The pause before the first retry. Default 1 s.
-    #[builder(default = Duration::from_secs(1))]
+    #[builder(default = FIRST_PAUSE)]
     pub initial_interval: Duration,
     /// The factor from one pause to the next. Default 2.
-    #[builder(default = 2.0)]
+    #[builder(default = FACTOR)]
     pub backoff_coefficient: f64,
     /// The longest pause. Default 60 s.
-    #[builder(default = Duration::from_mins(1))]
+    #[builder(default = LONGEST_PAUSE)]
     pub maximum_interval: Duration,
     /// Most attempts; 0 = until `schedule_to_close`. Default 0.
     #[builder(default)]
@@ -222,28 +228,35 @@ impl ModelActivityOptions {
         Ok(options)
     }
 
+    /// The failure of an attempt of this call that has taken too long.
+    pub(super) fn exceeded_by(&self, call: &ModelCall) -> String {
+        let settings = &call.definitions.settings;
+        let setting = attempt_limit(settings).map_or("ModelActivityOptions::start_to_close", |_| TIMEOUT_SETTING);
+        exceeded(&call.agent, &call.model, self.attempt_limit(settings), setting)
+    }
+
     fn attempt_limit(&self, settings: &ModelSettings) -> Duration {
-        accepted(settings.timeout.and_then(seconds).unwrap_or(self.start_to_close))
+        accepted(attempt_limit(settings).unwrap_or(self.start_to_close))
     }
 
     /// The policy in a form the server takes: it refuses pauses that shrink, and a refused command fails the workflow task
     /// for ever.
     fn retry_policy(&self, settings: &ModelSettings) -> RetryPolicy {
-        let retry = settings.retry.clone().unwrap_or_default();
-        let backoff = retry.backoff.unwrap_or_default();
-        let initial = accepted(backoff.initial_delay.and_then(seconds).unwrap_or(self.retry.initial_interval));
-        let longest = accepted(backoff.max_delay.and_then(seconds).unwrap_or(self.retry.maximum_interval));
-        let factor = backoff.multiplier.unwrap_or(self.retry.backoff_coefficient);
+        let ModelRetryPolicy { initial_interval, backoff_coefficient, maximum_interval, maximum_attempts } = self.retry;
+        let retries = Retries {
+            initial: initial_interval,
+            factor: backoff_coefficient,
+            longest: maximum_interval,
+            attempts: maximum_attempts,
+        };
+        let Retries { initial, factor, longest, attempts } = retries.replaced_by(settings);
+        let initial = accepted(initial);
         RetryPolicy::builder()
             .initial_interval(initial)
-            .backoff_coefficient(if factor.is_finite() { factor.max(1.0) } else { 1.0 })
-            .maximum_interval(longest.max(initial))
-            .maximum_attempts(retry.max_retries.map_or(self.retry.maximum_attempts, |more| more.saturating_add(1)))
+            .backoff_coefficient(factor)
+            .maximum_interval(accepted(longest).max(initial))
+            .maximum_attempts(attempts)
             .non_retryable_error_types(NEVER_RETRIED)
             .build()
     }
-}
-
-fn seconds(seconds: f64) -> Option<Duration> {
-    Duration::try_from_secs_f64(seconds).ok().filter(|duration| !duration.is_zero())
 }

@@ -47,8 +47,12 @@
 //! whose checkpoint nears 2 MB says so in the log, and fails when it is larger: a [compaction](crate::RunConfig) shortens the conversation, a
 //! [`CheckpointStore`] takes it out of the heartbeat. For conversations of hundreds of turns, and for approvals that take days, a workflow with
 //! [`Runner`](crate::Runner) is the better host: it sends each item once. A run that has ended stays in the checkpoint with its conversation. And each
-//! run under way, also one that waits for people, holds a slot for activities of its worker and a thread of tokio's blocking pool (512 by default). Give the activity a heartbeat timeout (30 s, say); its start-to-close
+//! run under way, also one that waits for people, holds a slot for activities of its worker, but no thread: see the [threads of runs](super::InlineRunner#threads). Give the activity a heartbeat timeout (30 s, say); its start-to-close
 //! timeout bounds the whole conversation.
+//!
+//! # When it is cancelled
+//! The body has 10 seconds to end, then it is dropped, with its runs. A tool that blocks its thread cannot be dropped: the attempt ends, and the
+//! tool works on until it returns. So a long tool awaits, or looks at [`ToolContext::is_cancelled`](crate::ToolContext::is_cancelled).
 //!
 //! # Tests
 //! The activity runs as it is in the SDK's `ActivityEnvironment`, without a server; what has none to be sent to is handed to the SDK alone. With

@@ -21,7 +21,8 @@ use super::{
 };
 use crate::worker::tool_activity::key_of;
 
-/// How long the body of a cancelled session has to end.
+/// How long the body of a cancelled session has to end. It is dropped then, which a tool that blocks its thread does not notice: nothing can stop
+/// a thread.
 const GRACE: Duration = Duration::from_secs(10);
 /// How long the last checkpoint of a failed attempt may take.
 const LAST_WORDS: Duration = Duration::from_secs(5);

@@ -19,8 +19,8 @@ use crate::{
     worker::{
         inline_host::{InlineHost, Patience},
         inline_mcp::InlineMcp,
-        own_thread::on_own_thread,
         providers::Providers,
+        run_threads::on_a_run_thread,
         session::Sessions,
         spill::Spills,
     },
@@ -31,7 +31,7 @@ impl ToolRegistry {
     /// options say, and a failure becomes what its `OnToolError` says. It is the same as in a run, apart from task queue and heartbeat, and
     /// from when the tool is enabled, which agents alone are asked.
     ///
-    /// Each call holds one thread of tokio's blocking pool. Dropping the future cancels the call.
+    /// Calls share the [threads of runs](crate::worker::InlineRunner#threads). Dropping the future cancels the call.
     ///
     /// # Errors
     /// [`DispatchError`]; a tool that fails is none.
@@ -167,7 +167,7 @@ impl Dispatch {
         let (name, context) = (info.tool.clone(), context.into_values());
         let stopped = RunError::Cancelled { agent: info.agent.clone(), turn };
         let single = SingleCall { info, arguments, context, is_approved };
-        let ended = on_own_thread(move |cancelled| async move {
+        let ended = on_a_run_thread(move |cancelled| async move {
             host.cancelled = cancelled;
             call_single(&host, &tool, single).await
         });

@@ -1,0 +1,170 @@
+//! Model calls end in time on every host: a provider that sends headers and nothing more, one that asks for a pause of days, and settings that
+//! mean the same in a workflow, an inline run and an agentic session.
+
+mod half_answer;
+
+use std::{sync::Arc, time::Duration};
+
+use rstest::rstest;
+use temporal_agents::{
+    Agent, RunError, RunFailure, Runner,
+    wire::{ModelFailureKind, ModelRetryBackoff, ModelRetrySettings, ModelSettings},
+    worker::{InlineRunner, ModelError, agentic_session::AgenticSession},
+};
+use temporal_agents_testing::{
+    AgentEnvironment, FakeModel, SessionEnvironment,
+    environment::ActivityOutcome,
+    fake_model::{failure, text},
+    session_environment::AttemptError,
+};
+use temporalio_macros::{activities, workflow, workflow_methods};
+use temporalio_sdk::{
+    WorkflowContext, WorkflowResult,
+    activities::{ActivityContext, ActivityError},
+};
+use tokio::time::timeout;
+
+use self::half_answer::HalfAnswer;
+
+/// Longer than anything here takes; what takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One attempt of a fifth of a second.
+fn hasty() -> Agent {
+    asker(ModelSettings::builder().timeout(0.2).retry(ModelRetrySettings::builder().max_retries(0).build()).build())
+}
+
+fn asker(settings: ModelSettings) -> Agent {
+    Agent::new("asker").model("gpt-5").settings(settings)
+}
+
+fn model_error(failure: &RunFailure) -> &ModelError {
+    match &failure.error {
+        RunError::Model { source, .. } => source.downcast_ref().expect("the failure of a provider"),
+        error => panic!("{error}"),
+    }
+}
+
+const EXCEEDED: &str =
+    r#"model "gpt-5" did not answer agent "asker" within 200ms, the limit of ModelSettings::timeout"#;
+
+#[tokio::test]
+async fn an_inline_run_gives_up_a_model_that_sends_headers_only() -> anyhow::Result<()> {
+    let server = HalfAnswer::start().await?;
+    let runner = InlineRunner::new().model_provider(server.provider());
+    let failed = timeout(PATIENCE, runner.run(&hasty(), "hello")).await?.expect_err("there is no answer");
+    let error = model_error(&failed);
+    assert_eq!((error.kind, &*error.message), (ModelFailureKind::Timeout, EXCEEDED));
+    Ok(())
+}
+
+/// An activity with a session in it.
+struct Asks(InlineRunner);
+
+#[activities]
+impl Asks {
+    #[activity]
+    async fn ask(self: Arc<Self>, ctx: ActivityContext) -> Result<String, ActivityError> {
+        AgenticSession::run(&ctx, async |session| {
+            Ok(session.runner(&self.0).run(&hasty(), "hello").await?.final_output)
+        })
+        .await
+    }
+}
+
+#[tokio::test]
+async fn a_session_gives_up_a_model_that_sends_headers_only() -> anyhow::Result<()> {
+    let server = HalfAnswer::start().await?;
+    let runner = InlineRunner::new().model_provider(server.provider());
+    let env = SessionEnvironment::new().register_activities(move || Asks(runner.clone()));
+    let attempt = timeout(PATIENCE, env.attempt().run(Asks::ask, ())).await?;
+    let Err(AttemptError::Failed(failure)) = attempt.result else { panic!("{:?}", attempt.result) };
+    // Another attempt of the activity makes the call again.
+    let seen = (failure.type_name(), failure.is_non_retryable(), failure.to_string());
+    assert_eq!(seen, (Some("ModelInvocationError.Timeout"), false, EXCEEDED.to_owned()));
+    Ok(())
+}
+
+#[workflow]
+#[derive(Default)]
+struct Asking;
+
+#[workflow_methods]
+impl Asking {
+    #[run(name = "hasty")]
+    async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<String> {
+        let failed = Runner::new(ctx).run(&hasty(), "hello").await.expect_err("there is no answer");
+        let RunError::Model { reason, .. } = failed.error else { panic!("{}", failed.error) };
+        Ok(reason)
+    }
+}
+
+#[tokio::test]
+async fn a_workflow_is_told_which_limit_a_model_has_exceeded() -> anyhow::Result<()> {
+    let server = HalfAnswer::start().await?;
+    let env = AgentEnvironment::builder().workflow::<Asking>()?.model_provider(server.provider()).start().await?;
+    let run = timeout(PATIENCE, env.run(Asking::run, ())).await??;
+    let outcomes: Vec<_> = run.activities().into_iter().map(|record| record.outcome).collect();
+    assert_eq!(outcomes, [ActivityOutcome::Failed("Timeout".to_owned())]);
+    assert_eq!(run.output()?, EXCEEDED);
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[case::of_a_day(Duration::from_hours(24))]
+#[case::that_never_ends(Duration::MAX)]
+#[tokio::test]
+async fn a_pause_beyond_the_time_of_the_call_fails_it_at_once(#[case] pause: Duration) -> anyhow::Result<()> {
+    let model = FakeModel::script([failure(ModelFailureKind::RateLimit, "come back later").retry_after(pause)]);
+    let runner = InlineRunner::new().model_provider(model.clone());
+    let agent = asker(ModelSettings::default());
+    let failed = timeout(PATIENCE, runner.run(&agent, "hello")).await?.expect_err("it is too late then");
+    let error = model_error(&failed);
+    assert_eq!((error.kind, error.retry_after), (ModelFailureKind::RateLimit, Some(pause)));
+    let (what, why) = error.message.split_once("; ").expect("a reason");
+    assert_eq!(what, "come back later");
+    assert!(why.starts_with("the next attempt would be after a pause of 86400s, but a call"), "{why}");
+    model.verify();
+    Ok(())
+}
+
+#[rstest]
+#[case::fewer(0, 1)]
+#[case::as_many(2, 3)]
+#[case::more(4, 5)]
+#[tokio::test]
+async fn an_inline_run_makes_as_many_attempts_as_the_settings_say(
+    #[case] retries: u32,
+    #[case] calls: usize,
+) -> anyhow::Result<()> {
+    let busy = FakeModel::function(|_, _| failure(ModelFailureKind::ServerError, "busy"));
+    let backoff = ModelRetryBackoff::builder().initial_delay(0.001).build();
+    let retry = ModelRetrySettings::builder().max_retries(retries).backoff(backoff).build();
+    let runner = InlineRunner::new().model_provider(busy.clone()).first_pause(PATIENCE);
+    let agent = asker(ModelSettings::builder().retry(retry).build());
+    timeout(PATIENCE, runner.run(&agent, "hello")).await?.expect_err("the model is busy");
+    assert_eq!(busy.calls().len(), calls);
+    Ok(())
+}
+
+#[tokio::test]
+async fn answers_without_sense_are_asked_for_five_times_at_most() -> anyhow::Result<()> {
+    let odd = FakeModel::function(|_, _| failure(ModelFailureKind::InvalidResponse, "<html>"));
+    let backoff = ModelRetryBackoff::builder().initial_delay(0.001).max_delay(0.001).build();
+    let retry = ModelRetrySettings::builder().max_retries(100).backoff(backoff).build();
+    let runner = InlineRunner::new().model_provider(odd.clone());
+    let agent = asker(ModelSettings::builder().retry(retry).build());
+    timeout(PATIENCE, runner.run(&agent, "hello")).await?.expect_err("the answers make no sense");
+    assert_eq!(odd.calls().len(), 5);
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_slow_answer_within_the_limit_is_taken() -> anyhow::Result<()> {
+    let model = FakeModel::script([text("here").delayed(Duration::from_millis(50))]);
+    let runner = InlineRunner::new().model_provider(model);
+    let answer = runner.run(&asker(ModelSettings::builder().timeout(20.0).build()), "hello").await?;
+    assert_eq!(answer.final_output, "here");
+    Ok(())
+}
