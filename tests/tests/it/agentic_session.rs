@@ -5,7 +5,7 @@ mod asked;
 mod cancelled;
 mod crash;
 mod deployed;
-mod desk;
+pub(crate) mod desk;
 mod handed_over;
 mod kept;
 mod large;

@@ -20,6 +20,7 @@ mod guardrail_macro;
 mod guardrails;
 mod held_model;
 mod hooks;
+mod hostile;
 mod inline_runner;
 mod known_pains;
 mod large_answers;

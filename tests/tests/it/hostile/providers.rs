@@ -1,0 +1,156 @@
+//! Providers of models that never finish their answer, or answer with more than anybody can hold.
+
+use std::{io, time::Duration};
+
+use serde_json::{Value, json};
+use temporal_agents::{
+    Agent, RunError,
+    wire::{ModelFailureKind, ModelSettings},
+    worker::{InlineRunner, ModelError, OpenAi, agentic_session::AgenticSession},
+};
+use temporal_agents_testing::{SessionEnvironment, session_environment::AttemptError};
+use tokio::runtime::Runtime;
+
+use super::{
+    server::{self, Connection},
+    victim::attack,
+};
+use crate::agentic_session::desk::Desk;
+
+/// What the body comes to.
+const BYTES: usize = 1_000_000_000;
+/// A JSON object begins like this, and one that does is read to its end.
+const BEGINNING: &[u8] = b"{\"id\":\"resp_1\",\"status\":\"completed\",\"output\":[],\"padding\":\"";
+
+/// Answers with status and headers, and then never again.
+fn headers_only(connection: &mut Connection) -> io::Result<()> {
+    while connection.request()?.is_some() {
+        connection.send(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n")?;
+    }
+    Ok(())
+}
+
+#[test]
+fn a_provider_that_answers_headers_only_ends_in_a_timeout_inline() -> anyhow::Result<()> {
+    attack("headers only, inline", &server::start(headers_only)?)
+}
+
+#[test]
+fn a_provider_that_answers_headers_only_ends_in_a_timeout_in_a_session() -> anyhow::Result<()> {
+    attack("headers only, in a session", &server::start(headers_only)?)
+}
+
+#[test]
+fn a_body_of_a_gigabyte_is_a_typed_error() -> anyhow::Result<()> {
+    let url = server::start(|connection| {
+        connection.request()?;
+        connection.send(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n")?;
+        connection.send(BEGINNING)?;
+        let part = vec![b'x'; 1 << 16];
+        (0..BYTES / part.len()).try_for_each(|_| connection.send(&part))?;
+        connection.send(b"\"}")
+    })?;
+    attack("a body of 1 GB", &url)
+}
+
+#[test]
+fn a_body_that_becomes_a_gigabyte_when_it_is_decompressed_is_a_typed_error() -> anyhow::Result<()> {
+    let bomb = gzip_bomb();
+    let url = server::start(move |connection| {
+        connection.request()?;
+        let headers = "content-type: application/json\r\ncontent-encoding: gzip\r\nconnection: close";
+        connection.send(format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\n").as_bytes())?;
+        connection.send(&bomb)
+    })?;
+    attack("a body that becomes 1 GB", &url)
+}
+
+/// A gzip stream of a JSON object that begins, and then repeats its last letter: 7 MB that become 1 GB. Its end is missing; who comes so far
+/// has lost already.
+fn gzip_bomb() -> Vec<u8> {
+    let mut stream = Bits { bytes: vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff], pending: 0, count: 0 };
+    // One block with the fixed codes of RFC 1951.
+    stream.number(0b010, 3);
+    for byte in BEGINNING.iter().chain(b"x") {
+        stream.code(0x30 + u32::from(*byte), 8);
+    }
+    // 258 bytes, which begin one byte ago.
+    for _ in 0..BYTES / 258 {
+        stream.code(0b1100_0101, 8);
+        stream.code(0, 5);
+    }
+    stream.bytes
+}
+
+/// Bits in the order of RFC 1951.
+struct Bits {
+    bytes: Vec<u8>,
+    pending: u32,
+    count: u32,
+}
+
+impl Bits {
+    /// A number, its lowest bit first.
+    fn number(&mut self, number: u32, bits: u32) {
+        self.pending |= number << self.count;
+        self.count += bits;
+        while self.count >= 8 {
+            self.bytes.push(self.pending.to_le_bytes()[0]);
+            self.pending >>= 8;
+            self.count -= 8;
+        }
+    }
+
+    /// A Huffman code, its highest bit first.
+    fn code(&mut self, code: u32, bits: u32) {
+        self.number(code.reverse_bits() >> (32 - bits), bits);
+    }
+}
+
+/// A runner with the provider at this address.
+fn runner(url: &str) -> anyhow::Result<InlineRunner> {
+    let provider = OpenAi::builder().api_key("a-long-secret-key").base_url(format!("{url}/v1")).build()?;
+    Ok(InlineRunner::new().model_provider(provider).first_pause(Duration::from_millis(1)))
+}
+
+fn hasty() -> Agent {
+    let settings = ModelSettings::builder().timeout(0.2).build();
+    Agent::new("clerk").model("gpt-5").settings(settings)
+}
+
+pub(super) fn headers_only_inline(url: &str) -> anyhow::Result<String> {
+    let runner = runner(url)?;
+    let failure = Runtime::new()?.block_on(runner.run(&hasty(), "hi")).expect_err("there is no answer");
+    let RunError::Model { source, .. } = &failure.error else { anyhow::bail!("{failure:?}") };
+    let kind = source.downcast_ref::<ModelError>().map(|error| error.kind.clone());
+    anyhow::ensure!(kind == Some(ModelFailureKind::Timeout), "it is no timeout: {failure:?}");
+    Ok(failure.to_string())
+}
+
+pub(super) fn headers_only_in_a_session(url: &str) -> anyhow::Result<String> {
+    let runner = runner(url)?;
+    let desk = Desk::new(move |ctx, _| {
+        let runner = runner.clone();
+        async move {
+            AgenticSession::run(&ctx, async |session| {
+                Ok(json!(session.runner(&runner).run(&hasty(), "hi").await?.final_output))
+            })
+            .await
+        }
+    });
+    let env = SessionEnvironment::new().register_activities(move || desk.clone());
+    let ended = Runtime::new()?.block_on(env.attempt().run(Desk::work, Value::Null));
+    let error = ended.result.expect_err("there is no answer");
+    let AttemptError::Failed(failure) = &error else { anyhow::bail!("it is no failure: {error}") };
+    let kind = failure.type_name().unwrap_or_default();
+    anyhow::ensure!(kind == "ModelInvocationError.Timeout", "it is no timeout: {kind}: {error}");
+    Ok(error.to_string())
+}
+
+pub(super) fn large_body(url: &str) -> anyhow::Result<String> {
+    let runner = runner(url)?;
+    let agent = Agent::new("clerk").model("gpt-5");
+    let failure = Runtime::new()?.block_on(runner.run(&agent, "hi")).expect_err("too much to hold");
+    anyhow::ensure!(matches!(failure.error, RunError::Model { .. }), "{failure:?}");
+    Ok(failure.to_string())
+}
