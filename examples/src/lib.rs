@@ -19,5 +19,6 @@ pub mod quickstart;
 pub mod secrets;
 pub mod sessions;
 pub mod stage;
+pub mod streaming;
 pub mod structured_output;
 pub mod tools;

@@ -1,0 +1,53 @@
+//! Serves a narrator to clients in any language: `cargo run --bin streaming -- worker --task-queue stories`.
+//!
+//! The model is scripted and needs no key. A client starts `AgentWorkflow` with `{"agent": "narrator", "input": "Tell me a story."}`, or
+//! `ChatWorkflow` with `{"agent": "narrator"}` and sends it the update `chat_send` with `{"text": "Tell me a story."}`.
+
+use clap::{Parser, Subcommand};
+use temporal_agents_examples::streaming::worker;
+
+/// Serves a narrator to clients in any language.
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serves the workflows `AgentWorkflow` and `ChatWorkflow` until SIGTERM or Ctrl-C; prints READY once it polls.
+    Worker {
+        #[command(flatten)]
+        server: Server,
+        /// The task queue.
+        #[arg(long)]
+        task_queue: String,
+    },
+}
+
+/// Where the Temporal server is.
+#[derive(clap::Args)]
+struct Server {
+    /// The server, as HOST:PORT or as a URL; by default `TEMPORAL_ADDRESS`, or else 127.0.0.1:7233.
+    #[arg(long)]
+    address: Option<String>,
+    /// The namespace.
+    #[arg(long, default_value = "default")]
+    namespace: String,
+}
+
+impl Server {
+    fn address(&self) -> String {
+        let set = || std::env::var("TEMPORAL_ADDRESS").ok().filter(|address| !address.is_empty());
+        self.address.clone().or_else(set).unwrap_or_else(|| "127.0.0.1:7233".to_owned())
+    }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    match Arguments::parse().command {
+        Command::Worker { server, task_queue } => {
+            worker::serve(&server.address(), &server.namespace, &task_queue).await
+        }
+    }
+}

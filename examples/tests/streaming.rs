@@ -1,0 +1,110 @@
+//! The narrator's worker as a process, and a client that knows nothing but type names and JSON.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use temporal_agents_examples::streaming::{model::WORDS, worker::READY};
+use temporal_agents_testing::DevServer;
+use temporalio_client::{
+    Client, UntypedUpdate, WorkflowExecuteUpdateOptions, WorkflowGetResultOptions, WorkflowHandle, WorkflowStartOptions,
+};
+use temporalio_common::{
+    UntypedWorkflow,
+    data_converters::{PayloadConverter, RawValue},
+};
+use tokio::time::timeout;
+
+const TASK_QUEUE: &str = "stories";
+/// A worker that does not answer within it hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program, killed when the test ends early.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Already dead is what we want.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts the program with these arguments, and waits for its line.
+fn start(configure: impl FnOnce(&mut Command)) -> anyhow::Result<Program> {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_streaming"));
+    program.args(["worker", "--task-queue", TASK_QUEUE]).env_remove("TEMPORAL_ADDRESS").stdout(Stdio::piped());
+    configure(&mut program);
+    let mut child = Program(program.spawn()?);
+    let stdout = child.0.stdout.take().expect("it is piped");
+    let first = BufReader::new(stdout).lines().next().transpose()?;
+    anyhow::ensure!(first.as_deref() == Some(READY), "the first line is {first:?}");
+    Ok(child)
+}
+
+async fn begin(
+    client: &Client,
+    workflow_type: &str,
+    id: &str,
+    input: Value,
+) -> anyhow::Result<WorkflowHandle<Client, UntypedWorkflow>> {
+    let input = RawValue::from_value(&input, &PayloadConverter::default());
+    let options = WorkflowStartOptions::new(TASK_QUEUE, id).build();
+    Ok(client.start_workflow(UntypedWorkflow::new(workflow_type), input, options).await?)
+}
+
+fn words(answer: &Value) -> usize {
+    answer.as_str().unwrap_or_default().split_whitespace().count()
+}
+
+/// Asks the agent once, and in a chat: 200 words each.
+async fn ask(client: &Client, name: &str) -> anyhow::Result<()> {
+    let converter = PayloadConverter::default();
+    let input = json!({"agent": "narrator", "input": "Tell me a story."});
+    let run = begin(client, "AgentWorkflow", &format!("run-{name}"), input).await?;
+    let told = timeout(PATIENCE, run.get_result(WorkflowGetResultOptions::default())).await??;
+    assert_eq!(words(&told.to_value(&converter)), WORDS);
+
+    let chat = begin(client, "ChatWorkflow", &format!("chat-{name}"), json!({"agent": "narrator"})).await?;
+    let message = RawValue::from_value(&json!({"text": "Tell me a story."}), &converter);
+    let options = WorkflowExecuteUpdateOptions::default();
+    let reply = timeout(PATIENCE, chat.execute_update(UntypedUpdate::new("chat_send"), message, options)).await??;
+    let reply: Value = reply.to_value(&converter);
+    assert_eq!(reply["outcome"]["kind"], "answered", "{reply}");
+    assert_eq!(words(&reply["outcome"]["output"]), WORDS);
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_narrator_tells_200_words_to_a_client_that_knows_type_names_alone() -> anyhow::Result<()> {
+    let server = DevServer::start().await?;
+    let client = server.client().await?;
+    let worker = start(|program| drop(program.args(["--address", server.address()])))?;
+    ask(&client, "by-address").await?;
+    drop(worker);
+    let worker = start(|program| drop(program.args(["--address", &server.target_url(), "--namespace", "default"])))?;
+    ask(&client, "by-url").await?;
+    drop(worker);
+    let worker = start(|program| drop(program.env("TEMPORAL_ADDRESS", server.address())))?;
+    ask(&client, "by-environment").await?;
+    drop(worker);
+    drop(client);
+    server.shutdown().await;
+    Ok(())
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn the_worker_ends_well_on_sigterm() -> anyhow::Result<()> {
+    let server = DevServer::start().await?;
+    let mut worker = start(|program| drop(program.args(["--address", server.address()])))?;
+    let kill = Command::new("sh").args(["-c", &format!("kill -TERM {}", worker.0.id())]).status()?;
+    assert!(kill.success());
+    let ended = tokio::task::spawn_blocking(move || worker.0.wait());
+    assert!(timeout(PATIENCE, ended).await???.success());
+    server.shutdown().await;
+    Ok(())
+}
