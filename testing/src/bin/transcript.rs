@@ -50,11 +50,11 @@ async fn main() -> ExitCode {
     match output(&arguments).await {
         Ok(text) => {
             // A reader that has gone away needs no more.
-            let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+            let _ = writeln!(std::io::stdout(), "{}", visible(text.trim_end()));
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!("{}", in_full(&*error));
+            eprintln!("{}", visible(&in_full(&*error)));
             ExitCode::FAILURE
         }
     }
@@ -183,6 +183,23 @@ async fn connect(arguments: &Arguments) -> Result<Client, Failure> {
     Ok(Client::new(connection, ClientOptions::new(namespace).data_converter(data_converter()).build())?)
 }
 
+/// The text without what would steer a terminal, or turn letters around: models and tools write it. In the form of JSON, so that JSON stays
+/// what it is.
+fn visible(text: &str) -> String {
+    let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
+    let turns =
+        |letter: char| matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if steers(letter) || turns(letter) {
+            shown += &format!("\\u{:04x}", u32::from(letter));
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
 /// An error with its causes; those that it tells itself once.
 fn in_full(error: &dyn Error) -> String {
     let mut text = error.to_string();
@@ -213,7 +230,7 @@ fn data_converter() -> DataConverter {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arguments, output};
+    use super::{Arguments, output, visible};
 
     const HISTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/histories/v0.1/handoffs.json");
 
@@ -240,6 +257,15 @@ mod tests {
         assert_eq!(refused(&["--format", "html"]), "--format is markdown or json, not \"html\"");
         assert_eq!(refused(&["--verbose"]), "there is no argument \"--verbose\"");
         assert_eq!(refused(&["--help", "--nonsense"]), "help");
+    }
+
+    #[test]
+    fn what_would_steer_a_terminal_is_printed_as_an_escape() {
+        assert_eq!(visible("a\u{1b}[2Jb\r\n\tc"), "a\\u001b[2Jb\\u000d\n\tc");
+        assert_eq!(visible("\u{9b}31m \u{7f} \u{202e}txt"), "\\u009b31m \\u007f \\u202etxt");
+        assert_eq!(visible("Grüße, 世界 👋"), "Grüße, 世界 👋");
+        let json = serde_json::json!({"text": "\u{9b}31m\u{202e}"}).to_string();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&visible(&json)).ok(), serde_json::from_str(&json).ok());
     }
 
     #[tokio::test]

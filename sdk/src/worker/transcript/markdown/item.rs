@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::text::{code, fenced, quoted};
+use super::text::{code, fenced, plain, quoted};
 use crate::wire::{Item, ItemView};
 
 /// An item of an input.
 pub(super) fn given(item: &Item) -> String {
     match item.view() {
-        ItemView::Message { role, .. } => format!("**{role}**\n\n{}", message(item)),
+        ItemView::Message { role, .. } => format!("**{}**\n\n{}", plain(role), message(item)),
         _ => other(item),
     }
 }
@@ -16,7 +16,7 @@ pub(super) fn given(item: &Item) -> String {
 /// An item of an answer of this agent. Function calls are told with what came of them.
 pub(super) fn answered(agent: &str, item: &Item) -> String {
     match item.view() {
-        ItemView::Message { .. } => format!("**{agent}**\n\n{}", message(item)),
+        ItemView::Message { .. } => format!("**{}**\n\n{}", plain(agent), message(item)),
         ItemView::FunctionCall(_) => String::new(),
         _ => other(item),
     }
@@ -34,7 +34,7 @@ fn other(item: &Item) -> String {
             Some(summary) => format!("**reasoning**\n\n{}", quoted(&summary)),
             None => "**reasoning** *(without a summary)*\n\n".to_owned(),
         },
-        _ => format!("**{}**\n\n{}", item.kind(), fenced(&item.to_value())),
+        _ => format!("**{}**\n\n{}", plain(item.kind()), fenced(&item.to_value())),
     }
 }
 

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use self::text::{code, fenced, quoted, value};
+use self::text::{code, fenced, plain, quoted, value};
 use super::{
     Transcript,
     shape::{Activity, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
@@ -28,7 +28,7 @@ pub(super) fn transcript(transcript: &Transcript) -> String {
         end,
         recorded: _,
     } = transcript;
-    let mut page = format!("# {workflow_type} {}\n\n", code(workflow_id));
+    let mut page = format!("# {} {}\n\n", plain(workflow_type), code(workflow_id));
     push(&mut page, format_args!("Run {}", code(run_id)));
     if let Some(before) = continued_from {
         push(&mut page, format_args!(", which goes on from run {}", code(before)));
@@ -53,7 +53,7 @@ fn one_run(run: &Run, all: &[Run], depth: usize) -> String {
     if depth > 0
         && let Some(agent) = turns.first().map(|turn| &turn.agent)
     {
-        push(&mut part, format_args!(" of {agent}"));
+        push(&mut part, format_args!(" of {}", plain(agent)));
     }
     push(&mut part, format_args!("\n\n{}.\n\n", tokens(usage)));
     part.extend(sessions.iter().filter(|call| call.operation == "read").map(session));
@@ -80,7 +80,7 @@ fn one_run(run: &Run, all: &[Run], depth: usize) -> String {
 
 fn one_turn(turn: &Turn, level: usize) -> String {
     let Turn { number, agent, calls, tools } = turn;
-    let mut part = format!("{} Turn {number} · {agent}\n\n", heading(level));
+    let mut part = format!("{} Turn {number} · {}\n\n", heading(level), plain(agent));
     part.extend(calls.iter().map(|call| one_call(call, agent)));
     part.extend(tools.iter().map(tool));
     part
@@ -100,7 +100,7 @@ fn one_call(call: &Call, agent: &str) -> String {
         response_id: _,
         usage,
     } = call;
-    let mut part = format!("*Model call {number}* · {model} · {}", code(&activity.id));
+    let mut part = format!("*Model call {number}* · {} · {}", plain(model), code(&activity.id));
     push(&mut part, format_args!(" · {}", counted(*input_items as usize, "item")));
     if let Some(usage) = usage {
         push(&mut part, format_args!(" · {}", tokens(usage)));
@@ -110,12 +110,12 @@ fn one_call(call: &Call, agent: &str) -> String {
         push(&mut part, format_args!("**instructions**\n\n{}", quoted(instructions)));
     }
     if let Some(why) = incomplete_input {
-        push(&mut part, format_args!("*The input is not whole: {why}.*\n\n"));
+        push(&mut part, format_args!("*The input is not whole: {}.*\n\n", plain(why)));
     }
     part.extend(new_input.iter().map(item::given));
     part.extend(output.iter().map(|answered| item::answered(agent, answered)));
     if let Some(reason) = incomplete {
-        push(&mut part, format_args!("*The answer stops early: {reason}.*\n\n"));
+        push(&mut part, format_args!("*The answer stops early: {}.*\n\n", plain(reason)));
     }
     part + &trouble(activity)
 }
@@ -127,8 +127,8 @@ fn tool(tool: &ToolUse) -> String {
         json => json.to_string(),
     };
     let mut part = match kind {
-        ToolKind::Handoff { to } => format!("**hands off to {to}** · {} {}", code(name), code(&arguments)),
-        _ => format!("**calls {name}** {}", code(&arguments)),
+        ToolKind::Handoff { to } => format!("**hands off to {}** · {} {}", plain(to), code(name), code(&arguments)),
+        _ => format!("**calls {}** {}", plain(name), code(&arguments)),
     };
     match kind {
         ToolKind::Activity { activity } => {
@@ -149,14 +149,15 @@ fn session(call: &SessionCall) -> String {
     let did = if *operation == "read" { "read from" } else { "added to" };
     let items = counted(items.len(), "item");
     let mut part =
-        format!("*{items} {did} session {} of store {store}* · {}\n\n", code(session_id), code(&activity.id));
+        format!("*{items} {did} session {} of store {}* · {}\n\n", code(session_id), plain(store), code(&activity.id));
     part += &trouble(activity);
     part
 }
 
 fn guardrail(call: &GuardrailCall) -> String {
     let GuardrailCall { name, agent, output, activity } = call;
-    let mut part = format!("*Guardrail {name}* of {agent} · {}\n\n{}", code(&activity.id), trouble(activity));
+    let mut part =
+        format!("*Guardrail {}* of {} · {}\n\n{}", plain(name), plain(agent), code(&activity.id), trouble(activity));
     if let Some(output) = output {
         part += &value(output);
     }
@@ -176,11 +177,11 @@ fn trouble(activity: &Activity) -> String {
         (Status::Completed, _) => String::new(),
         (Status::Pending, _) => format!("*It has not ended{tries}.*\n\n"),
         (Status::Cancelled, _) => "*It was cancelled.*\n\n".to_owned(),
-        (_, Some(failure)) => format!("*It failed{tries}: {}*\n\n", reason(failure)),
+        (_, Some(failure)) => format!("*It failed{tries}: {}*\n\n", plain(&reason(failure))),
         (_, None) => format!("*It failed{tries}.*\n\n"),
     };
     if let Some(earlier) = earlier_failure {
-        push(&mut part, format_args!("*An attempt before failed: {}*\n\n", reason(earlier)));
+        push(&mut part, format_args!("*An attempt before failed: {}*\n\n", plain(&reason(earlier))));
     }
     part
 }
