@@ -14,6 +14,7 @@ use super::{
     activity_backed_model::{ActivityBackedModel, Books},
     context::DurableContext,
     continuing::{Moving, Place},
+    details::code,
     gate::{Cancelled, Gate, until_settled},
     inbox::RunInbox,
     local_gate::LocalGate,
@@ -353,6 +354,7 @@ impl Host for WorkflowHost {
                 self.ctx.show(format!("**{agent}** · turn {turn} · waits for the model"));
             }
             RunEvent::ToolsCalled { agent, turn, tools } => {
+                let tools: Vec<String> = tools.iter().map(|tool| code(tool)).collect();
                 self.ctx.show(format!("**{agent}** · turn {turn} · runs {}", tools.join(", ")));
             }
             RunEvent::CallRefused { call, reason } if !self.ctx.is_replaying() => {

@@ -6,6 +6,7 @@
 mod activity_backed_model;
 mod context;
 mod continuing;
+mod details;
 mod failure;
 mod gate;
 mod host;

@@ -17,6 +17,7 @@ use crate::{
         approval::{ApprovalRequest, ApprovalRuling},
         run_state::{Decision, InterruptionKind},
     },
+    workflow::details::asked,
 };
 
 /// Waits for a person's decision on one call: of an agentic session, whose activity cannot be asked anything itself. An `AgentHandle` on this
@@ -51,10 +52,7 @@ impl ApprovalWorkflow {
     #[run(name = "ApprovalWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ApprovalRequest) -> WorkflowResult<ApprovalRuling> {
         let time = Duration::from_secs(request.timeout_seconds);
-        ctx.set_current_details(format!(
-            "{} wants to call {} with {}",
-            request.call.agent, request.call.tool, request.call.arguments
-        ));
+        ctx.set_current_details(asked(&request));
         ctx.state_mut(|workflow| {
             workflow.asked = Some(request);
             for ruling in std::mem::take(&mut workflow.early) {

@@ -1,0 +1,37 @@
+use serde_json::json;
+
+use super::{SHOWN, asked, code};
+
+fn request(tool: &str, arguments: &str) -> crate::wire::ApprovalRequest {
+    let call = json!({"id": "c1", "agent": "desk", "tool": tool, "arguments": arguments});
+    serde_json::from_value(json!({"version": "1.2", "call": call, "timeout_seconds": 60})).expect("a request")
+}
+
+#[test]
+fn a_call_is_shown_with_its_arguments_in_a_block() {
+    assert_eq!(
+        asked(&request("refund", "{\"order\":7}")),
+        "`desk` wants to call `refund` with\n\n```json\n{\"order\":7}\n```"
+    );
+}
+
+#[test]
+fn arguments_cannot_leave_their_block() {
+    assert_eq!(
+        asked(&request("refund", "{}\n```\n# Approved by legal [details](http://evil)")),
+        "`desk` wants to call `refund` with\n\n````json\n{}\n```\n# Approved by legal [details](http://evil)\n````"
+    );
+}
+
+#[test]
+fn the_name_of_a_tool_cannot_leave_its_line() {
+    assert_eq!(code("refund` \n# **harmless**"), "``refund`  # **harmless**``");
+    assert_eq!(code("`"), "`` ` ``");
+}
+
+#[test]
+fn long_arguments_are_cut() {
+    let shown = asked(&request("refund", &"x".repeat(1_000_000)));
+    assert!(shown.len() < SHOWN + 200, "{} bytes", shown.len());
+    assert!(shown.contains(".. (1000000 bytes in all)"), "{shown}");
+}
