@@ -2,7 +2,9 @@
 //!
 //! Beside the binary lies a JSON record of its SHA-256, length and time of change. A binary that agrees in length and
 //! time is taken as it is (hashing 150 MB at every start would be felt); one that does not is hashed again, and taken
-//! only if the hash agrees. So a truncated or replaced copy is noticed and fetched anew.
+//! only if the hash agrees. So a truncated or replaced copy is noticed and fetched anew. Where the SHA-256 of the version is pinned, a record
+//! of another one is not taken either. Whoever can write both files, length and time included, is not kept out: the cache
+//! directory must be as private as the home directory that it lies in by default.
 //!
 //! Both files come into place by a rename: processes that fetch at the same time overwrite each other's complete files
 //! with equal ones, and none sees half a file.
@@ -23,6 +25,8 @@ use tempfile::{NamedTempFile, TempDir};
 pub(super) struct CachedCli {
     directory: PathBuf,
     name: String,
+    /// The SHA-256 that the binary must have, where it is known beforehand.
+    pinned: Option<&'static str>,
 }
 
 /// What the binary is known to be.
@@ -35,8 +39,10 @@ struct Record {
 }
 
 impl CachedCli {
-    pub(super) fn new(directory: &Path, version: &str) -> Self {
-        Self { directory: directory.to_owned(), name: format!("temporal-{version}") }
+    pub(super) fn new(directory: &Path, version: &str, pinned: Option<&'static str>) -> Self {
+        // Absolute: it is written to by programs that run in other directories.
+        let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+        Self { directory, name: format!("temporal-{version}"), pinned }
     }
 
     fn binary(&self) -> PathBuf {
@@ -52,6 +58,7 @@ impl CachedCli {
         let binary = self.binary();
         let (length, modified) = stamp(&binary).map_err(|error| format!("{}: {error}", binary.display()))?;
         let record = self.read_record().map_err(|error| format!("{}: {error}", self.record().display()))?;
+        self.check_pin(&record.sha256)?;
         if (record.length, record.modified) == (length, modified) {
             return Ok(binary);
         }
@@ -62,6 +69,15 @@ impl CachedCli {
         let restamped = Record { modified, ..record };
         self.write_record(&restamped).map_err(|error| error.to_string())?;
         Ok(binary)
+    }
+
+    fn check_pin(&self, sha256: &str) -> Result<(), String> {
+        match self.pinned {
+            Some(pinned) if pinned != sha256 => {
+                Err(format!("{} has SHA-256 {sha256}, pinned is {pinned}", self.binary().display()))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// An empty directory on the same file system as the cache, for fetching into.
@@ -75,6 +91,7 @@ impl CachedCli {
         make_executable(fetched)?;
         let (length, modified) = stamp(fetched)?;
         let record = Record { sha256: sha256(fetched)?, length, modified };
+        self.check_pin(&record.sha256).map_err(io::Error::other)?;
         // Moved, not copied: a file that this process had open for writing could not be run while a sibling is forked.
         fs::rename(fetched, self.binary())?;
         self.write_record(&record)?;

