@@ -82,13 +82,19 @@ async fn ask(client: &Client, name: &str) -> anyhow::Result<()> {
 async fn the_narrator_tells_200_words_to_a_client_that_knows_type_names_alone() -> anyhow::Result<()> {
     let server = DevServer::start().await?;
     let client = server.client().await?;
-    let worker = start(|program| drop(program.args(["--address", server.address()])))?;
+    let worker = start(|program| {
+        program.args(["--address", server.address()]);
+    })?;
     ask(&client, "by-address").await?;
     drop(worker);
-    let worker = start(|program| drop(program.args(["--address", &server.target_url(), "--namespace", "default"])))?;
+    let worker = start(|program| {
+        program.args(["--address", &server.target_url(), "--namespace", "default"]);
+    })?;
     ask(&client, "by-url").await?;
     drop(worker);
-    let worker = start(|program| drop(program.env("TEMPORAL_ADDRESS", server.address())))?;
+    let worker = start(|program| {
+        program.env("TEMPORAL_ADDRESS", server.address());
+    })?;
     ask(&client, "by-environment").await?;
     drop(worker);
     drop(client);
@@ -100,7 +106,9 @@ async fn the_narrator_tells_200_words_to_a_client_that_knows_type_names_alone() 
 #[tokio::test]
 async fn the_worker_ends_well_on_sigterm() -> anyhow::Result<()> {
     let server = DevServer::start().await?;
-    let mut worker = start(|program| drop(program.args(["--address", server.address()])))?;
+    let mut worker = start(|program| {
+        program.args(["--address", server.address()]);
+    })?;
     let kill = Command::new("sh").args(["-c", &format!("kill -TERM {}", worker.0.id())]).status()?;
     assert!(kill.success());
     let ended = tokio::task::spawn_blocking(move || worker.0.wait());
