@@ -13,6 +13,7 @@ mod continuing;
 mod durable_run;
 mod examples;
 mod forged_starts;
+mod fuzz;
 mod gateway;
 mod genai_provider;
 mod golden_history;

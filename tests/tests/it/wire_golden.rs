@@ -19,6 +19,12 @@ use temporal_agents::wire::{
 
 use files::{check, check_all, difference, every_file};
 
+/// The golden messages of all versions, each under the name of its file.
+pub(crate) fn golden_messages() -> Vec<(String, Value)> {
+    let name = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    every_file().into_iter().map(|(path, json)| (name(&path), json)).collect()
+}
+
 #[test]
 fn model_requests_have_their_golden_shape() {
     check("model_request-full", &values::model_request_full());
