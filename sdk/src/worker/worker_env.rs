@@ -201,9 +201,8 @@ impl AllowedEnv {
 impl Given {
     /// Remembers a value that is no variable's, and is kept out of everything like one.
     #[cfg(feature = "mcp")]
-    pub(super) fn remember(&mut self, value: String) {
-        let place = self.0.partition_point(|other| other.len() >= value.len());
-        self.0.insert(place, value);
+    pub(super) fn remember(&mut self, value: &str) {
+        self.0.add(value);
     }
 
     /// Whether there are none.

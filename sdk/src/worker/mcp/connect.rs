@@ -147,7 +147,7 @@ impl Opening<'_> {
     }
 
     fn remember(&mut self, credentials: Vec<String>) {
-        credentials.into_iter().for_each(|credential| self.given.remember(credential));
+        credentials.iter().for_each(|credential| self.given.remember(credential));
     }
 
     async fn child(&mut self, stdio: &McpStdio) -> Result<Running, McpFailure> {
