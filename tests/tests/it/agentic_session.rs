@@ -7,6 +7,7 @@ mod crash;
 mod deployed;
 pub(crate) mod desk;
 mod handed_over;
+mod impostor;
 mod kept;
 mod large;
 mod mishap;
