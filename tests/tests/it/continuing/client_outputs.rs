@@ -70,7 +70,7 @@ fn call_id(turn: u32) -> String {
 struct Scale {
     turns: u32,
     options: ContinueOptions,
-    /// Most bytes of history of one execution, and of what is new in it.
+    /// Most bytes of history of one execution, and of what is no state in it: what is new, and what models are sent once more.
     history: usize,
     new: usize,
     /// Most bytes of the state that the next one gets.
@@ -84,7 +84,7 @@ fn scale() -> Scale {
         }
         None => {
             let options = ContinueOptions::builder().new_bytes(1_000_000).build();
-            Scale { turns: 30, options, history: 2_000_000, new: 1_500_000, state: 500_000 }
+            Scale { turns: 30, options, history: 2_000_000, new: 2_000_000, state: 500_000 }
         }
     }
 }

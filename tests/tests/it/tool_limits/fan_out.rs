@@ -171,7 +171,7 @@ async fn a_response_with_more_calls_than_the_run_takes_ends_it_before_any_is_mad
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let weigh_one = |_| ("weigh_all", json!({"letters": 1, "bytes": 1}));
-    let model = FakeModel::script([tool_calls((0..4).map(weigh_one)), text("done")]);
+    let model = FakeModel::script([tool_calls((0..4).map(weigh_one))]);
     let builder = cache.environment::<Modest>()?.model(&model).agents((carrier,));
     let env = builder.worker_options(|options| _ = options.register_activities(Post)).start().await?;
     let run = env.run(Modest::run, "Weigh them.".to_owned()).await?;
