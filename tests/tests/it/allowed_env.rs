@@ -196,7 +196,9 @@ async fn an_mcp_server_of_another_name_does_not_get_it() {
 }
 
 fn chain(error: &dyn std::error::Error) -> String {
-    std::iter::successors(Some(error), |error| error.source()).map(|error| format!("{error}; ")).collect()
+    let causes: Vec<String> =
+        std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
+    causes.join("; ")
 }
 
 fn desk() -> Agent {
