@@ -163,7 +163,9 @@ async fn summary<H: Host>(
     let response = match env.host.call_model(env.effect(format_args!("{turn}-summary")), call, &scope).await {
         Ok(response) => response,
         Err(ModelEffectError::Cancelled) => return Err(RunError::Cancelled { agent, turn }),
-        Err(ModelEffectError::Failed { reason, .. }) => return failed(&reason),
+        Err(ModelEffectError::Failed { reason, .. } | ModelEffectError::ConversationLost { reason, .. }) => {
+            return failed(&reason);
+        }
     };
     engine.count(&response.usage);
     let text: String = response.output.iter().filter_map(Item::text).collect();

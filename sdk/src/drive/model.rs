@@ -4,16 +4,20 @@ use super::{
     config::ModelInput,
     env::Env,
     guard,
-    host::{Host, ModelEffectError, RunEvent},
+    host::{EffectId, Host, ModelEffectError, RunEvent},
     input_guardrails::InputGuards,
 };
 use crate::{
-    engine::{CALLS_LIMITED, Engine, Resolution, RunError},
+    engine::{CALLS_LIMITED, ConversationLost, Engine, Resolution, RunError},
     tool::RunContext,
-    wire::ModelCall,
+    wire::{ModelCall, ModelResponse},
 };
 
-/// Calls the model and gives its answer to the engine.
+/// The rule that a call is made again in full, which an earlier build does not know.
+const IN_FULL: &str = "full-call-after-lost-conversation";
+
+/// Calls the model and gives its answer to the engine. Where the provider has lost the conversation that it kept, the call is made once more, with
+/// all that the run has of it.
 ///
 /// # Errors
 /// [`RunError`] of the filter, the hooks, the call, of an input guardrail beside it, or of what the answer asks for.
@@ -21,20 +25,28 @@ pub(super) async fn call<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
     guards: &mut InputGuards<'g>,
-    mut call: ModelCall,
+    call: ModelCall,
 ) -> Result<(), RunError> {
     let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
-    filter(env, engine, &mut call)?;
-    call.input = env.once.borrow_mut().once(call.input);
-    env.tell(engine, &agent, "on_llm_start", |hooks, ctx| {
-        hooks.on_llm_start(ctx, &agent, call.definitions.instructions.as_deref(), &call.input)
-    })?;
-    let scope = env.host.child(&env.scope);
-    let calling = env.host.call_model(env.effect(format_args!("{turn}-model")), call, &scope);
-    let response = match guards.beside(env, engine, &scope, calling).await? {
+    let id = env.effect(format_args!("{turn}-model"));
+    let mut answered = attempt(env, engine, guards, call, id.clone()).await?;
+    if let Err(ModelEffectError::ConversationLost { reason, source }) = answered {
+        answered = match engine.call_in_full() {
+            // Asked for here alone: no history of an earlier build comes here, but for that of a run that has failed.
+            Ok(in_full) if engine.patched(IN_FULL, || env.host.patched(IN_FULL)) => {
+                attempt(env, engine, guards, in_full, id.again(1)).await?
+            }
+            Ok(_) => Err(ModelEffectError::Failed { reason, source }),
+            Err(missing) => {
+                let lost = ConversationLost { reason, missing, source };
+                Err(ModelEffectError::Failed { reason: lost.to_string(), source: Box::new(lost) })
+            }
+        };
+    }
+    let response = match answered {
         Ok(response) => response,
         Err(ModelEffectError::Cancelled) => return Err(RunError::Cancelled { agent, turn }),
-        Err(ModelEffectError::Failed { reason, source }) => {
+        Err(ModelEffectError::Failed { reason, source } | ModelEffectError::ConversationLost { reason, source }) => {
             return Err(RunError::Model { agent, turn, model, reason, source });
         }
     };
@@ -50,6 +62,28 @@ pub(super) async fn call<'g, H: Host>(
         env.tell(engine, &agent, "on_llm_end", |hooks, ctx| hooks.on_llm_end(ctx, &agent, &response))?;
     }
     taken
+}
+
+/// Makes the call under this id, its input filtered and told to the hooks.
+///
+/// # Errors
+/// [`RunError`] of the filter, the hooks, or of an input guardrail beside the call.
+async fn attempt<'g, H: Host>(
+    env: &'g Env<'_, H>,
+    engine: &mut Engine,
+    guards: &mut InputGuards<'g>,
+    mut call: ModelCall,
+    id: EffectId,
+) -> Result<Result<ModelResponse, ModelEffectError>, RunError> {
+    let agent = call.agent.clone();
+    filter(env, engine, &mut call)?;
+    call.input = env.once.borrow_mut().once(call.input);
+    env.tell(engine, &agent, "on_llm_start", |hooks, ctx| {
+        hooks.on_llm_start(ctx, &agent, call.definitions.instructions.as_deref(), &call.input)
+    })?;
+    let scope = env.host.child(&env.scope);
+    let calling = env.host.call_model(id, call, &scope);
+    guards.beside(env, engine, &scope, calling).await
 }
 
 fn filter<H: Host>(env: &Env<'_, H>, engine: &Engine, call: &mut ModelCall) -> Result<(), RunError> {

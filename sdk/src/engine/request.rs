@@ -14,8 +14,8 @@ pub(super) fn model_call(state: &RunState, setup: &TurnSetup, rules: &Rules) -> 
         definitions.settings.tool_choice = None;
     }
     let input = match &state.server {
-        Some(server) => unseen(state, server),
-        None => everything(state, rules),
+        Some(server) if has_some(server) => unseen(state, server),
+        _ => everything(state, rules),
     };
     let mut call = ModelCall::new(&*state.agent, &*setup.model, definitions, input);
     call.turn = state.turn;
@@ -24,6 +24,11 @@ pub(super) fn model_call(state: &RunState, setup: &TurnSetup, rules: &Rules) -> 
         call.conversation_id.clone_from(&server.conversation_id);
     }
     call
+}
+
+/// Whether the provider has some of the conversation.
+fn has_some(server: &ServerConversation) -> bool {
+    server.has_input || server.previous_response_id.is_some() || server.conversation_id.is_some()
 }
 
 /// The run's input as it was given, then what has happened since, without calls that have no output.

@@ -48,8 +48,11 @@ pub enum ModelFailureKind {
     PermissionDenied,
     /// 400 and other 4xx: the request is wrong.
     BadRequest,
-    /// 404: the model or the response does not exist.
+    /// 404: the model does not exist, or something else that the request names.
     NotFound,
+    /// The conversation that the provider keeps, or the response that the call follows, is not there any more: it has expired or was deleted.
+    /// A run that has all items makes the call again in full.
+    ConversationNotFound,
     /// 408, or the provider did not answer in time.
     Timeout,
     /// 409: the provider is busy with this conversation.
@@ -83,6 +86,7 @@ impl ModelFailureKind {
             Self::PermissionDenied => "PermissionDenied",
             Self::BadRequest => "BadRequest",
             Self::NotFound => "NotFound",
+            Self::ConversationNotFound => "ConversationNotFound",
             Self::Timeout => "Timeout",
             Self::Conflict => "Conflict",
             Self::RequestTooLarge => "RequestTooLarge",
@@ -116,6 +120,7 @@ impl ModelFailureKind {
             | Self::PermissionDenied
             | Self::BadRequest
             | Self::NotFound
+            | Self::ConversationNotFound
             | Self::RequestTooLarge
             | Self::ResponseTooLarge
             | Self::UnknownModel

@@ -38,7 +38,7 @@ use crate::{
         ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext,
         ToolErrorKind,
     },
-    wire::{Item, McpSession, McpTool, ModelCall, ModelResponse, RunState},
+    wire::{Item, McpSession, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState},
 };
 
 /// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
@@ -159,6 +159,9 @@ impl Host for InlineHost {
         async move {
             match scope.run_until_cancelled(inline_model::call(&self.providers, self.patience, call)).await {
                 Some(Ok(response)) => Ok(response),
+                Some(Err(error)) if error.kind == ModelFailureKind::ConversationNotFound => {
+                    Err(ModelEffectError::ConversationLost { reason: error.to_string(), source: Box::new(error) })
+                }
                 Some(Err(error)) => {
                     Err(ModelEffectError::Failed { reason: error.to_string(), source: Box::new(error) })
                 }

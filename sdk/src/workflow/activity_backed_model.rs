@@ -22,7 +22,7 @@ use crate::{
     engine::EffectError,
     wire::{
         ConversationPart, ConversationUnavailable, DefinitionsPart, Folded, Item, ItemView, Ledger, ModelCall,
-        ModelReply, ModelRequest, ModelResponse, Noted, failure::CONVERSATION_UNAVAILABLE,
+        ModelFailureKind, ModelReply, ModelRequest, ModelResponse, Noted, failure::CONVERSATION_UNAVAILABLE,
     },
 };
 
@@ -236,6 +236,10 @@ impl Scheduled<'_> {
                 application(&failure).and_then(|failure| failure.details::<ConversationUnavailable>().ok()?);
             let what = details.map_or(ConversationPart::Items, |details| details.what);
             return Failed::Unavailable(what, Box::new(EffectFailure::new(failure)));
+        }
+        if failure_type(&failure) == Some(&*ModelFailureKind::ConversationNotFound.failure_type()) {
+            let (reason, source) = (message_of(&failure), Box::new(EffectFailure::new(failure)));
+            return Failed::Otherwise(ModelEffectError::ConversationLost { reason, source });
         }
         if timeout_of(&failure) == Some(TimeoutType::StartToClose) {
             let reason = self.options.exceeded_by(self.call);

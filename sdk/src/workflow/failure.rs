@@ -15,7 +15,7 @@ use temporalio_workflow::{
 use super::continuing::NextExecution;
 use crate::{
     drive::RunFailure,
-    engine::{EffectError, RunError},
+    engine::{ConversationLost, EffectError, RunError},
     tool::WorkflowToolError,
     wire::{AgentReport, decode, failure::AGENTS_WORKFLOW_ERROR},
 };
@@ -246,6 +246,10 @@ fn temporal_failure(source: EffectError) -> Result<ActivityExecutionError, Effec
 }
 
 fn cause_of(source: EffectError) -> Option<IncomingError> {
+    let source = match source.downcast::<ConversationLost>() {
+        Ok(lost) => lost.source,
+        Err(source) => source,
+    };
     let failure = temporal_failure(source)
         .or_else(|source| source.downcast::<NoModelActivity>().map(|unserved| unserved.failure));
     match failure {

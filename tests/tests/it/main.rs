@@ -12,6 +12,7 @@ mod conformance;
 mod continuing;
 mod durable_run;
 mod examples;
+mod expired_conversation;
 mod forged_starts;
 mod fuzz;
 mod gateway;

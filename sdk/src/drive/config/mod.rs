@@ -79,9 +79,15 @@ pub struct RunConfig {
     pub session: Option<SessionRef>,
     /// The conversation at the provider, which keeps it by id.
     pub conversation_id: Option<String>,
-    /// The response the run goes on from, for a provider that keeps the conversation.
+    /// Whether that conversation is empty when the run begins, so that the run has all items of it. When the provider has lost the conversation,
+    /// such a run makes the call again in full and goes on without it; any other run fails, because nobody else has the earlier items.
+    /// Default no.
+    pub conversation_begins_here: bool,
+    /// The response the run goes on from, for a provider that keeps the conversation. When the provider has lost it, the run fails: nobody else
+    /// has the earlier items.
     pub previous_response_id: Option<String>,
-    /// Whether calls of the run are chained at the provider, each going on from the response before. Default no.
+    /// Whether calls of the run are chained at the provider, each going on from the response before. When the provider has lost that response,
+    /// the call is made again in full. Default no.
     pub auto_previous_response_id: bool,
     /// A context value that is no JSON; the run fails with it, for a panic would fail a workflow task for ever.
     invalid_context: Option<(String, String)>,
@@ -126,6 +132,8 @@ impl RunConfig {
             previous_response_id: self.previous_response_id.clone(),
             chained: self.previous_response_id.is_some() || self.auto_previous_response_id,
             has_input: false,
+            began_here: self.previous_response_id.is_none()
+                && (self.conversation_id.is_none() || self.conversation_begins_here),
             seen_items: 0,
         })
     }
@@ -141,6 +149,7 @@ impl RunConfig {
             session_input_callback: None,
             error_handlers: ErrorHandlers::default(),
             conversation_id: None,
+            conversation_begins_here: false,
             previous_response_id: None,
             auto_previous_response_id: false,
             ..self.clone()
@@ -186,6 +195,7 @@ impl Default for RunConfig {
             error_handlers: ErrorHandlers::default(),
             session: None,
             conversation_id: None,
+            conversation_begins_here: false,
             previous_response_id: None,
             auto_previous_response_id: false,
             invalid_context: None,

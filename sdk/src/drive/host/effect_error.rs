@@ -14,6 +14,13 @@ use crate::{
 pub enum ModelEffectError {
     /// It was cancelled.
     Cancelled,
+    /// The provider does not have the conversation any more that the call goes on from.
+    ConversationLost {
+        /// What went wrong, in the provider's own words.
+        reason: String,
+        /// The host's error.
+        source: EffectError,
+    },
     /// It failed, after all its attempts.
     Failed {
         /// What went wrong, in the provider's own words.

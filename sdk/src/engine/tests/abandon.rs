@@ -112,6 +112,7 @@ fn hosted_calls_stay_when_the_provider_says_they_are_complete() {
             previous_response_id: None,
             chained: true,
             has_input: false,
+            began_here: true,
             seen_items: 0,
         }),
         ..beginning()

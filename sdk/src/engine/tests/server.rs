@@ -9,6 +9,7 @@ fn conversation() -> ServerConversation {
         previous_response_id: None,
         chained: true,
         has_input: false,
+        began_here: true,
         seen_items: 0,
     }
 }

@@ -19,6 +19,9 @@ pub struct ServerConversation {
     /// Whether the provider has the run's input.
     #[serde(default, skip_serializing_if = "is_default")]
     pub has_input: bool,
+    /// Whether the conversation began with this run, so that the run's input and items are all of it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub began_here: bool,
     /// How many of the run's items the provider has.
     #[serde(default, skip_serializing_if = "is_default")]
     pub seen_items: usize,

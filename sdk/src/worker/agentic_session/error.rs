@@ -6,7 +6,7 @@ use temporalio_sdk::activities::{ActivityError, ActivityInfo};
 use super::super::{model::ModelError, model_activity};
 use crate::{
     drive::RunFailure,
-    engine::{EffectError, RunError},
+    engine::{ConversationLost, EffectError, RunError},
     tool::Failure,
     wire::{failure::AGENTIC_SESSION_ERROR, size::Bytes},
 };
@@ -129,9 +129,9 @@ impl AgenticSessionError {
 fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
     let (is_passing, error) = match error {
         RunError::Cancelled { .. } => return ActivityError::cancelled(),
-        RunError::Model { agent, turn, model, reason, source } => match source.downcast::<ModelError>() {
+        RunError::Model { agent, turn, model, reason, source } => match model_error(source) {
             Ok(error) => {
-                return ActivityError::Application(Box::new(model_activity::failure(info, &agent, &model, *error)));
+                return ActivityError::Application(Box::new(model_activity::failure(info, &agent, &model, error)));
             }
             Err(source) => (false, RunError::Model { agent, turn, model, reason, source }),
         },
@@ -139,6 +139,18 @@ fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
         error => (false, error),
     };
     failed(error, is_passing)
+}
+
+/// The failure of a provider, with what a run says beside it.
+fn model_error(source: EffectError) -> Result<ModelError, EffectError> {
+    let source = match source.downcast::<ConversationLost>() {
+        Ok(lost) => {
+            let message = lost.to_string();
+            return lost.source.downcast().map(|error| ModelError { message, ..*error });
+        }
+        Err(source) => source,
+    };
+    source.downcast().map(|error| *error)
 }
 
 /// A failure of the session's own.

@@ -11,6 +11,9 @@ pub(in crate::worker) fn kind(status: StatusCode, code: Option<&str>) -> ModelFa
     match status.as_u16() {
         // Another call holds the conversation for a moment; the Agents SDK tries again, too.
         400 if code == Some("conversation_locked") => ModelFailureKind::Conflict,
+        400 | 404 if matches!(code, Some("previous_response_not_found" | "conversation_not_found")) => {
+            ModelFailureKind::ConversationNotFound
+        }
         401 => ModelFailureKind::Authentication,
         403 => ModelFailureKind::PermissionDenied,
         404 => ModelFailureKind::NotFound,
@@ -31,6 +34,7 @@ pub(in crate::worker) fn label(kind: ModelFailureKind) -> &'static str {
         ModelFailureKind::PermissionDenied => "permission denied",
         ModelFailureKind::BadRequest => "bad request",
         ModelFailureKind::NotFound => "not found",
+        ModelFailureKind::ConversationNotFound => "the conversation is gone",
         ModelFailureKind::Timeout => "timed out",
         ModelFailureKind::Conflict => "conflict",
         ModelFailureKind::RequestTooLarge => "request too large",

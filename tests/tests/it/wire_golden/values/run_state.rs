@@ -12,7 +12,7 @@ use temporal_agents::wire::{
     run_state::{Admission, Approvals, GuardrailResults, Phase, TurnMark},
 };
 
-/// A state in every phase, and two with everything else there may be.
+/// A state in every phase, and some with everything else there may be.
 pub(in crate::wire_golden) fn run_states() -> Vec<(&'static str, RunState)> {
     let mut states: Vec<_> = phases::phases().into_iter().map(|(kind, phase)| (kind, state(phase))).collect();
     states.extend([
@@ -20,6 +20,7 @@ pub(in crate::wire_golden) fn run_states() -> Vec<(&'static str, RunState)> {
         ("first_turn", parts::first_turn()),
         ("decided", parts::decided()),
         ("in_session", parts::in_session()),
+        ("begun_here", parts::begun_here()),
     ]);
     states
 }

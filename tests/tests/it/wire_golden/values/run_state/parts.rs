@@ -49,6 +49,7 @@ pub(super) fn everything() -> RunState {
             previous_response_id: Some("resp_2".to_owned()),
             chained: true,
             has_input: true,
+            began_here: false,
             seen_items: 4,
         }),
         session: Some(SessionProgress { input: Vec::new(), saved: 4 }),
@@ -67,6 +68,7 @@ pub(super) fn first_turn() -> RunState {
         previous_response_id: None,
         chained: true,
         has_input: false,
+        began_here: false,
         seen_items: 0,
     };
     RunState {
@@ -139,4 +141,17 @@ fn guardrails() -> GuardrailResults {
         ],
         tool_output: vec![of_tool("no_secrets", ToolGuardrailBehavior::RaiseException, Value::Null)],
     }
+}
+
+/// A conversation at the provider that began with the run.
+pub(super) fn begun_here() -> RunState {
+    let server = ServerConversation {
+        conversation_id: None,
+        previous_response_id: Some("resp_1".to_owned()),
+        chained: true,
+        has_input: true,
+        began_here: true,
+        seen_items: 1,
+    };
+    RunState { turn: 1, server: Some(server), ..state(Phase::TurnDue) }
 }

@@ -1,0 +1,65 @@
+//! A conversation that the provider has lost: the next call in full, where the run has all items.
+
+use super::{EffectError, Engine, request};
+use crate::wire::{
+    ModelCall,
+    run_state::{Phase, ServerConversation},
+};
+
+/// A conversation that the provider has lost, with items that only the provider had.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}; {missing}")]
+pub struct ConversationLost {
+    /// What went wrong, in the provider's own words.
+    pub reason: String,
+    /// The items that are missing, and what to do.
+    pub missing: String,
+    /// The host's error.
+    pub source: EffectError,
+}
+
+impl Engine {
+    /// Forgets the conversation at the provider, and returns the model call that is due in full. The calls after it are chained to its answer
+    /// where they were chained before; a conversation with an id is not taken up again.
+    ///
+    /// # Errors
+    /// The items that are missing, where the conversation began before this run: only the provider had them.
+    ///
+    /// # Panics
+    /// When no model call is due: a bug of the driver.
+    pub fn call_in_full(&mut self) -> Result<ModelCall, String> {
+        if let Some(missing) = self.state.server.as_ref().and_then(missing) {
+            return Err(missing);
+        }
+        self.state.server = match self.state.server.take() {
+            Some(ServerConversation { chained: true, conversation_id: None, .. }) => Some(ServerConversation {
+                conversation_id: None,
+                previous_response_id: None,
+                chained: true,
+                has_input: false,
+                began_here: true,
+                seen_items: 0,
+            }),
+            _ => None,
+        };
+        let Phase::ModelDue { setup } = &self.state.phase else { unreachable!("the driver makes no model call now") };
+        Ok(request::model_call(&self.state, setup, &self.rules))
+    }
+}
+
+/// The items of the conversation that the run does not have.
+fn missing(server: &ServerConversation) -> Option<String> {
+    if server.began_here {
+        return None;
+    }
+    Some(match &server.conversation_id {
+        Some(id) => format!(
+            "the run does not know what conversation {id:?} held before it (RunConfig::conversation_id), so it cannot make the call in \
+             full; begin a run with all items as its input, in a conversation that is there, and where that is empty say so with \
+             RunConfig::conversation_begins_here"
+        ),
+        None => "the run went on from a response of an earlier one (RunConfig::previous_response_id) and does not have the items before \
+                 it, so it cannot make the call in full; begin a run with all items as its input, without that id"
+            .to_owned(),
+    })
+}
