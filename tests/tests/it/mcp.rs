@@ -14,3 +14,4 @@ mod sessions;
 mod side_by_side;
 pub(crate) mod support;
 mod terms;
+mod wrapped;

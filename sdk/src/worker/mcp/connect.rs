@@ -19,6 +19,7 @@ use super::{
     client::Client,
     credentials,
     failure::McpFailure,
+    group::grouped,
     transport::{Kind, McpHttp, McpStdio, McpTransport},
     value::McpValue,
 };
@@ -198,7 +199,7 @@ async fn child(
     if let Some(directory) = &stdio.directory {
         command.current_dir(directory);
     }
-    let started = TokioChildProcess::builder(command).stderr(Stdio::inherit()).spawn();
+    let started = TokioChildProcess::builder(grouped(command)).stderr(Stdio::inherit()).spawn();
     let (process, _) = started.map_err(|error| {
         // History is no place for it.
         tracing::error!(server, program = %stdio.program.display(), %error, "the program of an MCP server does not start");

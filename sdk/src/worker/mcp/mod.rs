@@ -8,6 +8,7 @@
 //! | `sessions.rs` | the sessions of runs with stateful servers: connections that are replaced by nobody |
 //! | `client.rs` | what a server is told of this client, and what it is answered when it asks people |
 //! | `connect.rs` | opens one |
+//! | `group.rs` | the program of a server and what it has started, which end together |
 //! | `credentials.rs` | which strings of a transport are kept out of what its server answers |
 //! | `call.rs` | calls of tools, as bodies of activities |
 //! | `ask.rs` | lists, prompts and resources |
@@ -29,6 +30,7 @@ mod connections;
 mod content;
 mod credentials;
 mod failure;
+mod group;
 mod left_out;
 mod listed;
 mod sessions;
