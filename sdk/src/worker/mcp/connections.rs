@@ -7,6 +7,8 @@
 use std::{
     collections::BTreeMap,
     future::Future,
+    mem,
+    ops::Deref,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
@@ -48,7 +50,7 @@ impl Default for McpServers {
 
 impl McpServers {
     pub(crate) fn add(&mut self, name: String, transport: McpTransport) {
-        let (server, slots) = (name.clone(), Mutex::default());
+        let (server, slots) = (name.clone(), Arc::default());
         let env = self.env.to([Destination::mcp_server(&name)]);
         let (idle, sessions) = (self.idle, self.sessions.clone());
         let connections = Connections { server, transport, idle, env, sessions, slots };
@@ -105,8 +107,13 @@ pub(crate) struct Connections {
     idle: Duration,
     env: AllowedEnv,
     sessions: McpSessions,
-    slots: Mutex<BTreeMap<(String, bool), Arc<Slot>>>,
+    slots: Arc<Slots>,
 }
+
+/// The slots in use, by argument and by whether the server may ask people on the connection.
+type Slots = Mutex<BTreeMap<Key, Arc<Slot>>>;
+
+type Key = (String, bool);
 
 /// Whether what is asked may be asked twice.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -133,6 +140,7 @@ impl<'o> On<'o> {
     }
 }
 
+/// The place of a connection.
 #[derive(Default)]
 struct Slot {
     opening: Turnstile<()>,
@@ -192,7 +200,7 @@ impl Connections {
 
     async fn ask_on<T, F>(
         &self,
-        slot: &Arc<Slot>,
+        slot: &Slot,
         connection: Arc<Connection>,
         question: &impl Fn(Peer<RoleClient>, Client) -> F,
     ) -> Result<(T, Given), McpFailure>
@@ -211,15 +219,16 @@ impl Connections {
         }
     }
 
-    fn slot(&self, argument: Option<&Value>, asks_people: bool) -> Arc<Slot> {
+    fn slot(&self, argument: Option<&Value>, asks_people: bool) -> InUse {
         let key = (argument.map(Value::to_string).unwrap_or_default(), asks_people);
-        Arc::clone(lock(&self.slots).entry(key).or_default())
+        let slot = Arc::clone(lock(&self.slots).entry(key.clone()).or_default());
+        InUse { slots: Arc::clone(&self.slots), key, slot }
     }
 
     /// A connection, and whether it was open already.
     async fn connection(
         &self,
-        slot: &Arc<Slot>,
+        slot: &InUse,
         argument: Option<&Value>,
         asks_people: bool,
     ) -> Result<(Arc<Connection>, bool), McpFailure> {
@@ -234,7 +243,8 @@ impl Connections {
         let (running, given) = self.open(terms).await?;
         let connection = Arc::new(Connection { running, given, last_used: Mutex::new(Instant::now()) });
         *lock(&slot.current) = Some(Arc::clone(&connection));
-        tokio::spawn(close_when_idle(Arc::downgrade(slot), Arc::downgrade(&connection), self.idle));
+        let slots = Arc::downgrade(&slot.slots);
+        tokio::spawn(close_when_idle(slots, slot.key.clone(), Arc::downgrade(&connection), self.idle));
         Ok((connection, false))
     }
 }
@@ -250,6 +260,34 @@ impl Slot {
         let mut current = lock(&self.current);
         if current.as_ref().is_some_and(|open| std::ptr::eq(Arc::as_ptr(open), connection)) {
             *current = None;
+        }
+    }
+}
+
+/// A slot in use. The last use of one without a connection removes it: arguments may be as many as users.
+struct InUse {
+    slots: Arc<Slots>,
+    key: Key,
+    slot: Arc<Slot>,
+}
+
+impl Deref for InUse {
+    type Target = Slot;
+
+    fn deref(&self) -> &Slot {
+        &self.slot
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        // It is let go with the map locked: of two that end at once, one is the last.
+        let mut slots = lock(&self.slots);
+        let slot = mem::take(&mut self.slot);
+        let is_empty = lock(&slot.current).is_none();
+        drop(slot);
+        if is_empty && slots.get(&self.key).is_some_and(|left| Arc::strong_count(left) == 1) {
+            slots.remove(&self.key);
         }
     }
 }
@@ -270,11 +308,13 @@ impl Drop for Doubt<'_> {
 }
 
 /// Waits until nobody has used the connection for so long.
-async fn close_when_idle(slot: Weak<Slot>, connection: Weak<Connection>, idle: Duration) {
+async fn close_when_idle(slots: Weak<Slots>, key: Key, connection: Weak<Connection>, idle: Duration) {
     let mut left = idle;
     loop {
         sleep(left).await;
-        let (Some(slot), Some(connection)) = (slot.upgrade(), connection.upgrade()) else { return };
+        let (Some(slots), Some(connection)) = (slots.upgrade(), connection.upgrade()) else { return };
+        let Some(slot) = lock(&slots).get(&key).cloned() else { return };
+        let slot = InUse { slots, key: key.clone(), slot };
         let mut current = lock(&slot.current);
         let unused = lock(&connection.last_used).elapsed();
         // The slot has one, and this task another.
@@ -289,3 +329,6 @@ async fn close_when_idle(slot: Weak<Slot>, connection: Weak<Connection>, idle: D
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+#[cfg(test)]
+mod tests;
