@@ -3,7 +3,10 @@
 //! Nobody is asked here: an activity does not wait for people. A question whose answer came with the call is answered; any other is cancelled, and
 //! the call ends with it. The run waits for the answer, and makes the call anew.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
 
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
@@ -16,7 +19,15 @@ use rmcp::{
 use serde_json::Value;
 use tokio::sync::Mutex as Turnstile;
 
-use crate::wire::{McpAnswer, McpQuestion};
+use crate::{
+    wire::{McpAnswer, McpQuestion},
+    worker::worker_env::Given,
+};
+
+/// Most questions of a connection that are logged: a server may ask for ever.
+const MOST_LOGGED: usize = 10;
+/// Most characters of a question that are logged.
+const MOST_SHOWN: usize = 200;
 
 /// This client, on one connection.
 #[derive(Clone, Default)]
@@ -26,6 +37,10 @@ pub(super) struct Client {
     call: Arc<Mutex<Option<Call>>>,
     /// A question does not say to which call it belongs, so that calls during which people may be asked are made one by one.
     one_by_one: Arc<Turnstile<()>>,
+    /// What the connection was opened with.
+    given: Arc<Mutex<Given>>,
+    /// How many questions were declined.
+    logged: Arc<AtomicUsize>,
 }
 
 /// The call under way.
@@ -58,13 +73,27 @@ impl Client {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Keeps these out of the log, where a server may quote them.
+    pub(super) fn redact(&self, given: &Given) {
+        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given.clone();
+    }
+
+    fn log_declined(&self, message: &str) {
+        if self.logged.fetch_add(1, Ordering::Relaxed) >= MOST_LOGGED {
+            return;
+        }
+        let question = shown(message, &self.given.lock().unwrap_or_else(PoisonError::into_inner));
+        tracing::warn!(
+            question,
+            "an MCP server asks people something, and is declined; McpServer::asks_people lets the run wait for them"
+        );
+    }
+
     fn answer(&self, question: McpQuestion) -> ElicitResult {
         let mut now = self.now();
         let Some(call) = now.as_mut() else {
-            tracing::warn!(
-                message = question.message,
-                "an MCP server asks people something, and is declined; McpServer::asks_people lets the run wait for them"
-            );
+            drop(now);
+            self.log_declined(&question.message);
             return ElicitResult::new(ElicitationAction::Decline);
         };
         let Some(at) = call.answers.iter().position(|answer| answer.question == question) else {
@@ -102,3 +131,16 @@ impl ClientHandler for Client {
         Ok(self.answer(McpQuestion { message, schema }))
     }
 }
+
+/// A message of a server as the log has it: on one line, no longer than a line, without these values.
+fn shown(message: &str, given: &Given) -> String {
+    let clean = given.text(message);
+    let mut shown: String = clean.chars().take(MOST_SHOWN).flat_map(char::escape_debug).collect();
+    if clean.chars().nth(MOST_SHOWN).is_some() {
+        shown.push_str("..");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests;

@@ -117,6 +117,7 @@ impl Opening<'_> {
             let filled = self.env.fill_value(argument, &mut self.given);
             filled.map_err(|withheld| McpFailure::withheld(server, &withheld))?;
         }
+        self.client.redact(&self.given);
         let mut transport = transport.clone();
         for _ in 0..MOST_FACTORIES {
             match transport.0 {
@@ -159,6 +160,7 @@ impl Opening<'_> {
         }
         let arguments: Vec<_> = stdio.arguments.iter().map(|argument| argument.to_string_lossy()).collect();
         self.remember(credentials::of_arguments(arguments.iter().map(AsRef::as_ref)));
+        self.client.redact(&self.given);
         child(self.server, self.client.clone(), stdio, environment).await
     }
 
@@ -173,6 +175,7 @@ impl Opening<'_> {
             value.set_sensitive(true);
             headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
         }
+        self.client.redact(&self.given);
         let builder = http_client::builder(http.url.starts_with("https:")).map_err(|error| error.to_string());
         let reached =
             builder.and_then(|builder| builder.default_headers(headers).build().map_err(|error| error.to_string()));

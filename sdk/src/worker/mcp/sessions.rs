@@ -67,7 +67,7 @@ impl McpSessions {
         let terms = Terms { argument, asks_people, forgotten: Forgotten::Lost };
         let (running, mut given) = server.open(terms).await?;
         for call in set_up {
-            let begun = begin_with(server, running.peer(), call, &mut given).await;
+            let begun = begin_with(server, &running, call, &mut given).await;
             begun.map_err(|failure| failure.without(&given))?;
         }
         let id = Uuid::new_v4().to_string();
@@ -127,15 +127,17 @@ impl Session {
 /// Makes one of the calls that begin a session.
 async fn begin_with(
     server: &Connections,
-    peer: &Peer<RoleClient>,
+    running: &Running,
     call: McpSetUp,
     given: &mut Given,
 ) -> Result<(), McpFailure> {
     let McpSetUp { tool, mut arguments } = call;
     let filled = server.env().fill_members(&mut arguments, given);
     filled.map_err(|withheld| McpFailure::withheld(server.server(), &withheld))?;
+    running.service().redact(given);
     let params = CallToolRequestParams::new(tool.clone()).with_arguments(arguments);
-    let result = peer.call_tool(params).await.map_err(|error| McpFailure::of_asking(server.server(), error))?;
+    let result =
+        running.peer().call_tool(params).await.map_err(|error| McpFailure::of_asking(server.server(), error))?;
     if result.is_error != Some(true) {
         return Ok(());
     }
