@@ -149,7 +149,9 @@ impl Opening<'_> {
     }
 
     fn remember(&mut self, credentials: Vec<String>) {
-        credentials.iter().for_each(|credential| self.given.remember(credential));
+        for credential in &credentials {
+            self.given.remember(credential);
+        }
     }
 
     async fn child(&mut self, stdio: &McpStdio) -> Result<Running, McpFailure> {
