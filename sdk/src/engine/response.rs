@@ -47,6 +47,8 @@ pub(super) fn accept(
     state.usage.add(&usage);
     state.turn_began = TurnMark::here(state);
     state.completed.clear();
+    // Also what an earlier release has left in a state.
+    state.approvals.forget_calls();
     let tool_use = setup.tool_use.clone();
     state.holds_back_turn = setup.guards_output && tool_use != ToolUse::RunLlmAgain;
     request::was_seen(state, response_id.as_deref());

@@ -74,6 +74,7 @@ pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<Too
         match state.approvals.on_mcp(question).cloned() {
             Some(decision) => {
                 question.answered = true;
+                state.approvals.forget_mcp(question);
                 let raw = answer(question, &decision);
                 push(state, NewItemKind::McpApprovalResponse, raw);
             }
@@ -127,6 +128,7 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
             if ran {
                 state.completed.push(call.call.call_id.clone());
             }
+            state.approvals.forget_call(&state.agent, &call.call.tool, &call.call.call_id);
             call.progress = CallProgress::Done { output: output.clone() };
             let made = if failed { Item::failed_function_call_output } else { Item::function_call_output };
             item(NewItemKind::ToolCallOutput, made(&call.call.call_id, output.into_value()))

@@ -6,6 +6,7 @@ mod by_hand;
 mod call_ids;
 mod context;
 mod fits;
+mod forgotten;
 mod guardrails;
 mod handlers;
 mod handoffs;

@@ -162,3 +162,17 @@ fn the_same_question_twice_is_one_and_an_id_never_stands_for_two() {
                   Use a unique call ID for each approval-gated invocation.";
     assert_eq!(error.to_string(), misbehaved(reused, 1));
 }
+
+#[test]
+fn a_decision_does_not_count_for_a_later_question_of_the_same_id() {
+    let mut run = asked(with_server(false), &["q1"]);
+    run.decide(&[("q1", Decision::approve())]);
+    run.offer(&[]).unwrap();
+    assert!(run.engine.state().approvals.is_empty());
+    run.turn(with_server(false), vec![question("q1", "delete_everything")]).unwrap();
+    assert_eq!(run.waits_for(), ["q1"]);
+    run.decide(&[("q1", Decision::reject())]);
+    run.offer(&[]).unwrap();
+    run.turn(with_server(false), vec![question("q1", "delete_everything")]).unwrap();
+    assert_eq!(run.waits_for(), ["q1"], "the same question in another response is asked anew");
+}

@@ -76,6 +76,23 @@ impl Approvals {
         Some(decision)
     }
 
+    /// Forgets the decision on a call that has its output: the id may come again, and outputs of clients are large. A decision for
+    /// good on its tool stays.
+    pub(crate) fn forget_call(&mut self, agent: &str, tool: &str, call_id: &str) {
+        self.tools.forget(agent, tool, call_id);
+    }
+
+    /// Forgets the decision on a question of a hosted MCP server that has its answer.
+    pub(crate) fn forget_mcp(&mut self, question: &McpApproval) {
+        self.hosted_mcp.forget(&question.server_label, &question.tool, &question.request_id);
+    }
+
+    /// Forgets the decisions on single calls, and keeps those for good: a response asks for other calls, whatever their ids.
+    pub(crate) fn forget_calls(&mut self) {
+        self.tools.calls.clear();
+        self.hosted_mcp.calls.clear();
+    }
+
     /// The decision on a hosted MCP server's question.
     pub fn on_mcp(&self, question: &McpApproval) -> Option<&Decision> {
         self.hosted_mcp.on(&question.server_label, &question.tool, &question.request_id)
@@ -117,6 +134,12 @@ impl Decisions {
     fn on(&self, by: &str, tool: &str, id: &str) -> Option<&Decision> {
         let on_it = self.calls.get(id).filter(|on| on.by == by && on.tool == tool).map(|on| &on.decision);
         on_it.or_else(|| self.always.get(by)?.get(tool))
+    }
+
+    fn forget(&mut self, by: &str, tool: &str, id: &str) {
+        if self.calls.get(id).is_some_and(|on| on.by == by && on.tool == tool) {
+            self.calls.remove(id);
+        }
     }
 
     fn decide(&mut self, by: &str, tool: &str, id: &str, decision: Decision, always: bool) {
