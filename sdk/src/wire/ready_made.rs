@@ -23,6 +23,9 @@ pub const AGENT_WORKFLOW: &str = "AgentWorkflow";
 pub const CHAT_WORKFLOW: &str = "ChatWorkflow";
 /// The update that says something to a chat: a [`ChatMessage`] in, a [`ChatReply`] out.
 pub const CHAT_SEND: &str = "chat_send";
+/// The query for the answer to a message, by the message's id: a [`ChatReply`] that is [`ChatOutcome::GoesOn`] while there is none yet, or
+/// null for a message that the chat does not know (any more).
+pub const CHAT_REPLY: &str = "chat_reply";
 /// The query for a [`ChatTranscript`].
 pub const CHAT_TRANSCRIPT: &str = "chat_transcript";
 /// The update that ends a chat: nothing in, a [`ChatReply`] out.
@@ -336,7 +339,8 @@ pub enum ChatOutcome {
         /// Why.
         reason: String,
     },
-    /// The workflow continues as new, and the message goes on there: send it once more, with this id, for its answer.
+    /// The message was taken, and its answer comes later: the workflow continues as new, or enough messages hold their updates. Ask for the
+    /// answer by the query `chat_reply`; where the chat does not know the message, send it once more with this id.
     GoesOn,
     /// The message was not taken.
     Refused {

@@ -12,12 +12,14 @@ use uuid::Uuid;
 use super::agent_handle::{AgentHandleError, query_error, update_error};
 use crate::wire::{
     ChatMessage, ChatOutcome, ChatReply, ChatTranscript, decode,
-    ready_made::{CHAT_END, CHAT_SEND, CHAT_TRANSCRIPT},
+    ready_made::{CHAT_END, CHAT_REPLY, CHAT_SEND, CHAT_TRANSCRIPT},
 };
 
 /// How often a message is sent again to a workflow that is just closing, because it continues as new.
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(50);
+/// The longest time between two questions for an answer that comes later; each question is a query, which history does not hold.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// A chat, as who talks sees it.
 ///
@@ -60,13 +62,31 @@ impl ChatHandle {
     /// # Errors
     /// [`AgentHandleError`].
     pub async fn send_as(&self, id: impl Into<String>, text: impl Into<String>) -> Result<ChatReply, AgentHandleError> {
-        let message = ChatMessage::new(id, text);
+        let id = id.into();
+        let message = ChatMessage::new(&*id, text);
+        let mut pause = PAUSE;
         loop {
             let reply: ChatReply = self.update(Send, message.clone()).await?;
             if reply.outcome != ChatOutcome::GoesOn {
                 return Ok(reply);
             }
-            tokio::time::sleep(PAUSE).await;
+            if let Some(reply) = self.answer(&id, &mut pause).await {
+                return Ok(reply);
+            }
+        }
+    }
+
+    /// Waits for the answer to a message that was taken. Returns nothing for one that is to be sent again: the chat does not know it, or its
+    /// worker does not answer the query.
+    async fn answer(&self, id: &str, pause: &mut Duration) -> Option<ChatReply> {
+        loop {
+            tokio::time::sleep(*pause).await;
+            *pause = LONGEST_PAUSE.min(*pause * 2);
+            let asked = self.0.query(Reply, id.to_owned(), WorkflowQueryOptions::default()).await;
+            let reply: ChatReply = decode("chat reply", asked.ok().filter(|reply| !reply.is_null())?).ok()?;
+            if reply.outcome != ChatOutcome::GoesOn {
+                return Some(reply);
+            }
         }
     }
 
@@ -124,6 +144,7 @@ struct Send;
 #[derive(Clone, Copy)]
 struct End;
 struct Transcript;
+struct Reply;
 
 impl UpdateDefinition for Send {
     type Workflow = UntypedWorkflow;
@@ -152,5 +173,15 @@ impl QueryDefinition for Transcript {
 
     fn name(&self) -> &str {
         CHAT_TRANSCRIPT
+    }
+}
+
+impl QueryDefinition for Reply {
+    type Workflow = UntypedWorkflow;
+    type Input = String;
+    type Output = Value;
+
+    fn name(&self) -> &str {
+        CHAT_REPLY
     }
 }

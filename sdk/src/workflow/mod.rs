@@ -19,6 +19,7 @@ mod mcp_session;
 mod model_activity_options;
 #[cfg(feature = "nexus")]
 mod nexus;
+mod open_updates;
 mod ready_made;
 mod runner;
 mod session_call;

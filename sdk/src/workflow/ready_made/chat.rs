@@ -4,9 +4,12 @@
 
 use std::collections::VecDeque;
 
-use crate::wire::{
-    Item, WIRE_VERSION,
-    ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatTranscript},
+use crate::{
+    wire::{
+        Item, WIRE_VERSION,
+        ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatTranscript},
+    },
+    workflow::open_updates::HELD_MESSAGES,
 };
 
 /// Most bytes of messages that wait, and of answers that are kept: both are a part of the next execution's input.
@@ -31,6 +34,8 @@ pub(super) struct Chat {
     answered: VecDeque<ChatReply>,
     messages: u32,
     pub(super) is_ending: bool,
+    /// The messages whose answers handlers wait for, one entry for each handler.
+    held: Vec<String>,
 }
 
 impl Chat {
@@ -127,6 +132,29 @@ impl Chat {
     /// The answer to a message, where there is one.
     pub(super) fn reply_to(&self, id: &str) -> Option<ChatReply> {
         self.answered.iter().find(|reply| reply.message == id).cloned()
+    }
+
+    /// Whether one more handler may wait for the answer to this message: one for each message, and few altogether.
+    pub(super) fn may_hold(&self, id: &str) -> bool {
+        self.held.len() < HELD_MESSAGES && !self.held.iter().any(|held| held == id)
+    }
+
+    /// A handler waits for the answer to this message.
+    pub(super) fn hold(&mut self, id: &str) {
+        self.held.push(id.to_owned());
+    }
+
+    /// A handler has waited for the answer to this message.
+    pub(super) fn let_go(&mut self, id: &str) {
+        if let Some(place) = self.held.iter().position(|held| held == id) {
+            self.held.remove(place);
+        }
+    }
+
+    /// How far a message is; nothing, where it is not known.
+    pub(super) fn progress(&self, id: &str) -> Option<ChatReply> {
+        let goes_on = || self.is_known(id).then(|| ChatReply::new(id, ChatOutcome::GoesOn));
+        self.reply_to(id).or_else(goes_on)
     }
 
     fn is_known(&self, id: &str) -> bool {

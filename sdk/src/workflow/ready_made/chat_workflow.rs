@@ -24,6 +24,9 @@ use crate::{
     },
 };
 
+/// The patch from which on few handlers wait for answers, so that the server admits decisions beside them.
+const HOLDS_FEW_MESSAGES: &str = "agents-chat-holds-few-messages";
+
 /// A chat with an agent: each message is an update (`chat_send`), its answer the update's result. The conversation is kept, calls wait
 /// for decisions, and the workflow continues as new by itself, between messages and while one is answered. A `ChatHandle` speaks to it.
 ///
@@ -47,6 +50,10 @@ use crate::{
 /// answered; its result is their number. Each message is a run with the turn limit of the set, its input the whole conversation.
 /// A message whose run fails is answered with the reason. The conversation then has the message and what the run has done, so that
 /// the model does not do it again; where nothing was done, or where that is too large to be carried over, it stays as it was.
+///
+/// The server admits 10 updates without a result at a time. So at most 4 messages hold their update until they are answered, each of them
+/// one; a further one, and one that is sent again meanwhile, is taken, and returns [`ChatOutcome::GoesOn`] at once. The query `chat_reply`
+/// returns its answer later. Decisions are always admitted.
 #[workflow]
 pub struct ChatWorkflow {
     agents: AgentSet,
@@ -140,7 +147,14 @@ impl ChatWorkflow {
         };
         let is_answered =
             |workflow: &Self| workflow.chat.reply_to(&id).is_some() || workflow.is_leaving || workflow.is_over;
-        ctx.wait_condition(is_answered).await?;
+        let may_wait = ctx.state(|workflow| is_answered(workflow) || workflow.chat.may_hold(&id));
+        if !may_wait && ctx.patched(HOLDS_FEW_MESSAGES) {
+            return Ok(ChatReply::new(id, ChatOutcome::GoesOn));
+        }
+        ctx.state_mut(|workflow| workflow.chat.hold(&id));
+        let waited = ctx.wait_condition(is_answered).await;
+        ctx.state_mut(|workflow| workflow.chat.let_go(&id));
+        waited?;
         let reply = ctx.state(|workflow| workflow.chat.reply_to(&id));
         Ok(reply.unwrap_or_else(|| ChatReply::new(id, ChatOutcome::GoesOn)))
     }
@@ -151,6 +165,12 @@ impl ChatWorkflow {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
         ctx.state_mut(|workflow| workflow.chat.is_ending = true);
         Ok(ChatReply::new("", ChatOutcome::Ends))
+    }
+
+    /// How far the message with this id is: its answer, that it goes on, or nothing where the chat does not know it.
+    #[query(name = "chat_reply")]
+    pub fn chat_reply(&self, _ctx: &WorkflowContextView, id: String) -> Option<ChatReply> {
+        self.chat.progress(&id)
     }
 
     #[query(name = "chat_transcript")]
