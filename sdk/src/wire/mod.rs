@@ -10,6 +10,7 @@
 mod absent;
 pub mod agent_handlers;
 pub mod approval;
+pub mod asked_questions;
 mod by_kind;
 pub mod canonical;
 pub mod carried;
@@ -39,6 +40,7 @@ pub use agent_handlers::{
     DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput, Verdict,
 };
 pub use approval::{ApprovalRequest, ApprovalRuling};
+pub use asked_questions::{AskedQuestion, AskedQuestions, QUESTIONS_MEMO};
 pub use carried::{Carried, CarriedState, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY};
 pub use conversation::{CallPart, Conversation, InputSegment, RECORD_ACTIVITY, RecordRequest};
 pub(crate) use conversation::{Folded, Ledger, Noted};

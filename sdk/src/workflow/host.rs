@@ -28,15 +28,21 @@ use crate::{
         SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
-    wire::{Item, Ledger, McpOperation, McpSession, McpTool, ModelCall, ModelResponse, RunState},
+    wire::{
+        AgentInterruption, AskedQuestions, Item, Ledger, McpOperation, McpSession, McpTool, ModelCall, ModelResponse,
+        QUESTIONS_MEMO, RunState,
+    },
 };
+
+/// The patch from which on a pause is recorded.
+const QUESTIONS_RECORDED: &str = "agents-questions-recorded";
 
 /// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
 pub(super) struct WorkflowHost {
     ctx: Rc<dyn DurableContext>,
     model: ActivityBackedModel,
-    /// Drawn with the first effect. A run that pauses before it has done anything has drawn nothing, so that it leaves no trace
-    /// in history: see `tests/it/agent_handlers/taken_up.rs`.
+    /// Drawn with the first effect. A run that pauses before it has done anything has drawn nothing, so that the next one draws what it
+    /// would have drawn.
     run: OnceCell<String>,
     session_calls: Cell<u32>,
     inbox: Option<RunInbox>,
@@ -134,6 +140,20 @@ impl WorkflowHost {
     /// What workflow tools start goes through here.
     fn passage(&self) -> Passage {
         Passage::new(Rc::clone(&self.gate), self.moving.clone())
+    }
+
+    /// Records the pause in history, with its questions.
+    ///
+    /// The command keeps the workflow task in which the run pauses apart from the next one: without it, a worker that does not have
+    /// the workflow in its cache may be given both at once, the update of the second before the pause of the first, and on replay one
+    /// after the other. Asked in each execution and not kept in the state of the run: it is a rule about this history alone.
+    fn records_pause(&self, asked: AskedQuestions) {
+        if !self.ctx.patched(QUESTIONS_RECORDED) {
+            return;
+        }
+        if let Ok(asked) = serde_json::to_value(asked) {
+            self.ctx.upsert_memo(QUESTIONS_MEMO, asked);
+        }
     }
 
     /// Tells the inbox how the run ended.
@@ -313,10 +333,18 @@ impl Host for WorkflowHost {
         state: &'a mut RunState,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, WaitOutcome> {
-        match &self.inbox {
-            Some(inbox) => inbox.wait(state, scope.clone()).boxed_local(),
-            None => std::future::ready(WaitOutcome::Undecided).boxed_local(),
+        async move {
+            let (agent, turn) = (state.agent.clone(), state.turn);
+            let pauses = |questions| self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
+            match &self.inbox {
+                Some(inbox) => inbox.wait(state, scope.clone(), pauses).await,
+                None => {
+                    pauses(state.interruptions().into_iter().map(AgentInterruption::from).collect());
+                    WaitOutcome::Undecided
+                }
+            }
         }
+        .boxed_local()
     }
 
     fn is_to_move(&self, state: &RunState) -> bool {

@@ -141,7 +141,8 @@ pub enum DecisionRefused {
 /// The answer in a decision, where it is one.
 pub(crate) fn content(decision: &Decision) -> Option<Map<String, Value>> {
     let text = decision.message.as_ref().filter(|_| decision.supplied)?;
-    serde_json::from_str(text).ok()
+    // As with the arguments of a tool, an empty string counts as `{}`.
+    serde_json::from_str(if text.is_empty() { "{}" } else { text }).ok()
 }
 
 fn waiting(pending: &[String]) -> String {

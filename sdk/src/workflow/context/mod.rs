@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
 use temporalio_workflow::{
-    ActivityExecutionError, ActivityOptions, ChildWorkflowOptions, LocalActivityOptions, TimerOptions, TimerResult,
-    WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
+    ActivityExecutionError, ActivityOptions, ChildWorkflowOptions, LocalActivityOptions, MemoValue, TimerOptions,
+    TimerResult, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
     common::error::{ChildWorkflowExecutionError, ChildWorkflowStartError},
 };
 #[cfg(feature = "nexus")]
@@ -161,6 +161,8 @@ pub(super) trait DurableContext {
     /// Waits until no handler is at work; false when the wait was cancelled.
     fn handlers_finish(&self, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool>;
     fn show(&self, details: String);
+    /// Sets a key of the memo: a command of the workflow task under way.
+    fn upsert_memo(&self, key: &str, value: Value);
 }
 
 impl<W: 'static> DurableContext for WorkflowContext<W> {
@@ -380,5 +382,14 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn show(&self, details: String) {
         self.set_current_details(details);
+    }
+
+    fn upsert_memo(&self, key: &str, value: Value) {
+        let upserted = WorkflowContext::upsert_memo(self, [(key, Some(MemoValue::new(value)))]);
+        if let Err(error) = upserted
+            && !self.is_replaying_history_events()
+        {
+            tracing::warn!(key, %error, "the payload converter does not take JSON, so the memo is not set");
+        }
     }
 }

@@ -53,9 +53,9 @@ impl Moving {
     ) -> bool {
         let can_move = || match state.phase {
             // Who does not wait here pauses: what becomes of that is the author's to say. One that is too large can wait here,
-            // and be compacted after the turn.
+            // and be compacted after the turn. Its questions are in the inbox, too, which is never put into chunks.
             Phase::Interrupted { .. } => {
-                inbox.is_some_and(RunInbox::waits)
+                inbox.is_some_and(|inbox| inbox.waits() && inbox.can_be_carried(state))
                     && self.bytes_too_many(state, &patched).is_ok_and(|bytes| bytes.is_none())
             }
             _ => true,
@@ -94,6 +94,11 @@ impl Moving {
         };
         let taken_back = self.take_back();
         match taken_back.err().unwrap_or(why) {
+            // A run that waits goes on waiting here: its questions are gone after the turn.
+            Stayed::InputTooLarge { .. } if matches!(state.phase, Phase::Interrupted { .. }) => {
+                self.stayed_at.set(Some(turn));
+                RunError::Continuation { agent, turn, source: Stays.into() }
+            }
             Stayed::Here => {
                 self.stayed_at.set(Some(turn));
                 RunError::Continuation { agent, turn, source: Stays.into() }

@@ -267,6 +267,11 @@ impl AgentInbox {
         taken
     }
 
+    /// A decision that was taken is refused by the run after all: it counts as not made.
+    fn take_back(&mut self, id: &str) {
+        self.decided.retain(|decided| !decided.taken || decided.id != id);
+    }
+
     /// Remembers decisions that came with others, so that who decides on these calls is told.
     fn note(&mut self, with_others: &[DecidedInterruption]) {
         self.decided.extend_from_slice(with_others);

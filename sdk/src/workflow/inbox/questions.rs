@@ -28,7 +28,7 @@ impl AgentInbox {
     /// [`Runner::resume_until_paused`](crate::Runner::resume_until_paused), which then takes the decision: this is true no more.
     ///
     /// # Determinism
-    /// Safe, also as the first thing a history does: taking a run up leaves no trace in history before it goes on.
+    /// Safe, also as the first thing a history does.
     pub fn has_decisions_on(&self, paused: &RunState) -> bool {
         questions(paused).iter().any(|call| match self.published(call) {
             Some(asked) => self.is_decided(&asked.id),
@@ -89,6 +89,11 @@ impl AgentInbox {
         let ids: Vec<String> = asked.iter().map(|asked| asked.id.clone()).collect();
         self.give_up(&ids);
         self.leave(Some(status));
+        if self.is_over() {
+            // No run has asked for these; one that comes later has other questions under the same ids. A worker may be given them before
+            // the end or after it, where they are not kept, and the inbox must be the same.
+            self.decided.retain(|decided| decided.taken);
+        }
     }
 
     fn leave(&mut self, ended: Option<AgentStatus>) {

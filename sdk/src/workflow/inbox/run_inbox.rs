@@ -13,10 +13,8 @@ use super::{
 use crate::{
     drive::{RunFailure, RunOutcome, Stays, WaitOutcome},
     engine::RunError,
-    wire::{
-        AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict,
-        run_state::{Decision, DecisionRefused},
-    },
+    wire::{AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict, run_state::Decision},
+    workflow::size::{MOST_BYTES, encoded_len},
 };
 
 /// A workflow with an inbox. `#[agent_handlers]` implements it.
@@ -111,6 +109,12 @@ impl RunInbox {
         at_work <= 1
     }
 
+    /// Whether the input of the next execution has room for the inbox, with the questions of this state.
+    pub(in crate::workflow) fn can_be_carried(&self, state: &RunState) -> bool {
+        let fits = |bytes: Result<usize, serde_json::Error>| bytes.is_ok_and(|bytes| bytes <= MOST_BYTES);
+        fits(encoded_len(&questions(state))) && fits(self.carried().and_then(|inbox| encoded_len(&inbox)))
+    }
+
     /// The inbox for the next execution of the workflow.
     pub(in crate::workflow) fn carried(&self) -> Result<Value, serde_json::Error> {
         let mut carried = Ok(Value::Null);
@@ -123,37 +127,70 @@ impl RunInbox {
         self.ctx.change(&mut |inbox| inbox.at_turn(agent, turn));
     }
 
-    /// Waits for decisions on the calls this state waits for, and takes them into it.
+    /// Waits for decisions on the calls this state waits for, and takes them into it. `pauses` is called with the questions whenever
+    /// none of them is decided yet.
     pub(in crate::workflow) async fn wait(
         &self,
         state: &mut RunState,
         token: WorkflowCancellationToken,
+        pauses: impl Fn(Vec<AgentInterruption>),
     ) -> WaitOutcome {
-        let calls = questions(state);
-        let asked = self.ask(&calls);
-        let ids: Vec<String> = asked.iter().map(|asked| asked.id.clone()).collect();
-        if self.waits == Waits::UntilDecided && !ids.is_empty() && !self.ctx.one_is_decided(ids.clone(), token).await {
-            return WaitOutcome::Cancelled;
+        loop {
+            let calls = questions(state);
+            let asked = self.ask(&calls);
+            let ids: Vec<String> = asked.iter().map(|asked| asked.id.clone()).collect();
+            if !self.one_is_decided(&ids) {
+                pauses(under_ids(&calls, &asked));
+            }
+            let waits = self.waits == Waits::UntilDecided && !ids.is_empty();
+            if waits && !self.ctx.one_is_decided(ids.clone(), token.clone()).await {
+                return WaitOutcome::Cancelled;
+            }
+            let mut taken = Vec::new();
+            self.ctx.change(&mut |inbox| taken = inbox.take(&ids));
+            let decided = self.apply(state, &asked, taken);
+            if decided.is_empty() {
+                if waits {
+                    continue;
+                }
+                return WaitOutcome::Undecided;
+            }
+            let open = questions(state);
+            let mut with_others = decided_with_others(&calls, &open, &decided);
+            for decided in &mut with_others {
+                rename(decided, &asked, |asked| (&asked.own, &asked.id));
+            }
+            self.ctx.change(&mut |inbox| inbox.note(&with_others));
+            // What is open still can be decided while the rest runs.
+            self.ask(&open);
+            return WaitOutcome::Decided;
         }
-        let mut decided = Vec::new();
-        self.ctx.change(&mut |inbox| decided = inbox.take(&ids));
-        for decided in &mut decided {
-            rename(decided, &asked, |asked| (&asked.id, &asked.own));
+    }
+
+    fn one_is_decided(&self, ids: &[String]) -> bool {
+        let mut is_decided = false;
+        self.ctx.look(&mut |inbox| is_decided = ids.iter().any(|id| inbox.is_decided(id)));
+        is_decided
+    }
+
+    /// Takes decisions into the state; gives those that it has taken, under its own ids. One that the state refuses counts as not
+    /// made, so that its question can be decided again.
+    fn apply(
+        &self,
+        state: &mut RunState,
+        asked: &[Asked],
+        mut taken: Vec<DecidedInterruption>,
+    ) -> Vec<DecidedInterruption> {
+        for decided in &mut taken {
+            rename(decided, asked, |asked| (&asked.id, &asked.own));
         }
-        // The ids come from this very state, so that it knows them all.
-        let applied = apply(state, &decided);
-        if decided.is_empty() || applied.is_err() {
-            return WaitOutcome::Undecided;
+        let refused = apply(state, &taken);
+        for own in &refused {
+            let id = asked.iter().find(|asked| asked.own == *own).map_or(own, |asked| &asked.id);
+            self.ctx.change(&mut |inbox| inbox.take_back(id));
         }
-        let open = questions(state);
-        let mut with_others = decided_with_others(&calls, &open, &decided);
-        for decided in &mut with_others {
-            rename(decided, &asked, |asked| (&asked.own, &asked.id));
-        }
-        self.ctx.change(&mut |inbox| inbox.note(&with_others));
-        // What is open still can be decided while the rest runs.
-        self.ask(&open);
-        WaitOutcome::Decided
+        taken.retain(|decided| !refused.contains(&decided.id));
+        taken
     }
 
     /// Says that the run waits for these calls, and for none it has said before; gives the questions.
@@ -210,15 +247,30 @@ fn decided_with_others(
     calls.iter().filter(waits_no_more).filter_map(decision_for).collect()
 }
 
-/// Takes decisions into a state. Those for good come first: a decision on one call counts more for that call.
-fn apply(state: &mut RunState, decided: &[DecidedInterruption]) -> Result<(), DecisionRefused> {
+/// The questions under the ids to decide by.
+fn under_ids(calls: &[AgentInterruption], asked: &[Asked]) -> Vec<AgentInterruption> {
+    let renamed = |call: &AgentInterruption| {
+        let id = asked.iter().find(|asked| asked.own == call.id).map_or(&call.id, |asked| &asked.id);
+        AgentInterruption { id: id.clone(), ..call.clone() }
+    };
+    calls.iter().map(renamed).collect()
+}
+
+/// Takes decisions into a state; returns the ids of those that it refuses. Those for good come first: a decision on one call counts
+/// more for that call.
+fn apply(state: &mut RunState, decided: &[DecidedInterruption]) -> Vec<String> {
+    let mut refused = Vec::new();
     for decided in decided.iter().filter(|decided| decided.always) {
-        state.decide_always(&decided.id, decision(&decided.decision))?;
+        if state.decide_always(&decided.id, decision(&decided.decision)).is_err() {
+            refused.push(decided.id.clone());
+        }
     }
     for decided in decided {
-        state.decide(&decided.id, decision(&decided.decision))?;
+        if !refused.contains(&decided.id) && state.decide(&decided.id, decision(&decided.decision)).is_err() {
+            refused.push(decided.id.clone());
+        }
     }
-    Ok(())
+    refused
 }
 
 fn decision(verdict: &Verdict) -> Decision {
@@ -229,3 +281,6 @@ fn decision(verdict: &Verdict) -> Decision {
         Verdict::SupplyOutput { output } => Decision::supply(output),
     }
 }
+
+#[cfg(test)]
+mod tests;

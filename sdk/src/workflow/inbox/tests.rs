@@ -1,6 +1,10 @@
 use serde_json::json;
 
 use super::*;
+use crate::wire::{
+    McpQuestion,
+    run_state::{Decision, content},
+};
 
 fn call(id: &str) -> AgentInterruption {
     AgentInterruption {
@@ -196,4 +200,53 @@ fn a_call_of_a_client_tool_is_answered_by_its_output_or_a_rejection() {
         DecisionAnswer::Refused { reason: reason.to_owned() }
     );
     assert_eq!(inbox.supply_output(SuppliedOutput::new("a", "done")), DecisionAnswer::Accepted);
+}
+
+#[test]
+fn a_decision_that_no_run_has_asked_for_is_the_same_before_the_end_and_after_it() {
+    let (mut before, mut after) = (waiting_for(&["a"]), waiting_for(&["a"]));
+    assert_eq!(before.decide(AgentDecision::approve("b")), DecisionAnswer::Kept { waits_for: ids(&["a"]) });
+    before.end(AgentStatus::Finished, &asked(&["a"]));
+    after.end(AgentStatus::Finished, &asked(&["a"]));
+    assert_eq!(after.decide(AgentDecision::approve("b")), DecisionAnswer::Unknown { waits_for: Vec::new() });
+    assert_eq!(before, after);
+    for inbox in [&mut before, &mut after] {
+        inbox.begin();
+        inbox.wait_for(&[call("b")], &[]);
+        assert_eq!(taken(inbox, &["b"]), [""; 0], "another run's call of that id was not decided");
+    }
+}
+
+#[test]
+fn a_decision_that_no_run_has_asked_for_stays_while_another_run_is_at_work_or_paused() {
+    let mut inbox = waiting_for(&["a"]);
+    inbox.begin();
+    inbox.decide(AgentDecision::approve("b"));
+    inbox.end(AgentStatus::Finished, &[]);
+    inbox.pause(&asked(&["a"]));
+    inbox.begin();
+    inbox.end(AgentStatus::Finished, &[]);
+    assert_eq!(taken(&mut inbox, &["b"]), ["b"]);
+}
+
+#[test]
+fn a_decision_that_was_taken_back_can_be_made_again() {
+    let mut inbox = waiting_for(&["a"]);
+    inbox.decide(AgentDecision::approve("a"));
+    assert_eq!(taken(&mut inbox, &["a"]), ["a"]);
+    inbox.take_back("a");
+    assert_eq!(inbox.wait_for(&[call("a")], &asked(&["a"])), asked(&["a"]));
+    assert_eq!(inbox.decide(AgentDecision::reject("a")), DecisionAnswer::Accepted);
+}
+
+#[test]
+fn an_answer_to_a_server_is_read_alike_where_it_is_accepted_and_where_it_is_taken() {
+    let schema = json!({"type": "object", "properties": {"note": {"type": "string"}}});
+    let question = McpQuestion { message: "Anything else?".to_owned(), schema };
+    let asked = AgentInterruption { kind: InterruptionKind::Input, question: Some(question), ..call("a") };
+    for text in ["", "{}", " {} ", r#"{"note": "no"}"#, " ", "null", "[]", "no", r#"{"note": "no"} x"#] {
+        let is_accepted = refusal(&asked, &Verdict::SupplyOutput { output: text.to_owned() }).is_none();
+        let is_read = content(&Decision::supply(text)).is_some();
+        assert_eq!(is_accepted, is_read, "{text:?}");
+    }
 }

@@ -41,9 +41,9 @@ impl<W: 'static> Runner<W> {
     /// are in its inbox already, and waits for none.
     ///
     /// # Determinism
-    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
-    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
-    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A pause is recorded in the memo of the
+    /// workflow ([`AskedQuestions`](crate::wire::AskedQuestions)), which keeps its workflow task apart from that of the decision:
+    /// whatever a workflow does at a pause, it does in the same task on replay.
     ///
     /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
@@ -63,9 +63,9 @@ impl<W: 'static> Runner<W> {
     /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
     ///
     /// # Determinism
-    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
-    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
-    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A pause is recorded in the memo of the
+    /// workflow ([`AskedQuestions`](crate::wire::AskedQuestions)), which keeps its workflow task apart from that of the decision:
+    /// whatever a workflow does at a pause, it does in the same task on replay.
     ///
     /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
@@ -106,9 +106,9 @@ impl<W: 'static> Runner<W> {
     /// Like [`resume`](Self::resume), but it waits for nothing: it takes the decisions that are in its inbox already.
     ///
     /// # Determinism
-    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
-    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
-    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A pause is recorded in the memo of the
+    /// workflow ([`AskedQuestions`](crate::wire::AskedQuestions)), which keeps its workflow task apart from that of the decision:
+    /// whatever a workflow does at a pause, it does in the same task on replay.
     ///
     /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
@@ -124,9 +124,9 @@ impl<W: 'static> Runner<W> {
     /// Like [`resume_until_paused`](Self::resume_until_paused) for agents with different output types.
     ///
     /// # Determinism
-    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A worker without the workflow in
-    /// its cache may be given a pause and the decision that ends it at once, and on replay one after the other. The run does the
-    /// same in both cases, and so does code that waits. Code that counts pauses, say, does not.
+    /// Safe; to wait for a decision afterwards, the condition is [`AgentInbox::has_decisions_on`]. A pause is recorded in the memo of the
+    /// workflow ([`AskedQuestions`](crate::wire::AskedQuestions)), which keeps its workflow task apart from that of the decision:
+    /// whatever a workflow does at a pause, it does in the same task on replay.
     ///
     /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///

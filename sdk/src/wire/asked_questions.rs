@@ -1,0 +1,95 @@
+//! The questions of a paused run as its history records them: one upsert of the memo in the workflow task in which the run pauses.
+//!
+//! Readers of a history find here what no event would say otherwise. It is bounded: long arguments are cut, and questions that do not fit
+//! are counted. The query `agent_state` returns all of them in full.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    absent::is_default,
+    agent_handlers::AgentInterruption,
+    run_state::InterruptionKind,
+    size::encoded_len,
+    version::{WIRE_VERSION, WireVersion},
+};
+
+/// The key of the memo.
+pub const QUESTIONS_MEMO: &str = "agents.questions";
+
+/// Most bytes of arguments for each question: enough to recognise the call in a list.
+const MOST_ARGUMENTS: usize = 512;
+/// Most bytes of JSON of all questions. Each pause records them, and a memo is read with every list of workflows.
+const MOST_QUESTIONS: usize = 4 * 1024;
+
+/// The questions that a run waits for when it pauses.
+///
+/// JSON shape: `{"version": "1.2", "agent": "desk", "turn": 1, "questions": [{"id": "call_1", ..}]}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AskedQuestions {
+    /// The version of this value.
+    pub version: WireVersion,
+    /// The agent whose turn it is.
+    pub agent: String,
+    /// Its turn, counted from 1.
+    pub turn: u32,
+    /// In the order in which they are to be shown.
+    pub questions: Vec<AskedQuestion>,
+    /// The number of questions that did not fit.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub left_out: u32,
+}
+
+/// A call that waits for a decision, or for its output.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct AskedQuestion {
+    /// The id to decide by.
+    pub id: String,
+    /// The agent that calls.
+    pub agent: String,
+    /// The tool.
+    pub tool: String,
+    /// The first 512 bytes of the arguments as the model wrote them.
+    pub arguments: String,
+    /// Whether the arguments are longer than that.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_cut: bool,
+    /// The hosted MCP server that asks; absent for the tools of an agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// What the call waits for; absent = a decision.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub kind: InterruptionKind,
+}
+
+impl AskedQuestions {
+    /// The questions of this agent at this turn, as many as fit.
+    pub fn new(agent: impl Into<String>, turn: u32, waits_for: impl IntoIterator<Item = AgentInterruption>) -> Self {
+        let (mut questions, mut bytes, mut left_out) = (Vec::new(), 0_usize, 0_u32);
+        for question in waits_for.into_iter().map(AskedQuestion::from) {
+            let len = encoded_len(&question).unwrap_or(usize::MAX);
+            if bytes.saturating_add(len) > MOST_QUESTIONS {
+                left_out = left_out.saturating_add(1);
+                continue;
+            }
+            bytes += len;
+            questions.push(question);
+        }
+        Self { version: WIRE_VERSION, agent: agent.into(), turn, questions, left_out }
+    }
+}
+
+impl From<AgentInterruption> for AskedQuestion {
+    fn from(asked: AgentInterruption) -> Self {
+        let AgentInterruption { id, agent, tool, mut arguments, server, kind, question: _ } = asked;
+        let is_cut = arguments.len() > MOST_ARGUMENTS;
+        if is_cut {
+            arguments.truncate(arguments.floor_char_boundary(MOST_ARGUMENTS));
+        }
+        Self { id, agent, tool, arguments, is_cut, server, kind }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+use super::*;
+
+fn asked(id: &str, arguments: String) -> AgentInterruption {
+    AgentInterruption {
+        id: id.to_owned(),
+        agent: "desk".to_owned(),
+        tool: "refund".to_owned(),
+        arguments,
+        server: None,
+        kind: InterruptionKind::Approval,
+        question: None,
+    }
+}
+
+#[test]
+fn long_arguments_are_cut_between_characters() {
+    let questions = AskedQuestions::new("desk", 1, [asked("a", "é".repeat(400)), asked("b", "{}".to_owned())]);
+    let found: Vec<_> = questions.questions.iter().map(|one| (one.arguments.len(), one.is_cut)).collect();
+    assert_eq!(found, [(512, true), (2, false)]);
+    let odd = AskedQuestions::new("desk", 1, [asked("a", format!("x{}", "é".repeat(400)))]);
+    assert_eq!(odd.questions[0].arguments.len(), 511);
+}
+
+#[test]
+fn what_does_not_fit_is_counted() {
+    let many = (0..1000).map(|number| asked(&format!("call_{number}"), "x".repeat(1000)));
+    let questions = AskedQuestions::new("desk", 1, [asked(&"i".repeat(10_000), String::new())].into_iter().chain(many));
+    assert!(encoded_len(&questions).unwrap() < MOST_QUESTIONS + 200);
+    assert_eq!(questions.questions[0].id, "call_0", "one that is too large takes no place");
+    assert_eq!(questions.questions.len() + questions.left_out as usize, 1001);
+}
