@@ -1,5 +1,6 @@
 //! Runs that wait for decisions, decided through the handlers that `#[agent_handlers]` adds to a workflow.
 
+pub(crate) mod batches;
 mod callers;
 mod cancelled;
 mod carried;

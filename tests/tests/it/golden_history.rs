@@ -30,6 +30,7 @@ use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use crate::{
+    agent_handlers::batches::{self, Errand},
     continuing::{self, Reading},
     examples::{self, Cache},
     linear_history::{
@@ -75,6 +76,8 @@ mod histories_of_v0_1_replay {
         definitions_again: Deployed = deploys::recorded;
         portions: LongStory = large::recorded;
         continued: Reading = continuing::recorded;
+        question_unrecorded: Errand = batches::played;
+        question_recorded: Errand = batches::played;
     } }
 }
 

@@ -9,10 +9,11 @@ mod vectors;
 
 use serde_json::Value;
 use temporal_agents::wire::{
-    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-    ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint, McpReply,
-    McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest, RecordRequest,
-    RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
+    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, AskedQuestions, Carried,
+    ChatMessage, ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint,
+    McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest,
+    RecordRequest, RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest,
+    WireDecodeError,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     decode,
 };
@@ -99,6 +100,7 @@ fn what_people_say_to_a_run_has_its_golden_shape() {
 fn what_people_are_told_has_its_golden_shape() {
     check_all("decision_reply", &values::decision_replies());
     check_all("agent_state", &values::agent_states());
+    check_all("asked_questions", &values::asked_questions());
 }
 
 #[test]
@@ -168,6 +170,7 @@ fn messages_of_every_version_ever_written_are_read() {
             "supplied_output" => read::<SuppliedOutput>(json),
             "decision_reply" => read::<DecisionReply>(json),
             "agent_state" => read::<AgentState>(json),
+            "asked_questions" => read::<AskedQuestions>(json),
             "run_state" => read::<RunState>(json),
             "carried" => read::<Carried>(json),
             "agent_request" => read::<AgentRequest>(json),

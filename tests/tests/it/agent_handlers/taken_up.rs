@@ -1,7 +1,7 @@
 //! A paused run that a fresh history takes up, with a decision that is there as early as can be.
 //!
-//! The first workflow task of such a history may have no commands. A worker without the workflow in its cache is then given its
-//! beginning together with the next task's news; on replay they come one after the other.
+//! In the first workflow task of such a history the run pauses. A worker without the workflow in its cache must not be given it together
+//! with the next task's news, which on replay come one after the other.
 
 use std::time::Duration;
 

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use temporal_agents::wire::{
-    AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
-    McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION, run_state::InterruptionKind,
+    AgentDecision, AgentInterruption, AgentState, AgentStatus, AskedQuestions, DecidedInterruption, DecisionAnswer,
+    DecisionReply, McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION, run_state::InterruptionKind,
 };
 
 pub(in crate::wire_golden) fn agent_decisions() -> Vec<(&'static str, AgentDecision)> {
@@ -39,6 +39,23 @@ pub(in crate::wire_golden) fn decision_replies() -> Vec<(&'static str, DecisionR
         ),
     ];
     answers.into_iter().map(|(name, answer)| (name, DecisionReply::from(answer))).collect()
+}
+
+/// What a pause records of the questions that a state names.
+pub(in crate::wire_golden) fn asked_questions() -> Vec<(&'static str, AskedQuestions)> {
+    let states = agent_states().into_iter().filter(|(_, state)| !state.interruptions.is_empty());
+    let asked = states.map(|(name, state)| (name, AskedQuestions::new("refunds", state.turn, state.interruptions)));
+    let long = AgentInterruption {
+        id: "call_1".to_owned(),
+        agent: "refunds".to_owned(),
+        tool: "photograph".to_owned(),
+        arguments: "x".repeat(600),
+        server: None,
+        kind: InterruptionKind::Output,
+        question: None,
+    };
+    let many = (0..9).map(|_| long.clone());
+    asked.chain([("cut", AskedQuestions::new("refunds", 3, many))]).collect()
 }
 
 pub(in crate::wire_golden) fn agent_states() -> Vec<(&'static str, AgentState)> {
