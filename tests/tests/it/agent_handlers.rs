@@ -4,6 +4,7 @@ pub(crate) mod batches;
 mod callers;
 mod cancelled;
 mod carried;
+mod chat_updates;
 mod decisions;
 mod early;
 mod nested;
