@@ -336,13 +336,11 @@ impl Host for WorkflowHost {
         async move {
             let (agent, turn) = (state.agent.clone(), state.turn);
             let pauses = |questions| self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
-            match &self.inbox {
-                Some(inbox) => inbox.wait(state, scope.clone(), pauses).await,
-                None => {
-                    pauses(state.interruptions().into_iter().map(AgentInterruption::from).collect());
-                    WaitOutcome::Undecided
-                }
+            if let Some(inbox) = &self.inbox {
+                return inbox.wait(state, scope.clone(), pauses).await;
             }
+            pauses(state.interruptions().into_iter().map(AgentInterruption::from).collect());
+            WaitOutcome::Undecided
         }
         .boxed_local()
     }

@@ -146,9 +146,9 @@ impl RunInbox {
             if waits && !self.ctx.one_is_decided(ids.clone(), token.clone()).await {
                 return WaitOutcome::Cancelled;
             }
-            let mut taken = Vec::new();
-            self.ctx.change(&mut |inbox| taken = inbox.take(&ids));
-            let decided = self.apply(state, &asked, taken);
+            let mut arrived = Vec::new();
+            self.ctx.change(&mut |inbox| arrived = inbox.take(&ids));
+            let decided = self.apply(state, &asked, arrived);
             if decided.is_empty() {
                 if waits {
                     continue;
