@@ -18,7 +18,10 @@ use temporal_agents_testing::{
     history::{self, History},
 };
 use temporalio_client::WorkflowHandle;
-use temporalio_common::protos::temporal::api::{enums::v1::EventType, history::v1::history_event::Attributes};
+use temporalio_common::protos::temporal::api::{
+    enums::v1::EventType,
+    history::v1::{HistoryEvent, history_event::Attributes},
+};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use tokio::{sync::Semaphore, time::timeout};
@@ -144,7 +147,7 @@ impl Sent {
         let looking = async {
             loop {
                 let history = self.history().await?;
-                let last = history.events.last().map(|event| event.event_type());
+                let last = history.events.last().map(HistoryEvent::event_type);
                 let is_quiet = !matches!(
                     last,
                     Some(

@@ -21,7 +21,7 @@ use tokio::{task::JoinHandle, time::timeout};
 
 use super::support::state_when_waiting;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Gives money back.
 #[tool]

@@ -61,6 +61,11 @@ pub(super) fn with_arguments<const N: usize>(arguments: [&str; N]) -> McpStdio {
     McpTransport::stdio(&*PYTHON, std::iter::once(server_py().into_os_string()).chain(arguments))
 }
 
+/// The interpreter and the program of a server.
+pub(super) fn command() -> (PathBuf, PathBuf) {
+    (PYTHON.clone(), server_py())
+}
+
 /// A server that serves HTTP until it is dropped.
 pub(super) struct HttpServer {
     process: Child,

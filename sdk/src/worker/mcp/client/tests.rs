@@ -3,7 +3,7 @@ use super::{Given, MOST_SHOWN, shown};
 #[test]
 fn a_question_is_logged_on_one_line_without_what_the_server_was_given() {
     let mut given = Given::default();
-    given.remember("sesame-open".to_owned());
+    given.remember("sesame-open");
     let message = "Is sesame-open right?\n2026-01-01 ERROR forged\u{1b}[2J\u{202e}";
     assert_eq!(shown(message, &given), "Is [redacted] right?\\n2026-01-01 ERROR forged\\u{1b}[2J\\u{202e}");
 }
