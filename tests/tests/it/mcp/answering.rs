@@ -3,7 +3,7 @@
 use std::{convert::Infallible, future::Future, net::SocketAddr, sync::Arc};
 
 use futures::{FutureExt, future::BoxFuture};
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, Collected, Full};
 use hyper::{
     Method, Request, Response, StatusCode,
     body::{Bytes, Incoming},
@@ -96,7 +96,7 @@ async fn respond(answer: Answering, request: Request<Incoming>) -> Result<Respon
         Method::DELETE => return Ok(response(StatusCode::OK, "text/plain", String::new())),
         _ => return Ok(response(StatusCode::METHOD_NOT_ALLOWED, "text/plain", String::new())),
     }
-    let bytes = request.into_body().collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+    let bytes = request.into_body().collect().await.map(Collected::to_bytes).unwrap_or_default();
     let message: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let (id, method) = (message["id"].clone(), message["method"].as_str().unwrap_or_default().to_owned());
     if id.is_null() {
