@@ -162,11 +162,20 @@ impl Attempt {
         }
         let runtime = self.runtime.clone();
         runtime.spawn(async move {
+            let _done = WhenDone(&self.is_beating);
             if let Err(error) = self.ctx.record_heartbeat(()).await {
                 tracing::warn!(%error, activity_id = self.ctx.info().activity_id, "a heartbeat could not be encoded");
             }
-            self.is_beating.store(false, Ordering::Release);
         });
+    }
+}
+
+/// Lets the next beat follow, also where this one panics: a codec may.
+struct WhenDone<'b>(&'b AtomicBool);
+
+impl Drop for WhenDone<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
     }
 }
 
@@ -180,3 +189,6 @@ impl Drop for WhenItPanics<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
