@@ -30,6 +30,9 @@ const RESUMED_WITHOUT_SESSION: &str = "The run was started with a session and is
 const RESUMED_WITH_SESSION: &str = "The run was started without a session, so that it cannot be resumed with one: resume it \
      without .session(..).";
 
+/// The patch of runs with a compaction that leave between two turns alone, where they are shortened first.
+const SHORTENED_FIRST: &str = "temporal-agents/shortened-before-leaving";
+
 /// What a run begins with: an input, or the state of one that paused.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -170,7 +173,9 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
             Ok(Ended::Interrupted) => engine.into_state(),
             Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
         };
-        if host.is_to_move(&state) {
+        // A conversation is shortened between two turns alone, so a run that shortens it leaves after the turn.
+        let is_shortened_first = || config.compaction.is_some() && host.patched(SHORTENED_FIRST);
+        if host.is_to_move(&state) && !is_shortened_first() {
             let error = host.move_on(&state, &scope).await;
             if !Stays::is_said_by(&error) {
                 return Err(RunFailure { error, state: Some(Box::new(state)) });

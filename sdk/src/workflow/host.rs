@@ -337,7 +337,11 @@ impl Host for WorkflowHost {
             let (agent, turn) = (state.agent.clone(), state.turn);
             let pauses = |questions| self.records_pause(AskedQuestions::new(agent.clone(), turn, questions));
             if let Some(inbox) = &self.inbox {
-                return inbox.wait(state, scope.clone(), pauses).await;
+                let outcome = inbox.wait(state, scope.clone(), pauses).await;
+                if let (WaitOutcome::Decided, Some(moving)) = (&outcome, &self.moving) {
+                    moving.update();
+                }
+                return outcome;
             }
             pauses(state.interruptions().into_iter().map(AgentInterruption::from).collect());
             WaitOutcome::Undecided

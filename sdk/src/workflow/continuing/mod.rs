@@ -131,6 +131,11 @@ impl Moving {
         self.each(|pace| pace.add_more(bytes));
     }
 
+    /// A decision that the run has waited for is there.
+    pub(super) fn update(&self) {
+        self.each(Pace::update);
+    }
+
     /// A request to a model puts so much into history.
     pub(super) fn sent(&self, bytes: usize) {
         self.each(|pace| pace.sent(bytes));
@@ -180,6 +185,7 @@ impl Continuing {
         if let Some(arrived) = arrived {
             self.has_arrived(arrived);
         }
+        self.together.borrow_mut().update();
         // Also where another run has arrived, or a conversation: the next execution will begin with that much, too.
         let pace = self.together.borrow().anew();
         Ok(Moving {

@@ -32,6 +32,10 @@ pub struct ContinueOptions {
     /// client tool does: as an update, and in the request to the model. Default 8 MiB.
     #[builder(default = 8 * MIB)]
     pub new_bytes: usize,
+    /// So many new updates are enough: messages of a chat, each of which is a run, and decisions that a run has waited for. The server
+    /// admits 2,000 updates in one execution, those included that are refused or sent again, and none after that. Default 1,000.
+    #[builder(default = 1_000)]
+    pub new_updates: u32,
     /// After so many new events the server's suggestion to continue as new is followed, too, and before that when there is at least as
     /// much new as the state that the run began with. Default 2,000.
     #[builder(default = 2_000)]

@@ -8,8 +8,8 @@
 //! content is counted, and not the words of the messages around it.
 //!
 //! It is counted twice. The first rule left out what reaches history inside of requests to models (outputs of client tools, inline tools and
-//! agents, definitions), decisions, and what workflow tools start. The second counts all of that, too, and each of it as often as history has
-//! it. Where only the second says that it is enough, the patch [`COUNTS_ALL`] decides: a history from before it has gone on there.
+//! agents, definitions), decisions, what workflow tools start, and updates, of which the server admits so many. The second counts all of
+//! that, too, and each of it as often as history has it. Where only the second says that it is enough, the patch [`COUNTS_ALL`] decides: a history from before it has gone on there.
 
 use super::options::ContinueOptions;
 use crate::workflow::context::DurableContext;
@@ -31,6 +31,8 @@ pub(in crate::workflow) struct Pace {
     carried: usize,
     /// How much of it is still to be sent to models once more, because it came in the input and history has no call with it: that is not new.
     sent_again: usize,
+    /// The runs that have begun, and the decisions that runs have waited for: most came as updates.
+    updates: u32,
     has_called_a_model: bool,
 }
 
@@ -51,6 +53,12 @@ impl Pace {
         let first = self.events.map_or(now, |(first, _)| first);
         self.events = Some((first, now));
         self.suggested = ctx.continue_as_new_suggested();
+    }
+
+    /// A run has begun, or has the decision that it has waited for. Counted where the run takes it, and not where it arrives: that does not
+    /// depend on how updates come together in workflow tasks.
+    pub(in crate::workflow) fn update(&mut self) {
+        self.updates = self.updates.saturating_add(1);
     }
 
     /// A model is about to be called, and is given so much that is new. By the second rule it counts with the request that holds it.
@@ -84,7 +92,8 @@ impl Pace {
             let is_worth_it = || events >= options.suggested_after_events || bytes >= self.carried;
             events >= options.new_events || bytes >= options.new_bytes || (self.suggested && is_worth_it())
         };
-        self.has_called_a_model && (is_enough(self.bytes) || (is_enough(self.all_bytes) && counts_all()))
+        let is_enough_of_all = || is_enough(self.all_bytes) || self.updates >= options.new_updates;
+        self.has_called_a_model && (is_enough(self.bytes) || (is_enough_of_all() && counts_all()))
     }
 }
 

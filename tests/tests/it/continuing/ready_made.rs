@@ -5,7 +5,7 @@ use serde_json::json;
 use temporal_agents::{
     wire::{AgentRequest, AgentStatus, ChatOutcome, ChatReply, ChatRequest, DecisionAnswer, Item, WIRE_VERSION},
     worker::{AgentHandle, ChatHandle},
-    workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions},
+    workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions, ModelActivityOptions},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
@@ -172,6 +172,36 @@ async fn a_chat_goes_on_over_many_executions(#[values(true, false)] cached: bool
     assert_eq!(env.await_run(&started).await?.output()?, 3);
     assert_eq!(histories(&env, &id).await?.len(), 5);
     assert_eq!(model.calls().len(), 4);
+    env.finish().await?;
+    Ok(())
+}
+
+#[rstest]
+#[tokio::test]
+async fn a_chat_with_local_model_calls_continues_as_new_after_so_many_messages(
+    #[values(true, false)] cached: bool,
+) -> anyhow::Result<()> {
+    let options = ContinueOptions::builder().new_updates(2).build();
+    let local = ModelActivityOptions::builder().local(true).build();
+    let set = AgentSet::new((reader, desk)).model_activity(local).continue_when(options);
+    let mut builder = AgentEnvironment::builder()
+        .workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(set))?
+        .model_provider(FakeModel::function(|_, number| text(format!("answer {}", number + 1))))
+        .agents((reader, desk));
+    if !cached {
+        builder = builder.without_workflow_cache();
+    }
+    let env = builder.start().await?;
+    let started = env.start_workflow(ChatWorkflow::run, ChatRequest::new("reader")).await?;
+    let id = started.info().workflow_id.clone();
+    let chat = ChatHandle::new(env.client(), &*id);
+    for number in 1..=5 {
+        let (message, said) = (format!("m{number}"), format!("message {number}"));
+        assert_eq!(chat.send_as(&*message, said).await?, answered(&message, &format!("answer {number}")));
+    }
+    chat.end().await?;
+    assert_eq!(env.await_run(&started).await?.output()?, 5);
+    assert_eq!(histories(&env, &id).await?.len(), 3);
     env.finish().await?;
     Ok(())
 }

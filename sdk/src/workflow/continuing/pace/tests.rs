@@ -11,6 +11,7 @@ fn pace(events: u32, bytes: usize, suggested: bool, carried: usize) -> Pace {
         all_bytes,
         carried,
         sent_again: 0,
+        updates: 0,
         has_called_a_model: true,
     }
 }
@@ -76,4 +77,15 @@ fn a_state_that_is_sent_once_more_is_not_new() {
     assert!(!pace.is_enough(&options, never));
     pace.sent(100);
     assert!(pace.is_enough(&options, || true));
+}
+
+#[test]
+fn so_many_updates_are_enough_whatever_history_holds() {
+    let options = ContinueOptions::builder().new_updates(2).build();
+    let mut pace = pace(0, 0, false, 0);
+    pace.update();
+    assert!(!pace.is_enough(&options, never));
+    pace.update();
+    assert!(pace.is_enough(&options, || true));
+    assert!(!pace.is_enough(&options, || false));
 }
