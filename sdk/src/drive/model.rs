@@ -13,8 +13,8 @@ use crate::{
     wire::{ModelCall, ModelResponse},
 };
 
-/// The rule that a call is made again in full, which an earlier build does not know.
-const IN_FULL: &str = "full-call-after-lost-conversation";
+/// The patch of runs that make a call again in full when the provider has lost the conversation.
+const IN_FULL: &str = "temporal-agents/full-call-after-lost-conversation";
 
 /// Calls the model and gives its answer to the engine. Where the provider has lost the conversation that it kept, the call is made once more, with
 /// all that the run has of it.

@@ -16,7 +16,10 @@ use super::{
 use crate::{
     agent::{AgentDef, Graph},
     engine::{Beginning, Engine, RunError, check_fit},
-    wire::RunState,
+    wire::{
+        RunState,
+        run_state::{CallProgress, Phase},
+    },
 };
 
 const SESSION_WITH_SERVER: &str = "Session persistence cannot be combined with conversation_id, previous_response_id, or \
@@ -173,8 +176,10 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
             Ok(Ended::Interrupted) => engine.into_state(),
             Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
         };
-        // A conversation is shortened between two turns alone, so a run that shortens it leaves after the turn.
-        let is_shortened_first = || config.compaction.is_some() && host.patched(SHORTENED_FIRST);
+        // A conversation is shortened between two turns alone, so a run that shortens it leaves after the turn. But for one that waits for
+        // an agent inside of it: that may go on for long, and the turn with it.
+        let is_shortened_first =
+            || config.compaction.is_some() && !has_paused_inside(&state) && host.patched(SHORTENED_FIRST);
         if host.is_to_move(&state) && !is_shortened_first() {
             let error = host.move_on(&state, &scope).await;
             if !Stays::is_said_by(&error) {
@@ -194,6 +199,12 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
             }
         }
     }
+}
+
+/// Whether an agent that is a tool of the run waits for decisions.
+fn has_paused_inside(state: &RunState) -> bool {
+    let Phase::Interrupted { round } = &state.phase else { return false };
+    round.calls.iter().any(|call| matches!(call.progress, CallProgress::Paused { .. }))
 }
 
 /// Takes a conversation elsewhere while no run is at work, after it was shortened as the configuration says.

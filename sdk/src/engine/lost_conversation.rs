@@ -9,6 +9,7 @@ use crate::wire::{
 /// A conversation that the provider has lost, with items that only the provider had.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}; {missing}")]
+#[non_exhaustive]
 pub struct ConversationLost {
     /// What went wrong, in the provider's own words.
     pub reason: String,

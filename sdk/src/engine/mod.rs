@@ -146,7 +146,9 @@ impl Engine {
         *self.state.patches.entry(slug.to_owned()).or_insert_with(ask)
     }
 
-    /// Whether a response has more calls than the run takes, unless it is from before there was a limit ([`CALLS_LIMITED`]).
+    /// Returns whether a response has more calls than [`Rules::max_calls_per_response`].
+    ///
+    /// Runs from before there was a limit are exempt: their patch decides when the response is resolved.
     pub fn has_too_many_calls(&self, response: &ModelResponse) -> bool {
         response::calls_of(&response.output) > self.rules.max_calls_per_response
     }

@@ -7,45 +7,34 @@ use serde::Serialize;
 /// Most bytes of JSON in one payload; the message around it has room below the server's limit.
 pub(crate) const MOST_BYTES: usize = 2_000_000;
 
-/// How long the JSON of a value is, without keeping it.
+/// Returns the length of a value's JSON, without keeping it.
 pub(crate) fn encoded_len(value: &(impl Serialize + ?Sized)) -> Result<usize, serde_json::Error> {
-    struct Count(usize);
-
-    impl io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut count = Count(0);
+    let mut count = Count(0, <[u8]>::len);
     serde_json::to_writer(&mut count, value)?;
     Ok(count.0)
 }
 
-/// How long the JSON of a value is inside of a JSON string: its quotes and backslashes are escaped once more.
+/// Returns the length of a value's JSON inside a JSON string, where its quotes and backslashes are escaped again.
 pub(crate) fn encoded_len_in_text(value: &(impl Serialize + ?Sized)) -> Result<usize, serde_json::Error> {
-    struct Count(usize);
-
-    impl io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            // JSON has no control characters but in escapes of its own.
-            self.0 += bytes.len() + bytes.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    let mut count = Count(0);
+    // JSON has no control characters but in escapes of its own.
+    let escaped = |bytes: &[u8]| bytes.len() + bytes.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
+    let mut count = Count(0, escaped);
     serde_json::to_writer(&mut count, value)?;
     Ok(count.0)
+}
+
+/// Counts what is written, by a measure.
+struct Count<F>(usize, F);
+
+impl<F: Fn(&[u8]) -> usize> io::Write for Count<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += (self.1)(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A number of bytes as people say it: `812 bytes`, `204.80 kB`, `3.15 MB`.

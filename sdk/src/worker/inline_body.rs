@@ -6,7 +6,10 @@ use futures::FutureExt;
 use serde_json::{Map, Value};
 use tokio::time::{error::Elapsed, timeout};
 
-use super::{run_threads::on_a_body_thread, tool_answer::panic_message};
+use super::{
+    run_threads::{BodyThread, on_a_body_thread},
+    tool_answer::panic_message,
+};
 use crate::{
     tool::{ActivityBody, ToolContext, ToolError},
     wire::ToolOutput,
@@ -21,11 +24,12 @@ type Ended = (Result<Result<ToolOutput, ToolError>, String>, ToolContext);
 /// [`Elapsed`] when it takes longer than this. It is dropped; one that blocks its thread works on until it lets go.
 pub(super) async fn run_within(
     limit: Duration,
+    thread: &BodyThread,
     body: &ActivityBody,
     ctx: ToolContext,
     arguments: Map<String, Value>,
 ) -> Result<Ended, Elapsed> {
-    match timeout(limit, on_a_body_thread(run(Arc::clone(body), ctx, arguments))).await {
+    match timeout(limit, on_a_body_thread(thread, run(Arc::clone(body), ctx, arguments))).await {
         Ok(Some(ended)) => Ok(ended),
         // Its thread is lost with it. The run goes on when its time is over, as where an activity's worker is lost.
         Ok(None) => timeout(limit, pending()).await,

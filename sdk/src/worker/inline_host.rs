@@ -21,6 +21,7 @@ use super::{
     inline_mcp::{InlineMcp, Unlisted},
     inline_model,
     providers::Providers,
+    run_threads::BodyThread,
     session::Sessions,
     spill::Spills,
     tool_activity::{GRACE, withheld_from},
@@ -110,6 +111,8 @@ pub(super) struct InlineHost {
     pub(super) session_writes: AtomicU32,
     pub(super) patience: Patience,
     pub(super) cancelled: CancellationToken,
+    /// Where the bodies of its tools are.
+    pub(super) bodies: BodyThread,
 }
 
 impl Host for InlineHost {
@@ -313,7 +316,8 @@ impl InlineHost {
             let ctx = ToolContext::new(info, RunContext::new(call.context.clone()), states)
                 .with_settings(settings.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
-            let settled = inline_body::run_within(options.start_to_close, body, ctx, call.arguments.clone()).await;
+            let (limit, arguments) = (options.start_to_close, call.arguments.clone());
+            let settled = inline_body::run_within(limit, &self.bodies, body, ctx, arguments).await;
             let is_last = attempt >= options.attempts();
             let settled = match settled {
                 Ok((settled, ctx)) => {

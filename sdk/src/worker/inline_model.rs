@@ -32,7 +32,11 @@ pub(super) async fn call(
     let mut attempt = 1;
     loop {
         let left = ALL_ATTEMPTS.saturating_sub(began.elapsed());
-        let limit = AttemptLimit { time: time.min(left), setting };
+        let limit = if left < time {
+            AttemptLimit { time: left, setting: "a call with all its attempts, 6 h" }
+        } else {
+            AttemptLimit { time, setting }
+        };
         let mut error = match providers.call_within(limit, call.clone()).await {
             Ok(response) => return Ok(response),
             Err(error) => error,

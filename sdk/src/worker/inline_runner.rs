@@ -19,7 +19,7 @@ use super::{
     inline_mcp::InlineMcp,
     model::ModelProvider,
     providers::Providers,
-    run_threads::on_a_run_thread,
+    run_threads::{BodyThread, on_a_run_thread},
     session::{Session, Sessions},
     spill::{SpillStore, Spills},
 };
@@ -323,6 +323,7 @@ impl InlineRunner {
             session_writes,
             patience,
             cancelled,
+            bodies: BodyThread::default(),
         };
         (host, config)
     }

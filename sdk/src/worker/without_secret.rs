@@ -53,7 +53,8 @@ impl Secrets {
         }
         // `.env` files and JSON write line breaks as a backslash and an n.
         for line in secret.split('\n').flat_map(|line| line.split("\\n")).map(str::trim) {
-            if line.chars().count() >= SHORTEST_LINE {
+            // The first and the last line of a PEM file are no secrets.
+            if line.chars().count() >= SHORTEST_LINE && !line.starts_with("-----") {
                 self.add_form(line, false, false);
             }
         }
@@ -272,7 +273,8 @@ fn escaped(text: &str, at: usize, character: char) -> Option<usize> {
         b'x' => digits(at + 1, 2, code),
         b'U' => digits(at + 1, 8, code),
         b'u' if bytes.get(at + 1) == Some(&b'{') => {
-            let end = text[at + 2..].find('}').filter(|end| *end <= 6)? + at + 2;
+            // Not searched for in all of the text: it may hold as many of these as it has room for.
+            let end = bytes[at + 2..].iter().take(7).position(|byte| *byte == b'}')? + at + 2;
             (number(&bytes[at + 2..end]) == Some(code)).then_some(end + 1)
         }
         b'u' => {

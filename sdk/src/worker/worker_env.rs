@@ -69,6 +69,8 @@ enum Why {
     NotAllowed,
     /// Others may; this is the first that may not. None = where it would go cannot be told.
     Elsewhere(Option<Destination>),
+    /// It has destinations, and is referred to where the model could read it.
+    NoCredential,
     NotSet,
 }
 
@@ -78,12 +80,17 @@ impl Withheld {
         let name = &self.name;
         let why = match &self.why {
             Why::NotSet => "is not set on this worker; set it and restart the worker".to_owned(),
+            Why::NoCredential => {
+                "this worker gives to certain destinations only, and there only as a credential (`authorization`, `headers`, \
+                 extra_headers, extra_query): elsewhere the model could read it; AgentsPlugin::allow_env allows it anywhere"
+                    .to_owned()
+            }
             Why::NotAllowed => {
                 format!("this worker does not give away; add it to AgentsPlugin::allow_env if it may go to {receiver}")
             }
             Why::Elsewhere(Some(to)) => format!(
                 "this worker does not give to {to}, only to other destinations; add \
-                 allow_env_for({}, [{name:?}]) to the AgentsPlugin if it may go there",
+                 allow_env_for({}, [{name:?}]) to the AgentsPlugin, InlineRunner or ToolRegistry if it may go there",
                 to.in_code()
             ),
             Why::Elsewhere(None) => {
@@ -129,7 +136,7 @@ impl AllowedEnv {
         for tool in &mut call.definitions.tools {
             if let ToolSpec::Hosted { config, .. } = tool {
                 let mut whole = Value::Object(std::mem::take(config));
-                let filled = self.fill_part(&mut whole, provider, &mut given);
+                let filled = self.fill_part(&mut whole, provider, false, &mut given);
                 if let Value::Object(members) = whole {
                     *config = members;
                 }
@@ -138,26 +145,53 @@ impl AllowedEnv {
         }
         let settings = &mut call.definitions.settings;
         refuse_credentials(settings.extra_headers.as_ref())?;
-        let extras = [
-            &mut settings.extra_headers,
-            &mut settings.extra_body,
-            &mut settings.extra_query,
-            &mut settings.extra_args,
-        ];
         // Each member by itself: with `extra_body` a call may bring hosted tools of its own.
-        for part in extras.into_iter().flatten().flat_map(Map::values_mut) {
-            self.fill_part(part, provider, &mut given).map_err(withheld)?;
+        for (extra, is_credential) in [
+            (&mut settings.extra_headers, true),
+            (&mut settings.extra_body, false),
+            (&mut settings.extra_query, true),
+            (&mut settings.extra_args, false),
+        ] {
+            for part in extra.iter_mut().flat_map(Map::values_mut) {
+                self.fill_part(part, provider, is_credential, &mut given).map_err(withheld)?;
+            }
         }
         Ok(given)
     }
 
-    /// Puts the values into a part of a request, whose addresses say where they go.
-    fn fill_part(&self, part: &mut Value, provider: Option<&str>, given: &mut Given) -> Result<(), Withheld> {
+    /// Puts the values into a part of a request, whose addresses say where they go. A variable that is bound to a destination is filled in as a
+    /// credential only: elsewhere the model would read it, and could tell it to others.
+    fn fill_part(
+        &self,
+        part: &mut Value,
+        provider: Option<&str>,
+        is_credential: bool,
+        given: &mut Given,
+    ) -> Result<(), Withheld> {
         if !refers(part) {
             return Ok(());
         }
+        if !is_credential && let Some(name) = self.bound_outside_credentials(part) {
+            return Err(Withheld { name: name.to_owned(), why: Why::NoCredential });
+        }
         let to = Destination::of_request(part, provider).unwrap_or_else(|Unclear| Vec::new());
         self.to(to).fill_value(part, given)
+    }
+
+    /// The first variable with destinations that is referred to outside of `authorization` and `headers`.
+    fn bound_outside_credentials<'v>(&self, value: &'v Value) -> Option<&'v str> {
+        let is_bound = |name: &&str| self.names.get(*name).is_some_and(|allowed| !allowed.anywhere);
+        match value {
+            Value::Array(values) => values.iter().find_map(|value| self.bound_outside_credentials(value)),
+            Value::Object(members) => match referred(members) {
+                Some(name) => Some(name).filter(is_bound),
+                None => members
+                    .iter()
+                    .filter(|(key, _)| !matches!(key.as_str(), "authorization" | "headers"))
+                    .find_map(|(_, value)| self.bound_outside_credentials(value)),
+            },
+            _ => None,
+        }
     }
 
     /// Puts the values into an object, and remembers them.

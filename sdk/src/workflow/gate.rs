@@ -19,14 +19,14 @@ use temporalio_workflow::WorkflowCancellationToken;
 const MOST_CALLS: usize = 40;
 /// Most that a run may say: with 2,000 pending activities the server takes no more.
 const MOST_THAT_MAY_BE: usize = 1_500;
-/// Most questions to models that are in flight: those of agents side by side. With as many effects, and the most calls that a run may say, they
-/// stay below the 2,000 pending activities that the server takes.
+/// Most questions to models that are in flight: those of agents side by side.
 const MOST_QUESTIONS: usize = 200;
-/// Most activities and child workflows that workflow tools have in flight.
-const MOST_EFFECTS: usize = 200;
+/// Most calls, questions and effects together: the server takes 2,000 pending activities. Effects have all that is left by the others, because
+/// the body that starts them awaits them with what it likes: `join_all` of many polls only what was woken, and who waits here is not.
+const MOST_TOGETHER: usize = 1_900;
 /// Most bytes of JSON that they are given together; a larger one runs alone.
 const MOST_BYTES: usize = 3_000_000;
-/// The same, small questions and effects included, which do not wait for large ones. A message has 4,194,304.
+/// The same, effects and small questions included, which do not wait for large ones. A message has 4,194,304.
 const MOST_BYTES_WITH_SMALL: usize = 3_900_000;
 /// What a call adds to the message besides what it is given: ids, names, timeouts, summary.
 const AROUND: usize = 1_000;
@@ -172,12 +172,16 @@ impl Gate {
         let most = match kind {
             Kind::Call => self.most_calls,
             Kind::Question => MOST_QUESTIONS,
-            Kind::Effect => MOST_EFFECTS,
+            Kind::Effect => self.most_effects(),
         };
-        let most_bytes = if is_small(kind, bytes) { MOST_BYTES_WITH_SMALL } else { MOST_BYTES };
+        let most_bytes = if kind == Kind::Effect || is_small(kind, bytes) { MOST_BYTES_WITH_SMALL } else { MOST_BYTES };
         let is_empty = self.lanes().iter().all(|lane| lane.in_flight.get() == 0);
         let fits = self.bytes.get().saturating_add(bytes) <= most_bytes;
         is_empty || (self.lane(kind).in_flight.get() < most && fits)
+    }
+
+    fn most_effects(&self) -> usize {
+        MOST_TOGETHER - MOST_QUESTIONS - self.most_calls.min(MOST_THAT_MAY_BE)
     }
 
     fn lane(&self, kind: Kind) -> &Lane {

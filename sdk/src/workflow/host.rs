@@ -35,7 +35,7 @@ use crate::{
 };
 
 /// The patch from which on a pause is recorded.
-const QUESTIONS_RECORDED: &str = "agents-questions-recorded";
+const QUESTIONS_RECORDED: &str = "temporal-agents/questions-recorded";
 
 /// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
 pub(super) struct WorkflowHost {
@@ -339,7 +339,7 @@ impl Host for WorkflowHost {
             if let Some(inbox) = &self.inbox {
                 let outcome = inbox.wait(state, scope.clone(), pauses).await;
                 if let (WaitOutcome::Decided, Some(moving)) = (&outcome, &self.moving) {
-                    moving.update();
+                    (0..inbox.taken_at_once()).for_each(|_| moving.update());
                 }
                 return outcome;
             }
@@ -402,7 +402,7 @@ impl Host for WorkflowHost {
             }
             RunEvent::Paused { interruptions } => {
                 let calls: Vec<String> =
-                    interruptions.iter().map(|call| format!("`{}` of **{}**", call.tool, call.agent)).collect();
+                    interruptions.iter().map(|call| format!("{} of **{}**", code(&call.tool), call.agent)).collect();
                 self.ctx.show(format!("waits for a decision on {}", calls.join(", ")));
             }
             RunEvent::Decided { bytes, .. } => self.notes_more(|| *bytes),

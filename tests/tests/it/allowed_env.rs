@@ -95,7 +95,9 @@ async fn a_hosted_tool_at_another_address_does_not_get_it(#[case] server_url: Va
         let error = ended.expect_err("it is refused");
         assert!(!sent);
         assert!(error.contains(NAME), "{error}");
-        assert!(error.contains(named.unwrap_or("where it would go here cannot be told")), "{error}");
+        let as_credential = "there only as a credential";
+        let is_named = error.contains(named.unwrap_or("where it would go here cannot be told"));
+        assert!(is_named || error.contains(as_credential), "{error}");
     }
 }
 
@@ -111,7 +113,6 @@ async fn a_hosted_tool_at_the_address_gets_it(#[case] server_url: &str) {
 #[rstest]
 #[case::headers(ModelSettings::builder().extra_headers(object(&json!({"x-tenant": worker_env!("CARGO_PKG_DESCRIPTION")}))).build())]
 #[case::query(ModelSettings::builder().extra_query(object(&json!({"tenant": worker_env!("CARGO_PKG_DESCRIPTION")}))).build())]
-#[case::body(ModelSettings::builder().extra_body(object(&json!({"a": [worker_env!("CARGO_PKG_DESCRIPTION")]}))).build())]
 #[tokio::test]
 async fn settings_go_to_the_provider_that_serves_the_model(#[case] settings: ModelSettings) {
     let (ended, sent) = run(&with_settings(settings.clone()), Destination::provider("openai")).await;
@@ -121,6 +122,19 @@ async fn settings_go_to_the_provider_that_serves_the_model(#[case] settings: Mod
         let error = ended.expect_err("it is refused");
         let fix = format!("add allow_env_for(Destination::provider(\"openai\"), [{NAME:?}]) to the AgentsPlugin");
         assert!(error.contains(&fix) && !sent, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn what_the_model_could_read_does_not_get_a_bound_variable() {
+    let body = |value: Value| with_settings(ModelSettings::builder().extra_body(object(&value)).build());
+    for agent in [
+        body(json!({"instructions": worker_env!("CARGO_PKG_DESCRIPTION")})),
+        body(json!({"tools": [{"type": "mcp", "server_description": worker_env!("CARGO_PKG_DESCRIPTION")}]})),
+    ] {
+        let (ended, sent) = run(&agent, Destination::provider("openai")).await;
+        let error = ended.expect_err("it is refused");
+        assert!(error.contains("there only as a credential") && !sent, "{error}");
     }
 }
 
@@ -228,8 +242,8 @@ async fn a_durable_call_with_such_a_definition_fails_once_and_says_what_would_al
     assert_eq!(run.activities()[0].attempts, 1);
     let expected = "the agent refers to the environment variable \"CARGO_PKG_DESCRIPTION\", which this worker does not give to the \
                     host \"evil.test\" of a hosted tool, only to other destinations; add \
-                    allow_env_for(Destination::hosted_tool_host(\"evil.test\"), [\"CARGO_PKG_DESCRIPTION\"]) to the AgentsPlugin \
-                    if it may go there";
+                    allow_env_for(Destination::hosted_tool_host(\"evil.test\"), [\"CARGO_PKG_DESCRIPTION\"]) to the AgentsPlugin, \
+                    InlineRunner or ToolRegistry if it may go there";
     let chain = run.failure_chain();
     assert!(
         chain.iter().any(|(kind, text)| kind == "ModelInvocationError.Unsupported" && text == expected),

@@ -107,11 +107,13 @@ impl<'a> Conforming<'a> {
         let others = schema.get("additionalProperties").filter(|others| **others != Value::Bool(false));
         // They may speak of members that are not declared here.
         let is_open = ["allOf", "patternProperties"].iter().any(|keyword| schema.get(*keyword).is_some());
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
         let conformed = members.iter().filter_map(|(name, value)| {
             let conformed = match (declared.get(name), others) {
                 (Some(schema), _) | (None, Some(schema @ Value::Object(_))) => self.at(schema, value),
                 (None, Some(_)) => value.clone(),
-                (None, None) if is_open => value.clone(),
+                (None, None) if is_open || is_required(name) => value.clone(),
                 (None, None) => return None,
             };
             Some((name.clone(), conformed))

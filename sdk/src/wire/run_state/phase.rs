@@ -93,6 +93,21 @@ pub enum Phase {
     },
 }
 
+impl Phase {
+    /// Returns the kind of a phase in the middle of a turn, as on the wire; none where a run may be left: where a turn begins, where it waits for
+    /// decisions, and at its end.
+    pub(crate) fn kind_inside_a_turn(&self) -> Option<String> {
+        match self {
+            Self::TurnDue | Self::Interrupted { .. } | Self::Finished { .. } => None,
+            other => {
+                let written = serde_json::to_value(other).ok();
+                let kind = written.as_ref().and_then(|written| written["kind"].as_str());
+                Some(kind.unwrap_or("unknown").to_owned())
+            }
+        }
+    }
+}
+
 /// What an agent is at one turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnSetup {

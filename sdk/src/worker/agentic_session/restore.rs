@@ -4,7 +4,7 @@ use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
 
 use super::{error::CheckpointError, proposal, store::Storage};
-use crate::wire::{SessionCheckpoint, SessionRun, decode, run_state::Phase, session_checkpoint::SESSION_FORMAT};
+use crate::wire::{SessionCheckpoint, SessionRun, decode, session_checkpoint::SESSION_FORMAT};
 
 /// What there is to go on from.
 pub(super) struct Restored {
@@ -65,16 +65,11 @@ fn read(details: Value) -> Result<SessionCheckpoint, String> {
 /// Checks that a run is where checkpoints are made of it. Anywhere else it would begin in the middle of a turn, behind the checks before.
 ///
 /// # Errors
-/// Where it is.
+/// A message that names the run and its phase.
 fn check_phase(place: usize, run: &SessionRun) -> Result<(), String> {
-    let Some(state) = &run.state else { return Ok(()) };
-    match &state.phase {
-        Phase::TurnDue | Phase::Interrupted { .. } | Phase::Finished { .. } => Ok(()),
-        other => {
-            let written = serde_json::to_value(other).ok();
-            let kind = written.as_ref().and_then(|written| written["kind"].as_str()).unwrap_or("unknown");
-            Err(format!("its run {place} is at {kind:?}, where no checkpoint is made of a run"))
-        }
+    match run.state.as_ref().and_then(|state| state.phase.kind_inside_a_turn()) {
+        None => Ok(()),
+        Some(kind) => Err(format!("its run {place} is at {kind:?}, where no checkpoint is made of a run")),
     }
 }
 

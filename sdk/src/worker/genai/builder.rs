@@ -127,7 +127,7 @@ impl GenaiBuilder {
         }
         let http = http_client::builder(https).map_err(|source| GenaiConfigError::Tls { source: source.into() })?;
         // The crate reads bodies whole, without a limit: uncompressed, one takes no more memory than was sent.
-        let mut http = http.no_gzip();
+        let mut http = http.no_gzip().no_brotli().no_deflate().no_zstd();
         if let Some(timeout) = timeout {
             http = http.timeout(timeout);
         }

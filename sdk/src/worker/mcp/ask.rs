@@ -50,6 +50,7 @@ pub(super) async fn answer(
             Err(McpFailure::TooLarge { server: server(), what })
         }
         Answer::Of(value) if given.is_empty() => Ok(value),
+        Answer::Of(list) if lists_tools => Ok(given.value(left_out::without_quoted(&server(), list, &given))),
         Answer::Of(value) => Ok(given.value(value)),
         Answer::TooLong(excess) => Err(McpFailure::TooLarge { server: server(), what: excess }),
         Answer::EndlessList => Err(McpFailure::Unsupported {

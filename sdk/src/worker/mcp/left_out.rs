@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::worker_env::Given;
 use crate::tool::schema;
 
 /// A list of tools without those beyond the bounds of [`schema::measure`], which are under `leftOut` then. What a check of arguments
@@ -31,6 +32,30 @@ pub(super) fn within_bounds(server: &str, mut list: Value) -> Value {
     });
     if !left_out.is_empty() {
         list["leftOut"] = left_out.into();
+    }
+    list
+}
+
+/// A list of tools without those whose names or schemas quote what the server was given, which are under `leftOut` then: taken out of them,
+/// calls would name what the server does not have.
+pub(super) fn without_quoted(server: &str, mut list: Value, given: &Given) -> Value {
+    const REASON: &str = "its name or its schema holds a credential of the server's transport; McpValue::plain exempts a value that is none";
+    let Some(Value::Array(tools)) = list.get_mut("tools") else { return list };
+    let mut left_out = Vec::new();
+    tools.retain(|tool| {
+        let is_whole = ["name", "inputSchema"].iter().all(|member| given.value(tool[*member].clone()) == tool[*member]);
+        if !is_whole {
+            let name = given.value(tool["name"].clone());
+            tracing::warn!(server, tool = %name, reason = REASON, "a tool of an MCP server is left out");
+            left_out.push(json!({"name": name, "reason": REASON}));
+        }
+        is_whole
+    });
+    if !left_out.is_empty() {
+        match list.get_mut("leftOut") {
+            Some(Value::Array(before)) => before.append(&mut left_out),
+            _ => list["leftOut"] = left_out.into(),
+        }
     }
     list
 }

@@ -20,7 +20,7 @@ use crate::{
         inline_host::{InlineHost, Patience},
         inline_mcp::InlineMcp,
         providers::Providers,
-        run_threads::on_a_run_thread,
+        run_threads::{BodyThread, on_a_run_thread},
         session::Sessions,
         spill::Spills,
     },
@@ -81,6 +81,7 @@ impl ToolRegistry {
             session_writes: AtomicU32::new(0),
             patience: Patience::clone(patience),
             cancelled: CancellationToken::new(),
+            bodies: BodyThread::default(),
         }
     }
 }

@@ -153,9 +153,9 @@ impl ToolRegistry {
         self
     }
 
-    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for this destination alone. A
-    /// reference elsewhere fails the call, which is not retried, and the failure names the variable, the destination and the call that
-    /// would allow it. Further calls add destinations and names.
+    /// Allows settings of tools, and MCP servers that are registered after this, to refer to these environment variables with
+    /// [`worker_env!`](crate::worker_env), for this destination alone. A reference elsewhere fails the call, which is not retried; the
+    /// failure names the variable, the destination and the call that would allow it. Further calls add destinations and names.
     #[must_use]
     pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.env.allow_for(&to, names);

@@ -1,13 +1,14 @@
 //! How the server says that an execution has begun: what its input carries counts only if an execution before has left it.
 //!
 //! Anybody who may start a workflow writes its input, and a run in it would skip guardrails and approvals. Which execution another one
-//! was continued from is written by the server alone.
+//! was continued from is written by the server alone. It does not say which code has continued it: whoever may also run workers in the
+//! namespace can continue a workflow of theirs as this one. Namespaces are the boundary against them.
 
 use temporalio_workflow::{WorkflowContextView, common::protos::temporal::api::enums::v1::ContinueAsNewInitiator};
 
 use crate::{
     engine::RunError,
-    wire::{CarriedState, RunState, run_state::Phase},
+    wire::{CarriedState, RunState},
 };
 
 /// Why what an input carries was left by no execution before.
@@ -89,11 +90,9 @@ pub(in crate::workflow) fn check(
 /// # Errors
 /// [`RunError::Refused`] with the phase. Any other would begin in the middle of a turn, behind the checks before it.
 pub(super) fn check_phase(agent: &str, state: &RunState) -> Result<(), RunError> {
-    match &state.phase {
-        Phase::TurnDue | Phase::Interrupted { .. } | Phase::Finished { .. } => Ok(()),
-        other => {
-            let written = serde_json::to_value(other).ok();
-            let kind = written.as_ref().and_then(|written| written["kind"].as_str()).unwrap_or("unknown");
+    match state.phase.kind_inside_a_turn() {
+        None => Ok(()),
+        Some(kind) => {
             let reason = format!(
                 "it is at {kind:?}, and a run is left only where a turn begins (\"turn_due\"), where it waits for decisions \
                  (\"interrupted\"), and at its end (\"finished\")"

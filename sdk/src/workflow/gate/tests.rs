@@ -132,14 +132,14 @@ fn what_workflow_tools_start_is_limited_by_number_and_by_bytes() {
     let (gate, token) = (Gate::new(None), WorkflowCancellationToken::new());
     let calls: Vec<_> =
         (0..MOST_CALLS).map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs")).collect();
-    let mut effects: Vec<_> = (0..MOST_EFFECTS)
+    let mut effects: Vec<_> = (0..gate.most_effects())
         .map(|_| poll(pin!(gate.start(10, &token))).expect("there is room").expect("it runs"))
         .collect();
     assert!(poll(pin!(gate.start(10, &token))).is_none(), "there are enough");
     assert!(poll(pin!(gate.ask(10, &token))).is_some(), "questions have a number of their own");
     drop(calls);
     effects.truncate(1);
-    let large = poll(pin!(gate.start(2_900_000, &token))).expect("there is room").expect("it runs");
+    let large = poll(pin!(gate.start(3_800_000, &token))).expect("there is room").expect("it runs");
     assert!(poll(pin!(gate.start(200_000, &token))).is_none(), "together they are too large for one message");
     drop(large);
     assert!(poll(pin!(gate.start(200_000, &token))).is_some());

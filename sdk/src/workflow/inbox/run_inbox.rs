@@ -1,6 +1,9 @@
 //! What a run does with its workflow's inbox: says what it waits for, waits, takes what was decided.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
@@ -78,6 +81,8 @@ pub(in crate::workflow) struct RunInbox {
     waits: Waits,
     /// What this run has said that it waits for.
     asked: RefCell<Vec<Asked>>,
+    /// How many decisions the latest wait has ended with.
+    taken: Cell<usize>,
 }
 
 impl RunInbox {
@@ -89,7 +94,7 @@ impl RunInbox {
             inbox.begin();
             asked = inbox.take_up(&calls);
         });
-        Self { ctx, waits, asked: RefCell::new(asked) }
+        Self { ctx, waits, asked: RefCell::new(asked), taken: Cell::default() }
     }
 
     /// Whether the run waits here for what is not decided.
@@ -155,6 +160,7 @@ impl RunInbox {
                 }
                 return WaitOutcome::Undecided;
             }
+            self.taken.set(decided.len());
             let open = questions(state);
             let mut with_others = decided_with_others(&calls, &open, &decided);
             for decided in &mut with_others {
@@ -165,6 +171,11 @@ impl RunInbox {
             self.ask(&open);
             return WaitOutcome::Decided;
         }
+    }
+
+    /// Returns the number of decisions that the latest wait has ended with.
+    pub(in crate::workflow) fn taken_at_once(&self) -> usize {
+        self.taken.get()
     }
 
     fn one_is_decided(&self, ids: &[String]) -> bool {

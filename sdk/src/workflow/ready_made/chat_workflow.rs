@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The patch from which on few handlers wait for answers, so that the server admits decisions beside them.
-const HOLDS_FEW_MESSAGES: &str = "agents-chat-holds-few-messages";
+const HOLDS_FEW_MESSAGES: &str = "temporal-agents/chat-holds-few-messages";
 
 /// A chat with an agent: each message is an update (`chat_send`), its answer the update's result. The conversation is kept, calls wait
 /// for decisions, and the workflow continues as new by itself, between messages and while one is answered. A `ChatHandle` speaks to it.

@@ -84,7 +84,7 @@ fn scale() -> Scale {
         }
         None => {
             let options = ContinueOptions::builder().new_bytes(1_000_000).build();
-            Scale { turns: 30, options, history: 2_000_000, new: 2_000_000, state: 500_000 }
+            Scale { turns: 30, options, history: 2_500_000, new: 2_000_000, state: 500_000 }
         }
     }
 }

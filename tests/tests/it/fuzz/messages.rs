@@ -2,10 +2,10 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 use temporal_agents::wire::{
-    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-    ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint, McpReply,
-    McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest, RecordRequest,
-    RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest,
+    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, AskedQuestions, Carried,
+    ChatMessage, ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint,
+    McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest,
+    RecordRequest, RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest,
     carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
 };
 
@@ -34,6 +34,7 @@ fn read(document: &Document) -> anyhow::Result<()> {
         "agent_decision" => stable::<AgentDecision>(text),
         "agent_report" => stable::<AgentReport>(text),
         "agent_request" => stable::<AgentRequest>(text),
+        "asked_questions" => stable::<AskedQuestions>(text),
         "agent_state" => stable::<AgentState>(text),
         "approval_request" => stable::<ApprovalRequest>(text),
         "approval_ruling" => stable::<ApprovalRuling>(text),

@@ -62,3 +62,10 @@ fn members_that_another_keyword_may_speak_of_stay() {
     let given = json!({"a": 1, "b": 2});
     assert_eq!(conform(&schema, given.clone(), Conversions::None), given);
 }
+
+#[test]
+fn members_that_are_required_stay_without_a_declaration() {
+    let schema = json!({"properties": {"a": {}}, "required": ["b"]});
+    let given = json!({"a": 1, "b": 2, "c": 3});
+    assert_eq!(conform(&schema, given, Conversions::None), json!({"a": 1, "b": 2}));
+}

@@ -1,6 +1,7 @@
 //! `format`, for those whose rule is short and the same everywhere.
 //!
-//! Times, dates and addresses follow the RFCs that JSON Schema names, without their international forms.
+//! Times, dates and addresses follow the RFCs that JSON Schema names, and what models and servers commonly write beside them: times without
+//! an offset, addresses beyond ASCII, UUIDs without hyphens.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -40,7 +41,7 @@ fn number(text: &str, digits: usize) -> Option<u32> {
 }
 
 fn is_date_time(text: &str) -> bool {
-    let at = text.find(['T', 't']);
+    let at = text.find(['T', 't', ' ']);
     at.is_some_and(|at| is_date(&text[..at]) && is_time(&text[at + 1..]))
 }
 
@@ -59,10 +60,9 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// RFC 3339: with an offset, and a second 60 only where it is the last of a day in UTC.
+/// RFC 3339, also without an offset: with one, a second 60 only where it is the last of a day in UTC.
 fn is_time(text: &str) -> bool {
-    let Some(at) = text.find(['Z', 'z', '+', '-']) else { return false };
-    let (time, zone) = text.split_at(at);
+    let (time, zone) = text.split_at(text.find(['Z', 'z', '+', '-']).unwrap_or(text.len()));
     let (clock, fraction) = time.split_once('.').map_or((time, None), |(clock, fraction)| (clock, Some(fraction)));
     if fraction.is_some_and(|digits| digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit())) {
         return false;
@@ -78,7 +78,7 @@ fn is_time(text: &str) -> bool {
 
 /// Minutes east of UTC.
 fn offset(zone: &str) -> Option<i64> {
-    if zone.eq_ignore_ascii_case("z") {
+    if zone.is_empty() || zone.eq_ignore_ascii_case("z") {
         return Some(0);
     }
     let (hours, minutes) = zone.get(1..)?.split_once(':')?;
@@ -91,7 +91,8 @@ fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     let is_quoted = local.len() > 2 && local.starts_with('"') && local.ends_with('"');
     let is_atom = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&b))
+        !part.is_empty()
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || !b.is_ascii() || b"!#$%&'*+-/=?^_`{|}~".contains(&b))
     };
     let is_local =
         if is_quoted { !local.bytes().any(|byte| byte.is_ascii_control()) } else { local.split('.').all(is_atom) };
@@ -111,7 +112,7 @@ fn is_hostname(text: &str) -> bool {
         (1..=63).contains(&label.len())
             && !label.starts_with('-')
             && !label.ends_with('-')
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii() || byte == b'-')
     };
     text.len() <= 253 && text.split('.').all(is_label)
 }
@@ -120,7 +121,8 @@ fn is_uri(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);
+    let is_allowed =
+        |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte);
     let is_escape = |part: &str| part.len() >= 2 && part.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
     is_scheme
         && rest.bytes().all(is_allowed)
@@ -129,6 +131,9 @@ fn is_uri(text: &str) -> bool {
 }
 
 fn is_uuid(text: &str) -> bool {
+    if text.len() == 32 {
+        return text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    }
     let lengths = [8, 4, 4, 4, 12];
     let mut parts = text.split('-');
     let is_part = |length: &usize| {

@@ -73,9 +73,11 @@ impl<'a> Check<'a> {
         }
         let pattern = self.patterns.entry(at).or_insert_with(|| Pattern::new(pattern));
         let cost = pattern.cost(text);
+        if cost / AT_ONCE > super::MAX_STEPS / 4 {
+            // A large attachment, say: one pattern must not use up what a whole check may cost.
+            return Verdict::Maybe;
+        }
         let verdict = match pattern {
-            // More than one check may cost at all: it ends here.
-            _ if cost / AT_ONCE > super::MAX_STEPS => Verdict::No,
             Pattern::Checked { regex, .. } => regex.is_match(text).into(),
             Pattern::Unchecked(_) => Verdict::Maybe,
         };

@@ -17,8 +17,9 @@
 //! `dependentSchemas`, `dependencies`, `minProperties`, `maxProperties`; of arrays `items`, `prefixItems`, `additionalItems`,
 //! `contains`, `minContains`, `maxContains`, `uniqueItems`, `minItems`, `maxItems`; of strings `pattern`, `format`,
 //! `minLength`, `maxLength`; of numbers `multipleOf` and the bounds. [`unchecked`] names the keywords of a schema that
-//! are not: `unevaluatedProperties`, `unevaluatedItems`, `$dynamicRef`, formats that are not known here, and patterns that no
-//! matcher decides in linear time. They refuse nothing, also below `not`.
+//! are not: `unevaluatedProperties`, `unevaluatedItems`, `$dynamicRef`, `$recursiveRef`, the boolean `exclusiveMinimum` and
+//! `exclusiveMaximum` of draft 4, formats that `format.rs` does not know, and patterns that `pattern.rs` does not match. They
+//! refuse nothing, also below `not`.
 //!
 //! Nothing is converted: `"1"` is not a number, `1.0` is not an integer, `true` is neither.
 //!
