@@ -2,6 +2,7 @@
 
 use std::{convert::Infallible, future::Future, num::NonZero, sync::Arc, time::Duration};
 
+use futures::FutureExt;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::{
     task::JoinSet,
@@ -159,6 +160,10 @@ impl AgenticSessionOptions {
             is_resumed,
             end: Arc::clone(&end),
         };
+        // One that is cancelled before it begins makes no call: its runs are on other threads, and would not wait for the keeper to see it.
+        if ctx.cancelled().now_or_never().is_some() {
+            end.come(writer.why_cancelled().await);
+        }
         // Bodies are large: they hold whole agents.
         let running = Box::pin(body(AgenticSession { shared: Arc::new(shared) }));
         let error = match within_grace(end.token(), running).await {
