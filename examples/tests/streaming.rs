@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 const TASK_QUEUE: &str = "stories";
 /// A worker that does not answer within it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The program, killed when the test ends early.
 struct Program(Child);

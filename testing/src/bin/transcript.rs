@@ -192,7 +192,7 @@ fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
         if steers(letter) || turns(letter) {
-            shown += &format!("\\u{:04x}", u32::from(letter));
+            shown.extend(["\\u", &format!("{:04x}", u32::from(letter))]);
         } else {
             shown.push(letter);
         }

@@ -25,6 +25,7 @@ use crate::{
 ///
 /// Runs of agents used as tools take it over, apart from limit, context, hooks, session, handlers and server-side state.
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own, under its own name")]
 #[non_exhaustive]
 pub struct RunConfig {
     /// The model of all agents, whatever they name themselves; absent = each agent's own.

@@ -78,14 +78,11 @@ struct Scale {
 }
 
 fn scale() -> Scale {
-    match std::env::var("AGENTS_TEST_TURNS").ok().and_then(|turns| turns.parse().ok()) {
-        Some(turns) => {
-            Scale { turns, options: ContinueOptions::default(), history: 10_000_000, new: 9_500_000, state: 2_000_000 }
-        }
-        None => {
-            let options = ContinueOptions::builder().new_bytes(1_000_000).build();
-            Scale { turns: 30, options, history: 2_500_000, new: 2_000_000, state: 500_000 }
-        }
+    if let Some(turns) = std::env::var("AGENTS_TEST_TURNS").ok().and_then(|turns| turns.parse().ok()) {
+        Scale { turns, options: ContinueOptions::default(), history: 10_000_000, new: 9_500_000, state: 2_000_000 }
+    } else {
+        let options = ContinueOptions::builder().new_bytes(1_000_000).build();
+        Scale { turns: 30, options, history: 2_500_000, new: 2_000_000, state: 500_000 }
     }
 }
 
@@ -193,9 +190,8 @@ async fn supply(agent: &AgentHandle, id: &str) -> anyhow::Result<()> {
         if state.interruptions.iter().all(|interruption| interruption.id != id) {
             continue;
         }
-        match agent.supply_output(id, "x".repeat(OUTPUT)).await {
-            Ok(DecisionAnswer::Accepted) => return Ok(()),
-            Ok(_) | Err(_) => {}
+        if let Ok(DecisionAnswer::Accepted) = agent.supply_output(id, "x".repeat(OUTPUT)).await {
+            return Ok(());
         }
     }
 }

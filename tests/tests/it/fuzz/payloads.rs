@@ -22,16 +22,16 @@ fn changed_frames_are_decompressed_within_their_limit_or_refused() -> anyhow::Re
     // Places and bytes; where to cut; how often the frame is repeated.
     let changes = (vec((any::<Index>(), any::<u8>()), 0..6), any::<Option<Index>>(), 1..4_usize);
     check(CASES, &changes, |(bytes, cut, times)| {
-        let mut changed = frame.clone();
+        let mut mutant = frame.clone();
         for (place, byte) in bytes {
-            let at = place.index(changed.data.len());
-            changed.data[at] = byte;
+            let at = place.index(mutant.data.len());
+            mutant.data[at] = byte;
         }
-        changed.data = changed.data.repeat(times);
+        mutant.data = mutant.data.repeat(times);
         if let Some(cut) = cut {
-            changed.data.truncate(cut.index(changed.data.len()));
+            mutant.data.truncate(cut.index(mutant.data.len()));
         }
-        if let Ok(decoded) = block_on(codec.decode(&SerializationContextData::None, vec![changed])) {
+        if let Ok(decoded) = block_on(codec.decode(&SerializationContextData::None, vec![mutant])) {
             let bytes: usize = decoded.iter().map(|payload| payload.data.len()).sum();
             anyhow::ensure!(bytes <= MOST, "{bytes} bytes");
         }

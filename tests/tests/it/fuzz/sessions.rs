@@ -16,7 +16,7 @@ use crate::{agentic_session::desk::Desk, wire_golden::golden_messages};
 
 const CASES: u32 = 100;
 /// An attempt that takes longer hangs: nothing in it waits.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Checkpoints as the code of the proposal writes them.
 fn proposals() -> Vec<(String, Value)> {

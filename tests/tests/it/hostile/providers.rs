@@ -122,7 +122,7 @@ pub(super) fn headers_only_inline(url: &str) -> anyhow::Result<String> {
     let runner = runner(url)?;
     let failure = Runtime::new()?.block_on(runner.run(&hasty(), "hi")).expect_err("there is no answer");
     let RunError::Model { source, .. } = &failure.error else { anyhow::bail!("{failure:?}") };
-    let kind = source.downcast_ref::<ModelError>().map(|error| error.kind.clone());
+    let kind = source.downcast_ref::<ModelError>().map(|error| error.kind);
     anyhow::ensure!(kind == Some(ModelFailureKind::Timeout), "it is no timeout: {failure:?}");
     Ok(failure.to_string())
 }

@@ -29,7 +29,7 @@ const KEY: &str = "-----BEGIN PRIVATE KEY-----\n\
     MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\n\
     +NSoAoGBAPnnp7Yx0wJ8uVQ5MzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDu\n\
     -----END PRIVATE KEY-----\n";
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[test]
 fn a_key_that_an_error_quotes_in_any_form_is_in_no_history() -> anyhow::Result<()> {

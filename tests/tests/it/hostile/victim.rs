@@ -40,7 +40,7 @@ const MOST_KIB: u64 = 200 * 1024;
 /// Most addresses that a victim may have, in KiB: what it asks for beyond them it does not get.
 const MOST_ADDRESSES_KIB: u64 = 4 * 1024 * 1024;
 /// A victim that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 /// How often a victim is looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
 

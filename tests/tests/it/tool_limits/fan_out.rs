@@ -95,6 +95,7 @@ struct Post;
 
 #[activities]
 impl Post {
+    #[expect(clippy::unused_async, reason = "an activity is async")]
     #[activity(name = "weigh")]
     async fn weigh(_ctx: ActivityContext, letter: String) -> Result<usize, ActivityError> {
         Ok(letter.len())

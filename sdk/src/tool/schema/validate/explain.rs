@@ -173,12 +173,11 @@ impl<'a> Check<'a> {
         if self.union(keyword, variants, instance) != Verdict::No {
             return;
         }
-        match self.closest(variants, instance) {
-            Some(variant) => self.explain(variant, instance, place),
-            None => {
-                let allowed = self.summaries(variants);
-                self.issue(place, keyword, &allowed);
-            }
+        if let Some(variant) = self.closest(variants, instance) {
+            self.explain(variant, instance, place);
+        } else {
+            let allowed = self.summaries(variants);
+            self.issue(place, keyword, &allowed);
         }
     }
 

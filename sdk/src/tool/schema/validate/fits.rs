@@ -257,7 +257,7 @@ impl<'a> Check<'a> {
 }
 
 /// The schema of the item at an index. A list under `items` is the tuple of older drafts.
-pub(super) fn item_schema<'a>(node: &'a Map<String, Value>, index: usize) -> Option<&'a Value> {
+pub(super) fn item_schema(node: &Map<String, Value>, index: usize) -> Option<&Value> {
     match node.get("items") {
         Some(Value::Array(tuple)) => tuple.get(index).or_else(|| node.get("additionalItems")),
         items => schemas(node, "prefixItems").get(index).or(items),

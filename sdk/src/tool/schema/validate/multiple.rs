@@ -41,7 +41,7 @@ impl Decimal {
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let mut digits: u128 = format!("{whole}{fraction}").parse().ok()?;
         let mut exponent = exponent.parse::<i32>().ok()? - i32::try_from(fraction.len()).ok()?;
-        while digits != 0 && digits % 10 == 0 {
+        while digits != 0 && digits.is_multiple_of(10) {
             (digits, exponent) = (digits / 10, exponent + 1);
         }
         (digits < u128::from(u64::MAX) * 10).then_some(Self { is_negative, digits, exponent })

@@ -193,11 +193,11 @@ impl<'p> Rewriting<'p> {
             }
             Some('s') => {
                 self.left.next();
-                self.text.push_str(&format!("[{SPACES}]"));
+                self.text.extend(["[", SPACES, "]"]);
             }
             Some('S') => {
                 self.left.next();
-                self.text.push_str(&format!("[^{SPACES}]"));
+                self.text.extend(["[^", SPACES, "]"]);
             }
             _ => {
                 let character = self.escaped()?;
@@ -314,7 +314,7 @@ fn push_literal(text: &mut String, character: char) {
     if character.is_ascii_alphanumeric() {
         text.push(character);
     } else {
-        text.push_str(&format!(r"\x{{{:X}}}", u32::from(character)));
+        text.extend([r"\x{", &format!("{:X}", u32::from(character)), "}"]);
     }
 }
 
