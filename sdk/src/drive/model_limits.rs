@@ -1,4 +1,4 @@
-//! How long a model call may take, and how failed attempts are repeated: the defaults, and the settings of a call that replace them.
+//! Time limits and retries of model calls: the defaults, and the settings of a call that replace them.
 //!
 //! Every host takes them from here, so that `ModelSettings::timeout` and `ModelSettings::retry` mean the same in a workflow, an
 //! inline run and an agentic session.

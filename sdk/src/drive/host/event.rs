@@ -63,7 +63,7 @@ pub enum RunEvent<'a> {
         agent: &'a str,
         /// The turn.
         turn: u32,
-        /// How much their words are, as JSON, together.
+        /// The size of all decisions, outputs and answers, in bytes of JSON.
         bytes: usize,
     },
     /// The conversation moves to another agent.
