@@ -18,8 +18,11 @@ use crate::wire::{
 /// How often a message is sent again to a workflow that is just closing, because it continues as new.
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(50);
-/// The longest time between two questions for an answer that comes later; each question is a query, which history does not hold.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// The times between two queries for an answer that comes later, each twice the one before; history holds no queries.
+const FIRST_QUERY_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_QUERY_PAUSE: Duration = Duration::from_secs(2);
+/// The time after which a query is asked again. SDK core drops queries that it holds back for a run which it evicts from its cache.
+const QUERY_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A chat, as who talks sees it.
 ///
@@ -64,7 +67,7 @@ impl ChatHandle {
     pub async fn send_as(&self, id: impl Into<String>, text: impl Into<String>) -> Result<ChatReply, AgentHandleError> {
         let id = id.into();
         let message = ChatMessage::new(&*id, text);
-        let mut pause = PAUSE;
+        let mut pause = FIRST_QUERY_PAUSE;
         loop {
             let reply: ChatReply = self.update(Send, message.clone()).await?;
             if reply.outcome != ChatOutcome::GoesOn {
@@ -81,8 +84,9 @@ impl ChatHandle {
     async fn answer(&self, id: &str, pause: &mut Duration) -> Option<ChatReply> {
         loop {
             tokio::time::sleep(*pause).await;
-            *pause = LONGEST_PAUSE.min(*pause * 2);
-            let asked = self.0.query(Reply, id.to_owned(), WorkflowQueryOptions::default()).await;
+            *pause = LONGEST_QUERY_PAUSE.min(*pause * 2);
+            let query = self.0.query(Reply, id.to_owned(), WorkflowQueryOptions::default());
+            let Ok(asked) = tokio::time::timeout(QUERY_PATIENCE, query).await else { continue };
             let reply: ChatReply = decode("chat reply", asked.ok().filter(|reply| !reply.is_null())?).ok()?;
             if reply.outcome != ChatOutcome::GoesOn {
                 return Some(reply);
