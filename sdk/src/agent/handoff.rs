@@ -13,7 +13,7 @@ use super::{def::AgentDef, handoff_filter::HandoffInputFilter, instructions::Age
 use crate::{
     tool::{
         Enabled, Failure, RunContext,
-        schema::{self, NotStrict},
+        schema::{self, NotStrict, Validate},
     },
     wire::{HandoffSpec, Schema},
 };
@@ -62,6 +62,8 @@ pub enum HandoffIssue {
 #[derive(Clone)]
 struct HandoffInput {
     schema: Schema,
+    /// The author's own schema, where it is not that of a type.
+    accepts: Option<Value>,
     issue: Option<NotStrict>,
     take: OnHandoff,
 }
@@ -123,7 +125,7 @@ impl Handoff {
                 serde_json::from_str(arguments).map_err(|error| HandoffIssue::InvalidInput(error.to_string()))?;
             function(context, input).map_err(HandoffIssue::Refused)
         });
-        self.input = Some(HandoffInput { schema: schema.into(), issue, take });
+        self.input = Some(HandoffInput { schema: schema.into(), accepts: None, issue, take });
         self
     }
 
@@ -159,13 +161,9 @@ impl Handoff {
         let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
             let input: Value =
                 serde_json::from_str(arguments).map_err(|error| HandoffIssue::InvalidInput(error.to_string()))?;
-            schema::validate(&accepts, &input).map_err(|issues| {
-                let issues: Vec<String> = issues.iter().map(ToString::to_string).collect();
-                HandoffIssue::InvalidInput(issues.join("; "))
-            })?;
             function(context, input).map_err(HandoffIssue::Refused)
         });
-        self.input = Some(HandoffInput { schema: schema.into(), issue, take });
+        self.input = Some(HandoffInput { schema: schema.into(), accepts: Some(accepts), issue, take });
         self
     }
 
@@ -216,6 +214,17 @@ impl Handoff {
     /// What to call when it is taken, where there is something.
     pub fn callback(&self) -> Option<&OnHandoff> {
         self.input.as_ref().map(|input| &input.take).or(self.taken.as_ref())
+    }
+
+    /// Checks arguments that are to fit the author's own schema.
+    ///
+    /// # Errors
+    /// What is wrong with them, as a sentence fragment.
+    pub(crate) fn check_input(&self, validate: Validate, arguments: &str) -> Result<(), String> {
+        let Some(accepts) = self.input.as_ref().and_then(|input| input.accepts.as_ref()) else { return Ok(()) };
+        let input = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
+        validate(accepts, &input)
+            .map_err(|issues| issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     }
 
     /// Why the input schema does not fit OpenAI strict mode, if it does not.

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
-    tool::schema::{self, Conversions, NotStrict},
+    tool::schema::{self, Conversions, NotStrict, Validate},
     wire::OutputSpec,
 };
 
@@ -20,7 +20,7 @@ pub trait OutputType: DeserializeOwned + JsonSchema + 'static {}
 
 impl<T: DeserializeOwned + JsonSchema + 'static> OutputType for T {}
 
-type Parse = Arc<dyn Fn(&str) -> Result<Value, String> + Send + Sync>;
+type Parse = Arc<dyn Fn(Validate, &str) -> Result<Value, String> + Send + Sync>;
 
 /// The shape of a final answer: what the model is shown, and how its text is read.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ impl OutputDef {
             Ok(strict) => (strict, None),
             Err(issue) => (schema, Some(issue)),
         };
-        let parse = move |text: &str| {
+        let parse = move |_: Validate, text: &str| {
             let value = unwrapped(serde_json::from_str(text).map_err(|error| error.to_string())?, wrapped)?;
             // The model's own value is the output; reading it here only proves that it is a `T`.
             T::deserialize(&value).map_err(|error| error.to_string())?;
@@ -68,10 +68,10 @@ impl OutputDef {
         };
         let name = name.into();
         let conversions = if strict { Conversions::None } else { Conversions::Lax };
-        let parse = move |text: &str| {
+        let parse = move |validate: Validate, text: &str| {
             let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
             let value = schema::conform(&accepts, value, conversions);
-            schema::validate(&accepts, &value)
+            validate(&accepts, &value)
                 .map_err(|issues| issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))?;
             unwrapped(value, wrapped)
         };
@@ -113,7 +113,12 @@ impl OutputDef {
     /// # Errors
     /// What is wrong with it, as a sentence fragment.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
-        (self.parse)(text)
+        (self.parse)(schema::validate, text)
+    }
+
+    /// Reads the model's text by the keywords that earlier builds checked.
+    pub(crate) fn parse_by_earlier_keywords(&self, text: &str) -> Option<Value> {
+        (self.parse)(schema::validate_earlier_keywords, text).ok()
     }
 }
 

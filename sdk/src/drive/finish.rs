@@ -7,6 +7,7 @@ use super::{
     env::Env,
     guard,
     host::Host,
+    keywords,
 };
 use crate::{
     agent::{OutputDef, ToolResult, ToolUseBehavior},
@@ -68,7 +69,9 @@ pub(super) fn parse_output<H: Host>(env: &Env<'_, H>, agent: &str, text: &str) -
         return Ok(Resolution::Parsed(Ok(Value::String(text.to_owned()))));
     };
     let function = || format!("the output type {}", output.type_name());
-    guard::call(function, agent, || output.parse(text)).map(Resolution::Parsed)
+    let parsed = guard::call(function, agent, || output.parse(text))?;
+    let by_earlier = || guard::call(function, agent, || output.parse_by_earlier_keywords(text)).ok().flatten();
+    Ok(Resolution::Parsed(keywords::judged(env.host, parsed, by_earlier)))
 }
 
 /// Asks the run's handler of an error.
@@ -110,7 +113,7 @@ pub(super) fn handle_error<H: Host>(
         }
         Some(output) => {
             let function = || format!("the output type {}", output.type_name());
-            guard::call(function, agent, || checked(output, handled.final_output))?.map_err(|()| {
+            guard::call(function, agent, || checked(env.host, output, handled.final_output))?.map_err(|()| {
                 if is_redacted {
                     return redacted();
                 }
@@ -146,7 +149,8 @@ fn message(error: &Recoverable) -> String {
 }
 
 /// A handler's output as a value of the output type, and as the text of a model's answer.
-fn checked(output: &OutputDef, value: Value) -> Result<(Value, String), ()> {
+fn checked<H: Host>(host: &H, output: &OutputDef, value: Value) -> Result<(Value, String), ()> {
     let text = output.text_of(value);
-    output.parse(&text).map(|value| (value, text)).map_err(|_| ())
+    let parsed = keywords::judged(host, output.parse(&text), || output.parse_by_earlier_keywords(&text));
+    parsed.map(|value| (value, text)).map_err(|_| ())
 }

@@ -4,11 +4,12 @@ use super::{
     env::Env,
     guard,
     host::{Host, RunEvent},
+    keywords,
 };
 use crate::{
     agent::{AgentDef, Handoff, HandoffInputData, HandoffIssue, nest_history, nest_history_with},
     engine::{Engine, Resolution, RunError},
-    tool::RunContext,
+    tool::{RunContext, schema},
     wire::run_state::PlannedHandoff,
 };
 
@@ -27,17 +28,21 @@ pub(super) fn take<H: Host>(
     planned: &PlannedHandoff,
 ) -> Result<Resolution, RunError> {
     env.host.observe(&RunEvent::HandedOff { from: agent, to: &planned.target });
-    let Some(callback) = definition(env.agent(agent)?, planned).and_then(Handoff::callback) else {
+    let handoff = definition(env.agent(agent)?, planned);
+    let Some((handoff, callback)) = handoff.and_then(|handoff| Some((handoff, handoff.callback()?))) else {
         return Ok(Resolution::HandedOff);
     };
+    let by = |validate| handoff.check_input(validate, &planned.arguments);
+    let fits = keywords::judged(env.host, by(schema::validate), || by(schema::validate_earlier_keywords).ok());
+    let invalid =
+        |reason| RunError::InvalidHandoffInput { agent: agent.to_owned(), handoff: planned.tool_name.clone(), reason };
+    fits.map_err(invalid)?;
     let mut context = RunContext::new(std::mem::take(engine.context_mut()));
     let function = || format!("on_handoff of {:?}", planned.tool_name);
     let taken = guard::call(function, agent, || callback(&mut context, &planned.arguments));
     *engine.context_mut() = context.into_values();
     taken?.map_err(|issue| match issue {
-        HandoffIssue::InvalidInput(reason) => {
-            RunError::InvalidHandoffInput { agent: agent.to_owned(), handoff: planned.tool_name.clone(), reason }
-        }
+        HandoffIssue::InvalidInput(reason) => invalid(reason),
         HandoffIssue::Refused(source) => RunError::Function { function: function(), agent: agent.to_owned(), source },
     })?;
     Ok(Resolution::HandedOff)

@@ -16,6 +16,7 @@ mod handoff;
 mod host;
 mod input_guardrails;
 pub mod join;
+mod keywords;
 mod mcp;
 mod mcp_session;
 mod model;

@@ -37,6 +37,7 @@ use crate::{
         deploys::{self, Deployed},
         large::{self, LongStory},
     },
+    tool_failures::later_keywords::{self, Post},
 };
 
 /// One test for each line: the histories of this name replay with this workflow. Missing ones are those of what is played.
@@ -78,6 +79,8 @@ mod histories_of_v0_1_replay {
         continued: Reading = continuing::recorded;
         question_unrecorded: Errand = batches::played;
         question_recorded: Errand = batches::played;
+        keyword_unchecked: Post = later_keywords::played_before;
+        keyword_checked: Post = later_keywords::played;
     } }
 }
 

@@ -3,6 +3,7 @@
 mod ends;
 mod keys;
 mod kinds;
+pub(crate) mod later_keywords;
 mod long;
 mod secrets;
 mod words;

@@ -12,6 +12,7 @@ use crate::{
         env::Env,
         guard,
         host::{Host, McpEffectError, RunEvent, ToolAnswer, ToolEffect, ToolEffectError},
+        keywords,
         mcp_session::{self, Asking},
         nested::{AgentCall, AgentInput, call_agent},
         tool_failure::{self, WentWrong},
@@ -19,7 +20,7 @@ use crate::{
     engine::{CallResult, RunError},
     tool::{
         InlineBody, McpBinding, McpServer, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, named_keys,
-        schema::{self, InvalidArguments},
+        schema::{self, InvalidArguments, Validate},
     },
     wire::{RunState, ToolOutput, Usage},
 };
@@ -70,7 +71,10 @@ impl<H: Host> OneCall<'_, '_, H> {
     }
 
     fn arguments(&self) -> Result<Map<String, Value>, InvalidArguments> {
-        schema::parse_arguments(self.tool.name(), &self.call.arguments, self.tool.accepts())
+        let by = |validate: Validate| {
+            schema::parse_arguments_with(validate, self.tool.name(), &self.call.arguments, self.tool.accepts())
+        };
+        keywords::judged(self.env.host, by(schema::validate), || by(schema::validate_earlier_keywords).ok())
     }
 
     fn inline(&self, inline: &InlineBody, arguments: Map<String, Value>) -> Result<Body, RunError> {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::validate::{Issue, validate};
+use super::validate::{Issue, Validate, validate};
 
 /// The arguments that a model wrote for a tool do not fit.
 ///
@@ -56,6 +56,16 @@ impl InvalidArgumentsKind {
 /// # Source
 /// Agents SDK, `FunctionTool` invocation.
 pub fn parse_arguments(tool: &str, arguments: &str, schema: &Value) -> Result<Map<String, Value>, InvalidArguments> {
+    parse_arguments_with(validate, tool, arguments, schema)
+}
+
+/// Parses arguments like [`parse_arguments`], with another check against the schema.
+pub(crate) fn parse_arguments_with(
+    validate: Validate,
+    tool: &str,
+    arguments: &str,
+    schema: &Value,
+) -> Result<Map<String, Value>, InvalidArguments> {
     let invalid = |kind, issues| InvalidArguments { tool: tool.to_owned(), kind, issues };
 
     let text = if arguments.is_empty() { "{}" } else { arguments };

@@ -22,6 +22,7 @@ mod reference;
 mod strict;
 mod validate;
 
+pub(crate) use arguments::parse_arguments_with;
 pub use arguments::{InvalidArguments, InvalidArgumentsKind, parse_arguments};
 pub use bounds::{TooLarge, measure};
 pub use conform::{Conversions, conform};
@@ -29,6 +30,7 @@ pub use from_type::schema_of;
 pub use output::{RESPONSE_KEY, wrap_output};
 pub use strict::{NotStrict, strict};
 pub use validate::{Issue, unchecked, validate};
+pub(crate) use validate::{Validate, validate_earlier_keywords};
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ pub use self::run_inbox::HasAgentInbox;
 pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
 use super::size::MOST_BYTES;
 use crate::{
-    tool::schema::parse_arguments,
+    tool::schema::{parse_arguments_with, validate_earlier_keywords},
     wire::{
         AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus, Carried, DecidedInterruption,
         DecisionAnswer, SuppliedOutput, Verdict, WIRE_VERSION, WireVersion,
@@ -304,7 +304,8 @@ fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
         )),
         Verdict::SupplyOutput { output } if asked.kind == InterruptionKind::Input => {
             let schema = asked.question.as_ref().map(|question| &question.schema)?;
-            let invalid = parse_arguments(tool, output, schema).err()?;
+            // The server checks the other keywords. A decision that an earlier build has accepted stays accepted on replay.
+            let invalid = parse_arguments_with(validate_earlier_keywords, tool, output, schema).err()?;
             let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
             Some(
                 format!("the answer does not fit what is asked: {invalid} {}", issues.join("; ")).trim_end().to_owned(),

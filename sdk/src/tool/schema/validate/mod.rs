@@ -9,6 +9,7 @@
 //! | `object.rs` | which members of an object are checked against which schema |
 //! | `keywords.rs` | keywords that compare one value |
 //! | `pattern.rs`, `format.rs`, `multiple.rs` | `pattern`, `format`, `multipleOf` |
+//! | `earlier.rs` | the verdict of builds that checked fewer keywords |
 //! | `unchecked.rs` | which keywords of a schema are not checked |
 //! | `issue.rs` | one violation |
 //!
@@ -31,6 +32,7 @@
 //! workflow half. Here references are followed in a loop, a pair of schema and value is decided once, and patterns need
 //! one small crate, `regex-lite`: linear time, no tables of Unicode that change with a version.
 
+mod earlier;
 mod explain;
 mod fits;
 mod format;
@@ -47,6 +49,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+pub(crate) use self::earlier::validate_earlier_keywords;
 use self::{fits::Verdict, pattern::Pattern, union::Look};
 pub use self::{issue::Issue, unchecked::unchecked};
 
@@ -81,6 +84,9 @@ const MAX_DEPTH: usize = 512;
 pub fn validate(schema: &Value, instance: &Value) -> Result<(), Vec<Issue>> {
     Check::new(schema).report(schema, instance)
 }
+
+/// A check of a value (second) against a schema (first).
+pub(crate) type Validate = fn(&Value, &Value) -> Result<(), Vec<Issue>>;
 
 /// Whether a value fits one schema of a document, whose references are looked up at the document's root.
 pub(super) fn fits(root: &Value, schema: &Value, instance: &Value) -> bool {

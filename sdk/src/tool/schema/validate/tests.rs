@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 
-use super::{Check, Issue, MAX_ISSUES, MAX_STEPS, unchecked, validate};
+use super::{Check, Issue, MAX_ISSUES, MAX_STEPS, unchecked, validate, validate_earlier_keywords};
 
 fn issues(schema: &Value, instance: &Value) -> Vec<String> {
     let issues = validate(schema, instance).err().unwrap_or_default();
@@ -591,4 +591,32 @@ proptest! {
         prop_assert_eq!(fits(&json!({"oneOf": [a, b]})), fits(&a) != fits(&b));
         prop_assert_eq!(fits(&json!({"if": a, "then": b, "else": false})), fits(&a) && fits(&b));
     }
+}
+
+#[test]
+fn earlier_keywords_are_those_of_histories_before_patterns_were_checked() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "code": {"type": "string", "pattern": "^[A-Z]+$", "maxLength": 3},
+            "pattern": {"type": "integer", "multipleOf": 2},
+            "pair": {"items": [{"type": "string"}, {"type": "string"}]},
+            "any": {"anyOf": [{"type": "string", "format": "email"}, {"type": "null"}]}
+        },
+        "patternProperties": {"^x-": {"type": "string"}},
+        "additionalProperties": false,
+        "required": ["code"],
+        "minProperties": 9,
+        "if": {"required": ["code"]},
+        "then": false,
+        "enum": [{"pattern": "^a$", "code": "abc"}, {"code": "abc", "pattern": 3, "pair": [1, 2], "any": "nobody", "x-a": 1}]
+    });
+    let taken_before = json!({"code": "abc", "pattern": 3, "pair": [1, 2], "any": "nobody", "x-a": 1});
+    assert_eq!(validate_earlier_keywords(&schema, &taken_before), Ok(()));
+    assert!(validate(&schema, &taken_before).is_err());
+
+    let refused_before = json!({"code": "abcd", "pattern": 3});
+    let issues = validate_earlier_keywords(&schema, &refused_before).unwrap_err();
+    let constraints: Vec<_> = issues.iter().map(|issue| issue.constraint.as_str()).collect();
+    assert_eq!(constraints, ["enum", "maxLength"]);
 }
