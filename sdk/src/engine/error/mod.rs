@@ -18,8 +18,8 @@ pub type EffectError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// # Retries
 /// None is retried by the run itself: model and tool calls have been retried by then, after their policies. In a workflow
-/// `?` turns it into a failed workflow execution of type `AgentsWorkflowError`, with the failure of an activity as its cause where there is one. Two
-/// pass otherwise: [`Model`](Self::Model) as the Temporal failure of its activity, and [`Cancelled`](Self::Cancelled) as a cancelled workflow.
+/// `?` turns it into a failed workflow execution of type `AgentsWorkflowError` with this message, and with the failure of an activity as its cause
+/// where there is one. [`Cancelled`](Self::Cancelled) passes as a cancelled workflow.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
