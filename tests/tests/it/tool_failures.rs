@@ -5,6 +5,7 @@ mod keys;
 mod kinds;
 mod long;
 mod secrets;
+mod told_arguments;
 mod words;
 
 use prost::Message;
