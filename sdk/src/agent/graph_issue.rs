@@ -52,6 +52,14 @@ pub enum GraphIssue {
         /// The agents there are.
         known: Vec<String>,
     },
+    /// A tool takes a state that the runner does not have, where the bodies of tools run beside the loop: without Temporal, or in a session.
+    #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to the InlineRunner")]
+    MissingState {
+        /// The tool.
+        tool: String,
+        /// The state's type.
+        state: &'static str,
+    },
     /// A handoff by name to an agent that is not in the graph.
     #[error("agent {agent:?} hands off to {target:?}, which is no agent of the graph (it has: {})", .known.join(", "))]
     UnknownTarget {

@@ -72,6 +72,20 @@ impl ToolError {
         &self.message
     }
 
+    /// The message, followed by the causes that it does not repeat: what a log is to have.
+    pub(crate) fn with_causes(&self) -> String {
+        let mut text = self.message.clone();
+        let mut cause = self.source.as_deref().and_then(|error| error.source());
+        while let Some(error) = cause {
+            let words = error.to_string();
+            if !text.contains(&words) {
+                text = format!("{text}: {words}");
+            }
+            cause = error.source();
+        }
+        text
+    }
+
     /// The error it came from, if it came from one.
     pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.source.as_deref()

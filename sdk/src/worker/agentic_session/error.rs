@@ -5,6 +5,7 @@ use temporalio_sdk::activities::{ActivityError, ActivityInfo};
 
 use super::super::{model::ModelError, model_activity};
 use crate::{
+    agent::GraphIssue,
     drive::RunFailure,
     engine::{ConversationLost, EffectError, RunError},
     tool::Failure,
@@ -136,6 +137,11 @@ fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
             Err(source) => (false, RunError::Model { agent, turn, model, reason, source }),
         },
         error @ (RunError::Session { .. } | RunError::Mcp { .. }) => (true, error),
+        // Another worker may have the state.
+        RunError::Graph(graph) => {
+            let is_of_worker = graph.issues.iter().all(|issue| matches!(issue, GraphIssue::MissingState { .. }));
+            (is_of_worker, RunError::Graph(graph))
+        }
         error => (false, error),
     };
     failed(error, is_passing)
