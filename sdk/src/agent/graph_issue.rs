@@ -1,17 +1,19 @@
 //! What can be wrong with a graph of agents, and what to do about it.
 
-use crate::tool::ToolIssue;
+use crate::{tool::ToolIssue, wire::error_debug};
 
 /// Everything wrong with a graph, in the order of the agents' names.
 ///
 /// # Retries
 /// Never retried: the run fails before any model call, the worker does not start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} wrong with the agents:\n{}", count(.issues), list(.issues))]
 pub struct GraphError {
     /// The issues.
     pub issues: Vec<GraphIssue>,
 }
+
+error_debug!(struct GraphError { issues });
 
 /// One thing wrong with a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -111,6 +111,8 @@ impl fmt::Debug for ToolError {
             .field("kind", &self.kind)
             .field("message", &self.message)
             .field("source", &self.source)
-            .finish()
+            .finish()?;
+        f.write_str(if f.alternate() { "\n" } else { ": " })?;
+        f.write_str(&self.message)
     }
 }

@@ -15,6 +15,8 @@ use crate::wire::{
     DecisionAnswer, DecisionReply, SuppliedOutput, WireDecodeError, decode,
 };
 
+use crate::wire::error_debug;
+
 /// The gRPC status of a query that the workflow itself has failed.
 const INVALID_ARGUMENT: i32 = 3;
 
@@ -41,7 +43,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 pub struct AgentHandle(Arc<WorkflowHandle<Client, UntypedWorkflow>>);
 
 /// Why the workflow could not be asked. What it says to a decision is no error, see [`DecisionAnswer`].
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentHandleError {
     /// There is no such workflow, or it has ended.
@@ -68,6 +70,14 @@ pub enum AgentHandleError {
     #[error(transparent)]
     Answer(#[from] WireDecodeError),
 }
+
+error_debug!(enum AgentHandleError {
+    NotFound { workflow_id },
+    Refused { workflow_id, message },
+    Query(source),
+    Update(source),
+    Answer(source),
+});
 
 impl AgentHandle {
     /// Speaks to the latest run of the workflow with this id; nothing is sent yet.

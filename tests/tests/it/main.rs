@@ -11,6 +11,7 @@ mod compression;
 mod conformance;
 mod continuing;
 mod durable_run;
+mod error_texts;
 mod examples;
 mod expired_conversation;
 mod forged_starts;

@@ -11,7 +11,7 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{Genai, Serves, dialect};
-use crate::worker::http_client;
+use crate::{wire::error_debug, worker::http_client};
 
 /// Describes a [`Genai`]; see [`Genai::builder`].
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub struct GenaiBuilder {
 }
 
 /// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum GenaiConfigError {
     /// No adapter has this name.
@@ -63,6 +63,14 @@ pub enum GenaiConfigError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+error_debug!(enum GenaiConfigError {
+    UnknownAdapter { adapter, known },
+    KeyEmpty { adapter },
+    BaseUrl { adapter, reason },
+    Tls { source },
+    HttpClient { source },
+});
 
 impl GenaiBuilder {
     pub(super) fn new() -> Self {

@@ -9,7 +9,7 @@ use reqwest::{
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{Azure, OpenAi, OpenAiApi, Serves, endpoint::Endpoint, tls, transport::Transport};
-use crate::worker::http_provider::redact::Redactor;
+use crate::{wire::error_debug, worker::http_provider::redact::Redactor};
 
 const OPENAI: &str = "https://api.openai.com/v1";
 
@@ -30,7 +30,7 @@ pub struct OpenAiBuilder {
 }
 
 /// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenAiConfigError {
     /// The environment holds no key.
@@ -69,6 +69,15 @@ pub enum OpenAiConfigError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+error_debug!(enum OpenAiConfigError {
+    KeyNotSet,
+    KeyEmpty,
+    BaseUrl { reason },
+    Header { name },
+    Tls { source },
+    HttpClient { source },
+});
 
 impl OpenAiBuilder {
     pub(super) fn new() -> Self {

@@ -35,7 +35,7 @@ pub use self::{
     shape::{Activity, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
 };
 use super::conversations::{ReadError, Recorded};
-use crate::wire::{ModelCall, Usage};
+use crate::wire::{ModelCall, Usage, error_debug};
 
 /// What was said and done in one workflow run.
 ///
@@ -80,7 +80,7 @@ pub struct Transcript {
 }
 
 /// Why there is no transcript, or no request.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TranscriptError {
     /// There is no such workflow, or no such run of it.
@@ -154,6 +154,17 @@ pub enum TranscriptError {
         why: String,
     },
 }
+
+error_debug!(enum TranscriptError {
+    NotFound { workflow_id, run_id, namespace },
+    Server(source),
+    NoStart,
+    Encoded { what, encodings, why },
+    Unreadable { what, why },
+    NoCall { number, calls },
+    Local { number, activity_id },
+    Incomplete { number, activity_id, why },
+});
 
 impl TranscriptError {
     fn unreadable(what: String, why: &dyn std::fmt::Display) -> Self {
