@@ -88,7 +88,12 @@ use proc_macro::TokenStream;
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |
 /// | `context("key", ..)` | the keys of the run context that an activity tool gets |
+/// | `needs_approval` | each call waits for a decision of a person |
+/// | `needs_approval = euros > 50` | so do the calls for which this condition over the arguments holds, by their names |
 /// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
+///
+/// A condition of `needs_approval` fails closed: a call waits where its arguments cannot be read, or where the condition panics. A parameter that is
+/// renamed is a compile error there. The condition runs in the workflow, again on replay, so it must be pure.
 ///
 /// Durations are numbers with a unit, `ms`, `s`, `m` or `h`.
 #[proc_macro_attribute]

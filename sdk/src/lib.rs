@@ -111,7 +111,7 @@ pub mod __private {
             },
         },
         tool::{
-            FromToolContext, ResultKind, State, Tool, ToolActivityOptions, ToolArgument, ToolContext,
+            FromToolContext, NeedsApproval, ResultKind, State, Tool, ToolActivityOptions, ToolArgument, ToolContext,
             ToolDef, ToolError, ValueKind, WorkflowToolContext,
         },
         wire::{
@@ -120,7 +120,12 @@ pub mod __private {
         },
         workflow::{AgentInbox, HasAgentInbox},
     };
-    use crate::wire::ToolOutput;
+    use crate::{tool::ApprovalRule, wire::ToolOutput};
+
+    /// The approval rule of a tool that has it in its attribute: it reads the arguments that the body gets.
+    pub fn asks_for<A: serde::de::DeserializeOwned + 'static>(asks: fn(A) -> bool) -> NeedsApproval {
+        NeedsApproval::WhenArguments(ApprovalRule::new(move |_run, arguments| asks(arguments)))
+    }
 
     /// The body of an activity tool.
     pub type ActivityFn<A> = for<'a> fn(&'a mut ToolContext, A) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;

@@ -157,6 +157,16 @@ impl Host for InlineHost {
                     "the model is told only that the tool call failed"
                 );
             }
+            RunEvent::ApprovalRuleFailed { call, reason } => {
+                tracing::warn!(
+                    agent = call.agent,
+                    turn = call.turn,
+                    tool = call.tool,
+                    call_id = call.call_id,
+                    reason,
+                    "the approval rule failed, so the call waits for a decision"
+                );
+            }
             _ => {}
         }
     }

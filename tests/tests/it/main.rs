@@ -54,4 +54,5 @@ mod tool_registry;
 mod tool_settings;
 mod tools_macro;
 mod transcript;
+mod typed_approvals;
 mod wire_golden;
