@@ -27,7 +27,11 @@ use proc_macro::TokenStream;
 ///
 /// The function becomes a unit struct of its name that implements `Tool`, so that `agent.tool(get_weather)` reads well.
 /// The body is its method `call`: a unit test writes `get_weather.call(..).await`. In the body itself the name is still
-/// that of the function; elsewhere in the module a variable cannot have it, as with every unit struct.
+/// that of the function.
+///
+/// Elsewhere in the module, and wherever the tool is imported, a variable cannot have the tool's name, as with every unit struct: `let refund = ..`,
+/// `|refund| ..` and `Some(refund)` compare with the tool there ("`refund` is interpreted as a unit struct, not a new binding"). Give the variable
+/// another name, or write the tools into a module of their own and name them by it: `.tool(tools::refund)`.
 ///
 /// ```
 /// use temporal_agents::{State, ToolError, tool};

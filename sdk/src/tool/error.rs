@@ -92,10 +92,29 @@ impl ToolError {
     }
 }
 
+/// What `?` makes a [`ToolError`] of in a tool's body: every error.
+///
+/// Nobody implements it by hand.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no error that a tool can fail with",
+    label = "no error: write `ToolError::tell_model(..)` for what the model is to read, `ToolError::failed(..)` for what it is not"
+)]
+pub trait IntoToolError {
+    /// The failure, whose message the model does not see.
+    fn into_tool_error(self) -> ToolError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Error + Send + Sync + 'static> IntoToolError for E {
+    fn into_tool_error(self) -> ToolError {
+        ToolError { kind: ToolErrorKind::Failed, message: self.to_string(), source: Some(Box::new(self)) }
+    }
+}
+
 // No `impl Error for ToolError`: it would collide with the conversion from every error, which `?` needs.
-impl<E: Error + Send + Sync + 'static> From<E> for ToolError {
+impl<E: IntoToolError> From<E> for ToolError {
     fn from(error: E) -> Self {
-        Self { kind: ToolErrorKind::Failed, message: error.to_string(), source: Some(Box::new(error)) }
+        error.into_tool_error()
     }
 }
 

@@ -37,7 +37,7 @@ pub use child_workflow::{ChildId, ChildWorkflow, ComputeId, ParentClose};
 pub use context::{CallInfo, Heartbeat, SettingError, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
 pub use enabled::Enabled;
-pub use error::{Failure, ToolError, ToolErrorKind};
+pub use error::{Failure, IntoToolError, ToolError, ToolErrorKind};
 pub use guardrail::{ToolGuardrailContext, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail};
 pub use hosted::{
     CodeInterpreter, FileSearch, HostedMcp, HostedTool, ImageGeneration, RequireApproval, UserLocation, WebSearch,

@@ -1,8 +1,10 @@
 //! What `main` and `unwrap` print of an error: `Debug`, which ends in what `Display` says.
 
-use std::{error::Error, io, time::Duration};
+use std::{collections::BTreeMap, error::Error, io, time::Duration};
 
 use rstest::rstest;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, RunError, ToolError,
@@ -144,6 +146,24 @@ fn what_a_worker_refuses_is_printed_with_its_list() {
             ": the worker cannot run its agents:\n- the plugin has neither a model provider nor agents nor tools"
         ),
         "{printed}"
+    );
+}
+
+/// An answer with a map.
+#[derive(Deserialize, JsonSchema)]
+#[expect(dead_code, reason = "nobody answers with it")]
+struct Prices {
+    prices: BTreeMap<String, u32>,
+}
+
+#[tokio::test]
+async fn an_output_type_with_a_map_is_told_what_it_can_be_instead() {
+    let agent = Agent::new("clerk").model("gpt-5").output::<Prices>();
+    let refused = InlineRunner::new().run(&agent, "Prices?").await.err().expect("the type cannot be strict");
+    assert_eq!(
+        refused.to_string(),
+        "one thing is wrong with the agents:\n- the output type Prices of agent \"clerk\" cannot be strict at \"#/properties/prices\": a \
+         map has free keys; use a Vec of {key, value} structs, or a String that holds JSON"
     );
 }
 

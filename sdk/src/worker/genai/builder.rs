@@ -11,7 +11,10 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{Genai, Serves, dialect};
-use crate::{wire::error_debug, worker::http_client};
+use crate::{
+    wire::error_debug,
+    worker::{http_client, http_provider::address},
+};
 
 /// Describes a [`Genai`]; see [`Genai::builder`].
 #[derive(Default)]
@@ -43,8 +46,10 @@ pub enum GenaiConfigError {
         adapter: String,
     },
     /// The address cannot be used.
-    #[error("the base URL of `{adapter}` cannot be used: {reason}")]
+    #[error("the base URL{} of `{adapter}` cannot be used: {reason}", address::quoted(.url.as_deref()))]
     BaseUrl {
+        /// The address as it was given; absent where it may hold a secret.
+        url: Option<String>,
         /// Whose it is.
         adapter: String,
         /// Why not.
@@ -67,7 +72,7 @@ pub enum GenaiConfigError {
 error_debug!(enum GenaiConfigError {
     UnknownAdapter { adapter, known },
     KeyEmpty { adapter },
-    BaseUrl { adapter, reason },
+    BaseUrl { url, adapter, reason },
     Tls { source },
     HttpClient { source },
 });
@@ -157,7 +162,11 @@ fn kind(adapter: &str) -> Result<AdapterKind, GenaiConfigError> {
 }
 
 fn base(adapter: &str, text: &str) -> Result<Url, GenaiConfigError> {
-    let unusable = |reason: &str| GenaiConfigError::BaseUrl { adapter: adapter.to_owned(), reason: reason.to_owned() };
+    let unusable = |reason: &str| GenaiConfigError::BaseUrl {
+        url: address::shown(text),
+        adapter: adapter.to_owned(),
+        reason: reason.to_owned(),
+    };
     let url = Url::parse(text.trim()).map_err(|error| unusable(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(unusable("it starts with neither https:// nor http://"));
