@@ -1,5 +1,6 @@
 //! Replay of a history without a server: does today's workflow code still do what the history says?
 
+use temporal_agents::__private::error_debug;
 use temporalio_client::WorkflowHistory;
 use temporalio_common::{WorkflowDefinition, protos::temporal::api::enums::v1::EventType};
 use temporalio_sdk::{
@@ -11,7 +12,7 @@ use temporalio_workflow::__private::sdk::WorkflowImplementation;
 use crate::history::History;
 
 /// Why a history does not replay.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
     /// The workflow cannot be registered.
@@ -21,6 +22,13 @@ pub enum ReplayError {
     #[error(transparent)]
     Replay(#[from] WorkflowReplayError),
 }
+
+error_debug!(
+    enum ReplayError {
+        Registration(source),
+        Replay(source),
+    }
+);
 
 /// Replays a history against the workflow `W`, from its first event. Needs neither server nor worker.
 ///

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     as_tool::AgentTool,
     guardrail::{InputGuardrail, OutputGuardrail},
-    handoff::{Handoff, HandoffTarget},
+    handoff::{Handoff, HandoffTarget, IntoHandoff},
     hooks::RunHooks,
     instructions::Instructions,
     into_guardrail::{IntoInputGuardrail, IntoOutputGuardrail},
@@ -174,8 +174,8 @@ impl<O> Agent<O> {
 
     /// An agent this one may hand off to: the agent itself, or a [`Handoff`] with its options.
     #[must_use]
-    pub fn handoff(mut self, handoff: impl Into<Handoff>) -> Self {
-        self.def.handoffs.push(handoff.into());
+    pub fn handoff(mut self, handoff: impl IntoHandoff) -> Self {
+        self.def.handoffs.push(handoff.into_handoff());
         self
     }
 

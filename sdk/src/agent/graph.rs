@@ -11,7 +11,7 @@ use super::{
     handoff::{Handoff, HandoffTarget},
     output::OutputDef,
 };
-use crate::tool::{ToolBinding, ToolDef, ToolIssue};
+use crate::tool::{ToolBinding, ToolDef, ToolIssue, schema::NotStrict};
 
 /// The agents reachable from a start agent by handoffs, by name.
 #[derive(Clone, Debug)]
@@ -184,7 +184,7 @@ impl Graph {
                     agent: name(),
                     handoff: handoff.name(),
                     path: issue.path.clone(),
-                    reason: issue.reason.clone(),
+                    reason: NotStrict::reason_beside_tools(&issue.reason).to_owned(),
                 });
             }
         }
@@ -193,7 +193,7 @@ impl Graph {
                 agent: name(),
                 output: output.type_name().to_owned(),
                 path: issue.path.clone(),
-                reason: issue.reason.clone(),
+                reason: NotStrict::reason_beside_tools(&issue.reason).to_owned(),
             });
         }
     }

@@ -4,7 +4,7 @@ use crate::{
     agent::{AgentDef, Graph},
     tool::{ToolBinding, ToolDef},
     wire::{
-        RunState, WireVersionMismatch,
+        RunState, WireVersionMismatch, error_debug,
         run_state::{CallProgress, Phase, PlannedHandoff, ToolRound, TurnSetup},
     },
 };
@@ -13,12 +13,14 @@ use crate::{
 ///
 /// # Retries
 /// Never: the same agents do not fit the next time either.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the state of the run does not fit its agents:\n{}", list(.issues))]
 pub struct StateMismatch {
     /// All that is missing.
     pub issues: Vec<StateIssue>,
 }
+
+error_debug!(struct StateMismatch { issues });
 
 /// One thing a state names and its agents do not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -17,7 +17,8 @@ use serde_json::{Map, Value};
 pub use issue::ToolIssue;
 
 use super::{
-    approval::NeedsApproval,
+    approval::{ApprovalRule, NeedsApproval},
+    argument::ToolArgument,
     binding::ToolBinding,
     enabled::Enabled,
     guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
@@ -25,6 +26,7 @@ use super::{
     options::ToolActivityOptions,
     oversized::{OutputLimit, OversizedOutput},
     redaction::Redaction,
+    run_context::RunContext,
     schema,
     side_by_side::SideBySide,
     state::StateRequirement,
@@ -227,8 +229,26 @@ impl ToolDef {
     /// Says which calls wait for a decision.
     #[must_use]
     pub fn approval(mut self, approval: NeedsApproval) -> Self {
+        self.issues.retain(|issue| !matches!(issue, ToolIssue::ApprovalRule { .. }));
         self.approval = approval;
         self
+    }
+
+    /// Says which calls wait for a decision by a rule over typed arguments; see [`Tool::needs_approval_for`](super::Tool::needs_approval_for).
+    #[must_use]
+    pub fn approval_for<A: ToolArgument>(self, asks: impl Fn(&RunContext, A) -> bool + Send + Sync + 'static) -> Self {
+        let members = |schema: &Value| -> Vec<String> {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            properties.into_iter().flat_map(Map::keys).cloned().collect()
+        };
+        let (mut reads, known) = (members(&schema::schema_of::<A>()), members(&self.accepts));
+        let reads_nothing = reads.is_empty();
+        reads.retain(|member| !known.contains(member));
+        let mut tool = self.approval(NeedsApproval::WhenArguments(ApprovalRule::new(asks)));
+        if reads_nothing || !reads.is_empty() {
+            tool.issues.push(ToolIssue::ApprovalRule { reads, known });
+        }
+        tool
     }
 
     /// Says when the tool is offered.

@@ -30,6 +30,7 @@ mod inline_host;
 mod inline_mcp;
 mod inline_model;
 mod inline_runner;
+mod inline_states;
 mod kept_state;
 #[cfg(feature = "mcp")]
 pub mod mcp;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 
-use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
+use crate::wire::{ModelCall, ModelFailureKind, ModelResponse, error_debug};
 
 /// How often an answer that makes no sense is asked for again: a wrong base URL is not healed by six hours of retries.
 const ATTEMPTS_AT_NONSENSE: u32 = 5;
@@ -42,7 +42,7 @@ pub trait ModelProvider: Send + Sync {
 ///
 /// # Retries
 /// As [`retryable`](Self::retryable) says; else as the kind says ([`ModelFailureKind::retryable`]).
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct ModelError {
@@ -64,6 +64,8 @@ pub struct ModelError {
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
+
+error_debug!(struct ModelError { kind, message, status, code, request_id, retry_after, retryable, source });
 
 impl ModelError {
     /// A failure of this kind.

@@ -56,8 +56,7 @@ impl EffectFailure {
     }
 }
 
-/// A model call that no worker takes. Unlike other failed calls it does not pass as the Temporal failure it is: that one
-/// lists activities, and does not say what to do.
+/// A model call that no worker takes. The Temporal failure lists activities, and does not say what to do.
 #[derive(Debug, thiserror::Error)]
 #[error("no worker on task queue {task_queue:?} calls models; install AgentsPlugin with a model provider on it")]
 pub(super) struct NoModelActivity {
@@ -145,16 +144,21 @@ pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
 
 /// How a workflow ends when `?` meets a failed run.
 ///
-/// A run that goes on in the next execution makes the workflow continue as new. A cancelled run is a cancelled workflow. A failed model call passes as the Temporal failure it is, with its cause.
-/// Anything else is an ApplicationFailure of type `AgentsWorkflowError`; where an activity has failed, its failure is the cause.
-/// (A failed tool or guardrail that ends the run is told in words alone.) Never a workflow task that fails and is retried for ever.
+/// A run that continues in the next execution makes the workflow continue as new. A cancelled run is a cancelled workflow. Anything else is
+/// an ApplicationFailure of type `AgentsWorkflowError`, whose message is that of the [`RunError`]: agent, turn, model and reason of a failed
+/// model call. Where an activity has failed, its Temporal failure is the cause, unchanged in type, details and retryability. (A failed
+/// tool or guardrail that ends the run has no cause, only its message.) Never a workflow task that fails and is retried for ever.
+///
+/// # Retries
+/// A workflow's own retry policy sees the outermost failure. It is retryable after a failed model call, also one that its worker has not
+/// retried: another execution is a conversation of its own. A policy that is not to repeat it lists `AgentsWorkflowError`.
 impl From<RunError> for WorkflowTermination {
     fn from(error: RunError) -> Self {
         termination(error, None)
     }
 }
 
-/// The same, with a report as the failure's detail. A failed model call with a report is of type `AgentsWorkflowError`, too.
+/// Ends a workflow with this error, and with a report as the failure's detail.
 pub(super) fn termination(error: RunError, report: Option<AgentReport>) -> WorkflowTermination {
     let failed = |error, cause| application_failure(error, cause, report.clone());
     match error {
@@ -167,22 +171,12 @@ pub(super) fn termination(error: RunError, report: Option<AgentReport>) -> Workf
             let (source, cause) = in_words(source);
             failed(RunError::Continuation { agent, turn, source }, cause)
         }
-        RunError::Model { agent, turn, model, reason, source } => match temporal_failure(source) {
-            // A payload that cannot be converted would fail the workflow task, so it becomes a failure of the run.
-            Ok(ActivityExecutionError::Serialization(conversion)) => {
-                let source = conversion.into();
-                failed(RunError::Model { agent, turn, model, reason, source }, None)
-            }
-            Ok(failure) if report.is_none() => failure.into(),
-            Ok(failure) => {
-                let (source, cause) = in_words(Box::new(EffectFailure::new(failure)));
-                failed(RunError::Model { agent, turn, model, reason, source }, cause)
-            }
-            Err(source) => {
-                let (source, cause) = in_words(source);
-                failed(RunError::Model { agent, turn, model, reason, source }, cause)
-            }
-        },
+        // The reason alone: the type of what the worker failed with stands in the cause.
+        RunError::Model { agent, turn, model, reason, source } => {
+            let cause = cause_of(source);
+            let source = reason.clone().into();
+            failed(RunError::Model { agent, turn, model, reason, source }, cause)
+        }
         RunError::ToolNotRegistered { tool, agent, task_queue, source } if !source.is::<WorkflowToolError>() => {
             let (source, cause) = in_words(source);
             failed(RunError::ToolNotRegistered { tool, agent, task_queue, source }, cause)

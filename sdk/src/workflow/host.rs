@@ -397,6 +397,16 @@ impl Host for WorkflowHost {
                     "the model is told only that the tool call failed"
                 );
             }
+            RunEvent::ApprovalRuleFailed { call, reason } if !self.ctx.is_replaying() => {
+                tracing::warn!(
+                    agent = call.agent,
+                    turn = call.turn,
+                    tool = call.tool,
+                    call_id = call.call_id,
+                    reason,
+                    "the approval rule failed, so the call waits for a decision"
+                );
+            }
             RunEvent::NotSummarized { agent, turn, reason } if !self.ctx.is_replaying() => {
                 tracing::warn!(agent, turn, reason, "the conversation is carried over without a summary");
             }
@@ -407,6 +417,7 @@ impl Host for WorkflowHost {
             }
             RunEvent::Decided { bytes, .. } => self.notes_more(|| *bytes),
             RunEvent::CallRefused { .. }
+            | RunEvent::ApprovalRuleFailed { .. }
             | RunEvent::NotSummarized { .. }
             | RunEvent::ModelAnswered { .. }
             | RunEvent::HandedOff { .. } => {}

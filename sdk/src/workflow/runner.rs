@@ -26,6 +26,7 @@ use super::{
 };
 use crate::{
     drive::{RunConfig, SessionRef},
+    tool::OnToolError,
     wire::{Ledger, ModelSettings},
 };
 
@@ -159,6 +160,14 @@ impl<W: 'static> Runner<W> {
     #[must_use]
     pub fn unlimited_turns(mut self) -> Self {
         self.config.max_turns = None;
+        self
+    }
+
+    /// The rule for failed calls of tools that have none of their own: [`OnToolError::tell_arguments`] tells the model which arguments do not fit.
+    /// See [`RunConfig::on_tool_error`].
+    #[must_use]
+    pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
+        self.config.on_tool_error = rule;
         self
     }
 

@@ -8,6 +8,7 @@ use super::fits::StateMismatch;
 use crate::{
     agent::GraphError,
     tool::{Failure, WorkflowToolError},
+    wire::error_debug,
     wire::run_state::{InputGuardrailResult, OutputGuardrailResult, ToolGuardrailResult},
 };
 
@@ -18,9 +19,9 @@ pub type EffectError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// # Retries
 /// None is retried by the run itself: model and tool calls have been retried by then, after their policies. In a workflow
-/// `?` turns it into a failed workflow execution of type `AgentsWorkflowError`, with the failure of an activity as its cause where there is one. Two
-/// pass otherwise: [`Model`](Self::Model) as the Temporal failure of its activity, and [`Cancelled`](Self::Cancelled) as a cancelled workflow.
-#[derive(Debug, thiserror::Error)]
+/// `?` turns it into a failed workflow execution of type `AgentsWorkflowError` with this message, and with the failure of an activity as its cause
+/// where there is one. [`Cancelled`](Self::Cancelled) passes as a cancelled workflow.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The run made all the model calls it may.
@@ -331,6 +332,39 @@ pub enum RunError {
         turn: u32,
     },
 }
+
+error_debug!(enum RunError {
+    MaxTurnsExceeded { max_turns, agent },
+    ModelBehavior { agent, turn, message },
+    CallIdReused { agent, turn, message },
+    TooManyCalls { agent, turn, calls, limit },
+    User { agent, message, has_run_data },
+    Refused { agent, what, reason },
+    InputGuardrailTripped { agent, result },
+    OutputGuardrailTripped { agent, result, from_tool },
+    ToolInputGuardrailTripped { agent, tool, result },
+    ToolOutputGuardrailTripped { agent, tool, result },
+    ToolFailed { agent, turn, tool, source },
+    Function { function, agent, source },
+    Session { session, verb, source },
+    NeedsApproval { agent, tools },
+    State(source),
+    ModelRefusal { agent, refusal },
+    InvalidOutput { agent, reason },
+    Graph(source),
+    Context { key, reason },
+    Model { agent, turn, model, reason, source },
+    ToolNotRegistered { tool, agent, task_queue, source },
+    Tool { tool, agent, turn, source },
+    Mcp { server, agent, turn, source },
+    InvalidHandoffInput { agent, handoff, reason },
+    Panicked { function, agent, message },
+    OutputType { agent, expected, source },
+    ContinuesAsNew { agent, turn, next },
+    Continuation { agent, turn, source },
+    ConversationTooLarge { agent, bytes, limit },
+    Cancelled { agent, turn },
+});
 
 /// What to do about a tool that nobody runs, for a message.
 fn how_to_register(source: &EffectError) -> String {

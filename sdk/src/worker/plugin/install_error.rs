@@ -1,14 +1,16 @@
 //! What keeps a worker from running its agents.
 
-use crate::agent::GraphIssue;
+use crate::{agent::GraphIssue, wire::error_debug};
 
 /// Everything that keeps a worker from running its agents.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the worker cannot run its agents:\n{}", .issues.iter().map(|issue| format!("- {issue}")).collect::<Vec<_>>().join("\n"))]
 pub struct InstallError {
     /// The issues.
     pub issues: Vec<InstallIssue>,
 }
+
+error_debug!(struct InstallError { issues });
 
 /// One thing that keeps a worker from running its agents.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

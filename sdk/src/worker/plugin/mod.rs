@@ -14,6 +14,7 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{WorkerOptions, activities::ActivityError};
 use temporalio_workflow::workflow_interceptors::WorkflowInterceptorConstructor;
 
+pub(super) use self::guardrails::activities_of;
 pub use self::install_error::{InstallError, InstallIssue};
 use self::tools::runs_on;
 #[cfg(feature = "nexus")]

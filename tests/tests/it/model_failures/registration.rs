@@ -15,6 +15,7 @@ async fn a_model_that_no_provider_serves_is_asked_for_once() -> anyhow::Result<(
     assert_eq!(
         run.failure_chain(),
         model_failure(
+            "claude",
             "UnknownModel",
             "no model provider of this worker serves \"claude\"; add one with AgentsPlugin::model_provider, \
              or correct the model's name"
@@ -31,7 +32,10 @@ async fn a_provider_that_panics_is_asked_once() -> anyhow::Result<()> {
     let model = FakeModel::function(|_, _| panic!("the provider has a bug"));
     let env = asking()?.model(&model).start().await?;
     let run = env.run(Asking::run, Ask::model("gpt-5")).await?;
-    assert_eq!(run.failure_chain(), model_failure("Internal", "the model provider panicked: the provider has a bug"));
+    assert_eq!(
+        run.failure_chain(),
+        model_failure("gpt-5", "Internal", "the model provider panicked: the provider has a bug")
+    );
     assert_eq!(attempts(&run).len(), 1);
     env.finish().await?;
     Ok(())

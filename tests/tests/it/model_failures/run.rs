@@ -104,9 +104,14 @@ pub(super) fn chain(links: &[(&str, &str)]) -> Chain {
     links.iter().map(|(kind, message)| ((*kind).to_owned(), (*message).to_owned())).collect()
 }
 
-/// The failure of a model call of this kind: the activity's, unwrapped, and its cause.
-pub(super) fn model_failure(kind: &str, message: &str) -> Chain {
-    chain(&[("Activity", "Activity task failed"), (&format!("ModelInvocationError.{kind}"), message)])
+/// The failure of a run whose call of this model failed: the run's sentence, the activity's failure, and its cause.
+pub(super) fn model_failure(model: &str, kind: &str, message: &str) -> Chain {
+    let sentence = format!("the model call of agent \"asker\" at turn 1 (model {model:?}) failed: {message}");
+    chain(&[
+        ("AgentsWorkflowError", &sentence),
+        ("Activity", "Activity task failed"),
+        (&format!("ModelInvocationError.{kind}"), message),
+    ])
 }
 
 /// How the activities of a run ended, each after how many attempts.
