@@ -37,6 +37,7 @@ use crate::{
         deploys::{self, Deployed},
         large::{self, LongStory},
     },
+    rolling_deploys::histories::{self as rolling_deploys, Shop},
 };
 
 /// One test for each line: the histories of this name replay with this workflow. Missing ones are those of what is played.
@@ -78,6 +79,7 @@ mod histories_of_v0_1_replay {
         continued: Reading = continuing::recorded;
         question_unrecorded: Errand = batches::played;
         question_recorded: Errand = batches::played;
+        deploy_not_awaited: Shop = rolling_deploys::not_awaited;
     } }
 }
 
