@@ -42,13 +42,8 @@ pub(super) async fn call(
             Ok(response) => return Ok(response),
             Err(error) => error,
         };
-        let failed = |next_pause| FailedAttempt {
-            agent: &call.agent,
-            turn: call.turn,
-            model: &call.model,
-            attempt,
-            next_pause,
-        };
+        let failed =
+            |next_pause| FailedAttempt { agent: &call.agent, turn: call.turn, model: &call.model, attempt, next_pause };
         if retries.is_last(attempt) || !error.may_pass(attempt) {
             failed(None).warn(&error);
             return Err(error);

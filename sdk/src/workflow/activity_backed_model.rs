@@ -20,8 +20,8 @@ use crate::{
     drive::{ModelEffectError, guard::Panic},
     engine::{EffectError, TriedFor},
     wire::{
-        ConversationPart, ConversationUnavailable, DefinitionsPart, Folded, Item, ItemView, Ledger, ModelCall,
-        MODEL_ACTIVITY, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, Noted, RECORD_ACTIVITY, RecordRequest,
+        ConversationPart, ConversationUnavailable, DefinitionsPart, Folded, Item, ItemView, Ledger, MODEL_ACTIVITY,
+        ModelCall, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, Noted, RECORD_ACTIVITY, RecordRequest,
         failure::CONVERSATION_UNAVAILABLE,
     },
 };
@@ -197,12 +197,7 @@ impl Scheduled<'_> {
     }
 
     /// Schedules the activity and reads the answer.
-    async fn attempt(
-        &self,
-        activity_id: &str,
-        folded: Folded,
-        books: &Books<'_>,
-    ) -> Result<Called, Failed> {
+    async fn attempt(&self, activity_id: &str, folded: Folded, books: &Books<'_>) -> Result<Called, Failed> {
         let Self { ctx, options, call, token } = self;
         let bytes = checked(call, &folded, options).map_err(Failed::of)?;
         let Folded { conversation, definitions, noted } = folded;

@@ -204,7 +204,9 @@ pub(super) fn termination(error: RunError, report: Option<AgentReport>) -> Workf
                 failed(RunError::Model { agent, turn, model, reason, source }, cause)
             }
         },
-        RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source } if !source.is::<WorkflowToolError>() => {
+        RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }
+            if !source.is::<WorkflowToolError>() =>
+        {
             let (source, cause) = in_words(source);
             failed(RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }, cause)
         }

@@ -37,7 +37,10 @@ use crate::{
         deploys::{self, Deployed},
         large::{self, LongStory},
     },
-    rolling_deploys::histories::{self as rolling_deploys, Shop},
+    rolling_deploys::{
+        given_up::{self, Waiting},
+        histories::{self as rolling_deploys, Shop},
+    },
 };
 
 /// One test for each line: the histories of this name replay with this workflow. Missing ones are those of what is played.
@@ -80,6 +83,8 @@ mod histories_of_v0_1_replay {
         question_unrecorded: Errand = batches::played;
         question_recorded: Errand = batches::played;
         deploy_not_awaited: Shop = rolling_deploys::not_awaited;
+        deploy_awaited: Shop = rolling_deploys::awaited;
+        deploy_given_up: Waiting = given_up::given_up;
     } }
 }
 

@@ -80,9 +80,7 @@ pub(super) async fn call(
         if let (Some(_), ToolBinding::Mcp(binding)) = (&session, tool.binding()) {
             mcp_session::limit(binding.server(), &mut scheduled);
         }
-        let schedule = |id| {
-            ctx.tool_activity(tool.activity_type(), request.clone(), under_id(&scheduled, id))
-        };
+        let schedule = |id| ctx.tool_activity(tool.activity_type(), request.clone(), under_id(&scheduled, id));
         wanted.answer(schedule).await
     };
     match replying {

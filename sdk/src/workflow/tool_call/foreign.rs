@@ -110,9 +110,7 @@ pub(super) async fn activity(
         .build();
     let needed = Needed::Remote(&remote.activity_type);
     let wanted = Wanted { ctx, id: &at.id, what: needed, longest: remote.schedule_to_close, token: &at.token };
-    let schedule = |id| {
-        ctx.foreign_activity(remote.activity_type.clone(), input.clone(), under_id(&options, id))
-    };
+    let schedule = |id| ctx.foreign_activity(remote.activity_type.clone(), input.clone(), under_id(&options, id));
     match wanted.answer(schedule).await {
         Ok(answered) => read(what, answered.result),
         Err(Unanswered::Cancelled) => Err(WorkflowToolError::Cancelled { what }),

@@ -42,7 +42,10 @@ fn a_worker_is_waited_for_five_minutes_and_a_newer_one_for_ten() {
 fn an_activity_that_was_scheduled_late_is_tried_once_more_after_a_pause() {
     // The workflow's worker was away for an hour while the timer ran.
     assert_eq!(Refusal::NotRegistered.pause(Duration::from_hours(1), 1, None), None);
-    assert_eq!(Refusal::NotRegistered.pause(Duration::from_millis(299_400), 14, None), Some(Duration::from_millis(600)));
+    assert_eq!(
+        Refusal::NotRegistered.pause(Duration::from_millis(299_400), 14, None),
+        Some(Duration::from_millis(600))
+    );
 }
 
 #[test]

@@ -1,10 +1,15 @@
 //! Histories of runs whose worker lacks a tool or the model activity.
 
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
-    Agent, Runner, Tool, tool,
-    tool::{OnToolError, ToolFailureKind},
+    Agent, AgentsPlugin, Runner, Tool, tool,
+    tool::{OnToolError, State, ToolContext, ToolFailureKind},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
@@ -14,6 +19,7 @@ use temporal_agents_testing::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
+use super::release;
 use crate::examples::Cache;
 
 /// What a part costs.
@@ -22,9 +28,21 @@ async fn price(part: String) -> String {
     format!("{part} costs 3")
 }
 
+/// How often each call was made, by its idempotency key.
+#[derive(Clone, Default)]
+pub(crate) struct Orders(Arc<Mutex<BTreeMap<String, u32>>>);
+
+impl Orders {
+    pub(super) fn made(&self) -> Vec<u32> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
+    }
+}
+
 /// Orders a part. No worker of these histories has it at first.
 #[tool(idempotent = false)]
-async fn order(part: String) -> String {
+async fn order(ctx: &ToolContext, State(orders): State<Orders>, part: String) -> String {
+    let key = ctx.info().idempotency_key().to_owned();
+    *orders.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default() += 1;
     format!("{part} is ordered")
 }
 
@@ -37,12 +55,17 @@ pub(crate) enum Missing {
     IsTold,
 }
 
-fn desk(missing: Missing) -> Agent {
+pub(super) fn desk(missing: Missing) -> Agent {
     let told = OnToolError::by_kind(|failure| {
         (failure.kind == ToolFailureKind::NotRegistered).then(|| "This tool is on its way.".to_owned())
     });
     let on_error = if missing == Missing::IsTold { told } else { OnToolError::Standard };
     Agent::new("desk").model("gpt-5").tool(price).tool(order.on_error(on_error))
+}
+
+/// The desk of the new release.
+fn new_desk() -> Agent {
+    desk(Missing::Fails)
 }
 
 /// The desk of the release before, without the tool `order`.
@@ -67,14 +90,45 @@ pub(crate) struct Recorded {
     pub(crate) histories: Vec<History>,
 }
 
-/// Runs of a release that waits for no deploy: one fails, one tells its model twice, one finds no model activity.
-pub(crate) async fn not_awaited(_cache: Cache) -> anyhow::Result<Recorded> {
+/// Calls `price` and `order` at the same time, then `order` again, and answers with what came of that.
+pub(super) fn shopper() -> FakeModel {
     let bolt = || json!({"part": "bolt"});
-    let model = FakeModel::function(move |call, _| match call.input.len() {
+    FakeModel::function(move |call, _| match call.input.len() {
         1 => tool_calls([("price", bolt()), ("order", bolt())]),
         5 => tool_call("order", json!({"part": "nut"})),
-        _ => text(call.input.last().and_then(|item| item.text()).unwrap_or_default()),
-    });
+        _ => text(call.input.last().and_then(|item| item.get("output")?.as_str()).unwrap_or_default()),
+    })
+}
+
+/// What the worker of the release before has.
+pub(super) fn old(model: &FakeModel) -> AgentsPlugin {
+    AgentsPlugin::new().model_provider(model.clone()).agents((old_desk,))
+}
+
+/// What the worker of the new release has.
+pub(super) fn new(model: &FakeModel, orders: &Orders) -> AgentsPlugin {
+    AgentsPlugin::new().model_provider(model.clone()).state(orders.clone()).agents((new_desk,))
+}
+
+/// Runs that wait for a worker: one for a tool and one for the model activity.
+pub(crate) async fn awaited(cache: Cache) -> anyhow::Result<Recorded> {
+    let (model, orders) = (shopper(), Orders::default());
+    let mut histories = Vec::new();
+    for lacks in [old(&model), AgentsPlugin::new().models_elsewhere().agents((old_desk,))] {
+        let mut env = cache.environment::<Shop>()?.plugin(|_| lacks).start().await?;
+        let handle = env.start_workflow(Shop::run, Missing::Fails).await?;
+        release::waiting(&env, &handle.info().workflow_id).await?;
+        let worker = release::takes_over::<Shop>(&mut env, new(&model, &orders)).await?;
+        histories.push(env.await_run(&handle).await?.history);
+        drop(worker);
+        env.finish().await?;
+    }
+    Ok(Recorded { histories })
+}
+
+/// Runs of a release that waits for no deploy: one fails, one tells its model twice, one finds no model activity.
+pub(crate) async fn not_awaited(_cache: Cache) -> anyhow::Result<Recorded> {
+    let model = shopper();
     let env = AgentEnvironment::builder().workflow::<Shop>()?.model(&model).agents((old_desk,)).start().await?;
     let mut histories = Vec::new();
     for missing in [Missing::Fails, Missing::IsTold] {
