@@ -157,8 +157,8 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
         }
         ToolEffectError::OutcomeUnknown { .. } => Ok(WentWrong::OutcomeUnknown),
         ToolEffectError::Agent { message, .. } => Ok(WentWrong::FarAgent(message)),
-        ToolEffectError::NotRegistered { task_queue, source } => {
-            Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, source }))
+        ToolEffectError::NotRegistered { task_queue, tried_for, source } => {
+            Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }))
         }
         ToolEffectError::Absent(source) => Ok(WentWrong::NotRegistered(RunError::Tool { tool, agent, turn, source })),
         // The call has seen to a session that was to be opened again.

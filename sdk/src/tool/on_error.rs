@@ -71,7 +71,8 @@ pub enum ToolFailureKind {
     OutcomeUnknown,
     /// Arguments, or an output, are larger than the limit. (With an output the body has run.)
     Oversized,
-    /// No worker knows the tool, or the server does not know the Nexus endpoint. Unless the model is told, the run ends.
+    /// No worker knows the tool, or the server does not know the Nexus endpoint. Unless the model is told, the run ends. A worker that has the tool
+    /// was waited for by then, five minutes at most: it may be on its way in a deploy.
     NotRegistered,
     /// The agent behind the tool failed.
     Agent,

@@ -16,6 +16,7 @@ mod chat_handle;
 pub mod codec;
 mod conversations;
 mod destination;
+mod failed_attempt;
 mod function_shape;
 #[cfg(feature = "genai")]
 pub mod genai;

@@ -60,6 +60,8 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// Whether the provider said to try again (`x-should-retry`).
     pub retryable: Option<bool>,
+    /// Where the provider was called, for the log: without user, password and query.
+    pub address: Option<String>,
     /// What it came from.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -78,6 +80,7 @@ impl ModelError {
             request_id: None,
             retry_after: None,
             retryable: None,
+            address: None,
             source: None,
         }
     }
@@ -86,6 +89,13 @@ impl ModelError {
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
+        self
+    }
+
+    /// The same failure of a provider at this address.
+    #[must_use]
+    pub fn at(mut self, address: impl Into<String>) -> Self {
+        self.address = Some(address.into());
         self
     }
 

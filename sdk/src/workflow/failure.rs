@@ -1,5 +1,7 @@
 //! From Temporal's failures to the run's, and from the run's to how a workflow ends.
 
+use std::time::Duration;
+
 use serde::de::DeserializeOwned;
 use temporalio_workflow::{
     ActivityExecutionError, WorkflowTermination,
@@ -15,14 +17,17 @@ use temporalio_workflow::{
 use super::continuing::NextExecution;
 use crate::{
     drive::RunFailure,
-    engine::{ConversationLost, EffectError, RunError},
+    engine::{ConversationLost, EffectError, RunError, TriedFor},
     tool::WorkflowToolError,
     wire::{AgentReport, decode, failure::AGENTS_WORKFLOW_ERROR},
 };
 
 /// The failure type with which a worker answers for an activity it does not have. It is retryable there and would be
-/// retried for ever.
+/// retried for ever; `until_deployed.rs` schedules such an activity again.
 pub(super) const NOT_REGISTERED: &str = "NotFoundError";
+
+/// The same of a worker of the Go SDK.
+pub(super) const NOT_REGISTERED_IN_GO: &str = "ActivityNotRegisteredError";
 
 /// The failure type of a result the server does not take; the effect has happened, and another attempt repeats it.
 pub(super) const PAYLOADS_TOO_LARGE: &str = "PayloadsTooLarge";
@@ -45,6 +50,11 @@ impl EffectFailure {
         Self { message: describe(&failure), failure }
     }
 
+    /// After a worker was waited for so long, which the message says.
+    pub(super) fn after(failure: ActivityExecutionError, tried_for: Option<Duration>) -> Self {
+        Self { message: format!("{}{}", describe(&failure), TriedFor(tried_for)), failure }
+    }
+
     /// With another message, where the Temporal failure itself says less.
     pub(super) fn with_message(message: String, failure: ActivityExecutionError) -> Self {
         Self { message, failure }
@@ -58,9 +68,12 @@ impl EffectFailure {
 
 /// A model call that no worker takes. The Temporal failure lists activities, and does not say what to do.
 #[derive(Debug, thiserror::Error)]
-#[error("no worker on task queue {task_queue:?} calls models; install AgentsPlugin with a model provider on it")]
+#[error(
+    "no worker on task queue {task_queue:?} calls models; install AgentsPlugin with a model provider on it{tried_for}"
+)]
 pub(super) struct NoModelActivity {
     pub(super) task_queue: String,
+    pub(super) tried_for: TriedFor,
     #[source]
     pub(super) failure: ActivityExecutionError,
 }
@@ -137,6 +150,14 @@ pub(super) fn timeout_of(failure: &ActivityExecutionError) -> Option<TimeoutType
     }
 }
 
+/// Whether the application failure behind a failed activity says that no other attempt heals it.
+pub(super) fn is_non_retryable(failure: &ActivityExecutionError) -> bool {
+    matches!(
+        reason(failure).and_then(|reason| reason.failure_info.as_ref()),
+        Some(FailureInfo::ApplicationFailureInfo(info)) if info.non_retryable
+    )
+}
+
 /// Whether no worker knows the activity.
 pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
     failure_type(failure) == Some(NOT_REGISTERED)
@@ -177,9 +198,11 @@ pub(super) fn termination(error: RunError, report: Option<AgentReport>) -> Workf
             let source = reason.clone().into();
             failed(RunError::Model { agent, turn, model, reason, source }, cause)
         }
-        RunError::ToolNotRegistered { tool, agent, task_queue, source } if !source.is::<WorkflowToolError>() => {
+        RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }
+            if !source.is::<WorkflowToolError>() =>
+        {
             let (source, cause) = in_words(source);
-            failed(RunError::ToolNotRegistered { tool, agent, task_queue, source }, cause)
+            failed(RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }, cause)
         }
         RunError::Session { session, verb, source } => {
             let (source, cause) = in_words(source);

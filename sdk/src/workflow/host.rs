@@ -249,7 +249,7 @@ impl Host for WorkflowHost {
                 let place = self.locals.enter(&self.ctx, may_return, scope).await;
                 local = Some(place.map_err(|Cancelled| ToolEffectError::Cancelled)?);
             }
-            let answer = tool_call::call(&self.ctx, call, id.clone(), scope.clone(), self.passage()).await?;
+            let (answer, id) = tool_call::call(&self.ctx, call, id, scope.clone(), self.passage()).await?;
             if let Some(place) = local {
                 place.returned(encoded_len(&answer.output).unwrap_or_default());
             }

@@ -26,6 +26,7 @@ mod session_call;
 mod size;
 mod time;
 mod tool_call;
+mod until_deployed;
 
 pub use activity_backed_model::ActivityBackedModel;
 pub use continuing::ContinueOptions;

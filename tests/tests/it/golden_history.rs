@@ -38,6 +38,10 @@ use crate::{
         large::{self, LongStory},
     },
     tool_failures::later_keywords::{self, Post},
+    rolling_deploys::{
+        given_up::{self, Waiting},
+        histories::{self as rolling_deploys, Shop},
+    },
 };
 
 /// One test for each line: the histories of this name replay with this workflow. Missing ones are those of what is played.
@@ -81,6 +85,9 @@ mod histories_of_v0_1_replay {
         question_recorded: Errand = batches::played;
         keyword_unchecked: Post = later_keywords::played_before;
         keyword_checked: Post = later_keywords::played;
+        deploy_not_awaited: Shop = rolling_deploys::not_awaited;
+        deploy_awaited: Shop = rolling_deploys::awaited;
+        deploy_given_up: Waiting = given_up::given_up;
     } }
 }
 

@@ -40,6 +40,7 @@ mod panics;
 mod paused_runs;
 mod python_worker;
 mod random_graphs;
+mod rolling_deploys;
 mod run_threads;
 mod stored_sessions;
 mod support;

@@ -2,6 +2,8 @@
 
 mod reference;
 
+use std::{fmt, time::Duration};
+
 pub use reference::ReferenceError;
 
 use super::fits::StateMismatch;
@@ -218,8 +220,9 @@ pub enum RunError {
     },
     /// No worker on the task queue knows the tool.
     #[error(
-        "tool {tool:?} of agent {agent:?} is not registered on task queue {task_queue:?}; {}",
-        how_to_register(source)
+        "tool {tool:?} of agent {agent:?} is not registered on task queue {task_queue:?}; {}{}",
+        how_to_register(source),
+        TriedFor(*tried_for)
     )]
     ToolNotRegistered {
         /// The tool.
@@ -228,6 +231,8 @@ pub enum RunError {
         agent: String,
         /// The task queue.
         task_queue: String,
+        /// For how long a worker that has it was waited for; `None` where the run did not wait.
+        tried_for: Option<Duration>,
         /// The host's error.
         source: EffectError,
     },
@@ -354,7 +359,7 @@ error_debug!(enum RunError {
     Graph(source),
     Context { key, reason },
     Model { agent, turn, model, reason, source },
-    ToolNotRegistered { tool, agent, task_queue, source },
+    ToolNotRegistered { tool, agent, task_queue, tried_for, source },
     Tool { tool, agent, turn, source },
     Mcp { server, agent, turn, source },
     InvalidHandoffInput { agent, handoff, reason },
@@ -365,6 +370,15 @@ error_debug!(enum RunError {
     ConversationTooLarge { agent, bytes, limit },
     Cancelled { agent, turn },
 });
+/// For how long something was tried, at the end of a message: ` (tried for 300 s)`, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TriedFor(pub(crate) Option<Duration>);
+
+impl fmt::Display for TriedFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |time| write!(f, " (tried for {} s)", time.as_secs()))
+    }
+}
 
 /// What to do about a tool that nobody runs, for a message.
 fn how_to_register(source: &EffectError) -> String {

@@ -163,7 +163,7 @@ fn kind(adapter: &str) -> Result<AdapterKind, GenaiConfigError> {
 
 fn base(adapter: &str, text: &str) -> Result<Url, GenaiConfigError> {
     let unusable = |reason: &str| GenaiConfigError::BaseUrl {
-        url: address::shown(text),
+        url: address::as_given(text),
         adapter: adapter.to_owned(),
         reason: reason.to_owned(),
     };

@@ -5,8 +5,7 @@
 //! | `outgoing` | what settings add to a request, and the refusal of what an API does not have |
 //! | `answer` | a whole answer: its object, or the failure it stands for |
 //! | `body` | the bytes of an answer, up to a limit |
-//! | `address` | base addresses as messages show them |
-//! | `classify`, `advice`, `redact` | from a failed exchange to a `ModelError` without secrets |
+//! | `classify`, `advice`, `redact`, `address` | from a failed exchange to a `ModelError` without secrets |
 
 pub(in crate::worker) mod address;
 pub(in crate::worker) mod advice;

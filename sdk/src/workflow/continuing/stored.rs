@@ -6,12 +6,10 @@
 use std::{cell::Cell, rc::Rc, time::Duration};
 
 use serde_json::Value;
-use temporalio_workflow::{
-    ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
-};
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
 
 use crate::{
-    engine::EffectError,
+    engine::{EffectError, TriedFor},
     wire::{
         Digest, Json, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY, RunState, WIRE_VERSION,
         carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
@@ -19,6 +17,7 @@ use crate::{
     workflow::{
         context::DurableContext,
         failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+        until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
     },
 };
 
@@ -40,11 +39,13 @@ impl<E: Into<EffectError>> From<E> for StoreError {
 /// No worker has the activity.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no worker on task queue {task_queue:?} has activity {activity}; install AgentsPlugin on the workers of the workflow"
+    "no worker on task queue {task_queue:?} has activity {activity}; install AgentsPlugin on the workers of the workflow\
+     {tried_for}"
 )]
 struct NotInstalled {
     task_queue: String,
     activity: &'static str,
+    tried_for: TriedFor,
     #[source]
     source: EffectFailure,
 }
@@ -98,9 +99,9 @@ impl Keeps<'_> {
             let request = KeepStateRequest { version: WIRE_VERSION, chunk, of: of.clone() };
             let summary = format!("{} · turn {} · keep a part of the run's state", self.agent, self.turn);
             let request = serde_json::to_value(request)?;
-            let reply = call(self.ctx, KEEP_STATE_ACTIVITY, summary, &id, request, self.token).await?;
-            let KeepStateReply { version: _, of: recorded } = reply.read("keep state reply")?;
-            activity_ids.push(id);
+            let kept_by = call(self.ctx, KEEP_STATE_ACTIVITY, summary, &id, request, self.token).await?;
+            let KeepStateReply { version: _, of: recorded } = kept_by.result.read("keep state reply")?;
+            activity_ids.push(kept_by.activity_id);
             if *kept.get_or_insert_with(|| recorded.clone()) != recorded {
                 return Ok(None);
             }
@@ -112,7 +113,8 @@ impl Keeps<'_> {
     }
 }
 
-/// A state that was loaded: its chunks are in this execution's history, as the results of activities `<activity_id>-<n>`.
+/// A state that was loaded: its chunks are in this execution's history, as the results of activities `<activity_id>-<n>`, or of those that were
+/// scheduled in their place (`until_deployed.rs`).
 pub(super) struct Loaded {
     pub(super) state: RunState,
     pub(super) activity_id: String,
@@ -134,8 +136,8 @@ pub(super) async fn load(
         let id = format!("{loads}-{number}");
         let request = LoadStateRequest { version: WIRE_VERSION, run_id: run_id.clone(), activity_id };
         let summary = format!("{agent} · load a part of the run's state");
-        let reply = call(ctx, LOAD_STATE_ACTIVITY, summary, &id, serde_json::to_value(request)?, token).await?;
-        let LoadStateReply { version: _, chunk } = reply.read("load state reply")?;
+        let loaded = call(ctx, LOAD_STATE_ACTIVITY, summary, &id, serde_json::to_value(request)?, token).await?;
+        let LoadStateReply { version: _, chunk } = loaded.result.read("load state reply")?;
         text.push_str(&chunk);
     }
     let found = Digest::of_text(&text);
@@ -156,7 +158,7 @@ async fn call(
     id: &str,
     request: Value,
     token: &WorkflowCancellationToken,
-) -> Result<Json, StoreError> {
+) -> Result<Answered<Json>, StoreError> {
     let times =
         ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: ALL_ATTEMPTS };
     let options = ActivityOptions::with_close_timeouts(times)
@@ -165,18 +167,20 @@ async fn call(
         .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
         .summary(summary)
         .build();
-    ctx.state_activity(activity, request, options).await.map_err(|failure| {
-        if matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some() {
-            return StoreError::Cancelled;
+    let wanted = Wanted { ctx, id, what: Needed::Activity(activity), longest: None, token };
+    let schedule = |id| ctx.state_activity(activity, request.clone(), under_id(&options, id));
+    match wanted.answer(schedule).await {
+        Ok(answered) => Ok(answered),
+        Err(Unanswered::Cancelled) => Err(StoreError::Cancelled),
+        Err(Unanswered::Failed(failure, waited)) if is_not_registered(&failure) => {
+            let (task_queue, source) = (ctx.task_queue(), EffectFailure::new(failure));
+            let error = NotInstalled { task_queue, activity, tried_for: TriedFor(waited), source };
+            Err(StoreError::Failed(Box::new(error)))
         }
-        let is_missing = is_not_registered(&failure);
-        let source = EffectFailure::new(failure);
-        StoreError::Failed(if is_missing {
-            Box::new(NotInstalled { task_queue: ctx.task_queue(), activity, source })
-        } else {
-            Box::new(source)
-        })
-    })
+        Err(Unanswered::Failed(failure, waited)) => {
+            Err(StoreError::Failed(Box::new(EffectFailure::after(failure, waited))))
+        }
+    }
 }
 
 /// A text in parts that have at most so many bytes as JSON strings.

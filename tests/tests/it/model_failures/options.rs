@@ -48,16 +48,17 @@ async fn a_local_call_is_a_marker_and_keeps_its_retries() -> anyhow::Result<()> 
 }
 
 #[tokio::test]
-async fn a_local_call_on_a_worker_that_calls_no_models_fails_the_run_at_once() -> anyhow::Result<()> {
+async fn a_local_call_on_a_worker_that_calls_no_models_fails_the_run_when_its_time_is_up() -> anyhow::Result<()> {
     let env = asking()?.models_elsewhere().state(Stock(3)).agents((clerk,)).start().await?;
-    let run = env.run(Asking::run, Ask::model("gpt-5").local()).await?;
+    let ask = Ask::model("gpt-5").local().schedule_to_close(Duration::from_secs(2));
+    let run = env.run(Asking::run, ask).await?;
     let failures = run.failure_chain();
     assert_eq!(
         failures[..1],
         chain(&[(
             "AgentsWorkflowError",
             "the model call of agent \"asker\" at turn 1 (model \"gpt-5\") failed: no worker on task queue \"agents\" \
-             calls models; install AgentsPlugin with a model provider on it"
+             calls models; install AgentsPlugin with a model provider on it (tried for 2 s)"
         )])
     );
     assert_eq!((failures.len(), &*failures[1].0), (2, "NotFoundError"));

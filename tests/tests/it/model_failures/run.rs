@@ -25,6 +25,7 @@ pub(crate) struct Ask {
     pause: Duration,
     start_to_close: Duration,
     heartbeat: Duration,
+    schedule_to_close: Duration,
     local: bool,
     awaits_cancellation: bool,
 }
@@ -37,6 +38,7 @@ impl Ask {
             pause: Duration::from_millis(50),
             start_to_close: Duration::from_mins(1),
             heartbeat: Duration::from_secs(1),
+            schedule_to_close: Duration::from_hours(6),
             local: false,
             awaits_cancellation: false,
         }
@@ -52,6 +54,10 @@ impl Ask {
 
     pub(super) fn start_to_close(self, start_to_close: Duration) -> Self {
         Self { start_to_close, ..self }
+    }
+
+    pub(super) fn schedule_to_close(self, schedule_to_close: Duration) -> Self {
+        Self { schedule_to_close, ..self }
     }
 
     pub(super) fn local(self) -> Self {
@@ -72,6 +78,7 @@ impl Ask {
         ModelActivityOptions::builder()
             .start_to_close(self.start_to_close)
             .heartbeat(self.heartbeat)
+            .schedule_to_close(self.schedule_to_close)
             .retry(retry)
             .cancellation_type(cancellation)
             .local(self.local)
