@@ -21,6 +21,8 @@ mod parts;
 mod reference;
 mod strict;
 mod validate;
+#[cfg(feature = "worker")]
+mod versions;
 
 pub use arguments::{InvalidArguments, InvalidArgumentsKind, parse_arguments};
 pub use bounds::{TooLarge, measure};
@@ -29,6 +31,8 @@ pub use from_type::schema_of;
 pub use output::{RESPONSE_KEY, wrap_output};
 pub use strict::{NotStrict, strict};
 pub use validate::{Issue, unchecked, validate};
+#[cfg(feature = "worker")]
+pub(crate) use versions::{are_told_apart, names_all};
 
 #[cfg(test)]
 mod tests;

@@ -109,6 +109,7 @@ impl<W: 'static> Runner<W> {
         WorkflowHost::new(ctx, model, inbox, self.cancels(), ledger, moving)
             .with_id(id)
             .with_tool_concurrency(self.config.max_tool_concurrency)
+            .with_versioned_tools(Rc::clone(&self.versioned_tools))
     }
 
     fn cancels(&self) -> WorkflowCancellationToken {

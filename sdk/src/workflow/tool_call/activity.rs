@@ -20,7 +20,7 @@ use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::{CallInfo, ToolActivityOptions, ToolBinding},
     wire::{
-        ToolReply, ToolRequest, WIRE_VERSION,
+        Digest, ToolReply, ToolRequest, WIRE_VERSION,
         failure::{
             MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH,
         },
@@ -30,13 +30,14 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Schedules the activity and reads what it returns.
+/// Schedules the activity and reads what it returns. `schema` says which of several versions of the tool the call is for.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     options: &ToolActivityOptions,
     effect: ToolEffect<'_>,
     activity_id: String,
     token: WorkflowCancellationToken,
+    schema: Option<Digest>,
 ) -> Result<ToolAnswer, ToolEffectError> {
     let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session } = effect;
     match &mcp {
@@ -59,6 +60,7 @@ pub(super) async fn call(
         settings: tool.settings().clone(),
         idempotency_key,
         mcp,
+        schema,
     };
     let replying = if options.local {
         ctx.local_tool_activity(tool.activity_type(), request, local_options(options, summary, activity_id, token))

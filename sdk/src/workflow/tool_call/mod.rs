@@ -25,18 +25,20 @@ use super::{context::DurableContext, mcp_call::NoMcpServer, mcp_session};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::ToolBinding,
+    wire::Digest,
 };
 
-/// Makes the call under this id and awaits what comes of it.
+/// Makes the call under this id and awaits what comes of it. `schema` names the version of a tool that has several.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     effect: ToolEffect<'_>,
     id: String,
     token: WorkflowCancellationToken,
     passage: Passage,
+    schema: Option<Digest>,
 ) -> Result<ToolAnswer, ToolEffectError> {
     match effect.tool.binding() {
-        ToolBinding::Activity { options, .. } => activity::call(ctx, options, effect, id, token).await,
+        ToolBinding::Activity { options, .. } => activity::call(ctx, options, effect, id, token, schema).await,
         ToolBinding::RemoteActivity(remote) => foreign::call_activity(ctx, remote, effect, id, &token).await,
         ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
         #[cfg(feature = "nexus")]
@@ -48,7 +50,7 @@ pub(super) async fn call(
             let in_session =
                 effect.mcp_session.as_ref().map(|session| mcp_session::options(binding.options(), session));
             let options = in_session.as_ref().unwrap_or(binding.options());
-            activity::call(ctx, options, effect, id, token).await.map_err(|error| match error {
+            activity::call(ctx, options, effect, id, token, None).await.map_err(|error| match error {
                 ToolEffectError::NotRegistered { task_queue, source } => {
                     ToolEffectError::Host(Box::new(NoMcpServer { server: server.to_owned(), task_queue, source }))
                 }
