@@ -4,6 +4,7 @@ use std::{
     cell::{Cell, OnceCell, RefCell},
     collections::BTreeSet,
     rc::Rc,
+    sync::Arc,
 };
 
 use futures::{FutureExt, future::LocalBoxFuture};
@@ -61,7 +62,7 @@ pub(super) struct WorkflowHost {
     /// The same of its local activities.
     locals: LocalGate,
     /// The activity types of tools in several versions, beside those that are marked.
-    versioned_tools: Rc<BTreeSet<String>>,
+    versioned_tools: Arc<BTreeSet<String>>,
 }
 
 impl WorkflowHost {
@@ -87,7 +88,7 @@ impl WorkflowHost {
             #[cfg(feature = "nexus")]
             nexus: Nexus::default(),
             locals: LocalGate::default(),
-            versioned_tools: Rc::default(),
+            versioned_tools: Arc::default(),
         }
     }
 
@@ -98,7 +99,7 @@ impl WorkflowHost {
     }
 
     /// The same for a run whose set of agents has tools in several versions.
-    pub(super) fn with_versioned_tools(mut self, activity_types: Rc<BTreeSet<String>>) -> Self {
+    pub(super) fn with_versioned_tools(mut self, activity_types: Arc<BTreeSet<String>>) -> Self {
         self.versioned_tools = activity_types;
         self
     }

@@ -11,7 +11,7 @@ mod begin;
 mod carried;
 mod running;
 
-use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -80,7 +80,7 @@ pub struct Runner<W> {
     at_work: AtWork,
     continue_when: ContinueOptions,
     /// The activity types of tools in several versions, beside those that are marked.
-    versioned_tools: Rc<BTreeSet<String>>,
+    versioned_tools: Arc<BTreeSet<String>>,
 }
 
 impl<W: 'static> Runner<W> {
@@ -98,7 +98,7 @@ impl<W: 'static> Runner<W> {
             announcement: Announcement::default(),
             at_work: AtWork::default(),
             continue_when: ContinueOptions::default(),
-            versioned_tools: Rc::default(),
+            versioned_tools: Arc::default(),
         }
     }
 
@@ -194,8 +194,8 @@ impl<W: 'static> Runner<W> {
     }
 
     /// The activity types of tools that the agents of these runs have in several versions.
-    pub(in crate::workflow) fn versioned_tools(mut self, activity_types: BTreeSet<String>) -> Self {
-        self.versioned_tools = activity_types.into();
+    pub(in crate::workflow) fn versioned_tools(mut self, activity_types: Arc<BTreeSet<String>>) -> Self {
+        self.versioned_tools = activity_types;
         self
     }
 
@@ -279,7 +279,7 @@ impl<W> Clone for Runner<W> {
             announcement: self.announcement.clone(),
             at_work: self.at_work.clone(),
             continue_when: self.continue_when.clone(),
-            versioned_tools: Rc::clone(&self.versioned_tools),
+            versioned_tools: Arc::clone(&self.versioned_tools),
             ledger: Rc::clone(&self.ledger),
         }
     }
