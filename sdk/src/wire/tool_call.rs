@@ -41,7 +41,7 @@ pub struct ToolRequest {
     /// Which tool of an MCP server this is; absent = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<McpTarget>,
-    /// The digest of the schema that the arguments fit, where the tool is one of several versions; absent = the only one of its name.
+    /// The digest of the schema that the arguments fit, without its descriptions, where the tool is one of several versions; absent = the only one of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Digest>,
 }

@@ -32,8 +32,8 @@ use crate::{
     engine::RunError,
     tool::ToolDef,
     wire::{
-        AgentInterruption, AskedQuestions, Digest, Item, Ledger, McpOperation, McpSession, McpTool, ModelCall, ModelResponse,
-        QUESTIONS_MEMO, RunState,
+        AgentInterruption, AskedQuestions, Digest, Item, Ledger, McpOperation, McpSession, McpTool, ModelCall,
+        ModelResponse, QUESTIONS_MEMO, RunState,
     },
 };
 

@@ -20,6 +20,7 @@ use temporal_agents_examples::{
     quickstart::trip::{Plan, Request, Trip, travel_desk},
     sessions::Chat,
     structured_output::Mail,
+    versions::Shop,
 };
 use temporal_agents_testing::{
     history::{self, History},
@@ -78,7 +79,25 @@ mod histories_of_v0_1_replay {
         continued: Reading = continuing::recorded;
         question_unrecorded: Errand = batches::played;
         question_recorded: Errand = batches::played;
+        versions: Shop = examples::versions::played;
     } }
+}
+
+/// The files of these histories, recorded where there are none, and recording is wanted.
+///
+/// # Errors
+/// There are none, and recording is not wanted.
+pub(crate) async fn recorded(
+    version: &str,
+    name: &str,
+    play: impl AsyncFnOnce() -> anyhow::Result<Vec<History>>,
+) -> anyhow::Result<Vec<History>> {
+    let mut paths = paths(version, name);
+    if paths.is_empty() {
+        anyhow::ensure!(std::env::var_os("UPDATE_GOLDEN").is_some(), "{name} is not recorded");
+        paths = record(version, name, &play().await?)?;
+    }
+    paths.iter().map(|path| Ok(history::load(path)?)).collect()
 }
 
 fn directory(version: &str) -> PathBuf {

@@ -12,6 +12,7 @@ use crate::{
         on_error::OnToolError,
         oversized::OutputLimit,
         redaction::Redaction,
+        schema,
         side_by_side::SideBySide,
         state::StateRequirement,
     },
@@ -69,9 +70,9 @@ impl ToolDef {
         self.is_versioned
     }
 
-    /// The digest of the schema that arguments are checked against, which tells the versions of a tool apart.
+    /// The digest of the schema that arguments are checked against, without its descriptions: what tells the versions of a tool apart.
     pub fn schema_digest(&self) -> Digest {
-        Digest::of_value(&self.accepts)
+        Digest::of_value(&schema::without_texts(&self.accepts))
     }
 
     /// The name the model calls.

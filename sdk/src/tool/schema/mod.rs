@@ -21,7 +21,6 @@ mod parts;
 mod reference;
 mod strict;
 mod validate;
-#[cfg(feature = "worker")]
 mod versions;
 
 pub use arguments::{InvalidArguments, InvalidArgumentsKind, parse_arguments};
@@ -31,6 +30,7 @@ pub use from_type::schema_of;
 pub use output::{RESPONSE_KEY, wrap_output};
 pub use strict::{NotStrict, strict};
 pub use validate::{Issue, unchecked, validate};
+pub(crate) use versions::without_texts;
 #[cfg(feature = "worker")]
 pub(crate) use versions::{are_told_apart, names_all};
 

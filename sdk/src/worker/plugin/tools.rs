@@ -30,7 +30,7 @@ impl AgentsPlugin {
         let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
         for tool in of_agents.chain(&self.tools).filter(is_activity) {
             let versions = tools.entry(tool.activity_type()).or_default();
-            match versions.iter_mut().find(|known| known.accepts() == tool.accepts()) {
+            match versions.iter_mut().find(|known| known.schema_digest() == tool.schema_digest()) {
                 None => {
                     if runs_on(tool, task_queue) {
                         add_each(issues, self.missing_states(tool));

@@ -4,9 +4,11 @@ use super::place_that_fits;
 use crate::tool::ToolDef;
 
 fn order(members: &[&str], required: &[&str]) -> ToolDef {
-    let properties: Map<String, Value> = members.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
+    let properties: Map<String, Value> =
+        members.iter().map(|name| ((*name).to_owned(), json!({"type": "string"}))).collect();
     let parameters = json!({"type": "object", "properties": properties, "required": required});
-    let binding = ToolDef::activity("order", "Orders.", |_, (): ()| Box::pin(async { Ok("".into()) })).binding().clone();
+    let binding =
+        ToolDef::activity("order", "Orders.", |_, (): ()| Box::pin(async { Ok("".into()) })).binding().clone();
     ToolDef::new("order", "Orders.", parameters, binding)
 }
 

@@ -1,8 +1,6 @@
 //! A chat with an agent as a workflow.
 
-use temporalio_workflow::{
-    WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods,
-};
+use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods};
 
 use super::{
     agent_set::{AgentSet, nonsense},
@@ -137,8 +135,7 @@ impl ChatWorkflow {
                 let said = workflow.chat.conversation.iter().cloned();
                 said.chain([Item::user(message.text)]).collect::<Vec<_>>()
             });
-            let (number, last_agent) =
-                ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
+            let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
             let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
             ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
             let ended = runner.run_def(&agent, input.into()).await;

@@ -15,7 +15,7 @@ use super::agent_set::{AgentSet, nonsense};
 use crate::{
     agent::{AgentDef, AgentSources, Graph},
     tool::{ToolBinding, ToolDef},
-    wire::Schema,
+    wire::Digest,
 };
 
 /// Agents as they are from a patch on.
@@ -174,7 +174,12 @@ pub(super) fn carried_version<W>(
     if !is_same && !ctx.is_replaying_history_events() {
         let version = version.unwrap_or("the first");
         let newest = chosen.version.as_deref().unwrap_or("the first");
-        tracing::warn!(agent = name, version, newest, "the set does not have the version that the run has; it continues with the newest");
+        tracing::warn!(
+            agent = name,
+            version,
+            newest,
+            "the set does not have the version that the run has; it continues with the newest"
+        );
     }
     Ok(chosen)
 }
@@ -192,13 +197,13 @@ impl AgentSources for &AgentSet {
 
 /// The activity types of the tools that these agents have with different parameters.
 fn several<'a>(agents: impl Iterator<Item = &'a AgentDef>) -> BTreeSet<String> {
-    let mut schemas: BTreeMap<String, Schema> = BTreeMap::new();
+    let mut schemas: BTreeMap<String, Digest> = BTreeMap::new();
     let mut several = BTreeSet::new();
     let graphs: Vec<Graph> = agents.map(Graph::new).flat_map(|graph| [graph.nested(), vec![graph]].concat()).collect();
     let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools);
     for tool in tools.filter(|tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. })) {
-        let schema = schemas.entry(tool.activity_type()).or_insert_with(|| tool.accepts().clone().into());
-        if **schema != *tool.accepts() {
+        let schema = tool.schema_digest();
+        if *schemas.entry(tool.activity_type()).or_insert_with(|| schema.clone()) != schema {
             several.insert(tool.activity_type());
         }
     }
