@@ -29,6 +29,9 @@ impl Graph {
         let mut graph =
             Self { start: start.name.clone(), agents: BTreeMap::new(), judges: Vec::new(), conflicts: Vec::new() };
         graph.add(&Arc::new(start.clone()));
+        for agent in &start.found_among {
+            graph.add(agent);
+        }
         graph
     }
 

@@ -71,6 +71,7 @@ pub struct ToolDef {
     has_own_limit: bool,
     redaction: Option<Redaction>,
     side_by_side: SideBySide,
+    is_versioned: bool,
     activity_prefix: &'static str,
     issues: Vec<ToolIssue>,
 }
@@ -120,6 +121,7 @@ impl ToolDef {
             has_own_limit: false,
             redaction: None,
             side_by_side: SideBySide::default(),
+            is_versioned: false,
             activity_prefix: "agents.tool",
             issues: Vec::new(),
         }
@@ -330,6 +332,47 @@ impl ToolDef {
     #[must_use]
     pub fn exclusive(mut self, class: impl Into<String>) -> Self {
         self.side_by_side.class = Some(class.into());
+        self
+    }
+
+    /// Marks the tool as one of several versions, which have the same name and other parameters. A call of it carries the digest of its schema, so
+    /// that a worker runs this version's body. A worker that has other versions alone refuses the call; it is attempted again after 5
+    /// seconds, for up to 10 minutes, so that another worker takes it.
+    ///
+    /// For the newer versions of a tool that agents of open runs still have in an older one, where the workflow itself chooses the agent:
+    ///
+    /// ```
+    /// use temporal_agents::{Agent, tool::{Tool, ToolError}};
+    /// # use temporal_agents::tool;
+    ///
+    /// /// Orders an article.
+    /// #[tool]
+    /// async fn order(article: String) -> Result<String, ToolError> {
+    ///     Ok(format!("ordered {article}"))
+    /// }
+    ///
+    /// /// Orders an article.
+    /// #[tool(name = "order")]
+    /// async fn order_with_details(article: String, details: String) -> Result<String, ToolError> {
+    ///     Ok(format!("ordered {article}, {details}"))
+    /// }
+    ///
+    /// fn desk() -> Agent {
+    ///     Agent::new("desk").model("gpt-5").tool(order)
+    /// }
+    ///
+    /// fn desk_v2() -> Agent {
+    ///     Agent::new("desk").model("gpt-5").tool(order_with_details.versioned())
+    /// }
+    /// // In the workflow: let desk = if ctx.patched("details") { desk_v2() } else { desk() };
+    /// // On the worker: AgentsPlugin::new().agents((desk, desk_v2))
+    /// ```
+    ///
+    /// Leave the version that open runs began with unmarked: their calls carry no digest, and mean it. An `AgentSet` with versions marks what
+    /// differs by itself.
+    #[must_use]
+    pub fn versioned(mut self) -> Self {
+        self.is_versioned = true;
         self
     }
 

@@ -217,6 +217,14 @@ pub trait Tool {
         self.definition().redact(redact)
     }
 
+    /// The same tool as one of several versions; see [`ToolDef::versioned`].
+    fn versioned(&self) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().versioned()
+    }
+
     /// The same tool with another way to deal with failed calls.
     fn on_error(&self, on_error: OnToolError) -> ToolDef
     where

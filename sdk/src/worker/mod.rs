@@ -55,6 +55,7 @@ mod spill;
 mod tool_activity;
 mod tool_answer;
 mod tool_registry;
+mod tool_versions;
 pub mod transcript;
 mod without_secret;
 mod worker_env;

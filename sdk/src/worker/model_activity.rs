@@ -135,8 +135,18 @@ async fn too_large(ctx: &ActivityContext, reply: &ModelReply) -> Option<ModelErr
 
 /// The failure for a message of another release; retryable while a newer worker may still come.
 pub(super) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatch) -> ApplicationFailure {
-    let wait = mismatch.is_newer() && has_waited(info) < WAIT_FOR_NEWER_WORKER;
-    ApplicationFailure::builder(mismatch)
+    let is_newer = mismatch.is_newer();
+    for_another_worker(info, mismatch, is_newer)
+}
+
+/// The failure for a message that another worker may take; retryable for a while, where one may come.
+pub(super) fn for_another_worker(
+    info: &ActivityInfo,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    may_come: bool,
+) -> ApplicationFailure {
+    let wait = may_come && has_waited(info) < WAIT_FOR_NEWER_WORKER;
+    ApplicationFailure::builder(error)
         .type_name(WIRE_VERSION_MISMATCH.to_owned())
         .non_retryable(!wait)
         .maybe_next_retry_delay(wait.then_some(DEPLOY_PAUSE))

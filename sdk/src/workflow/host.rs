@@ -2,7 +2,9 @@
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
+    collections::BTreeSet,
     rc::Rc,
+    sync::Arc,
 };
 
 use futures::{FutureExt, future::LocalBoxFuture};
@@ -28,9 +30,10 @@ use crate::{
         SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
+    tool::ToolDef,
     wire::{
-        AgentInterruption, AskedQuestions, Item, Ledger, McpOperation, McpSession, McpTool, ModelCall, ModelResponse,
-        QUESTIONS_MEMO, RunState,
+        AgentInterruption, AskedQuestions, Digest, Item, Ledger, McpOperation, McpSession, McpTool, ModelCall,
+        ModelResponse, QUESTIONS_MEMO, RunState,
     },
 };
 
@@ -58,6 +61,8 @@ pub(super) struct WorkflowHost {
     nexus: Nexus,
     /// The same of its local activities.
     locals: LocalGate,
+    /// The activity types of tools in several versions, beside those that are marked.
+    versioned_tools: Arc<BTreeSet<String>>,
 }
 
 impl WorkflowHost {
@@ -83,12 +88,19 @@ impl WorkflowHost {
             #[cfg(feature = "nexus")]
             nexus: Nexus::default(),
             locals: LocalGate::default(),
+            versioned_tools: Arc::default(),
         }
     }
 
     /// The same with an id that was drawn before.
     pub(super) fn with_id(mut self, run: OnceCell<String>) -> Self {
         self.run = run;
+        self
+    }
+
+    /// The same for a run whose set of agents has tools in several versions.
+    pub(super) fn with_versioned_tools(mut self, activity_types: Arc<BTreeSet<String>>) -> Self {
+        self.versioned_tools = activity_types;
         self
     }
 
@@ -135,6 +147,12 @@ impl WorkflowHost {
         if let Some(moving) = &self.moving {
             moving.add_more(content());
         }
+    }
+
+    /// What names the version of a tool that is one of several. The same on replay, as definitions alone say it.
+    fn schema_of_version(&self, tool: &ToolDef) -> Option<Digest> {
+        let is_one_of_several = tool.is_versioned() || self.versioned_tools.contains(&tool.activity_type());
+        is_one_of_several.then(|| tool.schema_digest())
     }
 
     /// What workflow tools start goes through here.
@@ -233,6 +251,7 @@ impl Host for WorkflowHost {
         let id = format!("{}-{}", self.run(), call.id);
         let call_id = call.info.call_id.clone();
         let binding = call.tool.binding();
+        let schema = self.schema_of_version(call.tool);
         async move {
             let bytes = encoded_len(&(&call.arguments, &call.context)).unwrap_or_default();
             #[cfg(feature = "nexus")]
@@ -249,7 +268,7 @@ impl Host for WorkflowHost {
                 let place = self.locals.enter(&self.ctx, may_return, scope).await;
                 local = Some(place.map_err(|Cancelled| ToolEffectError::Cancelled)?);
             }
-            let (answer, id) = tool_call::call(&self.ctx, call, id, scope.clone(), self.passage()).await?;
+            let (answer, id) = tool_call::call(&self.ctx, call, id, scope.clone(), self.passage(), schema).await?;
             if let Some(place) = local {
                 place.returned(encoded_len(&answer.output).unwrap_or_default());
             }

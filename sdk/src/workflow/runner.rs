@@ -11,7 +11,7 @@ mod begin;
 mod carried;
 mod running;
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -80,6 +80,8 @@ pub struct Runner<W> {
     /// The runs of this runner and its clones.
     at_work: AtWork,
     continue_when: ContinueOptions,
+    /// The activity types of tools in several versions, beside those that are marked.
+    versioned_tools: Arc<BTreeSet<String>>,
 }
 
 impl<W: 'static> Runner<W> {
@@ -97,6 +99,7 @@ impl<W: 'static> Runner<W> {
             announcement: Announcement::default(),
             at_work: AtWork::default(),
             continue_when: ContinueOptions::default(),
+            versioned_tools: Arc::default(),
         }
     }
 
@@ -199,6 +202,12 @@ impl<W: 'static> Runner<W> {
         self
     }
 
+    /// The activity types of tools that the agents of these runs have in several versions.
+    pub(in crate::workflow) fn versioned_tools(mut self, activity_types: Arc<BTreeSet<String>>) -> Self {
+        self.versioned_tools = activity_types;
+        self
+    }
+
     /// What cancels the runs of this runner. Default: the workflow's own token. Make it a child of that, so that the run ends
     /// with its workflow, too. A cancelled run tells its activities, awaits its tools and fails with [`RunError::Cancelled`](crate::RunError::Cancelled).
     ///
@@ -279,6 +288,7 @@ impl<W> Clone for Runner<W> {
             announcement: self.announcement.clone(),
             at_work: self.at_work.clone(),
             continue_when: self.continue_when.clone(),
+            versioned_tools: Arc::clone(&self.versioned_tools),
             ledger: Rc::clone(&self.ledger),
         }
     }

@@ -56,4 +56,5 @@ mod tool_settings;
 mod tools_macro;
 mod transcript;
 mod typed_approvals;
+mod versions;
 mod wire_golden;

@@ -41,12 +41,24 @@ pub enum InstallIssue {
         /// The tool.
         tool: String,
     },
-    /// Two different tools have one name, so one activity type would stand for both.
+    /// Two different tools have one name and the same parameters, so a call says for neither of them that it is meant.
     #[error(
-        "two different tools are named {tool:?}; rename one with #[tool(name = ..)] or .named(..), or give both the same options, \
-         output limit and redaction"
+        "two different tools are named {tool:?}: their parameters are the same, and they differ in {}; rename one with \
+         #[tool(name = ..)] or .named(..), or make them alike",
+        .differs.join(", ")
     )]
     DuplicateTool {
+        /// The name.
+        tool: String,
+        /// What differs, in plain English.
+        differs: Vec<&'static str>,
+    },
+    /// Two versions of a tool have other parameters, and some arguments fit both.
+    #[error(
+        "two versions of tool {tool:?} have other parameters, and some arguments fit both: add .versioned() to the newer one, so that its \
+         calls say which version they are for; versions of an AgentSet are marked by .agents(&set)"
+    )]
+    UnmarkedVersion {
         /// The name.
         tool: String,
     },

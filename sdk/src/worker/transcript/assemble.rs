@@ -254,6 +254,7 @@ impl Growing {
             settings: _,
             idempotency_key: _,
             mcp: _,
+            schema: _,
         } = request;
         let at = self.turn(turn, &agent);
         // A call during which an MCP server asked people something is made anew.

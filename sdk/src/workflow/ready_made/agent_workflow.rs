@@ -8,6 +8,7 @@ use temporalio_workflow::{
 use super::{
     admission::Asked,
     agent_set::{AgentSet, nonsense},
+    versions::{Chosen, carried_version},
 };
 use crate::{
     drive::{RunFailure, RunResult},
@@ -72,8 +73,18 @@ impl AgentWorkflow {
             let agent = request.agent.as_deref().unwrap_or_default();
             continued_from(&ctx.info()).map_err(|why| refused(agent, "the run that the input carries", why))?;
         }
-        let AgentRequest { version: _, agent, input, context, report, report_items, max_turns, carried, malformed } =
-            request;
+        let AgentRequest {
+            version: _,
+            agent,
+            input,
+            context,
+            report,
+            report_items,
+            max_turns,
+            carried,
+            agent_version,
+            malformed,
+        } = request;
         if let Some(Malformed { reason, .. }) = malformed {
             return Err(nonsense("", format!("the input is no agent request: {reason}")));
         }
@@ -87,16 +98,21 @@ impl AgentWorkflow {
             workflow.is_taken_up = true;
             workflow.agents.clone()
         });
-        let agent = agents.find(agent.as_deref())?;
-        let name = agent.name.clone();
+        let name = agents.name(agent.as_deref())?;
         if carried.is_none() {
             let is_child = ctx.info().parent().is_some();
-            agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, is_child })?;
+            let version = agent_version.as_deref();
+            agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
         }
+        let Chosen { agent, version: agent_version } = match carried {
+            None => agents.choose(&name, |patch| ctx.patched(patch))?,
+            Some(_) => carried_version(ctx, &agents, &name, agent_version.as_deref())?,
+        };
         let mut runner = agents.runner(Runner::with_inbox(ctx)).continue_with(move |carried| AgentRequest {
             report,
             report_items,
             max_turns,
+            agent_version: agent_version.clone(),
             ..AgentRequest::carried(name.clone(), carried)
         });
         if let Some(max_turns) = max_turns {

@@ -1,6 +1,6 @@
 //! What a run begins with, and what it runs on.
 
-use std::{cell::OnceCell, rc::Rc};
+use std::{cell::OnceCell, rc::Rc, sync::Arc};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -109,6 +109,7 @@ impl<W: 'static> Runner<W> {
         WorkflowHost::new(ctx, model, inbox, self.cancels(), ledger, moving)
             .with_id(id)
             .with_tool_concurrency(self.config.max_tool_concurrency)
+            .with_versioned_tools(Arc::clone(&self.versioned_tools))
     }
 
     fn cancels(&self) -> WorkflowCancellationToken {

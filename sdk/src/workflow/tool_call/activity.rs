@@ -21,7 +21,7 @@ use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::{CallInfo, ToolActivityOptions, ToolBinding},
     wire::{
-        ToolReply, ToolRequest, WIRE_VERSION,
+        Digest, ToolReply, ToolRequest, WIRE_VERSION,
         failure::{
             MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH,
         },
@@ -31,13 +31,15 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Schedules the activity and reads what it returns; with it the id under which it was scheduled in the end.
+/// Schedules the activity and reads what it returns; with it the id under which it was scheduled in the end. `schema` says for which of
+/// several versions of the tool the call is.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     options: &ToolActivityOptions,
     effect: ToolEffect<'_>,
     activity_id: String,
     token: WorkflowCancellationToken,
+    schema: Option<Digest>,
 ) -> Result<(ToolAnswer, String), ToolEffectError> {
     let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session } = effect;
     match &mcp {
@@ -60,6 +62,7 @@ pub(super) async fn call(
         settings: tool.settings().clone(),
         idempotency_key,
         mcp,
+        schema,
     };
     let what = match tool.binding() {
         ToolBinding::Mcp(binding) => Needed::McpServer(binding.server().name()),

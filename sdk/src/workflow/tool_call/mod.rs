@@ -26,18 +26,21 @@ use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     engine::TriedFor,
     tool::ToolBinding,
+    wire::Digest,
 };
 
-/// Makes the call under this id and awaits what comes of it; with it the id of the activity that has answered, where that was one.
+/// Makes the call under this id and awaits what comes of it; with it the id of the activity that has answered, where that was one. `schema`
+/// names the version of a tool that has several.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     effect: ToolEffect<'_>,
     id: String,
     token: WorkflowCancellationToken,
     passage: Passage,
+    schema: Option<Digest>,
 ) -> Result<(ToolAnswer, String), ToolEffectError> {
     let answer = match effect.tool.binding() {
-        ToolBinding::Activity { options, .. } => return activity::call(ctx, options, effect, id, token).await,
+        ToolBinding::Activity { options, .. } => return activity::call(ctx, options, effect, id, token, schema).await,
         ToolBinding::RemoteActivity(remote) => foreign::call_activity(ctx, remote, effect, &id, &token).await,
         ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
         #[cfg(feature = "nexus")]
@@ -49,7 +52,7 @@ pub(super) async fn call(
             let in_session =
                 effect.mcp_session.as_ref().map(|session| mcp_session::options(binding.options(), session));
             let options = in_session.as_ref().unwrap_or(binding.options());
-            return activity::call(ctx, options, effect, id, token).await.map_err(|error| match error {
+            return activity::call(ctx, options, effect, id, token, None).await.map_err(|error| match error {
                 ToolEffectError::NotRegistered { task_queue, tried_for, source } => {
                     let (server, tried_for) = (server.to_owned(), TriedFor(tried_for));
                     ToolEffectError::Host(Box::new(NoMcpServer { server, task_queue, tried_for, source }))
