@@ -51,4 +51,5 @@ mod tool_registry;
 mod tool_settings;
 mod tools_macro;
 mod transcript;
+mod unfit_runs;
 mod wire_golden;

@@ -161,6 +161,8 @@ pub(super) trait DurableContext {
     /// Waits until no handler is at work; false when the wait was cancelled.
     fn handlers_finish(&self, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool>;
     fn show(&self, details: String);
+    /// Fails the workflow task under way with this message, whatever the workflow does until its end.
+    fn fail_task(&self, message: String);
     /// Sets a key of the memo: a command of the workflow task under way.
     fn upsert_memo(&self, key: &str, value: Value);
 }
@@ -382,6 +384,10 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn show(&self, details: String) {
         self.set_current_details(details);
+    }
+
+    fn fail_task(&self, message: String) {
+        self.force_task_fail(message);
     }
 
     fn upsert_memo(&self, key: &str, value: Value) {

@@ -240,7 +240,7 @@ impl From<StoreError> for Stayed {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Cancelled => Self::Cancelled,
-            StoreError::Failed(source) => Self::Failed(source),
+            StoreError::Failed(source) | StoreError::Unreadable(source) => Self::Failed(source),
         }
     }
 }

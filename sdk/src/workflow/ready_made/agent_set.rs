@@ -110,7 +110,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// There is none, or more than one and no name.
-    pub(super) fn find(&self, name: Option<&str>) -> Result<AgentDef, WorkflowTermination> {
+    pub(super) fn find(&self, name: Option<&str>) -> Result<AgentDef, RunError> {
         let found = match (name, &*self.agents) {
             (None, [only]) => Some(only),
             (None, _) => None,
@@ -120,8 +120,8 @@ impl AgentSet {
             let known: Vec<&str> = self.agents.iter().map(|agent| &*agent.name).collect();
             let known = known.join(", ");
             match name {
-                Some(name) => nonsense(name, format!("the workflow has no agent {name:?}; it has: {known}")),
-                None => nonsense("", format!("the input names no agent; the workflow has: {known}")),
+                Some(name) => wrong_start(name, format!("the workflow has no agent {name:?}; it has: {known}")),
+                None => wrong_start("", format!("the input names no agent; the workflow has: {known}")),
             }
         })
     }
@@ -141,5 +141,9 @@ impl AgentSet {
 
 /// A workflow that was started with something that makes no sense fails, and is not tried again.
 pub(super) fn nonsense(agent: &str, message: String) -> WorkflowTermination {
-    RunError::User { agent: agent.to_owned(), message, has_run_data: false }.into()
+    wrong_start(agent, message).into()
+}
+
+fn wrong_start(agent: &str, message: String) -> RunError {
+    RunError::User { agent: agent.to_owned(), message, has_run_data: false }
 }

@@ -1,8 +1,6 @@
 //! A chat with an agent as a workflow.
 
-use temporalio_workflow::{
-    WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination, workflow, workflow_methods,
-};
+use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods};
 
 use super::{
     agent_set::{AgentSet, nonsense},
@@ -20,7 +18,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
-        continuing::{continued_from, refused},
+        continuing::{continued_from, fail_task, refused},
     },
 };
 
@@ -84,21 +82,31 @@ impl ChatWorkflow {
 impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
-        if request.carries_something() {
+        let continued = continued_from(&ctx.info());
+        if let (true, Err(why)) = (request.carries_something(), &continued) {
             let agent = request.agent.as_deref().unwrap_or_default();
-            continued_from(&ctx.info()).map_err(|why| refused(agent, "the chat that the input carries", why))?;
+            return Err(refused(agent, "the chat that the input carries", why).into());
         }
         let ChatRequest { version: _, agent, conversation, carried, malformed } = request;
-        if let Some(Malformed { reason, .. }) = malformed {
+        if let Some(Malformed { json, reason }) = malformed {
+            if continued.is_ok() {
+                let agent = json["agent"].as_str().unwrap_or_default();
+                fail_task(ctx, agent, format_args!("its input is no chat request that this release reads: {reason}"))
+                    .await;
+            }
             return Err(nonsense("", format!("the input is no chat request: {reason}")));
         }
-        let agent = ctx.state(|workflow| {
-            let agent = workflow.agents.find(agent.as_deref())?;
-            if carried.is_none() {
-                workflow.agents.admit_items(&agent.name, "conversation", &conversation)?;
+        let agents = ctx.state(|workflow| workflow.agents.clone());
+        let agent = match agents.find(agent.as_deref()) {
+            Err(error) if carried.is_some() => {
+                fail_task(ctx, agent.as_deref().unwrap_or_default(), &error).await;
+                Err(error)
             }
-            Ok::<_, WorkflowTermination>(agent)
-        })?;
+            found => found,
+        }?;
+        if carried.is_none() {
+            agents.admit_items(&agent.name, "conversation", &conversation)?;
+        }
         let run = ctx.state_mut(|workflow| {
             workflow.chat.agent = Some(agent.name.clone());
             workflow.chat.conversation = conversation;
