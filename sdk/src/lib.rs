@@ -116,7 +116,10 @@ pub mod __private {
             ToolError, ValueKind, WorkflowToolContext,
         },
         wire::{AgentDecision, AgentState, DecisionReply, SuppliedOutput},
-        workflow::{AgentInbox, HasAgentInbox},
+        workflow::{
+            AgentInbox, HasAgentInbox,
+            replay_journal::{ReplayJournal, ReplayJournalKey, ReplayNote},
+        },
     };
 
     /// The body of an activity tool.

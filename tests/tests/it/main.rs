@@ -32,6 +32,7 @@ mod loop_rules;
 mod mcp;
 mod model_failures;
 mod odd_provider;
+mod open_workflows;
 mod openai_provider;
 mod panics;
 mod paused_runs;

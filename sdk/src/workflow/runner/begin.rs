@@ -16,6 +16,7 @@ use crate::{
         continuing::{Arrived, Moving, arrive, check_origin, fail_task},
         host::{self, WorkflowHost},
         inbox::{AgentInbox, RunInbox, Waits},
+        replay_journal::{ReplayNote, note, note_failure},
     },
 };
 
@@ -46,7 +47,7 @@ impl<W: 'static> Runner<W> {
         O: DeserializeOwned,
     {
         let _at_work = self.at_work.one();
-        let (host, run) = self.begin(agent.def(), run, waits).await?;
+        let (host, run) = self.begun(agent.def(), run, waits).await?;
         let outcome = host.settled(run_paused_or_typed(&host, agent.def(), &self.config, run)).await;
         host.ended(&outcome);
         outcome
@@ -68,10 +69,17 @@ impl<W: 'static> Runner<W> {
         waits: Waits,
     ) -> Result<RunOutcome<Value>, RunFailure> {
         let _at_work = self.at_work.one();
-        let (host, run) = self.begin(agent, run, waits).await?;
+        let (host, run) = self.begun(agent, run, waits).await?;
         let outcome = host.settled(run_untyped(&host, agent, &self.config, run)).await;
         host.ended(&outcome);
         outcome
+    }
+
+    /// Begins a run; a check that replays hears of it, and of a run that cannot begin.
+    async fn begun(&self, agent: &AgentDef, run: Beginning, waits: Waits) -> Result<(WorkflowHost, Run), RunFailure> {
+        note(&*self.ctx, || ReplayNote::Began { agent: Box::new(agent.clone()) });
+        let begun = self.begin(agent, run, waits).await.map_err(RunFailure::from);
+        begun.inspect_err(|failure| note_failure(&*self.ctx, failure))
     }
 
     /// The host of a run, and what the loop begins with.
