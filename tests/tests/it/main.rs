@@ -54,3 +54,4 @@ mod tools_macro;
 mod transcript;
 mod unfit_runs;
 mod wire_golden;
+mod worker_versioning;
