@@ -10,6 +10,7 @@ mod compile_errors;
 mod compression;
 mod conformance;
 mod continuing;
+mod deploy_rules;
 mod durable_run;
 mod examples;
 mod expired_conversation;
