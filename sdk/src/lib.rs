@@ -43,6 +43,7 @@
 //! | [`wire`] | the contract between the two |
 //! | [`engine`] | the decisions of the loop, pure and serialisable |
 //! | [`drive`] | the one loop, and the `Host` trait it asks for effects |
+//! | [`guide::deploying`] | what may change while runs are open, and how to change the rest |
 //!
 //! # Features
 //! * `macros` (default): [`macro@tool`], [`tools`], [`guardrail`], [`agent_handlers`].
@@ -55,6 +56,7 @@
 pub mod agent;
 pub mod drive;
 pub mod engine;
+pub mod guide;
 pub mod tool;
 pub mod wire;
 #[cfg(feature = "worker")]
@@ -118,7 +120,10 @@ pub mod __private {
             AgentDecision, AgentState, DecisionReply, SuppliedOutput,
             error_debug::{ErrorField, ErrorStructure, Field, OtherField, error_debug, structure_and_message},
         },
-        workflow::{AgentInbox, HasAgentInbox},
+        workflow::{
+            AgentInbox, HasAgentInbox,
+            replay_journal::{ReplayJournal, ReplayJournalKey, ReplayNote},
+        },
     };
     use crate::{tool::ApprovalRule, wire::ToolOutput};
 

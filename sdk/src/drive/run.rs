@@ -248,7 +248,7 @@ pub(crate) async fn move_idle<H: Host>(host: &H, agent: &AgentDef, config: &RunC
 /// # Errors
 /// [`RunError::State`] of the agents, [`RunError::User`] of a session that only one of the two has: the rest of the
 /// conversation would be written nowhere.
-fn check_resumed(state: &RunState, graph: &Graph, config: &RunConfig) -> Result<(), RunError> {
+pub(crate) fn check_resumed(state: &RunState, graph: &Graph, config: &RunConfig) -> Result<(), RunError> {
     check_fit(state, graph)?;
     let message = match (&state.session, &config.session) {
         (Some(_), None) => RESUMED_WITHOUT_SESSION,

@@ -22,6 +22,13 @@ pub struct StateMismatch {
 
 error_debug!(struct StateMismatch { issues });
 
+impl StateMismatch {
+    /// Whether other agents, or another release, could resume the state. One that has failed, or that contradicts itself, nobody can.
+    pub(crate) fn may_fit_other_agents(&self) -> bool {
+        !self.issues.iter().any(|issue| matches!(issue, StateIssue::Failed { .. } | StateIssue::NoHandoff { .. }))
+    }
+}
+
 /// One thing a state names and its agents do not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

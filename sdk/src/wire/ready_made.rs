@@ -1,8 +1,8 @@
 //! What the ready-made workflows are started with, are told, and answer.
 //!
 //! A caller of any language writes these as JSON. Reading a start fails for no JSON value that can be read at all: an input that cannot be decoded would fail
-//! the workflow's tasks for ever. One that cannot be understood is kept as it came, and fails the workflow. So does one that carries
-//! a run which no execution before has left, which only the workflow can tell.
+//! the workflow's tasks for ever. One that cannot be understood is kept as it came, and fails the workflow, unless an execution before has
+//! left it. So does one that carries a run which no execution before has left, which only the workflow can tell.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};

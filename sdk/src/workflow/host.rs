@@ -20,7 +20,9 @@ use super::{
     gate::{Cancelled, Gate, until_settled},
     inbox::RunInbox,
     local_gate::LocalGate,
-    mcp_call, mcp_session, session_call,
+    mcp_call, mcp_session,
+    replay_journal::{note_event, note_failure},
+    session_call,
     size::encoded_len,
     tool_call::{self, Passage},
 };
@@ -176,6 +178,9 @@ impl WorkflowHost {
 
     /// Tells the inbox how the run ended.
     pub(super) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
+        if let Err(failure) = outcome {
+            note_failure(&*self.ctx, failure);
+        }
         if let Some(inbox) = &self.inbox {
             inbox.ended(outcome);
         }
@@ -395,6 +400,7 @@ impl Host for WorkflowHost {
     /// Shows in the Temporal UI, under the workflow's current details, what the run is doing; logs, once and not on replay,
     /// what neither history nor model are told.
     fn observe(&self, event: &RunEvent<'_>) {
+        note_event(&*self.ctx, event);
         match event {
             RunEvent::TurnStarted { agent, turn } => {
                 if let Some(inbox) = &self.inbox {

@@ -21,6 +21,7 @@ mod model_activity_options;
 mod nexus;
 mod open_updates;
 mod ready_made;
+pub(crate) mod replay_journal;
 mod runner;
 mod session_call;
 mod size;

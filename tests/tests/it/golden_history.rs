@@ -38,11 +38,11 @@ use crate::{
         deploys::{self, Deployed},
         large::{self, LongStory},
     },
-    tool_failures::later_keywords::{self, Post},
     rolling_deploys::{
         given_up::{self, Waiting},
         histories::{self as rolling_deploys, Shop as Kiosk},
     },
+    tool_failures::later_keywords::{self, Post},
 };
 
 /// One test for each line: the histories of this name replay with this workflow. Missing ones are those of what is played.

@@ -8,6 +8,7 @@
 //! | `leave.rs` | the end of this execution |
 //! | `arrive.rs` | the beginning of the next one |
 //! | `origin.rs` | whether there was one before, as the server says |
+//! | `task_failure.rs` | the failed task of an execution whose run this build cannot continue |
 
 mod arrive;
 mod leave;
@@ -15,6 +16,7 @@ mod options;
 mod origin;
 mod pace;
 mod stored;
+mod task_failure;
 
 use std::{
     cell::{Cell, RefCell},
@@ -29,6 +31,7 @@ pub(super) use self::{
     arrive::{Arrived, arrive},
     leave::{NextExecution, Place},
     origin::{NotContinued, check as check_origin, continued_from, refused},
+    task_failure::fail_task,
 };
 use super::context::DurableContext;
 use crate::{engine::RunError, wire::Carried};

@@ -27,6 +27,8 @@ const ALL_ATTEMPTS: Duration = Duration::from_hours(6);
 /// Why a state was not kept or loaded.
 pub(super) enum StoreError {
     Cancelled,
+    /// It is there, and this build does not read it.
+    Unreadable(EffectError),
     Failed(EffectError),
 }
 
@@ -137,7 +139,8 @@ pub(super) async fn load(
         let request = LoadStateRequest { version: WIRE_VERSION, run_id: run_id.clone(), activity_id };
         let summary = format!("{agent} · load a part of the run's state");
         let loaded = call(ctx, LOAD_STATE_ACTIVITY, summary, &id, serde_json::to_value(request)?, token).await?;
-        let LoadStateReply { version: _, chunk } = loaded.result.read("load state reply")?;
+        let read = loaded.result.read("load state reply");
+        let LoadStateReply { version: _, chunk } = read.map_err(|error| StoreError::Unreadable(error.into()))?;
         text.push_str(&chunk);
     }
     let found = Digest::of_text(&text);
@@ -148,7 +151,8 @@ pub(super) async fn load(
         );
         return Err(StoreError::Failed(error.into()));
     }
-    Ok(Loaded { state: serde_json::from_str(&text)?, activity_id: loads, chunks })
+    let state = serde_json::from_str(&text).map_err(|error| StoreError::Unreadable(error.into()))?;
+    Ok(Loaded { state, activity_id: loads, chunks })
 }
 
 async fn call(

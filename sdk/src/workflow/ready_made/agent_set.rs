@@ -160,5 +160,9 @@ impl AgentSet {
 
 /// A workflow that was started with something that makes no sense fails, and is not tried again.
 pub(super) fn nonsense(agent: &str, message: String) -> WorkflowTermination {
-    RunError::User { agent: agent.to_owned(), message, has_run_data: false }.into()
+    wrong_start(agent, message).into()
+}
+
+pub(super) fn wrong_start(agent: &str, message: String) -> RunError {
+    RunError::User { agent: agent.to_owned(), message, has_run_data: false }
 }

@@ -20,7 +20,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
-        continuing::{continued_from, refused},
+        continuing::{continued_from, fail_task, refused},
         failure::termination,
         size::{MOST_BYTES, encoded_len},
     },
@@ -69,9 +69,10 @@ impl AgentWorkflow {
 impl AgentWorkflow {
     #[run(name = "AgentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
-        if request.carries_something() {
+        let continued = continued_from(&ctx.info());
+        if let (true, Err(why)) = (request.carries_something(), &continued) {
             let agent = request.agent.as_deref().unwrap_or_default();
-            continued_from(&ctx.info()).map_err(|why| refused(agent, "the run that the input carries", why))?;
+            return Err(refused(agent, "the run that the input carries", why).into());
         }
         let AgentRequest {
             version: _,
@@ -85,7 +86,12 @@ impl AgentWorkflow {
             agent_version,
             malformed,
         } = request;
-        if let Some(Malformed { reason, .. }) = malformed {
+        if let Some(Malformed { json, reason }) = malformed {
+            if continued.is_ok() {
+                let agent = json["agent"].as_str().unwrap_or_default();
+                fail_task(ctx, agent, format_args!("its input is no agent request that this release reads: {reason}"))
+                    .await;
+            }
             return Err(nonsense("", format!("the input is no agent request: {reason}")));
         }
         if carried.is_none() && input.is_empty() {
@@ -98,7 +104,11 @@ impl AgentWorkflow {
             workflow.is_taken_up = true;
             workflow.agents.clone()
         });
-        let name = agents.name(agent.as_deref())?;
+        let name = agents.name(agent.as_deref());
+        if let (Err(error), true) = (&name, carried.is_some()) {
+            fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
+        }
+        let name = name?;
         if carried.is_none() {
             let is_child = ctx.info().parent().is_some();
             let version = agent_version.as_deref();

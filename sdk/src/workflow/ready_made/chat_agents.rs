@@ -3,13 +3,13 @@
 //! Both rules may be new to an open chat. What replays has no marker, and keeps the old rule; so a patch is asked for each message by a name of
 //! its own, until one is true. Asked where a message begins, as its run gives commands in the same workflow task.
 
-use temporalio_workflow::{WorkflowContext, WorkflowTermination};
+use temporalio_workflow::WorkflowContext;
 
 use super::{
     agent_set::AgentSet,
     versions::{Chosen, carried_version},
 };
-use crate::agent::AgentDef;
+use crate::{agent::AgentDef, engine::RunError};
 
 /// The patch from which on messages begin with the agent that answered last, where the set says so.
 const LAST_AGENT: &str = "temporal-agents/chat-last-agent";
@@ -48,7 +48,7 @@ impl ChatAgents {
         set: AgentSet,
         start: String,
         version: Option<String>,
-    ) -> Result<Self, WorkflowTermination> {
+    ) -> Result<Self, RunError> {
         let Chosen { agent: latest, version: moved_to } = match &version {
             // Nothing has begun, so that nothing is missed where the set has later versions alone.
             None => set.carried(&start, None)?.0,
@@ -78,7 +78,7 @@ impl ChatAgents {
         ctx: &WorkflowContext<W>,
         message: u32,
         last_agent: Option<String>,
-    ) -> Result<Begins, WorkflowTermination> {
+    ) -> Result<Begins, RunError> {
         let of_message = |patch: &str| ctx.patched(&format!("{patch}/message-{message}"));
         let moved_to = self.moved_to.as_deref();
         let Chosen { agent, version } =

@@ -19,7 +19,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
-        continuing::{continued_from, refused},
+        continuing::{continued_from, fail_task, refused},
     },
 };
 
@@ -86,16 +86,26 @@ impl ChatWorkflow {
 impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
-        if request.carries_something() {
+        let continued = continued_from(&ctx.info());
+        if let (true, Err(why)) = (request.carries_something(), &continued) {
             let agent = request.agent.as_deref().unwrap_or_default();
-            continued_from(&ctx.info()).map_err(|why| refused(agent, "the chat that the input carries", why))?;
+            return Err(refused(agent, "the chat that the input carries", why).into());
         }
         let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
-        if let Some(Malformed { reason, .. }) = malformed {
+        if let Some(Malformed { json, reason }) = malformed {
+            if continued.is_ok() {
+                let agent = json["agent"].as_str().unwrap_or_default();
+                fail_task(ctx, agent, format_args!("its input is no chat request that this release reads: {reason}"))
+                    .await;
+            }
             return Err(nonsense("", format!("the input is no chat request: {reason}")));
         }
         let set = ctx.state(|workflow| workflow.agents.clone());
-        let start = set.name(agent.as_deref())?;
+        let start = set.name(agent.as_deref());
+        if let (Err(error), true) = (&start, carried.is_some()) {
+            fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
+        }
+        let start = start?;
         let mut continues = last_agent_continues.unwrap_or(set.last_agent_continues);
         if carried.is_none() {
             set.admit_items(&start, "conversation", &conversation)?;

@@ -9,11 +9,12 @@ use std::{
     sync::Arc,
 };
 
-use temporalio_workflow::{WorkflowContext, WorkflowTermination};
+use temporalio_workflow::WorkflowContext;
 
-use super::agent_set::{AgentSet, nonsense};
+use super::agent_set::{AgentSet, wrong_start};
 use crate::{
     agent::{AgentDef, AgentSources, Graph},
+    engine::RunError,
     tool::{ToolBinding, ToolDef},
     wire::Digest,
 };
@@ -99,7 +100,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// No version has it, or there is more than one and no name.
-    pub(super) fn name(&self, name: Option<&str>) -> Result<String, WorkflowTermination> {
+    pub(super) fn name(&self, name: Option<&str>) -> Result<String, RunError> {
         let known = || {
             let names: Vec<&str> = self.all().map(|agent| &*agent.name).collect();
             let first = |place: &usize| !names[..*place].contains(&names[*place]);
@@ -107,7 +108,7 @@ impl AgentSet {
         };
         match (name, &*self.agents) {
             (None, [only]) => Ok(only.name.clone()),
-            (None, _) => Err(nonsense("", format!("the input names no agent; the workflow has: {}", known()))),
+            (None, _) => Err(wrong_start("", format!("the input names no agent; the workflow has: {}", known()))),
             (Some(name), _) if self.all().any(|agent| agent.name == name) => Ok(name.to_owned()),
             (Some(name), _) => Err(self.unknown(name, &known())),
         }
@@ -117,11 +118,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// Only later versions have it, and the run began before them.
-    pub(super) fn choose(
-        &self,
-        name: &str,
-        mut patched: impl FnMut(&str) -> bool,
-    ) -> Result<Chosen, WorkflowTermination> {
+    pub(super) fn choose(&self, name: &str, mut patched: impl FnMut(&str) -> bool) -> Result<Chosen, RunError> {
         let versions = self.versions_with(name);
         let mut chosen = versions.into_iter().rev().filter(|(patch, _)| patch.is_none_or(&mut patched));
         chosen.next().map(Chosen::from).ok_or_else(|| {
@@ -134,7 +131,7 @@ impl AgentSet {
     ///
     /// # Errors
     /// No version has it.
-    pub(super) fn carried(&self, name: &str, version: Option<&str>) -> Result<(Chosen, bool), WorkflowTermination> {
+    pub(super) fn carried(&self, name: &str, version: Option<&str>) -> Result<(Chosen, bool), RunError> {
         let versions = self.versions_with(name);
         let same = versions.iter().find(|(patch, _)| *patch == version);
         let chosen = same.or(versions.last()).copied().map(Chosen::from);
@@ -149,8 +146,8 @@ impl AgentSet {
         first.into_iter().chain(later).collect()
     }
 
-    fn unknown(&self, name: &str, known: &str) -> WorkflowTermination {
-        nonsense(name, format!("the workflow has no agent {name:?}; it has: {known}"))
+    fn unknown(&self, name: &str, known: &str) -> RunError {
+        wrong_start(name, format!("the workflow has no agent {name:?}; it has: {known}"))
     }
 }
 
@@ -169,7 +166,7 @@ pub(super) fn carried_version<W>(
     set: &AgentSet,
     name: &str,
     version: Option<&str>,
-) -> Result<Chosen, WorkflowTermination> {
+) -> Result<Chosen, RunError> {
     let (chosen, is_same) = set.carried(name, version)?;
     if !is_same && !ctx.is_replaying_history_events() {
         let version = version.unwrap_or("the first");
