@@ -94,6 +94,13 @@ struct SoldFor {
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct SoldPerhapsFor {
+    text: String,
+    #[serde(default)]
+    euros: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Nothing {}
 
 /// The desk with another tool in the place of its own.
@@ -102,6 +109,7 @@ fn desk_with(tool: impl Tool) -> Agent<Sold> {
 }
 
 /// A history, and the build that it is replayed against.
+#[expect(clippy::too_many_lines, reason = "one arm for each row of the page")]
 pub(crate) fn of(change: &str) -> Option<(&'static str, Build)> {
     let sale = |build| Some(("sale", build));
     match change {
@@ -178,6 +186,9 @@ pub(crate) fn of(change: &str) -> Option<(&'static str, Build)> {
         "guardrail in an activity removed" => Some(("guarded", Build::of(|| Agent::new("guarded").model("gpt-5")))),
         "field added to the output type" => {
             sale(Build::of(|| triage_to(Agent::new("desk").model("gpt-5").tool(order).output::<SoldFor>())))
+        }
+        "field with `#[serde(default)]` added to the output type" => {
+            sale(Build::of(|| triage_to(Agent::new("desk").model("gpt-5").tool(order).output::<SoldPerhapsFor>())))
         }
         "field removed from the output type" => {
             sale(Build::of(|| triage_to(Agent::new("desk").model("gpt-5").tool(order).output::<Nothing>())))
