@@ -1,5 +1,7 @@
 //! A request that the worker of the release before does not read, for a tool that must not run twice.
 
+#![allow(dead_code, reason = "activities are called by their names")]
+
 use rstest::rstest;
 use serde_json::Value;
 use temporal_agents_testing::environment::ActivityOutcome;
@@ -19,7 +21,6 @@ use crate::examples::{Cache, histories};
 /// The tool of a release whose messages are a major version older, as its worker answers.
 struct Yesterday;
 
-#[allow(dead_code, reason = "the worker calls it by its name")]
 #[activities]
 impl Yesterday {
     #[activity(name = "agents.tool.order")]
