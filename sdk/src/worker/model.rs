@@ -60,14 +60,18 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// Whether the provider said to try again (`x-should-retry`).
     pub retryable: Option<bool>,
-    /// Where the provider was called, for the log: without user, password and query.
-    pub address: Option<String>,
+    /// Boxed: the error is as large as a `Result` should be.
+    address: Option<Box<Address>>,
     /// What it came from.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-error_debug!(struct ModelError { kind, message, status, code, request_id, retry_after, retryable, address, source });
+error_debug!(struct ModelError { kind, message, status, code, request_id, retry_after, retryable, source });
+
+/// Where a provider was called.
+#[derive(Debug)]
+struct Address(String);
 
 impl ModelError {
     /// A failure of this kind.
@@ -95,8 +99,13 @@ impl ModelError {
     /// The same failure of a provider at this address.
     #[must_use]
     pub fn at(mut self, address: impl Into<String>) -> Self {
-        self.address = Some(address.into());
+        self.address = Some(Box::new(Address(address.into())));
         self
+    }
+
+    /// Where the provider was called, for the log: without user, password and query.
+    pub fn address(&self) -> Option<&str> {
+        self.address.as_deref().map(|Address(address)| &**address)
     }
 
     /// Whether Temporal is to try again.

@@ -235,13 +235,13 @@ impl Scheduled<'_> {
     }
 
     fn failed(&self, unanswered: Unanswered) -> Failed {
-        let (failure, waited) = match unanswered {
+        let (failure, tried_for) = match unanswered {
             Unanswered::Cancelled => return Failed::Otherwise(ModelEffectError::Cancelled),
-            Unanswered::Failed(failure, waited) => (failure, waited),
+            Unanswered::Failed(failure, tried_for) => (failure, tried_for),
         };
         if is_not_registered(&failure) {
             let task_queue = self.options.task_queue.clone().unwrap_or_else(|| self.ctx.task_queue());
-            let tried_for = TriedFor(waited);
+            let tried_for = TriedFor(tried_for);
             return Failed::of(Box::new(NoModelActivity { task_queue, tried_for, failure }));
         }
         if failure_type(&failure) == Some(CONVERSATION_UNAVAILABLE) {
@@ -259,8 +259,8 @@ impl Scheduled<'_> {
             let source = Box::new(EffectFailure::with_message(reason.clone(), failure));
             return Failed::Otherwise(ModelEffectError::Failed { reason, source });
         }
-        let reason = format!("{}{}", message_of(&failure), TriedFor(waited));
-        let source = Box::new(EffectFailure::after(failure, waited));
+        let reason = format!("{}{}", message_of(&failure), TriedFor(tried_for));
+        let source = Box::new(EffectFailure::after(failure, tried_for));
         Failed::Otherwise(ModelEffectError::Failed { reason, source })
     }
 }

@@ -88,8 +88,8 @@ pub(super) async fn ask(
             Ok(result)
         }
         Err(Unanswered::Cancelled) => Err(McpEffectError::Cancelled),
-        Err(Unanswered::Failed(failure, waited)) if is_not_registered(&failure) => {
-            let tried_for = TriedFor(waited);
+        Err(Unanswered::Failed(failure, tried_for)) if is_not_registered(&failure) => {
+            let tried_for = TriedFor(tried_for);
             let task_queue = options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
             let (server, source) = (server.name().to_owned(), Box::new(EffectFailure::new(failure)));
             if opens {
@@ -100,8 +100,8 @@ pub(super) async fn ask(
         Err(Unanswered::Failed(failure, _)) if session.is_some() && mcp_session::lost(&failure).is_some() => {
             Err(McpEffectError::SessionLost(Box::new(EffectFailure::new(failure))))
         }
-        Err(Unanswered::Failed(failure, waited)) => {
-            Err(McpEffectError::Failed(Box::new(EffectFailure::after(failure, waited))))
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            Err(McpEffectError::Failed(Box::new(EffectFailure::after(failure, tried_for))))
         }
     }
 }

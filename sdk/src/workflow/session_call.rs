@@ -79,8 +79,8 @@ fn settled(reply: Reply) -> Result<Json, SessionEffectError> {
     match reply {
         Ok(answered) => Ok(answered.result),
         Err(Unanswered::Cancelled) => Err(SessionEffectError::Cancelled),
-        Err(Unanswered::Failed(failure, waited)) => {
-            Err(SessionEffectError::Failed(Box::new(EffectFailure::after(failure, waited))))
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            Err(SessionEffectError::Failed(Box::new(EffectFailure::after(failure, tried_for))))
         }
     }
 }

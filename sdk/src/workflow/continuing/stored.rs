@@ -176,13 +176,13 @@ async fn call(
     match wanted.answer(schedule).await {
         Ok(answered) => Ok(answered),
         Err(Unanswered::Cancelled) => Err(StoreError::Cancelled),
-        Err(Unanswered::Failed(failure, waited)) if is_not_registered(&failure) => {
+        Err(Unanswered::Failed(failure, tried_for)) if is_not_registered(&failure) => {
             let (task_queue, source) = (ctx.task_queue(), EffectFailure::new(failure));
-            let error = NotInstalled { task_queue, activity, tried_for: TriedFor(waited), source };
+            let error = NotInstalled { task_queue, activity, tried_for: TriedFor(tried_for), source };
             Err(StoreError::Failed(Box::new(error)))
         }
-        Err(Unanswered::Failed(failure, waited)) => {
-            Err(StoreError::Failed(Box::new(EffectFailure::after(failure, waited))))
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            Err(StoreError::Failed(Box::new(EffectFailure::after(failure, tried_for))))
         }
     }
 }

@@ -97,13 +97,15 @@ pub(super) async fn call(
             let began = mcp_session::lost(&failure) == Some(true);
             Err(ToolEffectError::SessionLost { began, source: Box::new(EffectFailure::new(failure)) })
         }
-        Err(Unanswered::Failed(failure, waited)) => Err(classify(failure, waited, tool.name(), options, task_queue)),
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            Err(classify(failure, tried_for, tool.name(), options, task_queue))
+        }
     }
 }
 
 fn classify(
     failure: ActivityExecutionError,
-    waited: Option<Duration>,
+    tried_for: Option<Duration>,
     tool: &str,
     options: &ToolActivityOptions,
     task_queue: impl FnOnce() -> String,
@@ -111,11 +113,11 @@ fn classify(
     let type_name = failure_type(&failure);
     let is_ours = matches!(type_name, Some(WIRE_VERSION_MISMATCH | MALFORMED_REQUEST));
     if is_ours || matches!(failure, ActivityExecutionError::Serialization(_)) {
-        return ToolEffectError::Host(Box::new(EffectFailure::after(failure, waited)));
+        return ToolEffectError::Host(Box::new(EffectFailure::after(failure, tried_for)));
     }
     if is_not_registered(&failure) {
         let source = Box::new(EffectFailure::new(failure));
-        return ToolEffectError::NotRegistered { task_queue: task_queue(), tried_for: waited, source };
+        return ToolEffectError::NotRegistered { task_queue: task_queue(), tried_for, source };
     }
     let timeout = timeout_of(&failure);
     let broke_off =

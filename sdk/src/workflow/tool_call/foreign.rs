@@ -114,9 +114,9 @@ pub(super) async fn activity(
     match wanted.answer(schedule).await {
         Ok(answered) => read(what, answered.result),
         Err(Unanswered::Cancelled) => Err(WorkflowToolError::Cancelled { what }),
-        Err(Unanswered::Failed(failure, waited)) => {
+        Err(Unanswered::Failed(failure, tried_for)) => {
             let task_queue = || remote.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
-            Err(of_activity(what, &failure, TriedFor(waited), remote, task_queue))
+            Err(of_activity(what, &failure, TriedFor(tried_for), remote, task_queue))
         }
     }
 }

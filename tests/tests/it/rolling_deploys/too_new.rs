@@ -1,11 +1,16 @@
 //! A request that the worker of the release before does not read, for a tool that must not run twice.
 
+#![allow(dead_code, reason = "activities are called by their names")]
+
 use rstest::rstest;
 use serde_json::Value;
 use temporal_agents_testing::environment::ActivityOutcome;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::activities;
-use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use temporalio_sdk::{
+    WorkerOptions,
+    activities::{ActivityContext, ActivityError},
+};
 
 use super::{
     histories::{Missing, Orders, Shop, new, old, shopper},
@@ -33,7 +38,10 @@ async fn a_tool_with_one_attempt_waits_for_a_newer_worker_and_runs_once(
 ) -> anyhow::Result<()> {
     let (model, orders) = (shopper(), Orders::default());
     let builder = cache.environment::<Shop>()?.plugin(|_| old(&model));
-    let mut env = builder.worker_options(|options| drop(options.register_activities(Yesterday))).start().await?;
+    let of_yesterday = |options: &mut WorkerOptions| {
+        options.register_activities(Yesterday);
+    };
+    let mut env = builder.worker_options(of_yesterday).start().await?;
     let handle = env.start_workflow(Shop::run, Missing::Fails).await?;
     let summary = waiting(&env, &handle.info().workflow_id).await?;
     assert_eq!(summary, "waiting for a newer worker that has tool `order`");
