@@ -32,7 +32,7 @@ impl<O, F: Fn() -> Agent<O>> AgentSource for F {
     }
 }
 
-/// Start agents of any number and output type: `(triage, (support))` or a vector.
+/// Start agents of any output type: a tuple of up to eight, `(triage, support)`, a vector, or all agents of an `AgentSet`, `&set`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no list of agents",
     note = "pass a tuple, also for one agent: `.agents((triage,))`"

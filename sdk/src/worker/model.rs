@@ -67,7 +67,7 @@ pub struct ModelError {
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-error_debug!(struct ModelError { kind, message, status, code, request_id, retry_after, retryable, source });
+error_debug!(struct ModelError { kind, message, status, code, request_id, retry_after, retryable, address, source });
 
 /// Where a provider was called.
 #[derive(Debug)]

@@ -50,22 +50,19 @@ impl ToolVersions {
     /// Runs the version that the call is for.
     pub(super) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ToolReply, ActivityError> {
         let request: ToolRequest = read("tool request", ctx, request)?;
-        match self.version_for(request.schema.as_ref(), &request.arguments) {
-            Some(version) => version.perform(ctx, request).await,
-            None => {
-                let refused = OtherVersion { tool: request.tool, schema: request.schema };
-                Err(ActivityError::Application(Box::new(for_another_worker(ctx.info(), refused, true))))
-            }
+        if let Some(version) = self.version_for(request.schema.as_ref(), &request.arguments) {
+            return version.perform(ctx, request).await;
         }
+        let refused = OtherVersion { tool: request.tool, schema: request.schema };
+        Err(ActivityError::Application(Box::new(for_another_worker(ctx.info(), refused, true))))
     }
 
     fn version_for(&self, schema: Option<&Digest>, arguments: &Map<String, Value>) -> Option<&ToolActivity> {
-        let place = match schema {
-            Some(schema) => self.0.iter().position(|(digest, _)| digest == schema),
-            None => {
-                let tools: Vec<&ToolDef> = self.0.iter().map(|(_, version)| &version.tool).collect();
-                place_that_fits(&tools, arguments)
-            }
+        let place = if let Some(schema) = schema {
+            self.0.iter().position(|(digest, _)| digest == schema)
+        } else {
+            let tools: Vec<&ToolDef> = self.0.iter().map(|(_, version)| &version.tool).collect();
+            place_that_fits(&tools, arguments)
         };
         place.map(|place| &self.0[place].1)
     }

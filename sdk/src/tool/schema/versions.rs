@@ -1,6 +1,8 @@
 //! Versions of one tool, as far as their argument schemas tell them apart.
 
-use serde_json::{Map, Value};
+#[cfg(feature = "worker")]
+use serde_json::Map;
+use serde_json::Value;
 
 use super::parts::{NAMED, SCHEMAS};
 

@@ -117,7 +117,11 @@ impl AgentsPlugin {
         self
     }
 
-    /// The start agents of this worker's workflows; the tools of all agents they reach are registered.
+    /// The start agents of this worker's workflows; the tools of all agents they reach are registered. Of an `AgentSet`, as `.agents(&set)`,
+    /// those of all its versions are.
+    ///
+    /// Tools of one name and with other parameters are versions of one tool, and run side by side; see
+    /// [`ToolDef::versioned`](crate::tool::ToolDef::versioned).
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.versioned.extend(agents.versioned_tools());

@@ -110,7 +110,7 @@ impl AgentSet {
             (None, [only]) => Ok(only.name.clone()),
             (None, _) => Err(wrong_start("", format!("the input names no agent; the workflow has: {}", known()))),
             (Some(name), _) if self.all().any(|agent| agent.name == name) => Ok(name.to_owned()),
-            (Some(name), _) => Err(self.unknown(name, &known())),
+            (Some(name), _) => Err(unknown(name, &known())),
         }
     }
 
@@ -123,7 +123,7 @@ impl AgentSet {
         let mut chosen = versions.into_iter().rev().filter(|(patch, _)| patch.is_none_or(&mut patched));
         chosen.next().map(Chosen::from).ok_or_else(|| {
             let known: Vec<&str> = self.agents.iter().map(|agent| &*agent.name).collect();
-            self.unknown(name, &known.join(", "))
+            unknown(name, &known.join(", "))
         })
     }
 
@@ -135,7 +135,7 @@ impl AgentSet {
         let versions = self.versions_with(name);
         let same = versions.iter().find(|(patch, _)| *patch == version);
         let chosen = same.or(versions.last()).copied().map(Chosen::from);
-        chosen.map(|chosen| (chosen, same.is_some())).ok_or_else(|| self.unknown(name, "others"))
+        chosen.map(|chosen| (chosen, same.is_some())).ok_or_else(|| unknown(name, "others"))
     }
 
     /// Each version that has the agent: its patch, and the agent. The first has none.
@@ -145,10 +145,10 @@ impl AgentSet {
         let later = self.versions.iter().filter_map(|version| Some((Some(&*version.patch), named(&version.agents)?)));
         first.into_iter().chain(later).collect()
     }
+}
 
-    fn unknown(&self, name: &str, known: &str) -> RunError {
-        wrong_start(name, format!("the workflow has no agent {name:?}; it has: {known}"))
-    }
+fn unknown(name: &str, known: &str) -> RunError {
+    wrong_start(name, format!("the workflow has no agent {name:?}; it has: {known}"))
 }
 
 impl From<(Option<&str>, &AgentDef)> for Chosen {

@@ -99,7 +99,7 @@ impl Deploy {
         let new: std::sync::Arc<dyn Fn() -> W + Send + Sync> = new;
         let env = AgentEnvironment::builder().workflow_with_factory::<W, _>(move || new())?;
         let env = if cache == Cache::Off { env.without_workflow_cache() } else { env };
-        let env = env.model(model).agents(&after).start().await?;
+        let env = Box::pin(env.model(model).agents(&after).start()).await?;
         let old: std::sync::Arc<dyn Fn() -> W + Send + Sync> = old;
         let options = WorkerOptions::new(env.task_queue());
         let mut options = options.register_workflow_with_factory::<W, _>(move || old())?.build();

@@ -23,22 +23,18 @@ fn chosen(name: &str, patches: &[&str]) -> (Option<String>, Vec<String>) {
     (found.ok().and_then(|chosen| chosen.agent.model), asked)
 }
 
-fn model(name: &str) -> Option<String> {
-    Some(name.to_owned())
-}
-
 #[test]
 fn a_run_begins_with_the_newest_version_that_is_patched() {
-    assert_eq!(chosen("desk", &["details", "colours"]), (model("colours"), vec!["colours".to_owned()]));
+    assert_eq!(chosen("desk", &["details", "colours"]), (Some("colours".to_owned()), vec!["colours".to_owned()]));
     let both = vec!["colours".to_owned(), "details".to_owned()];
-    assert_eq!(chosen("desk", &["details"]), (model("details"), both.clone()));
-    assert_eq!(chosen("desk", &[]), (model("first"), both));
+    assert_eq!(chosen("desk", &["details"]), (Some("details".to_owned()), both.clone()));
+    assert_eq!(chosen("desk", &[]), (Some("first".to_owned()), both));
 }
 
 #[test]
 fn versions_without_the_agent_are_not_asked_for() {
-    assert_eq!(chosen("clerk", &[]), (model("first"), vec![]));
-    assert_eq!(chosen("painter", &["colours"]), (model("colours"), vec!["colours".to_owned()]));
+    assert_eq!(chosen("clerk", &[]), (Some("first".to_owned()), vec![]));
+    assert_eq!(chosen("painter", &["colours"]), (Some("colours".to_owned()), vec!["colours".to_owned()]));
     assert_eq!(chosen("painter", &["details"]), (None, vec!["colours".to_owned()]));
 }
 
@@ -48,16 +44,16 @@ fn a_carried_run_keeps_its_version_and_has_the_newest_where_that_is_gone() {
         let (chosen, is_same) = set().carried("desk", version).expect("there is a desk");
         (chosen.agent.model, is_same)
     };
-    assert_eq!(carried(None), (model("first"), true));
-    assert_eq!(carried(Some("details")), (model("details"), true));
-    assert_eq!(carried(Some("sizes")), (model("colours"), false));
+    assert_eq!(carried(None), (Some("first".to_owned()), true));
+    assert_eq!(carried(Some("details")), (Some("details".to_owned()), true));
+    assert_eq!(carried(Some("sizes")), (Some("colours".to_owned()), false));
 }
 
 #[test]
 fn without_a_name_the_only_agent_that_the_set_began_with_is_meant() {
     let one = AgentSet::new((agent("desk", "first"),)).version("colours", (agent("painter", "colours"),));
-    assert_eq!(one.name(None).ok(), model("desk"));
-    assert_eq!(one.name(Some("painter")).ok(), model("painter"));
+    assert_eq!(one.name(None).ok(), Some("desk".to_owned()));
+    assert_eq!(one.name(Some("painter")).ok(), Some("painter".to_owned()));
     assert!(set().name(None).is_err() && set().name(Some("nobody")).is_err());
 }
 
