@@ -15,6 +15,7 @@ mod by_kind;
 pub mod canonical;
 pub mod carried;
 pub mod conversation;
+mod decider;
 pub mod definitions;
 pub mod digest;
 #[doc(hidden)]
