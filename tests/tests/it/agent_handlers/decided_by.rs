@@ -19,7 +19,7 @@ use temporal_agents_testing::{
     fake_model::{text, tool_call},
 };
 
-use super::support::{Desk, desk_with, request, state_when_waiting, taken};
+use super::support::{Desk, desk_with, lingering, request, state_when_waiting, taken};
 
 fn model() -> FakeModel {
     FakeModel::script([tool_call("refund", json!({"order": 7})), text("done")])
@@ -54,7 +54,7 @@ async fn a_decision_says_who_made_it_and_the_transcript_shows_it(
     #[values(true, false)] cached: bool,
 ) -> anyhow::Result<()> {
     let env = desk_with(&model(), cached).await?;
-    let handle = env.start_workflow(Desk::run, request()).await?;
+    let handle = env.start_workflow(Desk::run, lingering()).await?;
     let agent = AgentHandle::new(env.client(), "desk-0");
     state_when_waiting(&agent).await?;
     let waiting = Transcript::of_workflow(env.client(), "desk-0", None).await?;
@@ -66,6 +66,7 @@ async fn a_decision_says_who_made_it_and_the_transcript_shows_it(
     // What comes second does not count, and does not show.
     let late = agent.by("bob").decide(AgentDecision::reject_with("call_0_0", "too late")).await?;
     assert!(matches!(late, DecisionAnswer::AlreadyDecided { .. }), "{late:?}");
+    handle.signal(Desk::close, (), temporalio_client::WorkflowSignalOptions::default()).await?;
     let run = env.await_run(&handle).await?;
     let by = DecidedInterruption { by: Some("ann@shop.test".to_owned()), ..taken("call_0_0", decision.decision) };
     assert_eq!(agent.state().await?.decided, [by]);
