@@ -61,7 +61,7 @@ pub struct ModelError {
     /// Whether the provider said to try again (`x-should-retry`).
     pub retryable: Option<bool>,
     /// Boxed: the error is as large as a `Result` should be.
-    address: Option<Box<Address>>,
+    pub(in crate::worker) address: Option<Box<Address>>,
     /// What it came from.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -71,7 +71,7 @@ error_debug!(struct ModelError { kind, message, status, code, request_id, retry_
 
 /// Where a provider was called.
 #[derive(Debug)]
-struct Address(String);
+pub(in crate::worker) struct Address(String);
 
 impl ModelError {
     /// A failure of this kind.
