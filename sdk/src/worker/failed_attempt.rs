@@ -29,7 +29,7 @@ impl FailedAttempt<'_> {
             model,
             attempt,
             next_pause = next_pause.map(tracing::field::debug),
-            address = error.address.as_deref(),
+            address = error.address(),
             kind = error.kind.name(),
             error = error.message,
             "an attempt at a model call failed"

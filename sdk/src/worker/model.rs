@@ -60,12 +60,16 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// Whether the provider said to try again (`x-should-retry`).
     pub retryable: Option<bool>,
-    /// Where the provider was called, for the log: without user, password and query.
-    pub address: Option<String>,
+    /// Boxed: the error is as large as a `Result` should be.
+    pub(in crate::worker) address: Option<Box<Address>>,
     /// What it came from.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
+
+/// Where a provider was called.
+#[derive(Debug)]
+pub(in crate::worker) struct Address(String);
 
 impl ModelError {
     /// A failure of this kind.
@@ -93,8 +97,13 @@ impl ModelError {
     /// The same failure of a provider at this address.
     #[must_use]
     pub fn at(mut self, address: impl Into<String>) -> Self {
-        self.address = Some(address.into());
+        self.address = Some(Box::new(Address(address.into())));
         self
+    }
+
+    /// Where the provider was called, for the log: without user, password and query.
+    pub fn address(&self) -> Option<&str> {
+        self.address.as_deref().map(|Address(address)| &**address)
     }
 
     /// Whether Temporal is to try again.
