@@ -91,6 +91,7 @@ pub(super) struct Answered<T> {
 
 /// Why an activity has no result.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is returned")]
 pub(super) enum Unanswered {
     /// The run was cancelled.
     Cancelled,
