@@ -20,8 +20,4 @@ async fn empty(euros: u32) {}
 #[tool(approval = euros > 50)]
 async fn by_another_word(euros: u32) {}
 
-/// Pays money back.
-#[tool(needs_approval = amount > 50)]
-async fn renamed(euros: u32) {}
-
 fn main() {}

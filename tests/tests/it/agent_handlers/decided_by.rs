@@ -1,6 +1,9 @@
 //! Who has decided: in history, in the state of the run, and in the transcript.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -15,9 +18,10 @@ use temporal_agents::{
     worker::{AgentHandle, InlineRunner, Transcript},
 };
 use temporal_agents_testing::{
-    FakeModel,
+    AgentEnvironment, FakeModel,
     fake_model::{text, tool_call},
 };
+use tokio::time::timeout;
 
 use super::support::{Desk, desk_with, lingering, request, state_when_waiting, taken};
 
@@ -39,6 +43,17 @@ fn approval(transcript: &Transcript) -> Value {
     approval
 }
 
+/// The transcript, once history has the question: a query may be answered before the pause is recorded.
+async fn asked(env: &AgentEnvironment) -> anyhow::Result<Transcript> {
+    loop {
+        let transcript = Transcript::of_workflow(env.client(), "desk-0", None).await?;
+        let tools = transcript.runs.first().and_then(|run| run.turns.first()).map(|turn| &turn.tools);
+        if tools.is_some_and(|tools| tools.iter().any(|tool| tool.approval.is_some())) {
+            return Ok(transcript);
+        }
+    }
+}
+
 #[rstest]
 #[case::approved(AgentDecision::approve("call_0_0"), json!({"kind": "approve"}), "*Approved by ann@shop.test at ")]
 #[case::rejected(
@@ -57,7 +72,7 @@ async fn a_decision_says_who_made_it_and_the_transcript_shows_it(
     let handle = env.start_workflow(Desk::run, lingering()).await?;
     let agent = AgentHandle::new(env.client(), "desk-0");
     state_when_waiting(&agent).await?;
-    let waiting = Transcript::of_workflow(env.client(), "desk-0", None).await?;
+    let waiting = timeout(Duration::from_secs(20), asked(&env)).await??;
     assert_eq!(approval(&waiting), json!({"id": "call_0_0", "asked_at": "then"}));
     assert!(waiting.to_markdown().contains("*Nobody has decided yet.*"), "{waiting}");
 
