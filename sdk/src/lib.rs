@@ -55,6 +55,7 @@
 pub mod agent;
 pub mod drive;
 pub mod engine;
+pub mod guide;
 pub mod tool;
 pub mod wire;
 #[cfg(feature = "worker")]

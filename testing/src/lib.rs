@@ -33,3 +33,20 @@ pub use session_environment::SessionEnvironment;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// The chapters of the guide, tested here for the same reason.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../sdk/src/guide/first_agent.md")]
+    struct FirstAgent;
+    #[doc = include_str!("../../sdk/src/guide/hosts.md")]
+    struct Hosts;
+    #[doc = include_str!("../../sdk/src/guide/tools.md")]
+    struct Tools;
+    #[doc = include_str!("../../sdk/src/guide/failures.md")]
+    struct Failures;
+    #[doc = include_str!("../../sdk/src/guide/testing.md")]
+    struct Testing;
+    #[doc = include_str!("../../sdk/src/guide/transcripts.md")]
+    struct Transcripts;
+}

@@ -5,7 +5,8 @@ use std::path::Path;
 use super::{sources, tokens, tokens_of};
 
 /// The directories of the crate, and what each may import beside itself.
-const MAY_IMPORT: [(&str, &[&str]); 7] = [
+const MAY_IMPORT: [(&str, &[&str]); 8] = [
+    ("guide", &[]),
     ("wire", &[]),
     ("tool", &["wire", "agent"]),
     ("agent", &["wire", "tool"]),

@@ -1,0 +1,32 @@
+//! The guide: one chapter for each subject, for readers who look one thing up.
+//!
+//! | chapter | subject |
+//! |---|---|
+//! | [`first_agent`] | the smallest whole program, its worker, how to run and embed it |
+//! | [`hosts`] | `Runner`, `AgenticSession` and `InlineRunner` compared |
+//! | [`tools`] | kinds of tools, their options, client tools, tools without an agent |
+//! | [`failures`] | who retries, what the model is told, limits, crashes, deploys |
+//! | [deploying](deploying/index.html) | what may change while runs are open |
+//! | [`testing`] | scripted models, a real server, replay |
+//! | [`transcripts`] | reading a run back |
+//!
+//! The code of all chapters is compiled and run as documentation tests of the crate
+//! `temporal-agents-testing`, which sees everything that the chapters use.
+
+#[cfg_attr(not(doctest), doc = include_str!("first_agent.md"))]
+pub mod first_agent {}
+
+#[cfg_attr(not(doctest), doc = include_str!("hosts.md"))]
+pub mod hosts {}
+
+#[cfg_attr(not(doctest), doc = include_str!("tools.md"))]
+pub mod tools {}
+
+#[cfg_attr(not(doctest), doc = include_str!("failures.md"))]
+pub mod failures {}
+
+#[cfg_attr(not(doctest), doc = include_str!("testing.md"))]
+pub mod testing {}
+
+#[cfg_attr(not(doctest), doc = include_str!("transcripts.md"))]
+pub mod transcripts {}
