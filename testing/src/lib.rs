@@ -45,6 +45,16 @@ mod guide {
     struct Tools;
     #[doc = include_str!("../../sdk/src/guide/failures.md")]
     struct Failures;
+    #[doc = include_str!("../../sdk/src/guide/handoffs.md")]
+    struct Handoffs;
+    #[doc = include_str!("../../sdk/src/guide/guardrails.md")]
+    struct Guardrails;
+    #[doc = include_str!("../../sdk/src/guide/approvals.md")]
+    struct Approvals;
+    #[doc = include_str!("../../sdk/src/guide/memory.md")]
+    struct Memory;
+    #[doc = include_str!("../../sdk/src/guide/long_runs.md")]
+    struct LongRuns;
     #[doc = include_str!("../../sdk/src/guide/testing.md")]
     struct Testing;
     #[doc = include_str!("../../sdk/src/guide/transcripts.md")]

@@ -6,6 +6,11 @@
 //! | [`hosts`] | `Runner`, `AgenticSession` and `InlineRunner` compared |
 //! | [`tools`] | kinds of tools, their options, client tools, tools without an agent |
 //! | [`failures`] | who retries, what the model is told, limits, crashes, deploys |
+//! | [`handoffs`] | handoffs and agents as tools |
+//! | [`guardrails`] | checks of inputs, outputs and tool calls |
+//! | [`approvals`] | tool calls that wait for people |
+//! | [`memory`] | sessions: conversations that outlive a run |
+//! | [`long_runs`] | continue-as-new, compaction, the ready-made workflows, chats |
 //! | [deploying](deploying/index.html) | what may change while runs are open |
 //! | [`testing`] | scripted models, a real server, replay |
 //! | [`transcripts`] | reading a run back |
@@ -24,6 +29,21 @@ pub mod tools {}
 
 #[cfg_attr(not(doctest), doc = include_str!("failures.md"))]
 pub mod failures {}
+
+#[cfg_attr(not(doctest), doc = include_str!("handoffs.md"))]
+pub mod handoffs {}
+
+#[cfg_attr(not(doctest), doc = include_str!("guardrails.md"))]
+pub mod guardrails {}
+
+#[cfg_attr(not(doctest), doc = include_str!("approvals.md"))]
+pub mod approvals {}
+
+#[cfg_attr(not(doctest), doc = include_str!("memory.md"))]
+pub mod memory {}
+
+#[cfg_attr(not(doctest), doc = include_str!("long_runs.md"))]
+pub mod long_runs {}
 
 #[cfg_attr(not(doctest), doc = include_str!("testing.md"))]
 pub mod testing {}
