@@ -55,6 +55,14 @@ mod guide {
     struct Memory;
     #[doc = include_str!("../../sdk/src/guide/long_runs.md")]
     struct LongRuns;
+    #[doc = include_str!("../../sdk/src/guide/mcp.md")]
+    struct Mcp;
+    #[doc = include_str!("../../sdk/src/guide/agentic_sessions.md")]
+    struct AgenticSessions;
+    #[doc = include_str!("../../sdk/src/guide/providers.md")]
+    struct Providers;
+    #[doc = include_str!("../../sdk/src/guide/secrets.md")]
+    struct Secrets;
     #[doc = include_str!("../../sdk/src/guide/testing.md")]
     struct Testing;
     #[doc = include_str!("../../sdk/src/guide/transcripts.md")]

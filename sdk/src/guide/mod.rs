@@ -11,6 +11,10 @@
 //! | [`approvals`] | tool calls that wait for people |
 //! | [`memory`] | sessions: conversations that outlive a run |
 //! | [`long_runs`] | continue-as-new, compaction, the ready-made workflows, chats |
+//! | [`mcp`] | tools of MCP servers |
+//! | [`agentic_sessions`] | the whole loop inside one activity |
+//! | [`providers`] | OpenAI, Anthropic, Gemini, compatible servers, providers of your own |
+//! | [`secrets`] | what history holds, redaction, encryption |
 //! | [deploying](deploying/index.html) | what may change while runs are open |
 //! | [`testing`] | scripted models, a real server, replay |
 //! | [`transcripts`] | reading a run back |
@@ -44,6 +48,18 @@ pub mod memory {}
 
 #[cfg_attr(not(doctest), doc = include_str!("long_runs.md"))]
 pub mod long_runs {}
+
+#[cfg_attr(not(doctest), doc = include_str!("mcp.md"))]
+pub mod mcp {}
+
+#[cfg_attr(not(doctest), doc = include_str!("agentic_sessions.md"))]
+pub mod agentic_sessions {}
+
+#[cfg_attr(not(doctest), doc = include_str!("providers.md"))]
+pub mod providers {}
+
+#[cfg_attr(not(doctest), doc = include_str!("secrets.md"))]
+pub mod secrets {}
 
 #[cfg_attr(not(doctest), doc = include_str!("testing.md"))]
 pub mod testing {}
