@@ -5,7 +5,7 @@
 //! | [`first_agent`] | the smallest whole program, its worker, how to run and embed it |
 //! | [`hosts`] | `Runner`, `AgenticSession` and `InlineRunner` compared |
 //! | [`tools`] | kinds of tools, their options, client tools, tools without an agent |
-//! | [`failures`] | who retries, what the model is told, limits, crashes, deploys |
+//! | [`failures`] | retries, messages for the model, limits, crashes, deploys |
 //! | [`handoffs`] | handoffs and agents as tools |
 //! | [`guardrails`] | checks of inputs, outputs and tool calls |
 //! | [`approvals`] | tool calls that wait for people |
