@@ -1,4 +1,9 @@
 //! All agents a run can reach, and everything that is wrong with them.
+//!
+//! # Design
+//! **Definitions are checked late, all at once.** Setters of `Agent` cannot fail. `Graph::check`
+//! reports every issue together, in the worker before it starts and in the run before any model
+//! call.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,8 @@
 //! From Temporal's failures to the run's, and from the run's to how a workflow ends.
+//!
+//! # Design
+//! The server is told not to retry `NotFoundError`. That is what a worker returns for an activity
+//! that it does not have; the server would retry it for ever.
 
 use serde::de::DeserializeOwned;
 use temporalio_workflow::{
