@@ -22,3 +22,4 @@ pub mod stage;
 pub mod streaming;
 pub mod structured_output;
 pub mod tools;
+pub mod versions;

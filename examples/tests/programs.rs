@@ -234,3 +234,17 @@ fn provider_switch_goes_on_with_another_provider() {
     ];
     prints(env!("CARGO_BIN_EXE_provider_switch"), &lines);
 }
+
+#[test]
+fn versions_keep_open_orders_on_their_tool() {
+    let lines = [
+        "Before the deploy.",
+        "  -> order({\"article\":\"scarf\"})",
+        "The new worker is deployed; the order waits.",
+        "? desk wants to call order({\"article\":\"scarf\",\"colour\":\"red\"})",
+        "The new order: Done: scarf is ordered in red.",
+        "? desk wants to call order({\"article\":\"scarf\"})",
+        "The open order: Done: scarf is ordered.",
+    ];
+    prints(env!("CARGO_BIN_EXE_versions"), &lines);
+}

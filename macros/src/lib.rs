@@ -27,7 +27,11 @@ use proc_macro::TokenStream;
 ///
 /// The function becomes a unit struct of its name that implements `Tool`, so that `agent.tool(get_weather)` reads well.
 /// The body is its method `call`: a unit test writes `get_weather.call(..).await`. In the body itself the name is still
-/// that of the function; elsewhere in the module a variable cannot have it, as with every unit struct.
+/// that of the function.
+///
+/// Elsewhere in the module, and wherever the tool is imported, a variable cannot have the tool's name, as with every unit struct: `let refund = ..`,
+/// `|refund| ..` and `Some(refund)` compare with the tool there ("`refund` is interpreted as a unit struct, not a new binding"). Give the variable
+/// another name, or write the tools into a module of their own and name them by it: `.tool(tools::refund)`.
 ///
 /// ```
 /// use temporal_agents::{State, ToolError, tool};
@@ -88,7 +92,12 @@ use proc_macro::TokenStream;
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |
 /// | `context("key", ..)` | the keys of the run context that an activity tool gets |
+/// | `needs_approval` | each call waits for a decision of a person |
+/// | `needs_approval = euros > 50` | so do the calls for which this condition over the arguments holds, by their names |
 /// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
+///
+/// A condition of `needs_approval` fails closed: a call waits where its arguments cannot be read, or where the condition panics. A parameter that is
+/// renamed is a compile error there. The condition runs in the workflow, again on replay, so it must be pure.
 ///
 /// Durations are numbers with a unit, `ms`, `s`, `m` or `h`.
 #[proc_macro_attribute]

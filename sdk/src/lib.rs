@@ -69,7 +69,7 @@
 //!   [guardrails](guide::guardrails), [approvals](guide::approvals), [MCP](guide::mcp)
 //! - **Conversations**: [memory](guide::memory), [long runs and chats](guide::long_runs)
 //! - **In production**: [providers](guide::providers), [secrets](guide::secrets),
-//!   [deploying](guide/deploying/index.html), [transcripts](guide::transcripts)
+//!   [deploying](guide::deploying), [transcripts](guide::transcripts)
 //! - **In other workflows**: [agentic sessions](guide::agentic_sessions)
 //!
 //! # Modules
@@ -176,7 +176,6 @@ pub mod __private {
     pub use serde;
     pub use temporalio_workflow::{SyncWorkflowContext, WorkflowContextView};
 
-    use crate::wire::ToolOutput;
     pub use crate::{
         agent::{
             Check, GuardrailInput, InputGuardrail, OutputGuardrail,
@@ -186,12 +185,24 @@ pub mod __private {
             },
         },
         tool::{
-            FromToolContext, ResultKind, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef,
-            ToolError, ValueKind, WorkflowToolContext,
+            FromToolContext, NeedsApproval, ResultKind, State, Tool, ToolActivityOptions, ToolArgument, ToolContext,
+            ToolDef, ToolError, ValueKind, WorkflowToolContext,
         },
-        wire::{AgentDecision, AgentState, DecisionReply, SuppliedOutput},
-        workflow::{AgentInbox, HasAgentInbox},
+        wire::{
+            AgentDecision, AgentState, DecisionReply, SuppliedOutput,
+            error_debug::{ErrorField, ErrorStructure, Field, OtherField, error_debug, structure_and_message},
+        },
+        workflow::{
+            AgentInbox, HasAgentInbox,
+            replay_journal::{ReplayJournal, ReplayJournalKey, ReplayNote},
+        },
     };
+    use crate::{tool::ApprovalRule, wire::ToolOutput};
+
+    /// The approval rule of a tool that has it in its attribute: it reads the arguments that the body gets.
+    pub fn asks_for<A: serde::de::DeserializeOwned + 'static>(asks: fn(A) -> bool) -> NeedsApproval {
+        NeedsApproval::WhenArguments(ApprovalRule::new(move |_run, arguments| asks(arguments)))
+    }
 
     /// The body of an activity tool.
     pub type ActivityFn<A> = for<'a> fn(&'a mut ToolContext, A) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;

@@ -24,7 +24,10 @@ pub use dev_server::{DevServer, DevServerError, DevServerOptions};
 pub use environment::{AgentEnvironment, FinishedRun};
 pub use fake_model::FakeModel;
 pub use recorded_tools::{RecordedCall, RecordedTools};
-pub use replay::{ReplayError, replay, replay_without_cache};
+pub use replay::{
+    CheckFailure, CheckedHistory, ReplayChange, ReplayCheck, ReplayError, ReplayReport, ReplaySourceError, replay,
+    replay_without_cache,
+};
 #[cfg(feature = "activity-environment")]
 pub use session_environment::SessionEnvironment;
 
@@ -63,6 +66,8 @@ mod guide {
     struct Providers;
     #[doc = include_str!("../../sdk/src/guide/secrets.md")]
     struct Secrets;
+    #[doc = include_str!("../../sdk/src/guide/deploying.md")]
+    struct Deploying;
     #[doc = include_str!("../../sdk/src/guide/testing.md")]
     struct Testing;
     #[doc = include_str!("../../sdk/src/guide/transcripts.md")]

@@ -10,16 +10,18 @@ pub mod watch;
 
 use clap::{Args, Parser};
 use temporal_agents::{
+    AgentsPlugin,
     agent::AgentSources,
     wire::{AgentInterruption, AgentStatus},
     worker::{AgentHandle, OpenAi, agentic_session::ApprovalByWorkflow},
 };
 use temporal_agents_testing::{
-    AgentEnvironment, DevServer, DevServerOptions, FakeModel, environment::AgentEnvironmentBuilder,
+    AgentEnvironment, DevServer, DevServerOptions, FakeModel,
+    environment::{AgentEnvironmentBuilder, WorkerThread},
 };
 use temporalio_client::{Client, WorkflowHandle};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
-use temporalio_sdk::workflows::WorkflowImplementation;
+use temporalio_sdk::{WorkerOptions, workflows::WorkflowImplementation};
 
 use self::progress::{INTERVAL, Progress};
 
@@ -100,6 +102,38 @@ impl Stage {
         println!("Starting a Temporal dev server ...");
         let env = env.workflow::<W>()?.server_options(DevServerOptions::builder().ui(keep).build());
         Ok(Self { env: env.start().await?, keep })
+    }
+
+    /// Stops the worker, and starts one of an older build in its place, which has the workflow `W` and these agents.
+    ///
+    /// # Errors
+    /// When a worker cannot stop or start, or the agents are wrong.
+    pub async fn go_back_to<W>(
+        &mut self,
+        agents: impl AgentSources,
+        scripted: FakeModel,
+    ) -> anyhow::Result<WorkerThread>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+    {
+        self.env.stop_worker().await?;
+        let mut options = WorkerOptions::new(self.env.task_queue()).register_workflow::<W>()?.build();
+        let plugin = AgentsPlugin::new().agents(agents);
+        let plugin =
+            if model::has_key() { plugin.model_provider(OpenAi::from_env()?) } else { plugin.model_provider(scripted) };
+        plugin.install(&mut options)?;
+        Ok(WorkerThread::start(self.server().target_url(), self.server().namespace(), options)?)
+    }
+
+    /// Stops a worker of an older build, and starts the example's own.
+    ///
+    /// # Errors
+    /// When a worker cannot stop or start.
+    pub async fn deploy(&mut self, mut before: WorkerThread) -> anyhow::Result<()> {
+        // Off the runtime: what the worker waits for may be served there.
+        tokio::task::spawn_blocking(move || before.stop()).await??;
+        Ok(self.env.start_worker()?)
     }
 
     /// Runs a workflow to its end, prints what happens, and gives its result.

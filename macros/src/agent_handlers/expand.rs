@@ -4,8 +4,8 @@
 //! `#[workflow_methods]`, which reads the block next.
 
 use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
-use syn::{Attribute, ImplItem, ItemImpl, Visibility, parse_quote};
+use quote::{ToTokens, format_ident, quote};
+use syn::{Attribute, Ident, ImplItem, ItemImpl, Visibility, ext::IdentExt, parse_quote};
 
 use super::{parse::Keys, validate};
 
@@ -18,7 +18,34 @@ pub(super) fn handlers(keys: &Keys, block: &ItemImpl) -> TokenStream {
     block.items.extend(methods(vis, &private));
     let field = keys.field();
     let found = has_inbox(&block, &private, &quote!(&self.#field), &quote!(&mut self.#field));
-    quote!(#block #found)
+    let needs = needs_field(&block, &private, &field);
+    quote!(#needs #block #found)
+}
+
+/// A check of the field whose error says what the workflow needs: the name of the type it looks at.
+fn needs_field(block: &ItemImpl, private: &TokenStream, field: &Ident) -> TokenStream {
+    let workflow = &block.self_ty;
+    let cfgs = block.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
+    let advice = format_ident!("add_the_field_{}_of_type_AgentInbox_to", field.unraw());
+    quote! {
+        #(#cfgs)*
+        const _: () = {
+            #[allow(non_camel_case_types, reason = "the compiler shows the name where the field is missing")]
+            struct #advice<W>(W);
+
+            impl<W> ::core::ops::Deref for #advice<W> {
+                type Target = W;
+
+                fn deref(&self) -> &W {
+                    &self.0
+                }
+            }
+
+            let _ = |workflow: &#advice<#workflow>| {
+                let _: &#private::AgentInbox = &workflow.#field;
+            };
+        };
+    }
 }
 
 /// The block as it was, for one that cannot have handlers: so that only its own mistakes are reported.

@@ -4,7 +4,7 @@ use std::{fmt::Display, time::Duration};
 
 use proc_macro2::{TokenStream, TokenTree};
 use syn::{
-    Ident, LitBool, LitInt, LitStr, Path, Token,
+    Expr, ExprLit, Ident, Lit, LitBool, LitInt, LitStr, Path, Token,
     ext::IdentExt,
     parse::{Parse, ParseStream, Parser},
     punctuated::Punctuated,
@@ -102,6 +102,31 @@ impl Entry {
     /// A name without quotes, such as this one.
     pub(crate) fn ident(&self, example: &str) -> syn::Result<Ident> {
         self.assigned("a name without quotes", example)
+    }
+
+    /// A condition over the arguments, or nothing for a key that stands alone.
+    pub(crate) fn condition(&self) -> syn::Result<Option<Expr>> {
+        let key = &self.key;
+        let written = match &self.value {
+            Value::None => return Ok(None),
+            Value::Assigned(value) => value,
+            Value::List(values) => {
+                let message = format!("`{key}` stands alone, or takes a condition after `=`: `{key} = euros > 50`");
+                return Err(self.error(values, message));
+            }
+        };
+        let message =
+            |expected: &str| format!("`{key}` takes a condition over the arguments{expected}: `{key} = euros > 50`");
+        match syn::parse2(written.clone()) {
+            Ok(Expr::Lit(ExprLit { lit: Lit::Str(_), .. })) => Err(self.error(written, message(", without quotes"))),
+            Ok(Expr::Lit(ExprLit { lit: Lit::Bool(_), .. })) => {
+                let message =
+                    format!("write `{key}` alone for all calls, `{key} = euros > 50` for some, or leave it out");
+                Err(self.error(written, message))
+            }
+            Ok(condition) => Ok(Some(condition)),
+            Err(_) => Err(self.error(written, message(""))),
+        }
     }
 
     /// The path of a module.

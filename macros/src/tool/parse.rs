@@ -1,7 +1,7 @@
 //! What stands in the parentheses of `#[tool(..)]`.
 
 use proc_macro2::TokenStream;
-use syn::{Ident, LitStr, Path};
+use syn::{Expr, Ident, LitStr, Path};
 
 use crate::{
     activity_options::{ActivityOptions, is_activity_option},
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Every key, in the order in which the documentation lists them.
-const KEYS: [&str; 16] = [
+const KEYS: [&str; 17] = [
     "name",
     "description",
     "inline",
@@ -26,11 +26,12 @@ const KEYS: [&str; 16] = [
     "task_queue",
     "summary",
     "context",
+    "needs_approval",
     "crate",
 ];
 
 /// Words of other libraries, and what to write here.
-const FOREIGN: [Foreign; 9] = [
+const FOREIGN: [Foreign; 10] = [
     ("timeout", "write `start_to_close = \"20s\"` (one attempt) or `schedule_to_close` (all attempts)"),
     ("retries", "write `attempts = 3`, which counts the first one, too"),
     ("retry", "write `attempts = 3`, which counts the first one, too"),
@@ -39,8 +40,20 @@ const FOREIGN: [Foreign; 9] = [
     ("queue", "write `task_queue = \"..\"`"),
     ("desc", "write `description = \"..\"`"),
     ("strict", "schemas are strict unless you write `lenient`"),
-    ("needs_approval", "say it where the tool is used: `.tool(issue_refund.needs_approval())`"),
+    ("approval", "write `needs_approval`, or `needs_approval = euros > 50` with a condition over the arguments"),
+    (
+        "require_approval",
+        "write `needs_approval`, or `needs_approval = euros > 50` with a condition over the arguments",
+    ),
 ];
+
+/// Which calls wait for a decision.
+pub(super) enum Approval {
+    /// All.
+    Always,
+    /// Those for which this condition over the arguments holds.
+    When(Box<Expr>),
+}
 
 /// What the attribute says.
 #[derive(Default)]
@@ -57,6 +70,7 @@ pub(super) struct Keys {
     pub(super) lenient: bool,
     pub(super) options: ActivityOptions,
     pub(super) context: Vec<LitStr>,
+    pub(super) approval: Option<Approval>,
     pub(super) krate: Option<Path>,
 }
 
@@ -80,6 +94,10 @@ impl Keys {
             "lenient" => self.lenient = entry.flag()?,
             key if is_activity_option(key) => self.options.set(entry)?,
             "context" => self.context = entry.texts()?,
+            "needs_approval" => {
+                self.approval =
+                    Some(entry.condition()?.map_or(Approval::Always, |condition| Approval::When(Box::new(condition))))
+            }
             "crate" => self.krate = Some(entry.path()?),
             _ => return Err(attribute::unknown_key(&entry.key, &KEYS, &FOREIGN)),
         }

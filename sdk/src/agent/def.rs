@@ -6,8 +6,9 @@ use serde_json::{Map, Value};
 
 use super::{
     as_tool::AgentTool,
+    graph::Graph,
     guardrail::{InputGuardrail, OutputGuardrail},
-    handoff::{Handoff, HandoffTarget},
+    handoff::{Handoff, HandoffTarget, IntoHandoff},
     hooks::RunHooks,
     instructions::Instructions,
     into_guardrail::{IntoInputGuardrail, IntoOutputGuardrail},
@@ -72,6 +73,8 @@ pub struct AgentDef {
     pub hooks: Option<Arc<dyn RunHooks>>,
     /// What answers approval requests of hosted MCP servers at once, by server label.
     pub answers_approvals: BTreeMap<String, AnswerApproval>,
+    /// The agents of the graph that it was found in: its handoffs may name them.
+    pub(super) found_among: Vec<Arc<AgentDef>>,
 }
 
 impl Agent {
@@ -96,6 +99,7 @@ impl Agent {
                 output_guardrails: Vec::new(),
                 hooks: None,
                 answers_approvals: BTreeMap::new(),
+                found_among: Vec::new(),
             },
             output: PhantomData,
         }
@@ -174,8 +178,8 @@ impl<O> Agent<O> {
 
     /// An agent this one may hand off to: the agent itself, or a [`Handoff`] with its options.
     #[must_use]
-    pub fn handoff(mut self, handoff: impl Into<Handoff>) -> Self {
-        self.def.handoffs.push(handoff.into());
+    pub fn handoff(mut self, handoff: impl IntoHandoff) -> Self {
+        self.def.handoffs.push(handoff.into_handoff());
         self
     }
 
@@ -251,6 +255,29 @@ impl<O> Agent<O> {
         Agent { def: self.def, output: PhantomData }
     }
 
+    /// The agent of this name among this one and those that its handoffs reach, as the start agent of a run with all of them: for a chat that
+    /// continues with the agent that answered last.
+    ///
+    /// ```
+    /// use temporal_agents::{Agent, Handoff};
+    ///
+    /// fn triage() -> Agent {
+    ///     let billing = Agent::new("billing").model("gpt-5").handoff(Handoff::to("triage"));
+    ///     Agent::new("triage").model("gpt-5").handoff(billing)
+    /// }
+    ///
+    /// // last_agent is RunResult::last_agent of the message before.
+    /// # let last_agent = "billing".to_owned();
+    /// let agent = triage().find(&last_agent).unwrap_or_else(triage);
+    /// assert_eq!(agent.name(), "billing");
+    /// ```
+    ///
+    /// The input guardrails of a run are those of the agent that it starts with.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Self> {
+        Some(Self { def: self.def.find(name)?, output: PhantomData })
+    }
+
     /// The agent with its output type erased.
     pub fn def(&self) -> &AgentDef {
         &self.def
@@ -275,6 +302,15 @@ impl<O> fmt::Debug for Agent<O> {
 }
 
 impl AgentDef {
+    /// The agent of this name among this one and those that its handoffs reach; see [`Agent::find`].
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Self> {
+        let graph = Graph::new(self);
+        let found = graph.agent(name)?;
+        let others = graph.agents().filter(|agent| agent.name != name);
+        Some(Self { found_among: others.cloned().collect(), ..Self::clone(found) })
+    }
+
     /// Of the tools of this name, which may be offered at different turns, one by its place, counted from 0.
     pub fn tool_named(&self, name: &str, variant: usize) -> Option<&ToolDef> {
         self.tools.iter().filter(|tool| tool.name() == name).nth(variant)
@@ -306,6 +342,8 @@ impl fmt::Debug for AgentDef {
             output_guardrails,
             hooks,
             answers_approvals,
+            // Where an agent was found does not make it another one.
+            found_among: _,
         } = self;
         f.debug_struct("AgentDef")
             .field("name", name)

@@ -16,7 +16,7 @@ use super::{
     handoff::{Handoff, HandoffTarget},
     output::OutputDef,
 };
-use crate::tool::{ToolBinding, ToolDef, ToolIssue};
+use crate::tool::{ToolBinding, ToolDef, ToolIssue, schema::NotStrict};
 
 /// The agents reachable from a start agent by handoffs, by name.
 #[derive(Clone, Debug)]
@@ -34,6 +34,9 @@ impl Graph {
         let mut graph =
             Self { start: start.name.clone(), agents: BTreeMap::new(), judges: Vec::new(), conflicts: Vec::new() };
         graph.add(&Arc::new(start.clone()));
+        for agent in &start.found_among {
+            graph.add(agent);
+        }
         graph
     }
 
@@ -189,7 +192,7 @@ impl Graph {
                     agent: name(),
                     handoff: handoff.name(),
                     path: issue.path.clone(),
-                    reason: issue.reason.clone(),
+                    reason: NotStrict::reason_beside_tools(&issue.reason).to_owned(),
                 });
             }
         }
@@ -198,7 +201,7 @@ impl Graph {
                 agent: name(),
                 output: output.type_name().to_owned(),
                 path: issue.path.clone(),
-                reason: issue.reason.clone(),
+                reason: NotStrict::reason_beside_tools(&issue.reason).to_owned(),
             });
         }
     }

@@ -1,17 +1,19 @@
 //! What can be wrong with a graph of agents, and what to do about it.
 
-use crate::tool::ToolIssue;
+use crate::{tool::ToolIssue, wire::error_debug};
 
 /// Everything wrong with a graph, in the order of the agents' names.
 ///
 /// # Retries
 /// Never retried: the run fails before any model call, the worker does not start.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} wrong with the agents:\n{}", count(.issues), list(.issues))]
 pub struct GraphError {
     /// The issues.
     pub issues: Vec<GraphIssue>,
 }
+
+error_debug!(struct GraphError { issues });
 
 /// One thing wrong with a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +53,14 @@ pub enum GraphIssue {
         agent: String,
         /// The agents there are.
         known: Vec<String>,
+    },
+    /// A tool takes a state that the runner does not have, where the bodies of tools run beside the loop: without Temporal, or in a session.
+    #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to the InlineRunner")]
+    MissingState {
+        /// The tool.
+        tool: String,
+        /// The state's type.
+        state: &'static str,
     },
     /// A handoff by name to an agent that is not in the graph.
     #[error("agent {agent:?} hands off to {target:?}, which is no agent of the graph (it has: {})", .known.join(", "))]

@@ -31,6 +31,26 @@ pub struct Handoff {
     enabled: Enabled,
 }
 
+/// What [`Agent::handoff`](super::Agent::handoff) takes: an agent, or a [`Handoff`].
+///
+/// Nobody implements it by hand.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither an agent nor a handoff",
+    label = "not a handoff",
+    note = "hand off to the agent itself, `.handoff(billing())`, or by its name, `.handoff(Handoff::to(\"billing\"))`, where the graph has it elsewhere"
+)]
+pub trait IntoHandoff {
+    /// The handoff.
+    fn into_handoff(self) -> Handoff;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Into<Handoff>> IntoHandoff for T {
+    fn into_handoff(self) -> Handoff {
+        self.into()
+    }
+}
+
 /// Where a handoff leads.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

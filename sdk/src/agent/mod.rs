@@ -30,7 +30,7 @@ pub use guardrail::{
     Check, CheckInput, CheckOutput, GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, Judge,
     OutputGuardrail, guardrail_answer,
 };
-pub use handoff::{Handoff, HandoffIssue, HandoffTarget, OnHandoff, tool_name_of};
+pub use handoff::{Handoff, HandoffIssue, HandoffTarget, IntoHandoff, OnHandoff, tool_name_of};
 pub use handoff_filter::{HandoffInputData, HandoffInputFilter};
 pub use handoff_history::{nest_history, nest_history_with};
 pub use hooks::{HookContext, HookResult, HookedCall, RunHooks};

@@ -1,5 +1,7 @@
 //! What `AgentsPlugin::agents` takes: agents, functions that make them, and tuples of both.
 
+use std::collections::BTreeSet;
+
 use super::def::{Agent, AgentDef};
 
 /// One agent: the agent itself, or a function that makes it.
@@ -30,7 +32,7 @@ impl<O, F: Fn() -> Agent<O>> AgentSource for F {
     }
 }
 
-/// Start agents of any number and output type: `(triage, (support))` or a vector.
+/// Start agents of any output type: a tuple of up to eight, `(triage, support)`, a vector, or all agents of an `AgentSet`, `&set`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no list of agents",
     note = "pass a tuple, also for one agent: `.agents((triage,))`"
@@ -38,6 +40,11 @@ impl<O, F: Fn() -> Agent<O>> AgentSource for F {
 pub trait AgentSources {
     /// The agents.
     fn agent_defs(self) -> Vec<AgentDef>;
+
+    /// The activity types of those tools that the agents have in several versions, where each call of them says which one it is for.
+    fn versioned_tools(&self) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
 }
 
 impl<S: AgentSource> AgentSources for Vec<S> {

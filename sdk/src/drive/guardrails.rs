@@ -297,10 +297,11 @@ fn activity<'f, H: Host>(
                 guardrail_answer(&output).map_err(|error| failed(error.into()))
             }
             Err(ToolEffectError::Cancelled) => Err(RunError::Cancelled { agent: agent.name.clone(), turn }),
-            Err(ToolEffectError::NotRegistered { task_queue, source }) => Err(RunError::ToolNotRegistered {
+            Err(ToolEffectError::NotRegistered { task_queue, tried_for, source }) => Err(RunError::ToolNotRegistered {
                 tool: tool.name().to_owned(),
                 agent: agent.name.clone(),
                 task_queue,
+                tried_for,
                 source,
             }),
             Err(

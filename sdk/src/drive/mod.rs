@@ -46,7 +46,7 @@ pub use host::{
 pub use mcp_session::McpSessionLost;
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
 pub use run::{Run, run_paused_or_typed, run_typed, run_untyped};
-pub(crate) use run::{finished, move_idle};
+pub(crate) use run::{check_resumed, finished, move_idle};
 pub use session::{MemorySession, SessionRef};
 #[cfg(feature = "worker")]
 pub(crate) use tools::{SingleAnswer, SingleCall, SingleError, call_single};

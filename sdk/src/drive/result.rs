@@ -15,6 +15,7 @@ use crate::{
     engine::{ReasoningItemIds, RunError, input_items},
     wire::{
         Item, NewItem, RunState, Usage,
+        error_debug::{ErrorField as _, ErrorStructure, Field, structure_and_message},
         run_state::{GuardrailResults, Interruption, Rewritten},
     },
 };
@@ -202,7 +203,6 @@ impl PausedRun {
 ///
 /// In a workflow `?` ends the workflow with it, as with the [`RunError`] itself. One with [`RunError::ContinuesAsNew`] is no failure:
 /// the workflow continues as new with it, so it has to be passed on, see [`continues_as_new`](Self::continues_as_new).
-#[derive(Debug)]
 #[non_exhaustive]
 pub struct RunFailure {
     /// Why.
@@ -219,6 +219,34 @@ impl RunFailure {
     /// Whether nothing has failed: the run goes on in the next execution of its workflow, if this is passed on with `?`.
     pub fn continues_as_new(&self) -> bool {
         matches!(self.error, RunError::ContinuesAsNew { .. })
+    }
+}
+
+impl ErrorStructure for RunFailure {
+    /// The state in short: a conversation would hide the rest.
+    fn structure(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { error, state } = self;
+        f.debug_struct("RunFailure")
+            .field("error", &Field(error).shown())
+            .field("state", &state.as_deref().map(InShort))
+            .finish()
+    }
+}
+
+impl std::fmt::Debug for RunFailure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        structure_and_message(self, f)
+    }
+}
+
+/// Where a run stood, without its conversation.
+struct InShort<'a>(&'a RunState);
+
+impl std::fmt::Debug for InShort<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let RunState { agent, turn, items, .. } = self.0;
+        let mut state = f.debug_struct("RunState");
+        state.field("agent", agent).field("turn", turn).field("items", &items.len()).finish_non_exhaustive()
     }
 }
 

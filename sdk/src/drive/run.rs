@@ -14,7 +14,7 @@ use super::{
     session,
 };
 use crate::{
-    agent::{AgentDef, Graph},
+    agent::{AgentDef, Graph, GraphError, GraphIssue},
     engine::{Beginning, Engine, RunError, check_fit},
     wire::{
         RunState,
@@ -85,8 +85,7 @@ pub async fn run_paused_or_typed<H: Host, O: DeserializeOwned>(
     run: Run,
 ) -> Result<RunOutcome<O>, RunFailure> {
     let graph = Graph::new(agent).judged_by(config.judges());
-    graph.check()?;
-    graph.check_outputs()?;
+    check_agents(host, &graph, config, [graph.check(), graph.check_outputs()])?;
     match execute(host, &graph, config, run).await? {
         Outcome::Paused(paused) => Ok(RunOutcome::Paused(*paused)),
         Outcome::Finished(output, state) => match read(&output, &state.agent) {
@@ -107,13 +106,39 @@ pub async fn run_untyped<H: Host>(
     run: Run,
 ) -> Result<RunOutcome<Value>, RunFailure> {
     let graph = Graph::new(agent).judged_by(config.judges());
-    graph.check()?;
+    check_agents(host, &graph, config, [graph.check()])?;
     Ok(match execute(host, &graph, config, run).await? {
         Outcome::Paused(paused) => RunOutcome::Paused(*paused),
         Outcome::Finished(output, state) => {
             RunOutcome::Finished(RunResult::new(output, *state, config.reasoning_item_ids))
         }
     })
+}
+
+/// Checks everything that can be known of the agents before the run begins, and reports all that is wrong at once.
+///
+/// # Errors
+/// [`RunError::Graph`].
+fn check_agents<H: Host, const N: usize>(
+    host: &H,
+    graph: &Graph,
+    config: &RunConfig,
+    of_this_run: [Result<(), GraphError>; N],
+) -> Result<(), RunError> {
+    let mut issues = issues_of(of_this_run.into_iter().chain([graph.check_models(config.model.as_deref())]));
+    issues.extend(host.lacks(graph));
+    if issues.is_empty() {
+        return Ok(());
+    }
+    // Names alone are checked later, after the session is read: histories have it in this order.
+    if config.name_collisions == NameCollisions::Error {
+        issues.extend(issues_of([graph.check_names()]));
+    }
+    Err(GraphError { issues }.into())
+}
+
+fn issues_of(checks: impl IntoIterator<Item = Result<(), GraphError>>) -> Vec<GraphIssue> {
+    checks.into_iter().filter_map(Result::err).flat_map(|error| error.issues).collect()
 }
 
 /// How a run ended, before its output has a type: an output that is not of it must not cost the state.
@@ -139,7 +164,6 @@ pub(crate) fn finished<O>(outcome: RunOutcome<O>) -> Result<RunResult<O>, RunFai
 
 async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run) -> Result<Outcome, RunFailure> {
     config.check()?;
-    graph.check_models(config.model.as_deref())?;
     let scope = host.scope();
     let env = Env::new(host, graph, config, &scope, String::new());
     let goes_on = matches!(run, Run::GoOn(_));
@@ -224,7 +248,7 @@ pub(crate) async fn move_idle<H: Host>(host: &H, agent: &AgentDef, config: &RunC
 /// # Errors
 /// [`RunError::State`] of the agents, [`RunError::User`] of a session that only one of the two has: the rest of the
 /// conversation would be written nowhere.
-fn check_resumed(state: &RunState, graph: &Graph, config: &RunConfig) -> Result<(), RunError> {
+pub(crate) fn check_resumed(state: &RunState, graph: &Graph, config: &RunConfig) -> Result<(), RunError> {
     check_fit(state, graph)?;
     let message = match (&state.session, &config.session) {
         (Some(_), None) => RESUMED_WITHOUT_SESSION,

@@ -157,8 +157,8 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
         }
         ToolEffectError::OutcomeUnknown { .. } => Ok(WentWrong::OutcomeUnknown),
         ToolEffectError::Agent { message, .. } => Ok(WentWrong::FarAgent(message)),
-        ToolEffectError::NotRegistered { task_queue, source } => {
-            Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, source }))
+        ToolEffectError::NotRegistered { task_queue, tried_for, source } => {
+            Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }))
         }
         ToolEffectError::Absent(source) => Ok(WentWrong::NotRegistered(RunError::Tool { tool, agent, turn, source })),
         // The call has seen to a session that was to be opened again.
@@ -170,7 +170,7 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
     }
 }
 
-/// What a call that went wrong comes to, after the tool's own rule.
+/// What a call that went wrong comes to, after the tool's own rule, or else the run's.
 ///
 /// # Errors
 /// [`RunError`] when its failures end the run.
@@ -184,14 +184,18 @@ pub(super) fn settle(
     if matches!(wrong, WentWrong::FailsRun(_)) {
         return Err(ends_the_run(info, wrong));
     }
-    if let OnToolError::ByKind(describe) = tool.on_error_rule() {
+    let rule = match tool.on_error_rule() {
+        OnToolError::Standard => &config.on_tool_error,
+        own => own,
+    };
+    if let OnToolError::ByKind(describe) = rule {
         let error = wrong.message();
         let failure = ToolFailure::new(info, &error).of_kind(wrong.kind(), wrong.issues());
         if let Some(text) = guard::call(function, &info.agent, || describe(&failure))? {
             return Ok(text.into());
         }
     }
-    let text = match (tool.on_error_rule(), wrong) {
+    let text = match (rule, wrong) {
         (_, WentWrong::NotRegistered(error) | WentWrong::SessionLost(error)) => return Err(error),
         (OnToolError::FailRun, wrong) => return Err(ends_the_run(info, wrong)),
         (_, WentWrong::Told(text) | WentWrong::TimedOut(text)) => text,

@@ -4,7 +4,7 @@ use crate::{
     agent::{AgentDef, Graph},
     tool::{ToolBinding, ToolDef},
     wire::{
-        RunState, WireVersionMismatch,
+        RunState, WireVersionMismatch, error_debug,
         run_state::{CallProgress, Phase, PlannedHandoff, ToolRound, TurnSetup},
     },
 };
@@ -13,11 +13,20 @@ use crate::{
 ///
 /// # Retries
 /// Never: the same agents do not fit the next time either.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the state of the run does not fit its agents:\n{}", list(.issues))]
 pub struct StateMismatch {
     /// All that is missing.
     pub issues: Vec<StateIssue>,
+}
+
+error_debug!(struct StateMismatch { issues });
+
+impl StateMismatch {
+    /// Whether other agents, or another release, could resume the state. One that has failed, or that contradicts itself, nobody can.
+    pub(crate) fn may_fit_other_agents(&self) -> bool {
+        !self.issues.iter().any(|issue| matches!(issue, StateIssue::Failed { .. } | StateIssue::NoHandoff { .. }))
+    }
 }
 
 /// One thing a state names and its agents do not have.

@@ -36,6 +36,7 @@ use serde_json::{Map, Value};
 
 pub use compact::{bytes_of, check_whole, newest_within};
 pub use dedupe::{Once, once};
+pub(crate) use error::TriedFor;
 pub use error::{EffectError, ReferenceError, RunError};
 pub(crate) use fits::unknown_agent;
 pub use fits::{StateIssue, StateMismatch, check_fit};

@@ -15,7 +15,7 @@
 //! | [`agentic_sessions`] | the whole loop inside one activity |
 //! | [`providers`] | OpenAI, Anthropic, Gemini, compatible servers, providers of your own |
 //! | [`secrets`] | what history holds, redaction, encryption |
-//! | [deploying](deploying/index.html) | what may change while runs are open |
+//! | [`deploying`] | what may change while runs are open |
 //! | [`testing`] | scripted models, a real server, replay |
 //! | [`transcripts`] | reading a run back |
 //!
@@ -60,6 +60,9 @@ pub mod providers {}
 
 #[cfg_attr(not(doctest), doc = include_str!("secrets.md"))]
 pub mod secrets {}
+
+#[cfg_attr(not(doctest), doc = include_str!("deploying.md"))]
+pub mod deploying {}
 
 #[cfg_attr(not(doctest), doc = include_str!("testing.md"))]
 pub mod testing {}

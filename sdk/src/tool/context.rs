@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{idempotency::idempotency_key, run_context::RunContext, state::StateMap};
+use crate::wire::error_debug;
 
 /// A call of a tool: who made it and under which id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub trait Heartbeat: Send + Sync {
 }
 
 /// A setting of the tool is not there, or not of the type asked for.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingError {
     /// Nobody has set it.
@@ -86,6 +87,11 @@ pub enum SettingError {
         source: serde_json::Error,
     },
 }
+
+error_debug!(enum SettingError {
+    Missing { name },
+    OtherType { name, expected, source },
+});
 
 /// What a tool knows of its call; a parameter of type `&ToolContext` or `&mut ToolContext` gets it.
 #[derive(Clone)]

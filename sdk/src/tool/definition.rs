@@ -17,7 +17,8 @@ use serde_json::{Map, Value};
 pub use issue::ToolIssue;
 
 use super::{
-    approval::NeedsApproval,
+    approval::{ApprovalRule, NeedsApproval},
+    argument::ToolArgument,
     binding::ToolBinding,
     enabled::Enabled,
     guardrail::{ToolInputGuardrail, ToolOutputGuardrail},
@@ -25,6 +26,7 @@ use super::{
     options::ToolActivityOptions,
     oversized::{OutputLimit, OversizedOutput},
     redaction::Redaction,
+    run_context::RunContext,
     schema,
     side_by_side::SideBySide,
     state::StateRequirement,
@@ -69,6 +71,7 @@ pub struct ToolDef {
     has_own_limit: bool,
     redaction: Option<Redaction>,
     side_by_side: SideBySide,
+    is_versioned: bool,
     activity_prefix: &'static str,
     issues: Vec<ToolIssue>,
 }
@@ -118,6 +121,7 @@ impl ToolDef {
             has_own_limit: false,
             redaction: None,
             side_by_side: SideBySide::default(),
+            is_versioned: false,
             activity_prefix: "agents.tool",
             issues: Vec::new(),
         }
@@ -227,8 +231,26 @@ impl ToolDef {
     /// Says which calls wait for a decision.
     #[must_use]
     pub fn approval(mut self, approval: NeedsApproval) -> Self {
+        self.issues.retain(|issue| !matches!(issue, ToolIssue::ApprovalRule { .. }));
         self.approval = approval;
         self
+    }
+
+    /// Says which calls wait for a decision by a rule over typed arguments; see [`Tool::needs_approval_for`](super::Tool::needs_approval_for).
+    #[must_use]
+    pub fn approval_for<A: ToolArgument>(self, asks: impl Fn(&RunContext, A) -> bool + Send + Sync + 'static) -> Self {
+        let members = |schema: &Value| -> Vec<String> {
+            let properties = schema.get("properties").and_then(Value::as_object);
+            properties.into_iter().flat_map(Map::keys).cloned().collect()
+        };
+        let (mut reads, known) = (members(&schema::schema_of::<A>()), members(&self.accepts));
+        let reads_nothing = reads.is_empty();
+        reads.retain(|member| !known.contains(member));
+        let mut tool = self.approval(NeedsApproval::WhenArguments(ApprovalRule::new(asks)));
+        if reads_nothing || !reads.is_empty() {
+            tool.issues.push(ToolIssue::ApprovalRule { reads, known });
+        }
+        tool
     }
 
     /// Says when the tool is offered.
@@ -310,6 +332,47 @@ impl ToolDef {
     #[must_use]
     pub fn exclusive(mut self, class: impl Into<String>) -> Self {
         self.side_by_side.class = Some(class.into());
+        self
+    }
+
+    /// Marks the tool as one of several versions, which have the same name and other parameters. A call of it carries the digest of its schema, so
+    /// that a worker runs this version's body. A worker that has other versions alone refuses the call; it is attempted again after 5
+    /// seconds, for up to 10 minutes, so that another worker takes it.
+    ///
+    /// For the newer versions of a tool that agents of open runs still have in an older one, where the workflow itself chooses the agent:
+    ///
+    /// ```
+    /// use temporal_agents::{Agent, tool::{Tool, ToolError}};
+    /// # use temporal_agents::tool;
+    ///
+    /// /// Orders an article.
+    /// #[tool]
+    /// async fn order(article: String) -> Result<String, ToolError> {
+    ///     Ok(format!("ordered {article}"))
+    /// }
+    ///
+    /// /// Orders an article.
+    /// #[tool(name = "order")]
+    /// async fn order_with_details(article: String, details: String) -> Result<String, ToolError> {
+    ///     Ok(format!("ordered {article}, {details}"))
+    /// }
+    ///
+    /// fn desk() -> Agent {
+    ///     Agent::new("desk").model("gpt-5").tool(order)
+    /// }
+    ///
+    /// fn desk_v2() -> Agent {
+    ///     Agent::new("desk").model("gpt-5").tool(order_with_details.versioned())
+    /// }
+    /// // In the workflow: let desk = if ctx.patched("details") { desk_v2() } else { desk() };
+    /// // On the worker: AgentsPlugin::new().agents((desk, desk_v2))
+    /// ```
+    ///
+    /// Leave the version that open runs began with unmarked: their calls carry no digest, and mean it. An `AgentSet` with versions marks what
+    /// differs by itself.
+    #[must_use]
+    pub fn versioned(mut self) -> Self {
+        self.is_versioned = true;
         self
     }
 

@@ -72,16 +72,49 @@ impl ToolError {
         &self.message
     }
 
+    /// The message, followed by the causes that it does not repeat: what a log is to have.
+    pub(crate) fn with_causes(&self) -> String {
+        let mut text = self.message.clone();
+        let mut cause = self.source.as_deref().and_then(|error| error.source());
+        while let Some(error) = cause {
+            let words = error.to_string();
+            if !text.contains(&words) {
+                text = format!("{text}: {words}");
+            }
+            cause = error.source();
+        }
+        text
+    }
+
     /// The error it came from, if it came from one.
     pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.source.as_deref()
     }
 }
 
+/// What `?` makes a [`ToolError`] of in a tool's body: every error.
+///
+/// Nobody implements it by hand.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no error that a tool can fail with",
+    label = "no error: write `ToolError::tell_model(..)` for what the model is to read, `ToolError::failed(..)` for what it is not"
+)]
+pub trait IntoToolError {
+    /// The failure, whose message the model does not see.
+    fn into_tool_error(self) -> ToolError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Error + Send + Sync + 'static> IntoToolError for E {
+    fn into_tool_error(self) -> ToolError {
+        ToolError { kind: ToolErrorKind::Failed, message: self.to_string(), source: Some(Box::new(self)) }
+    }
+}
+
 // No `impl Error for ToolError`: it would collide with the conversion from every error, which `?` needs.
-impl<E: Error + Send + Sync + 'static> From<E> for ToolError {
+impl<E: IntoToolError> From<E> for ToolError {
     fn from(error: E) -> Self {
-        Self { kind: ToolErrorKind::Failed, message: error.to_string(), source: Some(Box::new(error)) }
+        error.into_tool_error()
     }
 }
 
@@ -97,6 +130,8 @@ impl fmt::Debug for ToolError {
             .field("kind", &self.kind)
             .field("message", &self.message)
             .field("source", &self.source)
-            .finish()
+            .finish()?;
+        f.write_str(if f.alternate() { "\n" } else { ": " })?;
+        f.write_str(&self.message)
     }
 }

@@ -30,14 +30,14 @@ mod state;
 mod workflow_context;
 mod workflow_error;
 
-pub use approval::{ApprovalPredicate, NeedsApproval};
+pub use approval::{ApprovalPredicate, ApprovalRule, NeedsApproval};
 pub use argument::ToolArgument;
 pub use binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
 pub use child_workflow::{ChildId, ChildWorkflow, ComputeId, ParentClose};
 pub use context::{CallInfo, Heartbeat, SettingError, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
 pub use enabled::Enabled;
-pub use error::{Failure, ToolError, ToolErrorKind};
+pub use error::{Failure, IntoToolError, ToolError, ToolErrorKind};
 pub use guardrail::{ToolGuardrailContext, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail};
 pub use hosted::{
     CodeInterpreter, FileSearch, HostedMcp, HostedTool, ImageGeneration, RequireApproval, UserLocation, WebSearch,
@@ -97,6 +97,49 @@ pub trait Tool {
         Self: Sized,
     {
         self.definition().approval(NeedsApproval::When(std::sync::Arc::new(predicate)))
+    }
+
+    /// The same tool, some calls of which wait for a decision: those for which this function of run context and typed arguments says so.
+    ///
+    /// It cannot be passed by: a call whose arguments are not of the type `A` waits, and so does one for which the function panics. A type with a
+    /// member that is no parameter of the tool is an error before any model call, so that a parameter that was renamed does not turn the
+    /// rule off. Where the rule belongs to the tool itself, `#[tool(needs_approval = euros > 50)]` says it in one place.
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use temporal_agents::{Agent, Tool, tool};
+    ///
+    /// /// Pays money back.
+    /// ///
+    /// /// # Arguments
+    /// /// * `invoice` - number of the invoice
+    /// /// * `euros` - the amount
+    /// #[tool]
+    /// async fn refund(invoice: String, euros: u32) -> String {
+    ///     format!("{euros} euros for {invoice}")
+    /// }
+    ///
+    /// /// What the rule reads of the arguments.
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Amount {
+    ///     euros: u32,
+    /// }
+    ///
+    /// let clerk = Agent::new("clerk").tool(refund.needs_approval_for(|_run, Amount { euros }| euros > 50));
+    /// # let _ = clerk;
+    /// ```
+    ///
+    /// # Determinism
+    /// The function runs in the workflow, again on replay.
+    fn needs_approval_for<A: ToolArgument>(
+        &self,
+        asks: impl Fn(&RunContext, A) -> bool + Send + Sync + 'static,
+    ) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().approval_for(asks)
     }
 
     /// The same tool, offered only while this holds for the run context; asked at every turn.
@@ -172,6 +215,14 @@ pub trait Tool {
         Self: Sized,
     {
         self.definition().redact(redact)
+    }
+
+    /// The same tool as one of several versions; see [`ToolDef::versioned`].
+    fn versioned(&self) -> ToolDef
+    where
+        Self: Sized,
+    {
+        self.definition().versioned()
     }
 
     /// The same tool with another way to deal with failed calls.

@@ -39,7 +39,8 @@ pub const OUTCOME_UNKNOWN: &str =
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum OnToolError {
-    /// The model gets a fixed text that hides the error, or what the run's error formatter says.
+    /// What the run says: by the rule of its `RunConfig::on_tool_error`, and by default a fixed text that hides the error, or what the run's error
+    /// formatter says.
     #[default]
     Standard,
     /// The model gets what this function says; see [`OnToolError::tell`].
@@ -76,7 +77,8 @@ pub enum ToolFailureKind {
     OutcomeUnknown,
     /// Arguments, or an output, are larger than the limit. (With an output the body has run.)
     Oversized,
-    /// No worker knows the tool, or the server does not know the Nexus endpoint. Unless the model is told, the run ends.
+    /// No worker knows the tool, or the server does not know the Nexus endpoint. Unless the model is told, the run ends. A worker that has the tool
+    /// was waited for by then, five minutes at most: it may be on its way in a deploy.
     NotRegistered,
     /// The agent behind the tool failed.
     Agent,
@@ -152,7 +154,13 @@ impl OnToolError {
     }
 
     /// The model gets, for arguments that do not fit, what is wrong field by field, so that it can write better ones. Other failures are as with
-    /// [`Standard`](Self::Standard).
+    /// [`Standard`](Self::Standard). For one tool by `.on_error(..)`, for all of a run by `Runner::on_tool_error` or `RunConfig::on_tool_error`.
+    ///
+    /// ```
+    /// # use temporal_agents::{Agent, tool::OnToolError, worker::InlineRunner};
+    /// let runner = InlineRunner::new().on_tool_error(OnToolError::tell_arguments());
+    /// # let _ = runner;
+    /// ```
     pub fn tell_arguments() -> Self {
         Self::by_kind(|failure| (failure.kind == ToolFailureKind::Arguments).then(|| failure.issues_text()))
     }

@@ -11,6 +11,9 @@ pub struct ToolActivityOptions {
     #[builder(default = Duration::from_mins(1))]
     pub start_to_close: Duration,
     /// Longest time of all attempts and the pauses between them. Default: no limit but the attempts.
+    ///
+    /// It also bounds how long a run waits for a worker that has the tool, which is five minutes at most: a call that comes to a worker without it
+    /// is scheduled again, whatever its attempts.
     pub schedule_to_close: Option<Duration>,
     /// Longest time without a heartbeat; the worker sends them by itself. Default 30 s.
     #[builder(default = Duration::from_secs(30))]

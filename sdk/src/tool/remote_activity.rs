@@ -23,7 +23,8 @@ pub struct RemoteActivity {
     pub start_to_close: Duration,
     /// Longest time until a worker takes the call. Default 5 min: without a worker the call ends then, instead of never.
     pub schedule_to_start: Duration,
-    /// Longest time of all attempts and the pauses between them. Default: no limit but the attempts.
+    /// Longest time of all attempts and the pauses between them. Default: no limit but the attempts. It also bounds how long a run waits for a
+    /// worker that has the activity, which is five minutes at most.
     pub schedule_to_close: Option<Duration>,
     /// Longest time without a heartbeat. Default: none are expected, because nobody but the activity's author knows whether it sends any.
     pub heartbeat: Option<Duration>,

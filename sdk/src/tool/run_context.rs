@@ -3,6 +3,8 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
+use crate::wire::error_debug;
+
 /// Values shared by the functions of a run: instructions, tools, guardrails, hooks.
 ///
 /// JSON, so that it survives replay, continue-as-new and a pause. Inline tools may set keys; activity tools get the
@@ -16,7 +18,7 @@ pub struct RunContext {
 }
 
 /// A value of the run context is not of the type asked for.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("run context key {key:?} is not a {expected}: {source}")]
 pub struct ContextError {
     /// The key.
@@ -26,6 +28,8 @@ pub struct ContextError {
     /// What serde says.
     pub source: serde_json::Error,
 }
+
+error_debug!(struct ContextError { key, expected, source });
 
 impl RunContext {
     /// A context with these values.

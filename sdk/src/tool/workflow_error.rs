@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use crate::wire::error_debug;
+
 /// Why what a workflow tool has awaited gave nothing. Through `?` it is a failure of the tool, whose text the model does not see.
 ///
 /// `what` names it: `activity "charge"`, `child workflow "ship_order"`, `the timer`.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkflowToolError {
     /// It was cancelled, with the call or by somebody else.
@@ -75,3 +77,14 @@ pub enum WorkflowToolError {
         what: String,
     },
 }
+
+error_debug!(enum WorkflowToolError {
+    Cancelled { what },
+    TimedOut { what, after },
+    NotRegistered { what, task_queue, reason },
+    Failed { what, error_type, message, detail },
+    AlreadyRuns { what, id },
+    Unreadable { what, reason },
+    Refused { what, reason },
+    NoWorkflow { what },
+});

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{
     absent::is_default,
+    decider,
     mcp_call::McpQuestion,
     run_state::{Interruption, InterruptionKind},
     version::{WIRE_VERSION, WireVersion},
@@ -22,7 +23,7 @@ pub const AGENT_STATE: &str = "agent_state";
 
 /// A decision on a call that waits for one.
 ///
-/// JSON shape: `{"interruption_id": "call_1", "decision": {"kind": "approve"}}`.
+/// JSON shape: `{"interruption_id": "call_1", "decision": {"kind": "approve"}}`, or with `"by": "ann"` beside these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentDecision {
     /// The version of this message; absent = 1.0, for people who write it by hand.
@@ -35,6 +36,10 @@ pub struct AgentDecision {
     /// Whether it holds for all later calls of this tool by this agent, in this run, too.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
+    /// Who has decided, as the caller names them: a name or an id, at most 256 characters, of which no model is told. Nobody checks it: a service
+    /// that lets people decide writes here whom it has authenticated.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
+    pub by: Option<String>,
 }
 
 /// What is decided about a call. An *instruction* kind: one that is not known is refused.
@@ -75,7 +80,14 @@ impl AgentDecision {
 
     /// This decision.
     pub fn new(interruption_id: impl Into<String>, decision: Verdict) -> Self {
-        Self { version: WIRE_VERSION, interruption_id: interruption_id.into(), decision, always: false }
+        Self { version: WIRE_VERSION, interruption_id: interruption_id.into(), decision, always: false, by: None }
+    }
+
+    /// Says who has decided: a name or an id, of which the first 256 characters are kept.
+    #[must_use]
+    pub fn by(mut self, name: impl Into<String>) -> Self {
+        self.by = decider::named(name);
+        self
     }
 
     /// The same for all later calls of this tool by this agent, in this run.
@@ -98,23 +110,34 @@ pub struct SuppliedOutput {
     pub interruption_id: String,
     /// What the model gets: a string as it is, anything else as its JSON.
     pub output: Value,
+    /// Who has made the call, as the caller names them: a name or an id, at most 256 characters, of which no model is told. Nobody checks it: a service
+    /// that lets people decide writes here whom it has authenticated.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
+    pub by: Option<String>,
 }
 
 impl SuppliedOutput {
     /// This output.
     pub fn new(interruption_id: impl Into<String>, output: impl Into<Value>) -> Self {
-        Self { version: WIRE_VERSION, interruption_id: interruption_id.into(), output: output.into() }
+        Self { version: WIRE_VERSION, interruption_id: interruption_id.into(), output: output.into(), by: None }
+    }
+
+    /// Says who has made the call: a name or an id, of which the first 256 characters are kept.
+    #[must_use]
+    pub fn by(mut self, name: impl Into<String>) -> Self {
+        self.by = decider::named(name);
+        self
     }
 }
 
 impl From<SuppliedOutput> for AgentDecision {
     fn from(supplied: SuppliedOutput) -> Self {
-        let SuppliedOutput { version, interruption_id, output } = supplied;
+        let SuppliedOutput { version, interruption_id, output, by } = supplied;
         let output = match output {
             Value::String(text) => text,
             other => other.to_string(),
         };
-        Self { version, interruption_id, decision: Verdict::SupplyOutput { output }, always: false }
+        Self { version, interruption_id, decision: Verdict::SupplyOutput { output }, always: false, by }
     }
 }
 
@@ -257,6 +280,9 @@ pub struct DecidedInterruption {
     pub always: bool,
     /// Whether a run has taken it; until then it is kept.
     pub taken: bool,
+    /// Who has decided, as the decision says.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
+    pub by: Option<String>,
 }
 
 pub(crate) fn first_version() -> WireVersion {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     absent::is_default,
     agent_handlers::{AgentDecision, AgentInterruption, Verdict, first_version, readable_version},
+    decider,
     run_state::Decision,
     version::{WIRE_VERSION, WireVersion},
 };
@@ -44,42 +45,46 @@ pub struct ApprovalRuling {
     /// Whether it holds for all later calls of this tool in the run, too.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
+    /// Who has decided, as the caller names them: a name or an id, at most 256 characters, of which no model is told. Nobody checks it: a service
+    /// that lets people decide writes here whom it has authenticated.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
+    pub by: Option<String>,
 }
 
 impl ApprovalRuling {
     /// The same as a decision on the call of this id.
     pub fn on(self, interruption_id: impl Into<String>) -> AgentDecision {
-        let Self { version: _, approve, message, supplied, always } = self;
+        let Self { version: _, approve, message, supplied, always, by } = self;
         let verdict = match message {
             _ if approve => Verdict::Approve,
             Some(output) if supplied => Verdict::SupplyOutput { output },
             message => Verdict::Reject { message },
         };
-        AgentDecision { always, ..AgentDecision::new(interruption_id, verdict) }
+        AgentDecision { always, by, ..AgentDecision::new(interruption_id, verdict) }
     }
 
     /// The decision itself.
     pub fn decision(self) -> Decision {
-        let Self { version: _, approve, message, supplied, always: _ } = self;
-        Decision { approve, message, supplied }
+        let Self { version: _, approve, message, supplied, always: _, by } = self;
+        Decision { approve, message, supplied, by }
     }
 }
 
 impl From<Decision> for ApprovalRuling {
     fn from(decision: Decision) -> Self {
-        let Decision { approve, message, supplied } = decision;
-        Self { version: WIRE_VERSION, approve, message, supplied, always: false }
+        let Decision { approve, message, supplied, by } = decision;
+        Self { version: WIRE_VERSION, approve, message, supplied, always: false, by }
     }
 }
 
 impl From<AgentDecision> for ApprovalRuling {
     fn from(decided: AgentDecision) -> Self {
-        let AgentDecision { version: _, interruption_id: _, decision, always } = decided;
+        let AgentDecision { version: _, interruption_id: _, decision, always, by } = decided;
         let decision = match decision {
             Verdict::Approve => Decision::approve(),
             Verdict::Reject { message } => Decision { message, ..Decision::reject() },
             Verdict::SupplyOutput { output } => Decision::supply(output),
         };
-        Self { always, ..Self::from(decision) }
+        Self { always, by, ..Self::from(decision) }
     }
 }

@@ -15,8 +15,11 @@ mod by_kind;
 pub mod canonical;
 pub mod carried;
 pub mod conversation;
+mod decider;
 pub mod definitions;
 pub mod digest;
+#[doc(hidden)]
+pub mod error_debug;
 pub mod failure;
 pub mod item;
 pub mod mcp_call;
@@ -47,6 +50,8 @@ pub(crate) use conversation::{Folded, Ledger, Noted};
 pub use definitions::{Definitions, DefinitionsPart, HandoffSpec, OutputSpec, Prompt, ToolSpec};
 pub use digest::Digest;
 pub(crate) use digest::{DigestChain, ItemDigest};
+#[doc(hidden)]
+pub use error_debug::error_debug;
 pub use failure::{ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView, NotAnItem};
 pub use mcp_call::{

@@ -16,6 +16,7 @@ use super::{
     usage::{Usage, in_answer},
     version::{Versioned, WIRE_VERSION, WireVersion, WireVersionMismatch},
 };
+use crate::wire::error_debug;
 
 /// The type of the activity that calls models.
 pub const MODEL_ACTIVITY: &str = "agents.call_model";
@@ -79,7 +80,7 @@ pub struct ModelRequest {
 }
 
 /// Why a request cannot be turned back into the call that was meant.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum UnfoldError {
     /// It holds an instruction this build does not know.
@@ -105,6 +106,13 @@ pub enum UnfoldError {
         found: Digest,
     },
 }
+
+error_debug!(enum UnfoldError {
+    Version(source),
+    Refers,
+    Count { expected, found },
+    Digest { expected, found },
+});
 
 impl Versioned for ModelRequest {
     fn version(&self) -> WireVersion {

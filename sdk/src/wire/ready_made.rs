@@ -1,8 +1,8 @@
 //! What the ready-made workflows are started with, are told, and answer.
 //!
 //! A caller of any language writes these as JSON. Reading a start fails for no JSON value that can be read at all: an input that cannot be decoded would fail
-//! the workflow's tasks for ever. One that cannot be understood is kept as it came, and fails the workflow. So does one that carries
-//! a run which no execution before has left, which only the workflow can tell.
+//! the workflow's tasks for ever. One that cannot be understood is kept as it came, and fails the workflow, unless an execution before has
+//! left it. So does one that carries a run which no execution before has left, which only the workflow can tell.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -61,6 +61,9 @@ pub struct AgentRequest {
     /// The run so far; the workflow writes it when it continues as new. From anybody else it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Box<Carried>>,
+    /// The version of the agents that the carried run has; absent = the first. From anybody but the workflow it fails the workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
     /// The input, where it could not be understood.
     #[serde(skip)]
     pub(crate) malformed: Option<Malformed>,
@@ -160,6 +163,7 @@ impl AgentRequest {
             report_items: false,
             max_turns: None,
             carried: None,
+            agent_version: None,
             malformed: None,
         }
     }
@@ -227,6 +231,10 @@ pub struct ChatRequest {
     /// The chat so far; the workflow writes it when it continues as new. From anybody else it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Box<CarriedChat>>,
+    /// Whether a message begins with the agent that answered the one before; absent = as the workflow's own set of agents says. Where that lets
+    /// no caller choose, `true` fails the workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_agent_continues: Option<bool>,
     /// The input, where it could not be understood.
     #[serde(skip)]
     pub(crate) malformed: Option<Malformed>,
@@ -251,6 +259,12 @@ pub struct CarriedChat {
     /// Whether the chat is to end once all is answered.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_ending: bool,
+    /// The version of the agents that the run has; absent = the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_version: Option<String>,
+    /// The agent that the message begins with, or the next one; absent = the start agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_agent: Option<String>,
 }
 
 impl ChatRequest {
@@ -265,7 +279,14 @@ impl ChatRequest {
     }
 
     fn empty() -> Self {
-        Self { version: WIRE_VERSION, agent: None, conversation: Vec::new(), carried: None, malformed: None }
+        Self {
+            version: WIRE_VERSION,
+            agent: None,
+            conversation: Vec::new(),
+            carried: None,
+            last_agent_continues: None,
+            malformed: None,
+        }
     }
 
     /// A chat that goes on.

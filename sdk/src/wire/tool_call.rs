@@ -9,6 +9,7 @@ use serde::{
 use serde_json::{Map, Value};
 
 use super::{
+    digest::Digest,
     mcp_call::{McpQuestion, McpTarget},
     version::{Versioned, WireVersion},
 };
@@ -40,6 +41,9 @@ pub struct ToolRequest {
     /// Which tool of an MCP server this is; absent = none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<McpTarget>,
+    /// The digest of the schema that the arguments fit, without its descriptions, where the tool is one of several versions; absent = the only one of its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<Digest>,
 }
 
 impl Versioned for ToolRequest {

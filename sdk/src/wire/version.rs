@@ -10,6 +10,8 @@ use serde::{
 };
 use serde_json::Value;
 
+use crate::wire::error_debug;
+
 /// The version this build writes.
 pub const WIRE_VERSION: WireVersion = WireVersion { major: 1, minor: 2 };
 
@@ -73,7 +75,7 @@ impl WireVersion {
 /// # Retries
 /// Newer than the worker: retried every 5 s for 10 minutes after the call was first scheduled, so that in a rolling
 /// deploy a newer worker takes it. Too old to read: not retried.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{message} has wire version {found}{}, this build reads {}.x and {reads}; {}",
     .unknown.as_deref().map(|kind| format!(" and the unknown kind {kind:?}")).unwrap_or_default(),
@@ -91,6 +93,8 @@ pub struct WireVersionMismatch {
     pub unknown: Option<String>,
 }
 
+error_debug!(struct WireVersionMismatch { message, found, reads, unknown });
+
 impl WireVersionMismatch {
     /// Whether the writer is newer than this build, so that a newer worker could read it.
     pub fn is_newer(&self) -> bool {
@@ -99,7 +103,7 @@ impl WireVersionMismatch {
 }
 
 /// Why a message could not be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum WireDecodeError {
     /// The version or an instruction in it is not ours.
@@ -114,6 +118,11 @@ pub enum WireDecodeError {
         source: serde_json::Error,
     },
 }
+
+error_debug!(enum WireDecodeError {
+    Version(source),
+    Malformed { message, source },
+});
 
 /// Reads a message: its version first, so that a message of another version is never half understood.
 ///

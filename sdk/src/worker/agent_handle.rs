@@ -15,6 +15,8 @@ use crate::wire::{
     DecisionAnswer, DecisionReply, SuppliedOutput, WireDecodeError, decode,
 };
 
+use crate::wire::error_debug;
+
 /// The gRPC status of a query that the workflow itself has failed.
 const INVALID_ARGUMENT: i32 = 3;
 
@@ -38,10 +40,14 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 ///
 /// After continue-as-new it is the same workflow, with the same inbox.
 #[derive(Clone)]
-pub struct AgentHandle(Arc<WorkflowHandle<Client, UntypedWorkflow>>);
+pub struct AgentHandle {
+    workflow: Arc<WorkflowHandle<Client, UntypedWorkflow>>,
+    /// Who decides through it, where the decision does not say so.
+    by: Option<String>,
+}
 
 /// Why the workflow could not be asked. What it says to a decision is no error, see [`DecisionAnswer`].
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentHandleError {
     /// There is no such workflow, or it has ended.
@@ -69,10 +75,33 @@ pub enum AgentHandleError {
     Answer(#[from] WireDecodeError),
 }
 
+error_debug!(enum AgentHandleError {
+    NotFound { workflow_id },
+    Refused { workflow_id, message },
+    Query(source),
+    Update(source),
+    Answer(source),
+});
+
 impl AgentHandle {
     /// Speaks to the latest run of the workflow with this id; nothing is sent yet.
     pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
-        Self(Arc::new(client.get_workflow_handle(workflow_id)))
+        Self { workflow: Arc::new(client.get_workflow_handle(workflow_id)), by: None }
+    }
+
+    /// The same handle for somebody who decides: what is decided through it says so, in history and in the transcript, unless the decision
+    /// names somebody itself. The first 256 characters count; see [`AgentDecision::by`].
+    ///
+    /// ```no_run
+    /// # use temporal_agents::worker::AgentHandle;
+    /// # async fn example(agent: AgentHandle) -> Result<(), Box<dyn std::error::Error>> {
+    /// agent.by("ann@shop.test").approve("call_1").await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn by(&self, name: impl Into<String>) -> Self {
+        Self { workflow: Arc::clone(&self.workflow), by: Some(name.into()) }
     }
 
     /// Asks how far the run is, and what it waits for. A worker must be there to answer, also after the workflow has ended: who asks again and
@@ -81,7 +110,7 @@ impl AgentHandle {
     /// # Errors
     /// [`AgentHandleError`].
     pub async fn state(&self) -> Result<AgentState, AgentHandleError> {
-        let asked = self.0.query(State, (), WorkflowQueryOptions::default()).await;
+        let asked = self.workflow.query(State, (), WorkflowQueryOptions::default()).await;
         let state = asked.map_err(|error| query_error(&self.workflow_id(), error))?;
         Ok(decode("agent state", state)?)
     }
@@ -125,8 +154,11 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`AgentHandleError`].
-    pub async fn decide(&self, decision: AgentDecision) -> Result<DecisionAnswer, AgentHandleError> {
-        let reply = self.0.execute_update(Decide, decision, WorkflowExecuteUpdateOptions::default()).await;
+    pub async fn decide(&self, mut decision: AgentDecision) -> Result<DecisionAnswer, AgentHandleError> {
+        if let (None, Some(name)) = (&decision.by, &self.by) {
+            decision = decision.by(name);
+        }
+        let reply = self.workflow.execute_update(Decide, decision, WorkflowExecuteUpdateOptions::default()).await;
         self.answer(reply)
     }
 
@@ -139,8 +171,11 @@ impl AgentHandle {
         interruption_id: impl Into<String>,
         output: impl Into<Value>,
     ) -> Result<DecisionAnswer, AgentHandleError> {
-        let supplied = SuppliedOutput::new(interruption_id, output);
-        let reply = self.0.execute_update(SupplyOutput, supplied, WorkflowExecuteUpdateOptions::default()).await;
+        let mut supplied = SuppliedOutput::new(interruption_id, output);
+        if let Some(name) = &self.by {
+            supplied = supplied.by(name);
+        }
+        let reply = self.workflow.execute_update(SupplyOutput, supplied, WorkflowExecuteUpdateOptions::default()).await;
         self.answer(reply)
     }
 
@@ -151,7 +186,7 @@ impl AgentHandle {
     }
 
     fn workflow_id(&self) -> String {
-        self.0.info().workflow_id.clone()
+        self.workflow.info().workflow_id.clone()
     }
 }
 
@@ -183,7 +218,7 @@ pub(super) fn update_error(workflow_id: &str, error: WorkflowUpdateError) -> Age
 
 impl std::fmt::Debug for AgentHandle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("AgentHandle").field(&self.0.info().workflow_id).finish()
+        f.debug_tuple("AgentHandle").field(&self.workflow.info().workflow_id).finish()
     }
 }
 

@@ -9,6 +9,7 @@ use temporalio_client::Client;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerRunError};
 
 use super::plugin::{AgentsPlugin, InstallError};
+use crate::wire::error_debug;
 
 /// A worker that runs agents. It does what [`AgentsPlugin::install`] and a [`Worker`] do, and holds sessions with stateful MCP servers
 /// (`McpServer::stateful`): each is a connection of this process, served by a second, private worker beside the main one, on a task queue that
@@ -36,7 +37,7 @@ pub struct AgentsWorker {
 }
 
 /// Why a worker cannot run agents.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentsWorkerError {
     /// The plugin does not fit its agents.
@@ -49,6 +50,11 @@ pub enum AgentsWorkerError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+error_debug!(enum AgentsWorkerError {
+    Install(source),
+    Worker { source },
+});
 
 impl AgentsWorker {
     /// A worker with these options, in which the plugin is not installed yet.

@@ -19,7 +19,7 @@ use super::{
     destination::Destination,
     inline_body, inline_effects,
     inline_mcp::{InlineMcp, Unlisted},
-    inline_model,
+    inline_model, inline_states,
     providers::Providers,
     run_threads::BodyThread,
     session::Sessions,
@@ -29,6 +29,7 @@ use super::{
     worker_env::Given,
 };
 use crate::{
+    agent::{Graph, GraphIssue},
     drive::{
         EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, SessionAction, SessionEffect,
         SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
@@ -134,6 +135,10 @@ impl Host for InlineHost {
         self.run.clone()
     }
 
+    fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
+        inline_states::missing(graph, |requirement| self.states.has(requirement))
+    }
+
     fn checkpoint(&self, _path: &str, state: &RunState) {
         if let Some(checkpoint) = &self.checkpoint {
             checkpoint(state);
@@ -141,15 +146,28 @@ impl Host for InlineHost {
     }
 
     fn observe(&self, event: &RunEvent<'_>) {
-        if let RunEvent::CallRefused { call, reason } = event {
-            tracing::warn!(
-                agent = call.agent,
-                turn = call.turn,
-                tool = call.tool,
-                call_id = call.call_id,
-                reason,
-                "the model is told only that the tool call failed"
-            );
+        match event {
+            RunEvent::CallRefused { call, reason } => {
+                tracing::warn!(
+                    agent = call.agent,
+                    turn = call.turn,
+                    tool = call.tool,
+                    call_id = call.call_id,
+                    reason,
+                    "the model is told only that the tool call failed"
+                );
+            }
+            RunEvent::ApprovalRuleFailed { call, reason } => {
+                tracing::warn!(
+                    agent = call.agent,
+                    turn = call.turn,
+                    tool = call.tool,
+                    call_id = call.call_id,
+                    reason,
+                    "the approval rule failed, so the call waits for a decision"
+                );
+            }
+            _ => {}
         }
     }
 
@@ -327,6 +345,18 @@ impl InlineHost {
                 }
                 Err(elapsed) => Err(elapsed),
             };
+            if let Some(why) = why_failed(&settled, limit) {
+                tracing::warn!(
+                    agent = call.info.agent,
+                    turn = call.info.turn,
+                    tool = call.info.tool,
+                    call_id = call.info.call_id,
+                    attempt,
+                    attempts = options.attempts(),
+                    error = &*why,
+                    "an attempt at a tool call failed"
+                );
+            }
             match settled {
                 Ok(Ok((output, context_patch))) => return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) }),
                 Ok(Err(Unfit::Failed(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
@@ -354,6 +384,16 @@ impl InlineHost {
             attempt += 1;
         }
     }
+}
+
+/// Why an attempt gave no output, for the log: no history has it.
+fn why_failed<T, E>(settled: &Result<Result<T, Unfit>, E>, limit: Duration) -> Option<String> {
+    Some(match settled {
+        Ok(Ok(_)) => return None,
+        Ok(Err(Unfit::Failed(error))) => error.with_causes(),
+        Ok(Err(Unfit::Panicked(message) | Unfit::TooLarge(message))) => message.clone(),
+        Err(_) => format!("no end within {limit:?}, its start_to_close"),
+    })
 }
 
 struct Beat(CancellationToken);

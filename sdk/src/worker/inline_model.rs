@@ -3,6 +3,7 @@
 use tokio::time::{Instant, sleep};
 
 use super::{
+    failed_attempt::FailedAttempt,
     inline_host::Patience,
     model::ModelError,
     providers::{AttemptLimit, Providers},
@@ -41,7 +42,10 @@ pub(super) async fn call(
             Ok(response) => return Ok(response),
             Err(error) => error,
         };
+        let failed =
+            |next_pause| FailedAttempt { agent: &call.agent, turn: call.turn, model: &call.model, attempt, next_pause };
         if retries.is_last(attempt) || !error.may_pass(attempt) {
+            failed(None).warn(&error);
             return Err(error);
         }
         let pause = error.pause_asked_for().unwrap_or_else(|| retries.pause(attempt));
@@ -52,8 +56,10 @@ pub(super) async fn call(
                  of which {left:?} are left",
                 error.message
             );
+            failed(None).warn(&error);
             return Err(error);
         }
+        failed(Some(pause)).warn(&error);
         sleep(pause).await;
         attempt += 1;
     }

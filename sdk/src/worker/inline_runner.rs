@@ -30,7 +30,7 @@ use crate::{
         run_untyped,
     },
     engine::RunError,
-    tool::StateMap,
+    tool::{OnToolError, StateMap},
     wire::RunState,
 };
 
@@ -175,6 +175,14 @@ impl InlineRunner {
     #[must_use]
     pub fn max_turns(mut self, max_turns: u32) -> Self {
         self.config.max_turns = Some(max_turns);
+        self
+    }
+
+    /// The rule for failed calls of tools that have none of their own: [`OnToolError::tell_arguments`] tells the model which arguments do not fit.
+    /// See [`RunConfig::on_tool_error`].
+    #[must_use]
+    pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
+        self.config.on_tool_error = rule;
         self
     }
 

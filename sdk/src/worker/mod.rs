@@ -16,6 +16,7 @@ mod chat_handle;
 pub mod codec;
 mod conversations;
 mod destination;
+mod failed_attempt;
 mod function_shape;
 #[cfg(feature = "genai")]
 pub mod genai;
@@ -30,6 +31,7 @@ mod inline_host;
 mod inline_mcp;
 mod inline_model;
 mod inline_runner;
+mod inline_states;
 mod kept_state;
 #[cfg(feature = "mcp")]
 pub mod mcp;
@@ -53,6 +55,7 @@ mod spill;
 mod tool_activity;
 mod tool_answer;
 mod tool_registry;
+mod tool_versions;
 pub mod transcript;
 mod without_secret;
 mod worker_env;

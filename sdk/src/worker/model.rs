@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 
-use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
+use crate::wire::{ModelCall, ModelFailureKind, ModelResponse, error_debug};
 
 /// How often an answer that makes no sense is asked for again: a wrong base URL is not healed by six hours of retries.
 const ATTEMPTS_AT_NONSENSE: u32 = 5;
@@ -47,7 +47,7 @@ pub trait ModelProvider: Send + Sync {
 ///
 /// # Retries
 /// As [`retryable`](Self::retryable) says; else as the kind says ([`ModelFailureKind::retryable`]).
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct ModelError {
@@ -65,10 +65,18 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
     /// Whether the provider said to try again (`x-should-retry`).
     pub retryable: Option<bool>,
+    /// Boxed: the error is as large as a `Result` should be.
+    pub(in crate::worker) address: Option<Box<Address>>,
     /// What it came from.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
+
+error_debug!(struct ModelError { kind, message, status, code, request_id, retry_after, retryable, address, source });
+
+/// Where a provider was called.
+#[derive(Debug)]
+pub(in crate::worker) struct Address(String);
 
 impl ModelError {
     /// A failure of this kind.
@@ -81,6 +89,7 @@ impl ModelError {
             request_id: None,
             retry_after: None,
             retryable: None,
+            address: None,
             source: None,
         }
     }
@@ -90,6 +99,18 @@ impl ModelError {
     pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// The same failure of a provider at this address.
+    #[must_use]
+    pub fn at(mut self, address: impl Into<String>) -> Self {
+        self.address = Some(Box::new(Address(address.into())));
+        self
+    }
+
+    /// Where the provider was called, for the log: without user, password and query.
+    pub fn address(&self) -> Option<&str> {
+        self.address.as_deref().map(|Address(address)| &**address)
     }
 
     /// Whether Temporal is to try again.

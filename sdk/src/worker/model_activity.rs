@@ -23,6 +23,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
     conversations::{ConversationCache, ReadError},
+    failed_attempt::{FailedAttempt, pause_after},
     heartbeat::Beater,
     message::Request,
     model::ModelError,
@@ -39,8 +40,10 @@ use crate::wire::{
 
 /// How long a request newer than this worker waits for a newer worker, from when the call was first scheduled.
 const WAIT_FOR_NEWER_WORKER: Duration = Duration::from_mins(10);
-/// The pause between two attempts of a request that waits for a newer worker.
-const NEWER_WORKER_PAUSE: Duration = Duration::from_secs(5);
+/// How long a call waits for a worker that serves its model, from when it was first scheduled.
+const WAIT_FOR_PROVIDER: Duration = Duration::from_mins(5);
+/// The pause between two attempts of what waits for another worker.
+const DEPLOY_PAUSE: Duration = Duration::from_secs(5);
 /// Most bytes of a reply as it is sent, after codecs: the server reads messages of 4 MiB at most, and with a larger one the worker's answer is
 /// lost, so that the provider would be called again and again. Below that the server, or the SDK for it, fails the call for good.
 const MOST_OF_A_REPLY: usize = 4_000_000;
@@ -63,18 +66,23 @@ impl ModelActivity {
     async fn answer(&self, ctx: &ActivityContext, request: &Request) -> Result<ModelReply, Box<ApplicationFailure>> {
         let info = ctx.info();
         let call = self.read(ctx, request).await?;
-        let (agent, model) = (call.agent.clone(), call.model.clone());
-        match self.providers.call(call).await {
+        let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
+        let error = match self.providers.call(call).await {
             Ok(response) => {
                 let reply = ModelReply::from(response);
-                if let Some(error) = too_large(ctx, &reply).await {
-                    return Err(Box::new(failure(info, &agent, &model, error)));
+                match too_large(ctx, &reply).await {
+                    None => {
+                        self.conversations.answered(info, &reply.response);
+                        return Ok(reply);
+                    }
+                    Some(error) => error,
                 }
-                self.conversations.answered(info, &reply.response);
-                Ok(reply)
             }
-            Err(error) => Err(Box::new(failure(info, &agent, &model, error))),
-        }
+            Err(error) => error,
+        };
+        let next_pause = pause_after(info).and_then(|pause| Retry::of(info, &error).pause(pause));
+        FailedAttempt { agent: &agent, turn, model: &model, attempt: info.attempt, next_pause }.warn(&error);
+        Err(Box::new(failure(info, &agent, &model, error)))
     }
 
     /// Reads the request: its version, its shape, what it refers to, its digests.
@@ -133,14 +141,66 @@ async fn too_large(ctx: &ActivityContext, reply: &ModelReply) -> Option<ModelErr
 
 /// The failure for a message of another release; retryable while a newer worker may still come.
 pub(super) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatch) -> ApplicationFailure {
-    let waited =
-        info.scheduled_time.and_then(|scheduled| SystemTime::now().duration_since(scheduled).ok()).unwrap_or_default();
-    let wait = mismatch.is_newer() && waited < WAIT_FOR_NEWER_WORKER;
-    ApplicationFailure::builder(mismatch)
+    let is_newer = mismatch.is_newer();
+    for_another_worker(info, mismatch, is_newer)
+}
+
+/// The failure for a message that another worker may take; retryable for a while, where one may come.
+pub(super) fn for_another_worker(
+    info: &ActivityInfo,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    may_come: bool,
+) -> ApplicationFailure {
+    let wait = may_come && has_waited(info) < WAIT_FOR_NEWER_WORKER;
+    ApplicationFailure::builder(error)
         .type_name(WIRE_VERSION_MISMATCH.to_owned())
         .non_retryable(!wait)
-        .maybe_next_retry_delay(wait.then_some(NEWER_WORKER_PAUSE))
+        .maybe_next_retry_delay(wait.then_some(DEPLOY_PAUSE))
         .build()
+}
+
+/// The time since an activity was first scheduled.
+fn has_waited(info: &ActivityInfo) -> Duration {
+    info.scheduled_time.and_then(|scheduled| SystemTime::now().duration_since(scheduled).ok()).unwrap_or_default()
+}
+
+/// What follows an attempt that has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Retry {
+    /// No attempt.
+    Never,
+    /// Another attempt, after the pause of the retry policy.
+    ByPolicy,
+    /// Another attempt, after this pause.
+    After(Duration),
+}
+
+impl Retry {
+    fn of(info: &ActivityInfo, error: &ModelError) -> Self {
+        // Another worker of the queue may be of a release that serves the model.
+        let waits = error.kind == ModelFailureKind::UnknownModel && error.retryable.is_none();
+        if waits && has_waited(info) < WAIT_FOR_PROVIDER {
+            return Self::After(DEPLOY_PAUSE);
+        }
+        if !error.may_pass(info.attempt) {
+            return Self::Never;
+        }
+        error.pause_asked_for().map_or(Self::ByPolicy, Self::After)
+    }
+
+    /// The pause, where that of the policy is this one.
+    fn pause(self, by_policy: Duration) -> Option<Duration> {
+        match self {
+            Self::Never => None,
+            Self::ByPolicy => Some(by_policy),
+            Self::After(pause) => Some(pause),
+        }
+    }
+
+    /// The pause that the retry policy does not say.
+    fn own_pause(self) -> Option<Duration> {
+        if let Self::After(pause) = self { Some(pause) } else { None }
+    }
 }
 
 /// What a call fails with.
@@ -155,11 +215,11 @@ pub(super) fn failure(info: &ActivityInfo, agent: &str, model: &str, error: Mode
         request_id: error.request_id.clone(),
         retry_after_ms: error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
     };
-    let retry = error.may_pass(info.attempt);
+    let retry = Retry::of(info, &error);
     ApplicationFailure::builder(error.to_string())
         .type_name(error.kind.failure_type())
-        .non_retryable(!retry)
-        .maybe_next_retry_delay(error.pause_asked_for().filter(|_| retry))
+        .non_retryable(retry == Retry::Never)
+        .maybe_next_retry_delay(retry.own_pause())
         .details(details)
         .build()
 }

@@ -42,10 +42,6 @@ pub(super) struct ToolActivity {
 }
 
 impl ToolActivity {
-    pub(super) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ToolReply, ActivityError> {
-        self.perform(ctx, read("tool request", ctx, request)?).await
-    }
-
     pub(super) async fn perform(
         &self,
         ctx: &Arc<ActivityContext>,
@@ -62,6 +58,7 @@ impl ToolActivity {
             mut settings,
             idempotency_key,
             mcp: _,
+            schema: _,
         } = request;
         let key = idempotency_key.unwrap_or_else(|| key_of(ctx.info()));
         let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt).with_idempotency_key(key);

@@ -5,9 +5,7 @@
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
-use temporalio_workflow::{
-    ActivityExecutionError, WorkflowCancellationToken, common::protos::temporal::api::enums::v1::TimeoutType,
-};
+use temporalio_workflow::{WorkflowCancellationToken, common::protos::temporal::api::enums::v1::TimeoutType};
 
 use super::{
     context::DurableContext,
@@ -15,14 +13,16 @@ use super::{
     gate::{Cancelled, Gate, Place},
     model_activity_options::{ModelActivityOptions, Scheduling},
     size::encoded_len,
+    until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
 };
 use crate::{
     agent::AgentInfo,
     drive::{ModelEffectError, guard::Panic},
-    engine::EffectError,
+    engine::{EffectError, TriedFor},
     wire::{
-        ConversationPart, ConversationUnavailable, DefinitionsPart, Folded, Item, ItemView, Ledger, ModelCall,
-        ModelFailureKind, ModelReply, ModelRequest, ModelResponse, Noted, failure::CONVERSATION_UNAVAILABLE,
+        ConversationPart, ConversationUnavailable, DefinitionsPart, Folded, Item, ItemView, Ledger, MODEL_ACTIVITY,
+        ModelCall, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, Noted, RECORD_ACTIVITY, RecordRequest,
+        failure::CONVERSATION_UNAVAILABLE,
     },
 };
 
@@ -77,7 +77,7 @@ impl ActivityBackedModel {
             // It leaves nothing in history but its answer, so there is nothing to refer to, and nothing to save.
             let nothing = RefCell::default();
             let books = Books { ledger: &nothing, ..books };
-            let (response, _) = scheduled.attempt(&activity_id, books.fold(&call), &books).await?;
+            let Called { response, .. } = scheduled.attempt(&activity_id, books.fold(&call), &books).await?;
             return Ok(response);
         }
         let missing = match scheduled.answer(&activity_id, &books).await {
@@ -139,6 +139,15 @@ struct Scheduled<'c> {
     token: WorkflowCancellationToken,
 }
 
+/// A call that was answered.
+struct Called {
+    response: ModelResponse,
+    /// The activity that has answered.
+    activity_id: String,
+    /// What is to be noted of the call.
+    noted: Noted,
+}
+
 /// Why an activity gave no answer.
 enum Failed {
     /// The worker does not have this of what the request refers to.
@@ -150,8 +159,8 @@ impl Scheduled<'_> {
     /// Makes the call, and notes what history has of it once it is answered.
     async fn answer(&self, activity_id: &str, books: &Books<'_>) -> Result<ModelResponse, Failed> {
         let folded = self.recorded(activity_id, books).await?;
-        let (response, noted) = self.attempt(activity_id, folded, books).await?;
-        books.ledger.borrow_mut().answered(&books.chain, activity_id, noted, &response.output);
+        let Called { response, activity_id, noted } = self.attempt(activity_id, folded, books).await?;
+        books.ledger.borrow_mut().answered(&books.chain, &activity_id, noted, &response.output);
         Ok(response)
     }
 
@@ -178,22 +187,17 @@ impl Scheduled<'_> {
             };
             let bytes = items.iter().map(Item::json_len).sum();
             let _place = books.place(bytes, token).await?;
-            let recording = ctx.record_activity(items.clone().into(), options.recording(scheduling, count));
-            if let Err(failure) = recording.await {
-                return Err(self.failed(failure));
-            }
+            let (request, options) = (RecordRequest::from(items.clone()), options.recording(scheduling, count));
+            let schedule = |id| ctx.record_activity(request.clone(), under_id(&options, id));
+            let recording = self.wanted(&activity_id, RECORD_ACTIVITY).answer(schedule).await;
+            let Answered { activity_id, .. } = recording.map_err(|unanswered| self.failed(unanswered))?;
             books.ledger.borrow_mut().recorded(&activity_id, &items);
         }
         Ok(books.fold(self.call))
     }
 
-    /// Schedules the activity and reads the answer; with it what is to be noted of the call.
-    async fn attempt(
-        &self,
-        activity_id: &str,
-        folded: Folded,
-        books: &Books<'_>,
-    ) -> Result<(ModelResponse, Noted), Failed> {
+    /// Schedules the activity and reads the answer.
+    async fn attempt(&self, activity_id: &str, folded: Folded, books: &Books<'_>) -> Result<Called, Failed> {
         let Self { ctx, options, call, token } = self;
         let bytes = checked(call, &folded, options).map_err(Failed::of)?;
         let Folded { conversation, definitions, noted } = folded;
@@ -204,32 +208,41 @@ impl Scheduled<'_> {
             activity_id: activity_id.to_owned(),
             token: token.clone(),
         };
-        let mut _place = None;
-        let pending = if options.local {
+        let wanted = self.wanted(activity_id, MODEL_ACTIVITY);
+        let answer = if options.local {
             let options = options.local_activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;
-            ctx.local_model_activity(request, options)
+            let schedule = |id| {
+                let mut options = options.clone();
+                options.activity_id = Some(id);
+                ctx.local_model_activity(request.clone(), options)
+            };
+            wanted.answer(schedule).await
         } else {
             let options = options.activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;
-            _place = Some(books.place(bytes, token).await?);
-            ctx.model_activity(request, options)
+            let _place = books.place(bytes, token).await?;
+            let schedule = |id| ctx.model_activity(request.clone(), under_id(&options, id));
+            wanted.answer(schedule).await
         };
-        match pending.await {
-            Ok(reply) => {
-                let ModelReply { version: _, response } =
-                    reply.read("model reply").map_err(|error| Failed::of(error.into()))?;
-                Ok((response, noted))
-            }
-            Err(failure) => Err(self.failed(failure)),
-        }
+        let Answered { result, activity_id } = answer.map_err(|unanswered| self.failed(unanswered))?;
+        let ModelReply { version: _, response } =
+            result.read("model reply").map_err(|error| Failed::of(error.into()))?;
+        Ok(Called { response, activity_id, noted })
     }
 
-    fn failed(&self, failure: ActivityExecutionError) -> Failed {
-        if matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some() {
-            return Failed::Otherwise(ModelEffectError::Cancelled);
-        }
+    fn wanted<'w>(&'w self, id: &'w str, activity: &'static str) -> Wanted<'w> {
+        let longest = Some(self.options.schedule_to_close);
+        Wanted { ctx: self.ctx, id, what: Needed::Activity(activity), longest, token: &self.token }
+    }
+
+    fn failed(&self, unanswered: Unanswered) -> Failed {
+        let (failure, tried_for) = match unanswered {
+            Unanswered::Cancelled => return Failed::Otherwise(ModelEffectError::Cancelled),
+            Unanswered::Failed(failure, tried_for) => (failure, tried_for),
+        };
         if is_not_registered(&failure) {
             let task_queue = self.options.task_queue.clone().unwrap_or_else(|| self.ctx.task_queue());
-            return Failed::of(Box::new(NoModelActivity { task_queue, failure }));
+            let tried_for = TriedFor(tried_for);
+            return Failed::of(Box::new(NoModelActivity { task_queue, tried_for, failure }));
         }
         if failure_type(&failure) == Some(CONVERSATION_UNAVAILABLE) {
             let details =
@@ -246,8 +259,8 @@ impl Scheduled<'_> {
             let source = Box::new(EffectFailure::with_message(reason.clone(), failure));
             return Failed::Otherwise(ModelEffectError::Failed { reason, source });
         }
-        let reason = message_of(&failure);
-        let source = Box::new(EffectFailure::new(failure));
+        let reason = format!("{}{}", message_of(&failure), TriedFor(tried_for));
+        let source = Box::new(EffectFailure::after(failure, tried_for));
         Failed::Otherwise(ModelEffectError::Failed { reason, source })
     }
 }

@@ -4,6 +4,8 @@
 //! The server is told not to retry `NotFoundError`. That is what a worker returns for an activity
 //! that it does not have; the server would retry it for ever.
 
+use std::time::Duration;
+
 use serde::de::DeserializeOwned;
 use temporalio_workflow::{
     ActivityExecutionError, WorkflowTermination,
@@ -19,14 +21,17 @@ use temporalio_workflow::{
 use super::continuing::NextExecution;
 use crate::{
     drive::RunFailure,
-    engine::{ConversationLost, EffectError, RunError},
+    engine::{ConversationLost, EffectError, RunError, TriedFor},
     tool::WorkflowToolError,
     wire::{AgentReport, decode, failure::AGENTS_WORKFLOW_ERROR},
 };
 
 /// The failure type with which a worker answers for an activity it does not have. It is retryable there and would be
-/// retried for ever.
+/// retried for ever; `until_deployed.rs` schedules such an activity again.
 pub(super) const NOT_REGISTERED: &str = "NotFoundError";
+
+/// The same of a worker of the Go SDK.
+pub(super) const NOT_REGISTERED_IN_GO: &str = "ActivityNotRegisteredError";
 
 /// The failure type of a result the server does not take; the effect has happened, and another attempt repeats it.
 pub(super) const PAYLOADS_TOO_LARGE: &str = "PayloadsTooLarge";
@@ -49,6 +54,11 @@ impl EffectFailure {
         Self { message: describe(&failure), failure }
     }
 
+    /// After a worker was waited for so long, which the message says.
+    pub(super) fn after(failure: ActivityExecutionError, tried_for: Option<Duration>) -> Self {
+        Self { message: format!("{}{}", describe(&failure), TriedFor(tried_for)), failure }
+    }
+
     /// With another message, where the Temporal failure itself says less.
     pub(super) fn with_message(message: String, failure: ActivityExecutionError) -> Self {
         Self { message, failure }
@@ -60,12 +70,14 @@ impl EffectFailure {
     }
 }
 
-/// A model call that no worker takes. Unlike other failed calls it does not pass as the Temporal failure it is: that one
-/// lists activities, and does not say what to do.
+/// A model call that no worker takes. The Temporal failure lists activities, and does not say what to do.
 #[derive(Debug, thiserror::Error)]
-#[error("no worker on task queue {task_queue:?} calls models; install AgentsPlugin with a model provider on it")]
+#[error(
+    "no worker on task queue {task_queue:?} calls models; install AgentsPlugin with a model provider on it{tried_for}"
+)]
 pub(super) struct NoModelActivity {
     pub(super) task_queue: String,
+    pub(super) tried_for: TriedFor,
     #[source]
     pub(super) failure: ActivityExecutionError,
 }
@@ -142,6 +154,14 @@ pub(super) fn timeout_of(failure: &ActivityExecutionError) -> Option<TimeoutType
     }
 }
 
+/// Whether the application failure behind a failed activity says that no other attempt heals it.
+pub(super) fn is_non_retryable(failure: &ActivityExecutionError) -> bool {
+    matches!(
+        reason(failure).and_then(|reason| reason.failure_info.as_ref()),
+        Some(FailureInfo::ApplicationFailureInfo(info)) if info.non_retryable
+    )
+}
+
 /// Whether no worker knows the activity.
 pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
     failure_type(failure) == Some(NOT_REGISTERED)
@@ -149,16 +169,21 @@ pub(super) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
 
 /// How a workflow ends when `?` meets a failed run.
 ///
-/// A run that goes on in the next execution makes the workflow continue as new. A cancelled run is a cancelled workflow. A failed model call passes as the Temporal failure it is, with its cause.
-/// Anything else is an ApplicationFailure of type `AgentsWorkflowError`; where an activity has failed, its failure is the cause.
-/// (A failed tool or guardrail that ends the run is told in words alone.) Never a workflow task that fails and is retried for ever.
+/// A run that continues in the next execution makes the workflow continue as new. A cancelled run is a cancelled workflow. Anything else is
+/// an ApplicationFailure of type `AgentsWorkflowError`, whose message is that of the [`RunError`]: agent, turn, model and reason of a failed
+/// model call. Where an activity has failed, its Temporal failure is the cause, unchanged in type, details and retryability. (A failed
+/// tool or guardrail that ends the run has no cause, only its message.) Never a workflow task that fails and is retried for ever.
+///
+/// # Retries
+/// A workflow's own retry policy sees the outermost failure. It is retryable after a failed model call, also one that its worker has not
+/// retried: another execution is a conversation of its own. A policy that is not to repeat it lists `AgentsWorkflowError`.
 impl From<RunError> for WorkflowTermination {
     fn from(error: RunError) -> Self {
         termination(error, None)
     }
 }
 
-/// The same, with a report as the failure's detail. A failed model call with a report is of type `AgentsWorkflowError`, too.
+/// Ends a workflow with this error, and with a report as the failure's detail.
 pub(super) fn termination(error: RunError, report: Option<AgentReport>) -> WorkflowTermination {
     let failed = |error, cause| application_failure(error, cause, report.clone());
     match error {
@@ -171,25 +196,17 @@ pub(super) fn termination(error: RunError, report: Option<AgentReport>) -> Workf
             let (source, cause) = in_words(source);
             failed(RunError::Continuation { agent, turn, source }, cause)
         }
-        RunError::Model { agent, turn, model, reason, source } => match temporal_failure(source) {
-            // A payload that cannot be converted would fail the workflow task, so it becomes a failure of the run.
-            Ok(ActivityExecutionError::Serialization(conversion)) => {
-                let source = conversion.into();
-                failed(RunError::Model { agent, turn, model, reason, source }, None)
-            }
-            Ok(failure) if report.is_none() => failure.into(),
-            Ok(failure) => {
-                let (source, cause) = in_words(Box::new(EffectFailure::new(failure)));
-                failed(RunError::Model { agent, turn, model, reason, source }, cause)
-            }
-            Err(source) => {
-                let (source, cause) = in_words(source);
-                failed(RunError::Model { agent, turn, model, reason, source }, cause)
-            }
-        },
-        RunError::ToolNotRegistered { tool, agent, task_queue, source } if !source.is::<WorkflowToolError>() => {
+        // The reason alone: the type of what the worker failed with stands in the cause.
+        RunError::Model { agent, turn, model, reason, source } => {
+            let cause = cause_of(source);
+            let source = reason.clone().into();
+            failed(RunError::Model { agent, turn, model, reason, source }, cause)
+        }
+        RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }
+            if !source.is::<WorkflowToolError>() =>
+        {
             let (source, cause) = in_words(source);
-            failed(RunError::ToolNotRegistered { tool, agent, task_queue, source }, cause)
+            failed(RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }, cause)
         }
         RunError::Session { session, verb, source } => {
             let (source, cause) = in_words(source);

@@ -2,7 +2,9 @@
 
 use std::{
     cell::{Cell, OnceCell, RefCell},
+    collections::BTreeSet,
     rc::Rc,
+    sync::Arc,
 };
 
 use futures::{FutureExt, future::LocalBoxFuture};
@@ -18,7 +20,9 @@ use super::{
     gate::{Cancelled, Gate, until_settled},
     inbox::RunInbox,
     local_gate::LocalGate,
-    mcp_call, mcp_session, session_call,
+    mcp_call, mcp_session,
+    replay_journal::{note_event, note_failure},
+    session_call,
     size::encoded_len,
     tool_call::{self, Passage},
 };
@@ -28,9 +32,10 @@ use crate::{
         SessionEffect, SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
+    tool::ToolDef,
     wire::{
-        AgentInterruption, AskedQuestions, Item, Ledger, McpOperation, McpSession, McpTool, ModelCall, ModelResponse,
-        QUESTIONS_MEMO, RunState,
+        AgentInterruption, AskedQuestions, Digest, Item, Ledger, McpOperation, McpSession, McpTool, ModelCall,
+        ModelResponse, QUESTIONS_MEMO, RunState,
     },
 };
 
@@ -58,6 +63,8 @@ pub(super) struct WorkflowHost {
     nexus: Nexus,
     /// The same of its local activities.
     locals: LocalGate,
+    /// The activity types of tools in several versions, beside those that are marked.
+    versioned_tools: Arc<BTreeSet<String>>,
 }
 
 impl WorkflowHost {
@@ -83,12 +90,19 @@ impl WorkflowHost {
             #[cfg(feature = "nexus")]
             nexus: Nexus::default(),
             locals: LocalGate::default(),
+            versioned_tools: Arc::default(),
         }
     }
 
     /// The same with an id that was drawn before.
     pub(super) fn with_id(mut self, run: OnceCell<String>) -> Self {
         self.run = run;
+        self
+    }
+
+    /// The same for a run whose set of agents has tools in several versions.
+    pub(super) fn with_versioned_tools(mut self, activity_types: Arc<BTreeSet<String>>) -> Self {
+        self.versioned_tools = activity_types;
         self
     }
 
@@ -137,6 +151,12 @@ impl WorkflowHost {
         }
     }
 
+    /// What names the version of a tool that is one of several. The same on replay, as definitions alone say it.
+    fn schema_of_version(&self, tool: &ToolDef) -> Option<Digest> {
+        let is_one_of_several = tool.is_versioned() || self.versioned_tools.contains(&tool.activity_type());
+        is_one_of_several.then(|| tool.schema_digest())
+    }
+
     /// What workflow tools start goes through here.
     fn passage(&self) -> Passage {
         Passage::new(Rc::clone(&self.gate), self.moving.clone())
@@ -158,6 +178,9 @@ impl WorkflowHost {
 
     /// Tells the inbox how the run ended.
     pub(super) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
+        if let Err(failure) = outcome {
+            note_failure(&*self.ctx, failure);
+        }
         if let Some(inbox) = &self.inbox {
             inbox.ended(outcome);
         }
@@ -233,6 +256,7 @@ impl Host for WorkflowHost {
         let id = format!("{}-{}", self.run(), call.id);
         let call_id = call.info.call_id.clone();
         let binding = call.tool.binding();
+        let schema = self.schema_of_version(call.tool);
         async move {
             let bytes = encoded_len(&(&call.arguments, &call.context)).unwrap_or_default();
             #[cfg(feature = "nexus")]
@@ -249,7 +273,7 @@ impl Host for WorkflowHost {
                 let place = self.locals.enter(&self.ctx, may_return, scope).await;
                 local = Some(place.map_err(|Cancelled| ToolEffectError::Cancelled)?);
             }
-            let answer = tool_call::call(&self.ctx, call, id.clone(), scope.clone(), self.passage()).await?;
+            let (answer, id) = tool_call::call(&self.ctx, call, id, scope.clone(), self.passage(), schema).await?;
             if let Some(place) = local {
                 place.returned(encoded_len(&answer.output).unwrap_or_default());
             }
@@ -376,6 +400,7 @@ impl Host for WorkflowHost {
     /// Shows in the Temporal UI, under the workflow's current details, what the run is doing; logs, once and not on replay,
     /// what neither history nor model are told.
     fn observe(&self, event: &RunEvent<'_>) {
+        note_event(&*self.ctx, event);
         match event {
             RunEvent::TurnStarted { agent, turn } => {
                 if let Some(inbox) = &self.inbox {
@@ -397,6 +422,16 @@ impl Host for WorkflowHost {
                     "the model is told only that the tool call failed"
                 );
             }
+            RunEvent::ApprovalRuleFailed { call, reason } if !self.ctx.is_replaying() => {
+                tracing::warn!(
+                    agent = call.agent,
+                    turn = call.turn,
+                    tool = call.tool,
+                    call_id = call.call_id,
+                    reason,
+                    "the approval rule failed, so the call waits for a decision"
+                );
+            }
             RunEvent::NotSummarized { agent, turn, reason } if !self.ctx.is_replaying() => {
                 tracing::warn!(agent, turn, reason, "the conversation is carried over without a summary");
             }
@@ -407,6 +442,7 @@ impl Host for WorkflowHost {
             }
             RunEvent::Decided { bytes, .. } => self.notes_more(|| *bytes),
             RunEvent::CallRefused { .. }
+            | RunEvent::ApprovalRuleFailed { .. }
             | RunEvent::NotSummarized { .. }
             | RunEvent::ModelAnswered { .. }
             | RunEvent::HandedOff { .. } => {}

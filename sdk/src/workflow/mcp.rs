@@ -14,7 +14,7 @@ use crate::{
     drive::McpEffectError,
     engine::EffectError,
     tool::McpServer,
-    wire::{McpOperation, McpTool, failure::AGENTS_WORKFLOW_ERROR},
+    wire::{McpOperation, McpTool, error_debug, failure::AGENTS_WORKFLOW_ERROR},
 };
 
 /// What a workflow asks an MCP server by itself, each question an activity: its prompts, its resources, its tools.
@@ -38,13 +38,15 @@ pub struct McpHandle {
 }
 
 /// A server could not be asked, after all attempts.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("MCP server {server:?} did not {operation}: {source}")]
 pub struct McpHandleError {
     server: String,
     operation: &'static str,
     source: EffectError,
 }
+
+error_debug!(struct McpHandleError { server, operation, source });
 
 impl McpHandle {
     /// The server, with its list options and its argument. A stateful one is asked on a connection that is nobody's session.

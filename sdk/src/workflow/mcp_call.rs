@@ -3,17 +3,18 @@
 use std::rc::Rc;
 
 use serde_json::Value;
-use temporalio_workflow::{ActivityExecutionError, WorkflowCancellationToken};
+use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{
     context::{DurableContext, McpAsked},
     failure::{EffectFailure, is_not_registered},
     mcp_session, size,
     tool_call::activity::activity_options,
+    until_deployed::{Needed, Unanswered, Wanted, under_id},
 };
 use crate::{
     drive::McpEffectError,
-    engine::EffectError,
+    engine::{EffectError, TriedFor},
     tool::McpServer,
     wire::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpSession, McpTool, WIRE_VERSION},
 };
@@ -21,11 +22,13 @@ use crate::{
 /// No worker on the task queue reaches the server.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no worker on task queue {task_queue:?} has MCP server {server:?}; add it with AgentsPlugin::mcp_server on that queue's worker"
+    "no worker on task queue {task_queue:?} has MCP server {server:?}; add it with AgentsPlugin::mcp_server on that queue's worker\
+     {tried_for}"
 )]
 pub(super) struct NoMcpServer {
     pub(super) server: String,
     pub(super) task_queue: String,
+    pub(super) tried_for: TriedFor,
     #[source]
     pub(super) source: EffectError,
 }
@@ -34,11 +37,12 @@ pub(super) struct NoMcpServer {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no worker on task queue {task_queue:?} holds sessions with MCP server {server:?}; add it with AgentsPlugin::mcp_server, and run that \
-     queue's worker with AgentsWorker"
+     queue's worker with AgentsWorker{tried_for}"
 )]
 pub(super) struct NoMcpSessions {
     server: String,
     task_queue: String,
+    tried_for: TriedFor,
     #[source]
     source: EffectError,
 }
@@ -68,30 +72,37 @@ pub(super) async fn ask(
     let (argument, id_of) = (server.factory_argument().cloned(), session.map(|session| session.id.clone()));
     let request = McpRequest { version: WIRE_VERSION, operation, argument, session: id_of };
     size::check("what the MCP server is asked", &request).map_err(McpEffectError::Failed)?;
-    let mut scheduled = activity_options(options, || summary, id, token);
+    let mut scheduled = activity_options(options, || summary, &id, token.clone());
     if session.is_some() {
         mcp_session::limit(server, &mut scheduled);
     }
-    match ctx.mcp_activity(McpAsked { activity_type, request }, scheduled).await {
-        Ok(reply) => {
-            let McpReply { version: _, result } = reply.read("MCP reply").map_err(EffectError::from)?;
+    let longest = if session.is_some() { mcp_session::WAITS_FOR_NO_DEPLOY } else { options.schedule_to_close };
+    let wanted = Wanted { ctx, id: &id, what: Needed::McpServer(server.name()), longest, token: &token };
+    let schedule = |id| {
+        let asked = McpAsked { activity_type: activity_type.clone(), request: request.clone() };
+        ctx.mcp_activity(asked, under_id(&scheduled, id))
+    };
+    match wanted.answer(schedule).await {
+        Ok(answered) => {
+            let McpReply { version: _, result } = answered.result.read("MCP reply").map_err(EffectError::from)?;
             Ok(result)
         }
-        Err(failure) if matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some() => {
-            Err(McpEffectError::Cancelled)
-        }
-        Err(failure) if is_not_registered(&failure) => {
+        Err(Unanswered::Cancelled) => Err(McpEffectError::Cancelled),
+        Err(Unanswered::Failed(failure, tried_for)) if is_not_registered(&failure) => {
+            let tried_for = TriedFor(tried_for);
             let task_queue = options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
             let (server, source) = (server.name().to_owned(), Box::new(EffectFailure::new(failure)));
             if opens {
-                return Err(McpEffectError::Failed(Box::new(NoMcpSessions { server, task_queue, source })));
+                return Err(McpEffectError::Failed(Box::new(NoMcpSessions { server, task_queue, tried_for, source })));
             }
-            Err(McpEffectError::Failed(Box::new(NoMcpServer { server, task_queue, source })))
+            Err(McpEffectError::Failed(Box::new(NoMcpServer { server, task_queue, tried_for, source })))
         }
-        Err(failure) if session.is_some() && mcp_session::lost(&failure).is_some() => {
+        Err(Unanswered::Failed(failure, _)) if session.is_some() && mcp_session::lost(&failure).is_some() => {
             Err(McpEffectError::SessionLost(Box::new(EffectFailure::new(failure))))
         }
-        Err(failure) => Err(McpEffectError::Failed(Box::new(EffectFailure::new(failure)))),
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            Err(McpEffectError::Failed(Box::new(EffectFailure::after(failure, tried_for))))
+        }
     }
 }
 

@@ -25,6 +25,8 @@ use crate::{
     },
 };
 
+/// The queue of a session's one worker never gets another release.
+pub(super) const WAITS_FOR_NO_DEPLOY: Option<Duration> = Some(Duration::ZERO);
 /// How long a run's end waits until the session is closed.
 const CLOSING: Duration = Duration::from_secs(5);
 

@@ -21,11 +21,13 @@ mod model_activity_options;
 mod nexus;
 mod open_updates;
 mod ready_made;
+pub(crate) mod replay_journal;
 mod runner;
 mod session_call;
 mod size;
 mod time;
 mod tool_call;
+mod until_deployed;
 
 pub use activity_backed_model::ActivityBackedModel;
 pub use continuing::ContinueOptions;

@@ -38,7 +38,8 @@ pub struct ModelActivityOptions {
     /// Longest time of one attempt. Default 10 min; `ModelSettings::timeout` goes first.
     #[builder(default = ATTEMPT)]
     pub start_to_close: Duration,
-    /// Longest time of all attempts and the pauses between them. Default 6 h.
+    /// Longest time of all attempts and the pauses between them. Default 6 h. It also bounds how long a call waits for a worker that calls models,
+    /// or that serves its model, which is five minutes at most.
     #[builder(default = ALL_ATTEMPTS)]
     pub schedule_to_close: Duration,
     /// Longest time until a worker takes the call. Default: no limit.

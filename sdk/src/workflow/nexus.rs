@@ -10,18 +10,19 @@
 
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::Duration};
 
-use temporalio_workflow::{ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, WorkflowCancellationToken};
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, WorkflowCancellationToken};
 
 use super::{
     context::DurableContext,
     failure::NEVER_RETRIED,
     gate::{Cancelled, Gate, Place},
     tool_call::activity::retry_policy,
+    until_deployed::{Needed, Unanswered, Wanted, under_id},
 };
 use crate::{
     drive::{ToolEffect, ToolEffectError},
     tool::{NexusOperation, ToolBinding},
-    wire::{NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION},
+    wire::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION},
 };
 
 /// Most operations that a run has under way. A server takes 30 of a workflow by default, and fails the workflow task that asks for more; a
@@ -85,8 +86,11 @@ impl Nexus {
         let ToolBinding::Nexus(NexusOperation { endpoint, .. }) = call.tool.binding() else { return Ok(None) };
         let place = self.operations.enter(0, token).await.map_err(|Cancelled| ToolEffectError::Cancelled)?;
         let summary = format!("endpoint {endpoint} · {} · turn {}", call.info.agent, call.info.turn);
-        let options = options(format!("{id}-endpoint"), summary, token);
-        match self.look_up(ctx, endpoint, options, token, before).await {
+        let id = format!("{id}-endpoint");
+        let options = options(&id, summary, token);
+        let needed = Needed::Activity(NEXUS_ENDPOINT_ACTIVITY);
+        let wanted = Wanted { ctx, id: &id, what: needed, longest: Some(PATIENCE), token };
+        match self.look_up(wanted, endpoint, options, before).await {
             Ok(Found::Callable) => Ok(Some(place)),
             Ok(Found::Absent) => Err(ToolEffectError::Absent(Box::new(NoEndpoint { endpoint: endpoint.clone() }))),
             Err(Cancelled) => Err(ToolEffectError::Cancelled),
@@ -96,20 +100,20 @@ impl Nexus {
     /// Looks an endpoint up, unless the run has found it before; one after another, so that calls at the same time ask once.
     async fn look_up(
         &self,
-        ctx: &Rc<dyn DurableContext>,
+        wanted: Wanted<'_>,
         endpoint: &str,
         options: ActivityOptions,
-        token: &WorkflowCancellationToken,
         before: impl FnOnce(),
     ) -> Result<Found, Cancelled> {
-        let _place = self.lookups.enter(0, token).await?;
+        let _place = self.lookups.enter(0, wanted.token).await?;
         if self.callable.borrow().contains(endpoint) {
             return Ok(Found::Callable);
         }
         before();
         let request = NexusEndpointRequest { version: WIRE_VERSION, endpoint: endpoint.to_owned() };
-        match ctx.nexus_endpoint_activity(request, options).await {
-            Ok(reply) => match reply.read("Nexus endpoint reply") {
+        let schedule = |id| wanted.ctx.nexus_endpoint_activity(request.clone(), under_id(&options, id));
+        match wanted.answer(schedule).await {
+            Ok(answered) => match answered.result.read("Nexus endpoint reply") {
                 Ok(NexusEndpointReply { version: _, callable: false }) => return Ok(Found::Absent),
                 Ok(NexusEndpointReply { version: _, callable: true }) => {
                     self.callable.borrow_mut().insert(endpoint.to_owned());
@@ -117,17 +121,16 @@ impl Nexus {
                 // Written by a worker of another release: the call has to show it.
                 Err(_) => {}
             },
-            Err(ActivityExecutionError::Cancelled(_)) => return Err(Cancelled),
-            Err(failure) if failure.as_cancelled().is_some() => return Err(Cancelled),
+            Err(Unanswered::Cancelled) => return Err(Cancelled),
             // Nobody says whether it is there: a worker without this activity, a server that does not answer.
-            Err(_) => {}
+            Err(Unanswered::Failed(..)) => {}
         }
         Ok(Found::Callable)
     }
 }
 
 /// Options of the activity that looks an endpoint up.
-fn options(activity_id: String, summary: String, token: &WorkflowCancellationToken) -> ActivityOptions {
+fn options(activity_id: &str, summary: String, token: &WorkflowCancellationToken) -> ActivityOptions {
     let close =
         ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: PATIENCE };
     ActivityOptions::with_close_timeouts(close)

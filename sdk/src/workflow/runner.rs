@@ -15,7 +15,7 @@ mod begin;
 mod carried;
 mod running;
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc};
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     drive::{RunConfig, SessionRef},
+    tool::OnToolError,
     wire::{Ledger, ModelSettings},
 };
 
@@ -83,6 +84,8 @@ pub struct Runner<W> {
     /// The runs of this runner and its clones.
     at_work: AtWork,
     continue_when: ContinueOptions,
+    /// The activity types of tools in several versions, beside those that are marked.
+    versioned_tools: Arc<BTreeSet<String>>,
 }
 
 impl<W: 'static> Runner<W> {
@@ -100,6 +103,7 @@ impl<W: 'static> Runner<W> {
             announcement: Announcement::default(),
             at_work: AtWork::default(),
             continue_when: ContinueOptions::default(),
+            versioned_tools: Arc::default(),
         }
     }
 
@@ -166,6 +170,14 @@ impl<W: 'static> Runner<W> {
         self
     }
 
+    /// The rule for failed calls of tools that have none of their own: [`OnToolError::tell_arguments`] tells the model which arguments do not fit.
+    /// See [`RunConfig::on_tool_error`].
+    #[must_use]
+    pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
+        self.config.on_tool_error = rule;
+        self
+    }
+
     /// Sets a key of the run context. A value that cannot be written as JSON (a map with keys that are no strings, say)
     /// fails the run.
     #[must_use]
@@ -191,6 +203,12 @@ impl<W: 'static> Runner<W> {
     /// No session, whatever the [configuration](Self::config) says.
     pub(in crate::workflow) fn without_session(mut self) -> Self {
         self.config.session = None;
+        self
+    }
+
+    /// The activity types of tools that the agents of these runs have in several versions.
+    pub(in crate::workflow) fn versioned_tools(mut self, activity_types: Arc<BTreeSet<String>>) -> Self {
+        self.versioned_tools = activity_types;
         self
     }
 
@@ -274,6 +292,7 @@ impl<W> Clone for Runner<W> {
             announcement: self.announcement.clone(),
             at_work: self.at_work.clone(),
             continue_when: self.continue_when.clone(),
+            versioned_tools: Arc::clone(&self.versioned_tools),
             ledger: Rc::clone(&self.ledger),
         }
     }

@@ -1,16 +1,15 @@
 //! A session read or written through activities.
 
-use std::{rc::Rc, time::Duration};
+use std::{pin::pin, rc::Rc, time::Duration};
 
-use futures::future::{Either, LocalBoxFuture, select};
-use temporalio_workflow::{
-    ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
-};
+use futures::future::{Either, select};
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
 
 use super::{
-    context::{ActivityResult, DurableContext},
+    context::DurableContext,
     failure::{EffectFailure, NEVER_RETRIED},
     size,
+    until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
 };
 use crate::{
     agent::AgentInfo,
@@ -74,13 +73,16 @@ fn parts(items: Vec<Item>) -> Result<Vec<Vec<Item>>, EffectError> {
     Ok(full)
 }
 
-fn settled(reply: ActivityResult) -> Result<Json, SessionEffectError> {
-    reply.map_err(|failure| {
-        if matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some() {
-            return SessionEffectError::Cancelled;
+type Reply = Result<Answered<Json>, Unanswered>;
+
+fn settled(reply: Reply) -> Result<Json, SessionEffectError> {
+    match reply {
+        Ok(answered) => Ok(answered.result),
+        Err(Unanswered::Cancelled) => Err(SessionEffectError::Cancelled),
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            Err(SessionEffectError::Failed(Box::new(EffectFailure::after(failure, tried_for))))
         }
-        SessionEffectError::Failed(Box::new(EffectFailure::new(failure)))
-    })
+    }
 }
 
 /// A session and where it is.
@@ -121,32 +123,36 @@ impl Session<'_> {
         Ok(found)
     }
 
-    fn schedule(
+    async fn schedule(
         &self,
         verb: &str,
         activity_id: String,
         operation: SessionOperation,
         token: WorkflowCancellationToken,
-    ) -> LocalBoxFuture<'static, ActivityResult> {
+    ) -> Reply {
         let times = ActivityCloseTimeouts::ScheduleAndStartToClose {
             start_to_close: ONE_ATTEMPT,
             schedule_to_close: ALL_ATTEMPTS,
         };
         let options = ActivityOptions::with_close_timeouts(times)
-            .activity_id(activity_id)
-            .cancellation_token(token)
+            .activity_id(&*activity_id)
+            .cancellation_token(token.clone())
             .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
             .summary(format!("{verb} session {} · {} · turn {}", self.id, self.agent.name, self.agent.turn))
             .build();
         let request = SessionRequest { version: WIRE_VERSION, session_id: self.id.clone(), operation };
-        self.ctx.session_activity(self.activity_type.clone(), request, options)
+        let what = Needed::Activity(&self.activity_type);
+        let wanted = Wanted { ctx: self.ctx, id: &activity_id, what, longest: None, token: &token };
+        let schedule =
+            |id| self.ctx.session_activity(self.activity_type.clone(), request.clone(), under_id(&options, id));
+        wanted.answer(schedule).await
     }
 
     /// Writes, and goes on for a minute when the run is cancelled.
-    async fn write(&self, id: String, items: Vec<Item>, scope: &WorkflowCancellationToken) -> ActivityResult {
+    async fn write(&self, id: String, items: Vec<Item>, scope: &WorkflowCancellationToken) -> Reply {
         let detached = WorkflowCancellationToken::new();
         let operation = SessionOperation::Add { items, key: id.clone() };
-        let writing = self.schedule("add to", id, operation, detached.clone());
+        let writing = pin!(self.schedule("add to", id, operation, detached.clone()));
         let writing = match select(writing, scope.cancelled()).await {
             Either::Left((written, _)) => return written,
             Either::Right(((), writing)) => writing,

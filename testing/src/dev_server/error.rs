@@ -2,6 +2,7 @@
 
 use std::{error::Error, io, path::PathBuf, process::ExitStatus, time::Duration};
 
+use temporal_agents::__private::error_debug;
 use thiserror::Error;
 
 use super::LocateError;
@@ -12,7 +13,7 @@ const PORT_TAKEN: [&str; 2] = ["address already in use", "Only one usage of each
 const PANICKED: [&str; 2] = ["go.temporal.io/server/temporal.NewServer", ".(*Service).Start"];
 
 /// Why a dev server did not start, or could not be reached.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum DevServerError {
     /// No `temporal` binary was found or fetched.
@@ -69,6 +70,17 @@ pub enum DevServerError {
         source: Box<dyn Error + Send + Sync>,
     },
 }
+
+error_debug!(enum DevServerError {
+    Locate(source),
+    Port(source),
+    Directory(source),
+    Spawn { cli, source },
+    Exited { status, log },
+    NotReady { address, waited, last_answer, log },
+    Connect { address, source },
+    NexusEndpoint { name, source },
+});
 
 impl DevServerError {
     pub(super) fn connect(address: &str, source: impl Error + Send + Sync + 'static) -> Self {

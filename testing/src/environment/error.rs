@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use temporal_agents::__private::error_debug;
 use temporal_agents::worker::InstallError;
 use temporalio_client::errors::{WorkflowInteractionError, WorkflowStartError};
 use temporalio_sdk::{WorkflowRegistrationError, workflow_replayer::WorkflowReplayError};
@@ -9,7 +10,7 @@ use temporalio_sdk::{WorkflowRegistrationError, workflow_replayer::WorkflowRepla
 use crate::dev_server::DevServerError;
 
 /// What can go wrong in a test environment, apart from the workflow under test.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum EnvironmentError {
     /// The dev server could not be had.
@@ -54,3 +55,16 @@ pub enum EnvironmentError {
         complaints: Vec<String>,
     },
 }
+
+error_debug!(enum EnvironmentError {
+    Server(source),
+    Install(source),
+    Registration(source),
+    Start(source),
+    History(source),
+    Replay(source),
+    NoWorkflow,
+    Hangs { workflow_id, patience },
+    Worker(source),
+    Script { complaints },
+});

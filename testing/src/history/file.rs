@@ -6,13 +6,14 @@ use std::{
 };
 
 use prost::Message;
+use temporal_agents::__private::error_debug;
 use temporalio_common::protos::temporal::api::history::v1::History;
 use thiserror::Error;
 
 use super::{HistoryJsonError, from_json, to_json};
 
 /// Why a history file could not be read or written.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum HistoryFileError {
     /// The file could not be read or written.
@@ -40,6 +41,12 @@ pub enum HistoryFileError {
         source: prost::DecodeError,
     },
 }
+
+error_debug!(enum HistoryFileError {
+    Io { path, source },
+    Json { path, source },
+    Binary { path, source },
+});
 
 /// Reads a history from a JSON file of any form that [`from_json`] reads.
 pub fn load(path: impl AsRef<Path>) -> Result<History, HistoryFileError> {

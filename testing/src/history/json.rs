@@ -3,13 +3,14 @@
 use prost_reflect::{DynamicMessage, MessageDescriptor};
 use serde_json::Value;
 use serde_path_to_error::{Deserializer, Track};
+use temporal_agents::__private::error_debug;
 use temporalio_common::protos::temporal::api::history::v1::History;
 use thiserror::Error;
 
 use super::{descriptors, sdk_form, shorthand, walk};
 
 /// Why a text is not a history.
-#[derive(Debug, Error)]
+#[derive(Error)]
 #[non_exhaustive]
 pub enum HistoryJsonError {
     /// It is not JSON.
@@ -25,6 +26,11 @@ pub enum HistoryJsonError {
         source: serde_json::Error,
     },
 }
+
+error_debug!(enum HistoryJsonError {
+    Syntax(source),
+    Shape { path, source },
+});
 
 /// Reads a history from JSON: Temporal's own form or the one of the Rust SDK, whichever it is.
 ///

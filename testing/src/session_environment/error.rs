@@ -2,11 +2,12 @@
 
 use std::{error::Error, time::Duration};
 
+use temporal_agents::__private::error_debug;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{activities::ActivityError, testing::ActivityEnvironmentError};
 
 /// How an attempt ends without an output.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AttemptError {
     /// The activity has failed. The failure says of which type it is, and whether another attempt would follow.
@@ -38,6 +39,15 @@ pub enum AttemptError {
     #[error("{0}")]
     Other(String),
 }
+
+error_debug!(enum AttemptError {
+    Failed(source),
+    Cancelled,
+    CompletedElsewhere,
+    Hangs { patience },
+    NotRegistered { activity_type },
+    Other(source),
+});
 
 impl From<ActivityEnvironmentError> for AttemptError {
     fn from(error: ActivityEnvironmentError) -> Self {

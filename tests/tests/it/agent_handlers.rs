@@ -5,6 +5,7 @@ mod callers;
 mod cancelled;
 mod carried;
 mod chat_updates;
+mod decided_by;
 mod decisions;
 mod early;
 mod nested;

@@ -15,6 +15,7 @@ mod provider_switch;
 pub(crate) mod quickstart;
 pub(crate) mod sessions;
 pub(crate) mod structured_output;
+pub(crate) mod versions;
 
 use temporal_agents::{agent::AgentSources, wire::ModelCall};
 use temporal_agents_testing::{

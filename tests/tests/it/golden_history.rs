@@ -20,6 +20,7 @@ use temporal_agents_examples::{
     quickstart::trip::{Plan, Request, Trip, travel_desk},
     sessions::Chat,
     structured_output::Mail,
+    versions::Shop,
 };
 use temporal_agents_testing::{
     history::{self, History},
@@ -36,6 +37,10 @@ use crate::{
     linear_history::{
         deploys::{self, Deployed},
         large::{self, LongStory},
+    },
+    rolling_deploys::{
+        given_up::{self, Waiting},
+        histories::{self as rolling_deploys, Shop as Kiosk},
     },
     tool_failures::later_keywords::{self, Post},
 };
@@ -81,7 +86,28 @@ mod histories_of_v0_1_replay {
         question_recorded: Errand = batches::played;
         keyword_unchecked: Post = later_keywords::played_before;
         keyword_checked: Post = later_keywords::played;
+        deploy_not_awaited: Kiosk = rolling_deploys::not_awaited;
+        deploy_awaited: Kiosk = rolling_deploys::awaited;
+        deploy_given_up: Waiting = given_up::given_up;
+        versions: Shop = examples::versions::played;
     } }
+}
+
+/// The files of these histories, recorded where there are none, and recording is wanted.
+///
+/// # Errors
+/// There are none, and recording is not wanted.
+pub(crate) async fn recorded(
+    version: &str,
+    name: &str,
+    play: impl AsyncFnOnce() -> anyhow::Result<Vec<History>>,
+) -> anyhow::Result<Vec<History>> {
+    let mut paths = paths(version, name);
+    if paths.is_empty() {
+        anyhow::ensure!(std::env::var_os("UPDATE_GOLDEN").is_some(), "{name} is not recorded");
+        paths = record(version, name, &play().await?)?;
+    }
+    paths.iter().map(|path| Ok(history::load(path)?)).collect()
 }
 
 fn directory(version: &str) -> PathBuf {

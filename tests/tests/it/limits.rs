@@ -48,7 +48,7 @@ async fn wait() -> String {
 }
 
 /// Is on no worker.
-#[tool]
+#[tool(schedule_to_close = "1s")]
 async fn missing() -> String {
     "never".to_owned()
 }

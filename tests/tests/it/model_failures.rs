@@ -3,6 +3,7 @@
 
 mod answers;
 mod authors;
+mod first_line;
 mod install;
 mod options;
 mod provider;

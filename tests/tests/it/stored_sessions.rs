@@ -16,12 +16,14 @@ use temporal_agents_testing::{
     FakeModel, FinishedRun,
     fake_model::{text, tool_call},
 };
+use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use crate::{
     examples::{Cache, histories},
+    rolling_deploys::release::waiting,
     support::{Stock, clerk},
 };
 
@@ -184,19 +186,18 @@ async fn a_write_whose_answer_is_lost_is_made_once_and_the_next_run_reads_it(
 
 #[rstest]
 #[tokio::test]
-async fn a_store_that_no_worker_has_ends_the_run_and_says_so(
+async fn a_run_waits_for_a_store_that_no_worker_has_until_it_is_cancelled(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let builder = cache.environment::<Shop>()?.models_elsewhere().state(Stock(3)).agents((clerk,));
     let env = builder.session_store("shop", Flaky::default()).start().await?;
-    let run = env.run(Shop::run, ("cellar".to_owned(), "How many?".to_owned(), None)).await?;
+    let handle = env.start_workflow(Shop::run, ("cellar".to_owned(), "How many?".to_owned(), None)).await?;
+    let summary = waiting(&env, &handle.info().workflow_id).await?;
+    assert_eq!(summary, "waiting for a worker that has activity `agents.session.cellar`");
+    handle.cancel(WorkflowCancelOptions::default()).await?;
+    let run = env.await_run(&handle).await?;
     histories::<Shop>(&env, &run.workflow_id).await?;
-    let chain = run.failure_chain();
-    assert!(chain.iter().any(|(kind, _)| kind == "NotFoundError"), "the cause is kept: {chain:?}");
-    let (kind, message) = &chain[0];
-    assert_eq!(kind, "AgentsWorkflowError");
-    assert!(message.starts_with("the session \"customer 7\" could not be read: "), "{message}");
-    assert!(message.contains("agents.session.cellar"), "{message}");
+    assert!(matches!(run.output(), Err(WorkflowGetResultError::Cancelled { .. })));
     env.finish().await?;
     Ok(())
 }

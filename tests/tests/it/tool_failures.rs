@@ -6,6 +6,7 @@ mod kinds;
 pub(crate) mod later_keywords;
 mod long;
 mod secrets;
+mod told_arguments;
 mod words;
 
 use prost::Message;

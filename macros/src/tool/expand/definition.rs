@@ -12,6 +12,7 @@ use crate::{
     declaration::local,
     tool::{
         parameter::{Argument, Parameter},
+        parse::Approval,
         validate::{Home, ToolFn},
     },
 };
@@ -30,7 +31,7 @@ pub(in crate::tool) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenSt
         arguments.iter().enumerate().map(|(at, argument)| (format_ident!("A{at}"), &argument.ty)).unzip();
     let declaration = arguments_struct(&arguments, &generics, private);
     if tool.keys.client {
-        return client(tool, private, &declaration, (&generics, &types));
+        return client(tool, private, &declaration, &arguments, (&generics, &types));
     }
     let (constructor, body_type) = match (tool.keys.inline, tool.keys.workflow) {
         (true, _) => (quote!(inline), quote!(InlineFn)),
@@ -41,6 +42,7 @@ pub(in crate::tool) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenSt
     let lenient = tool.keys.lenient.then(|| quote!(.lenient::<__Arguments<#(#generics),*>>()));
     let closure = closure(tool, private);
     let settings = settings(tool, private);
+    let Rule { parameter: asks_parameter, approval, argument: asks } = rule(tool, &arguments, &generics, private);
     quote! {
         #[allow(unused_imports, reason = "which one is used depends on the return type")]
         use #private::{ResultKind as _, ValueKind as _};
@@ -49,13 +51,14 @@ pub(in crate::tool) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenSt
 
         fn __define<#(#generics: #private::ToolArgument),*>(
             __body: #private::#body_type<__Arguments<#(#generics),*>>,
+            #asks_parameter
         ) -> #private::ToolDef {
-            #private::ToolDef::#constructor(#name, #description, __body)#lenient
+            #private::ToolDef::#constructor(#name, #description, __body)#lenient #approval
         }
 
         // Schemas take a while to make, and agents are built anew for each run.
         static __DEFINITION: #private::OnceLock<#private::ToolDef> = #private::OnceLock::new();
-        __DEFINITION.get_or_init(|| __define::<#(#types),*>(#closure)#settings).clone()
+        __DEFINITION.get_or_init(|| __define::<#(#types),*>(#closure, #asks)#settings).clone()
     }
 }
 
@@ -64,10 +67,12 @@ fn client(
     tool: &ToolFn<'_>,
     private: &TokenStream,
     declaration: &TokenStream,
+    arguments: &[&Argument],
     (generics, types): (&[Ident], &[&Type]),
 ) -> TokenStream {
     let (name, description) = (&tool.name, &tool.description);
     let lenient = tool.keys.lenient.then(|| quote!(.lenient::<__Arguments<#(#generics),*>>()));
+    let Rule { parameter, approval, argument } = rule(tool, arguments, generics, private);
     let returned = match &tool.function.sig.output {
         ReturnType::Default => quote!(()),
         ReturnType::Type(_, ty) => ty.to_token_stream(),
@@ -79,14 +84,44 @@ fn client(
         #[allow(dead_code, reason = "the arguments are read elsewhere")]
         #declaration
 
-        fn __define<#(#generics: #private::ToolArgument),*>() -> #private::ToolDef {
-            #private::ToolDef::client_of::<__Arguments<#(#generics),*>>(#name, #description)#lenient
+        fn __define<#(#generics: #private::ToolArgument),*>(#parameter) -> #private::ToolDef {
+            #private::ToolDef::client_of::<__Arguments<#(#generics),*>>(#name, #description)#lenient #approval
         }
 
         // Schemas take a while to make, and agents are built anew for each run.
         static __DEFINITION: #private::OnceLock<#private::ToolDef> = #private::OnceLock::new();
-        __DEFINITION.get_or_init(__define::<#(#types),*>).clone()
+        __DEFINITION.get_or_init(|| __define::<#(#types),*>(#argument)).clone()
     }
+}
+
+/// The approval rule in the three places where it stands: a function goes from the call of `__define`, where the types are known, into it.
+struct Rule {
+    parameter: TokenStream,
+    approval: TokenStream,
+    argument: TokenStream,
+}
+
+fn rule(tool: &ToolFn<'_>, arguments: &[&Argument], generics: &[Ident], private: &TokenStream) -> Rule {
+    let nothing = TokenStream::new();
+    let (parameter, approval, argument) = match &tool.keys.approval {
+        None => (nothing.clone(), nothing.clone(), nothing),
+        Some(Approval::Always) => (nothing.clone(), quote!(.approval(#private::NeedsApproval::Always)), nothing),
+        Some(Approval::When(condition)) => {
+            let names = arguments.iter().map(|argument| &argument.ident);
+            (
+                quote!(__asks: fn(__Arguments<#(#generics),*>) -> bool),
+                quote!(.approval(#private::asks_for(__asks))),
+                quote! {
+                    |__arguments| {
+                        #[allow(unused_variables, reason = "a rule reads the arguments that it judges")]
+                        let __Arguments { #(#names),* } = __arguments;
+                        #condition
+                    }
+                },
+            )
+        }
+    };
+    Rule { parameter, approval, argument }
 }
 
 fn arguments_struct(arguments: &[&Argument], generics: &[Ident], private: &TokenStream) -> TokenStream {

@@ -53,6 +53,19 @@ fn names<O>(start: &Agent<O>) -> Vec<String> {
 }
 
 #[test]
+fn an_agent_that_was_found_starts_a_graph_of_the_same_agents() {
+    let billing = agent("billing").handoff(Handoff::to("triage"));
+    let start = agent("triage").handoff(billing).handoff(agent("sales"));
+    let found = start.find("billing").expect("it is reached");
+    assert_eq!((found.name(), graph(&found).start()), ("billing", "billing"));
+    assert_eq!(names(&found), ["billing", "sales", "triage"]);
+    assert_eq!(issues(&found), [""; 0]);
+    let back = found.find("triage").expect("it is still reached");
+    assert_eq!((names(&back), issues(&back)), (names(&start), vec![]));
+    assert!(start.find("nobody").is_none());
+}
+
+#[test]
 fn a_graph_holds_all_agents_that_handoffs_reach_by_name() {
     let start = agent("triage").handoff(agent("sales").handoff(agent("archive"))).handoff(agent("refunds"));
     assert_eq!(names(&start), ["archive", "refunds", "sales", "triage"]);

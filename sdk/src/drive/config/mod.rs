@@ -26,6 +26,7 @@ use super::{compaction::Compaction, guard::guarded, session::SessionRef};
 use crate::{
     agent::{AgentDef, HandoffInputFilter, InputGuardrail, OutputGuardrail, RunHooks},
     engine::{MAX_CALLS_PER_RESPONSE, ReasoningItemIds, Rules, RunError, UnknownTools},
+    tool::OnToolError,
     wire::{Item, ModelSettings, run_state::ServerConversation},
 };
 
@@ -59,6 +60,14 @@ pub struct RunConfig {
     pub handoff_history_mapper: Option<HistoryMapper>,
     /// The last change to the input of each model call.
     pub call_model_input_filter: Option<CallModelInputFilter>,
+    /// The rule for failed calls of tools that have none of their own; agents used as tools and tools of MCP servers included.
+    /// [`OnToolError::tell_arguments`] tells the model which arguments do not fit, whatever the tool. Default: the fixed text of the OpenAI
+    /// Agents SDK, which names nothing.
+    ///
+    /// # Determinism
+    /// It is workflow code. What the model was told is recorded with the model call after it, and does not change with the rule; a rule that ends
+    /// runs is a change that histories of open runs may not replay with.
+    pub on_tool_error: OnToolError,
     /// What words the texts that models get instead of outputs.
     pub tool_error_formatter: Option<ToolErrorFormatter>,
     /// Whether reasoning items keep their ids when they are sent back. Default yes.
@@ -191,6 +200,7 @@ impl Default for RunConfig {
             nest_handoff_history: false,
             handoff_history_mapper: None,
             call_model_input_filter: None,
+            on_tool_error: OnToolError::default(),
             tool_error_formatter: None,
             reasoning_item_ids: ReasoningItemIds::default(),
             unknown_tools: UnknownTools::default(),

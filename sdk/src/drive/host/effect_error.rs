@@ -99,6 +99,8 @@ pub enum ToolEffectError {
     NotRegistered {
         /// The task queue.
         task_queue: String,
+        /// For how long a worker that has it was waited for; `None` where the host did not wait.
+        tried_for: Option<Duration>,
         /// What went wrong.
         source: EffectError,
     },

@@ -42,6 +42,13 @@ pub enum RunEvent<'a> {
         /// Why.
         reason: &'a str,
     },
+    /// An approval rule over typed arguments panicked, so the call waits for a decision.
+    ApprovalRuleFailed {
+        /// The call.
+        call: &'a CallInfo,
+        /// Why.
+        reason: &'a str,
+    },
     /// A summary of the conversation could not be had; the run goes on with all of it.
     NotSummarized {
         /// The agent.

@@ -12,6 +12,7 @@ pub use self::{
     event::RunEvent,
 };
 use crate::{
+    agent::{Graph, GraphIssue},
     engine::RunError,
     wire::{Item, McpSession, McpTool, ModelCall, ModelResponse, RunState},
 };
@@ -123,6 +124,12 @@ pub trait Host {
     fn patched(&self, slug: &str) -> bool {
         let _ = slug;
         true
+    }
+
+    /// What the agents of a run need and this host does not have. Called before the run begins; it must not change with time.
+    fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
+        let _ = graph;
+        Vec::new()
     }
 
     /// What tells this run from all others there are, and stays when it goes on elsewhere: a part of the idempotency keys of its calls.

@@ -7,7 +7,12 @@ use serde_json::Value;
 use super::{Call, in_tool, told::told};
 use crate::{
     agent::{AgentDef, HookedCall},
-    drive::{env::Env, guard, host::Host, tool_failure},
+    drive::{
+        env::Env,
+        guard,
+        host::{Host, RunEvent},
+        tool_failure,
+    },
     engine::{CallResult, Engine, RunError},
     tool::{NeedsApproval, RunContext, ToolBinding, ToolDef, ToolGuardrailContext},
     wire::run_state::{Decision, ToolGuardrailBehavior, ToolGuardrailResult},
@@ -65,7 +70,7 @@ pub(super) fn decide<H: Host>(
             call.settled = Some(CallResult::Output(told(env, message)));
             return Ok(());
         }
-        None if needs_approval(tool, call, run)? => {
+        None if needs_approval(env, tool, call, run)? => {
             if env.config.guard_tools_before_approval {
                 call.settled = check_input(env, tool, call, run)?;
             }
@@ -78,16 +83,34 @@ pub(super) fn decide<H: Host>(
     Ok(())
 }
 
-fn needs_approval(tool: &ToolDef, call: &Call<'_>, run: &impl Deref<Target = RunContext>) -> Result<bool, RunError> {
-    let predicate = match tool.approval_rule() {
-        NeedsApproval::Never => return Ok(false),
-        NeedsApproval::Always => return Ok(true),
-        NeedsApproval::When(predicate) => predicate,
-    };
+fn needs_approval<H: Host>(
+    env: &Env<'_, H>,
+    tool: &ToolDef,
+    call: &Call<'_>,
+    run: &impl Deref<Target = RunContext>,
+) -> Result<bool, RunError> {
     // Arguments that nobody can read are for a person to look at.
-    let Ok(Value::Object(arguments)) = serde_json::from_str(&call.arguments) else { return Ok(true) };
-    let function = || format!("the approval rule of tool {:?}", call.info.tool);
-    guard::call(function, &call.info.agent, || predicate(run, &arguments, &call.info.call_id))
+    let arguments = || match serde_json::from_str(&call.arguments) {
+        Ok(Value::Object(arguments)) => Some(arguments),
+        _ => None,
+    };
+    match tool.approval_rule() {
+        NeedsApproval::Never => Ok(false),
+        NeedsApproval::Always => Ok(true),
+        NeedsApproval::When(predicate) => {
+            let Some(arguments) = arguments() else { return Ok(true) };
+            let function = || format!("the approval rule of tool {:?}", call.info.tool);
+            guard::call(function, &call.info.agent, || predicate(run, &arguments, &call.info.call_id))
+        }
+        NeedsApproval::WhenArguments(rule) => {
+            let Some(arguments) = arguments() else { return Ok(true) };
+            Ok(guard::guarded(|| rule.asks(run, &arguments)).unwrap_or_else(|panic| {
+                let reason = &*panic.to_string();
+                env.host.observe(&RunEvent::ApprovalRuleFailed { call: &call.info, reason });
+                true
+            }))
+        }
+    }
 }
 
 /// Asks the guardrails before a tool; gives the output that takes the place of its own, if one rejects the call.

@@ -83,12 +83,17 @@ impl<H: Host> OneCall<'_, '_, H> {
             .with_settings(self.tool.settings().clone());
         let returned = guard::guarded(|| inline(&mut ctx, arguments));
         self.context.replace(ctx.into_run().into_values());
-        let wrong = match returned {
-            Ok(Ok(output)) => return self.fitted(self.redacted(output)),
-            Ok(Err(error)) => WentWrong::inline(&error),
-            Err(panic) => WentWrong::Panicked(panic.to_string()),
-        };
-        self.failed(wrong)
+        match returned {
+            Ok(Ok(output)) => self.fitted(self.redacted(output)),
+            Ok(Err(error)) => {
+                let mut reason = error.with_causes();
+                if let Some(redaction) = self.tool.redaction() {
+                    reason = redaction.text(&reason);
+                }
+                self.refused(self.without_secrets(WentWrong::inline(&error)), &reason)
+            }
+            Err(panic) => self.failed(WentWrong::Panicked(panic.to_string())),
+        }
     }
 
     async fn through_host(&self, id: EffectId, arguments: Map<String, Value>) -> Result<Body, RunError> {
@@ -226,12 +231,16 @@ impl<H: Host> OneCall<'_, '_, H> {
 
     /// What the model is told of a body that failed where no worker has seen to its words.
     fn failed(&self, wrong: WentWrong) -> Result<Body, RunError> {
-        let wrong = match self.tool.redaction() {
-            Some(redaction) => wrong.redacted(redaction),
-            None => wrong,
-        };
+        let wrong = self.without_secrets(wrong);
         let reason = wrong.message();
         self.refused(wrong, &reason)
+    }
+
+    fn without_secrets(&self, wrong: WentWrong) -> WentWrong {
+        match self.tool.redaction() {
+            Some(redaction) => wrong.redacted(redaction),
+            None => wrong,
+        }
     }
 
     /// What the model is told of a call that went wrong; observers hear why.

@@ -2,12 +2,15 @@
 
 mod reference;
 
+use std::{fmt, time::Duration};
+
 pub use reference::ReferenceError;
 
 use super::fits::StateMismatch;
 use crate::{
     agent::GraphError,
     tool::{Failure, WorkflowToolError},
+    wire::error_debug,
     wire::run_state::{InputGuardrailResult, OutputGuardrailResult, ToolGuardrailResult},
 };
 
@@ -18,9 +21,9 @@ pub type EffectError = Box<dyn std::error::Error + Send + Sync>;
 ///
 /// # Retries
 /// None is retried by the run itself: model and tool calls have been retried by then, after their policies. In a workflow
-/// `?` turns it into a failed workflow execution of type `AgentsWorkflowError`, with the failure of an activity as its cause where there is one. Two
-/// pass otherwise: [`Model`](Self::Model) as the Temporal failure of its activity, and [`Cancelled`](Self::Cancelled) as a cancelled workflow.
-#[derive(Debug, thiserror::Error)]
+/// `?` turns it into a failed workflow execution of type `AgentsWorkflowError` with this message, and with the failure of an activity as its cause
+/// where there is one. [`Cancelled`](Self::Cancelled) passes as a cancelled workflow.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The run made all the model calls it may.
@@ -217,8 +220,9 @@ pub enum RunError {
     },
     /// No worker on the task queue knows the tool.
     #[error(
-        "tool {tool:?} of agent {agent:?} is not registered on task queue {task_queue:?}; {}",
-        how_to_register(source)
+        "tool {tool:?} of agent {agent:?} is not registered on task queue {task_queue:?}; {}{}",
+        how_to_register(source),
+        TriedFor(*tried_for)
     )]
     ToolNotRegistered {
         /// The tool.
@@ -227,6 +231,8 @@ pub enum RunError {
         agent: String,
         /// The task queue.
         task_queue: String,
+        /// For how long a worker that has it was waited for; `None` where the run did not wait.
+        tried_for: Option<Duration>,
         /// The host's error.
         source: EffectError,
     },
@@ -330,6 +336,48 @@ pub enum RunError {
         /// The turn.
         turn: u32,
     },
+}
+
+error_debug!(enum RunError {
+    MaxTurnsExceeded { max_turns, agent },
+    ModelBehavior { agent, turn, message },
+    CallIdReused { agent, turn, message },
+    TooManyCalls { agent, turn, calls, limit },
+    User { agent, message, has_run_data },
+    Refused { agent, what, reason },
+    InputGuardrailTripped { agent, result },
+    OutputGuardrailTripped { agent, result, from_tool },
+    ToolInputGuardrailTripped { agent, tool, result },
+    ToolOutputGuardrailTripped { agent, tool, result },
+    ToolFailed { agent, turn, tool, source },
+    Function { function, agent, source },
+    Session { session, verb, source },
+    NeedsApproval { agent, tools },
+    State(source),
+    ModelRefusal { agent, refusal },
+    InvalidOutput { agent, reason },
+    Graph(source),
+    Context { key, reason },
+    Model { agent, turn, model, reason, source },
+    ToolNotRegistered { tool, agent, task_queue, tried_for, source },
+    Tool { tool, agent, turn, source },
+    Mcp { server, agent, turn, source },
+    InvalidHandoffInput { agent, handoff, reason },
+    Panicked { function, agent, message },
+    OutputType { agent, expected, source },
+    ContinuesAsNew { agent, turn, next },
+    Continuation { agent, turn, source },
+    ConversationTooLarge { agent, bytes, limit },
+    Cancelled { agent, turn },
+});
+/// For how long something was tried, at the end of a message: ` (tried for 300 s)`, or nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TriedFor(pub(crate) Option<Duration>);
+
+impl fmt::Display for TriedFor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |time| write!(f, " (tried for {} s)", time.as_secs()))
+    }
 }
 
 /// What to do about a tool that nobody runs, for a message.

@@ -35,6 +35,17 @@ pub enum ToolIssue {
         /// Why, and what to write instead.
         reason: String,
     },
+    /// An approval rule reads what is no parameter of the tool.
+    #[error(
+        "its approval rule reads {}, and its parameters are {}; the type that the rule takes has members of these names",
+        listed(.reads), listed(.known)
+    )]
+    ApprovalRule {
+        /// The members that the rule reads and the tool does not have.
+        reads: Vec<String>,
+        /// The tool's parameters.
+        known: Vec<String>,
+    },
     /// A local activity runs where the workflow runs.
     #[error("it is a local activity and has task queue {task_queue:?}; drop one of the two")]
     LocalElsewhere {
@@ -58,7 +69,11 @@ impl ToolIssue {
             | Self::UnreadSetting { .. }
             | Self::LocalElsewhere { .. }
             | Self::LocalOnce => true,
-            Self::Name | Self::NotStrict { .. } => false,
+            Self::Name | Self::NotStrict { .. } | Self::ApprovalRule { .. } => false,
         }
     }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "nothing by name".to_owned() } else { format!("{names:?}") }
 }

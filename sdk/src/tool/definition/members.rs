@@ -12,10 +12,11 @@ use crate::{
         on_error::OnToolError,
         oversized::OutputLimit,
         redaction::Redaction,
+        schema,
         side_by_side::SideBySide,
         state::StateRequirement,
     },
-    wire::ToolSpec,
+    wire::{Digest, ToolSpec},
 };
 
 impl ToolDef {
@@ -64,6 +65,16 @@ impl ToolDef {
         &self.side_by_side
     }
 
+    /// Whether calls of it say which version of the tool they are for.
+    pub fn is_versioned(&self) -> bool {
+        self.is_versioned
+    }
+
+    /// The digest of the schema that arguments are checked against, without its descriptions: what tells the versions of a tool apart.
+    pub fn schema_digest(&self) -> Digest {
+        Digest::of_value(&schema::without_texts(&self.accepts))
+    }
+
     /// The name the model calls.
     pub fn name(&self) -> &str {
         &self.name
@@ -82,6 +93,11 @@ impl ToolDef {
     /// The schema that arguments are checked against: the type's own, before it was made strict for the model.
     pub fn accepts(&self) -> &Value {
         &self.accepts
+    }
+
+    /// Whether models are held to the schema by the provider's strict mode.
+    pub fn is_strict(&self) -> bool {
+        self.strict
     }
 
     /// Where the body runs.

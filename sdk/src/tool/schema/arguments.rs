@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::validate::{Issue, Validate, validate};
+use crate::wire::error_debug;
 
 /// The arguments that a model wrote for a tool do not fit.
 ///
@@ -12,7 +13,7 @@ use super::validate::{Issue, Validate, validate};
 ///
 /// # Retries
 /// Not by Temporal: the same arguments fail again. The model may write better ones.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[error("Invalid JSON input for tool {tool}{}", kind.suffix())]
 #[non_exhaustive]
 pub struct InvalidArguments {
@@ -23,6 +24,8 @@ pub struct InvalidArguments {
     /// What violates the schema; empty unless the kind is [`Violation`](InvalidArgumentsKind::Violation).
     pub issues: Vec<Issue>,
 }
+
+error_debug!(struct InvalidArguments { tool, kind, issues });
 
 /// In what way arguments do not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

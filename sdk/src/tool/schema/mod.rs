@@ -21,6 +21,7 @@ mod parts;
 mod reference;
 mod strict;
 mod validate;
+mod versions;
 
 pub(crate) use arguments::parse_arguments_with;
 pub use arguments::{InvalidArguments, InvalidArgumentsKind, parse_arguments};
@@ -31,6 +32,9 @@ pub use output::{RESPONSE_KEY, wrap_output};
 pub use strict::{NotStrict, strict};
 pub use validate::{Issue, unchecked, validate};
 pub(crate) use validate::{Validate, validate_earlier_keywords};
+pub(crate) use versions::without_texts;
+#[cfg(feature = "worker")]
+pub(crate) use versions::{are_told_apart, names_all};
 
 #[cfg(test)]
 mod tests;

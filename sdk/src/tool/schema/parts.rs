@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Keywords with a schema, or a list of schemas.
-const SCHEMAS: [&str; 13] = [
+pub(super) const SCHEMAS: [&str; 13] = [
     "additionalItems",
     "additionalProperties",
     "allOf",
@@ -20,7 +20,7 @@ const SCHEMAS: [&str; 13] = [
 ];
 
 /// Keywords with schemas by name.
-const NAMED: [&str; 6] =
+pub(super) const NAMED: [&str; 6] =
     ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
 /// A schema and all schemas inside it, each with how many it is inside of. References are not followed.

@@ -27,6 +27,7 @@ use serde_json::{Map, Value};
 
 pub use self::view::{FunctionCall, ItemView};
 use super::{digest::ItemDigest, size::encoded_len};
+use crate::wire::error_debug;
 
 /// One conversation item; JSON shape: an object, usually with `type`.
 ///
@@ -57,12 +58,14 @@ const USUAL_MEMBERS: usize = 7;
 const COMMON_KINDS: [&str; 4] = ["message", "function_call", "function_call_output", "reasoning"];
 
 /// The JSON is not an object, so it is no item.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a conversation item must be a JSON object, found {found}")]
 pub struct NotAnItem {
     /// What was found: `null`, `a string`, ...
     pub found: &'static str,
 }
+
+error_debug!(struct NotAnItem { found });
 
 /// An id that stands for none: for items that no provider made, and from providers that give no ids.
 pub const PLACEHOLDER_ID: &str = "__fake_id__";

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::McpApproval;
-use crate::wire::absent::is_default;
+use crate::wire::{absent::is_default, decider};
 
 /// A decision on a call that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,27 +18,38 @@ pub struct Decision {
     /// Whether the message is the output of the call, which somebody else has made: it is checked as an output of the tool.
     #[serde(default, skip_serializing_if = "is_default")]
     pub supplied: bool,
+    /// Who has decided, as the caller names them: a name or an id, at most 256 characters, of which no model is told. Nobody checks it: a service
+    /// that lets people decide writes here whom it has authenticated.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
+    pub by: Option<String>,
 }
 
 impl Decision {
     /// The call is made.
     pub fn approve() -> Self {
-        Self { approve: true, message: None, supplied: false }
+        Self { approve: true, message: None, supplied: false, by: None }
     }
 
     /// The call is not made; the model is told so in the run's own words.
     pub fn reject() -> Self {
-        Self { approve: false, message: None, supplied: false }
+        Self { approve: false, message: None, supplied: false, by: None }
     }
 
     /// The call is not made; the model gets this text.
     pub fn reject_with(message: impl Into<String>) -> Self {
-        Self { approve: false, message: Some(message.into()), supplied: false }
+        Self { approve: false, message: Some(message.into()), supplied: false, by: None }
     }
 
     /// The call is not made here: somebody else has made it, and this is its output.
     pub fn supply(output: impl Into<String>) -> Self {
-        Self { approve: false, message: Some(output.into()), supplied: true }
+        Self { approve: false, message: Some(output.into()), supplied: true, by: None }
+    }
+
+    /// Says who has decided: a name or an id, of which the first 256 characters are kept.
+    #[must_use]
+    pub fn by(mut self, name: impl Into<String>) -> Self {
+        self.by = decider::named(name);
+        self
     }
 }
 

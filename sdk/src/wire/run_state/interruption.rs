@@ -12,6 +12,8 @@ use crate::wire::{
     mcp_call::McpQuestion,
 };
 
+use crate::wire::error_debug;
+
 /// A call that waits for a decision, or for its output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interruption {
@@ -86,7 +88,7 @@ impl Interruption {
 }
 
 /// The run does not wait for a decision under this id.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the run does not wait for a decision on {id:?}; it waits for: {}", waiting(.pending))]
 pub struct UnknownInterruption {
     /// The id.
@@ -95,8 +97,10 @@ pub struct UnknownInterruption {
     pub pending: Vec<String>,
 }
 
+error_debug!(struct UnknownInterruption { id, pending });
+
 /// A paused run does not take a decision.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecisionRefused {
     /// It does not wait for one under this id.
@@ -137,6 +141,14 @@ pub enum DecisionRefused {
         server: String,
     },
 }
+
+error_debug!(enum DecisionRefused {
+    Unknown(source),
+    WaitsForOutput { id, tool },
+    WaitsForInput { id, tool },
+    NoJsonObject { id, tool },
+    MadeByServer { id, server },
+});
 
 /// The answer in a decision, where it is one.
 pub(crate) fn content(decision: &Decision) -> Option<Map<String, Value>> {

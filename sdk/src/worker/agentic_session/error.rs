@@ -5,14 +5,15 @@ use temporalio_sdk::activities::{ActivityError, ActivityInfo};
 
 use super::super::{model::ModelError, model_activity};
 use crate::{
+    agent::GraphIssue,
     drive::RunFailure,
     engine::{ConversationLost, EffectError, RunError},
     tool::Failure,
-    wire::{failure::AGENTIC_SESSION_ERROR, size::Bytes},
+    wire::{error_debug, failure::AGENTIC_SESSION_ERROR, size::Bytes},
 };
 
 /// Why a session could not keep its checkpoint, or go on from one.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
     /// It is larger than a heartbeat may be.
@@ -78,8 +79,19 @@ pub enum CheckpointError {
     Cancelled,
 }
 
+error_debug!(enum CheckpointError {
+    TooLarge { bytes, limit, turns },
+    Unwritable { source },
+    Unencodable { source },
+    Store { verb, source },
+    Foreign { key },
+    Refused { source },
+    Absent { key },
+    Gone,
+    Cancelled,
+});
+
 /// Why the body of a session failed: a run, or anything else that is an [`Error`](std::error::Error). `?` makes it of both.
-#[derive(Debug)]
 pub struct AgenticSessionError(Box<Kind>);
 
 #[derive(Debug)]
@@ -91,6 +103,16 @@ enum Kind {
 impl<E: std::error::Error + Send + Sync + 'static> From<E> for AgenticSessionError {
     fn from(error: E) -> Self {
         Self(Box::new(Kind::Error(Box::new(error))))
+    }
+}
+
+/// What it holds, and then what that says.
+impl std::fmt::Debug for AgenticSessionError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &*self.0 {
+            Kind::Error(error) => write!(f, "AgenticSessionError: {error}"),
+            Kind::Activity(error) => write!(f, "AgenticSessionError({error:?})"),
+        }
     }
 }
 
@@ -136,6 +158,11 @@ fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
             Err(source) => (false, RunError::Model { agent, turn, model, reason, source }),
         },
         error @ (RunError::Session { .. } | RunError::Mcp { .. }) => (true, error),
+        // Another worker may have the state.
+        RunError::Graph(graph) => {
+            let is_of_worker = graph.issues.iter().all(|issue| matches!(issue, GraphIssue::MissingState { .. }));
+            (is_of_worker, RunError::Graph(graph))
+        }
         error => (false, error),
     };
     failed(error, is_passing)

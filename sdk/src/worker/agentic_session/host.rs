@@ -13,20 +13,25 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    super::inline_host::{InlineHost, Settled},
+    super::{
+        inline_host::{InlineHost, Settled},
+        inline_states,
+    },
     calls::Calls,
     decisions::decide,
     error::Ended,
     progress::{Begun, Point},
+    results::SessionResults,
     session::Shared,
 };
 use crate::{
+    agent::{Graph, GraphIssue},
     drive::{
         EffectId, Host, McpEffect, McpEffectError, MemorySession, ModelEffectError, RunEvent, SessionAction,
         SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
-    tool::ToolBinding,
+    tool::{StateRequirement, ToolBinding},
     wire::{
         EffectAnswer, Item, McpSession, McpTool, ModelCall, ModelResponse, RunState, ToolFailed, Usage,
         run_state::{Admission, Phase},
@@ -203,6 +208,11 @@ impl Host for SessionHost {
 
     fn idempotency_scope(&self) -> String {
         self.inner.idempotency_scope()
+    }
+
+    fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
+        let of_session = StateRequirement::of::<SessionResults>();
+        inline_states::missing(graph, |requirement| *requirement == of_session || self.inner.states.has(requirement))
     }
 
     fn checkpoint(&self, path: &str, state: &RunState) {

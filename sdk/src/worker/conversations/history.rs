@@ -123,6 +123,10 @@ impl Event<'_> {
         let input = std::mem::take(&mut self.scheduled.input).unwrap_or_default().payloads;
         let kind = self.scheduled.activity_type.take().unwrap_or_default().name;
         if kind == LOAD_STATE_ACTIVITY {
+            // A worker refused it, so that it was scheduled again under another id.
+            if self.result.is_empty() {
+                return Ok(());
+            }
             let LoadStateReply { version: _, chunk } = self.result("the result").await?;
             return states.take(&activity_id, chunk, pending).map_err(|error| self.unreadable("the state", &error));
         }

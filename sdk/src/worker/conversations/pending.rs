@@ -224,9 +224,10 @@ impl Part {
     }
 }
 
-/// The number of a chunk whose activity ids begin like this.
+/// The number of a chunk whose activity ids begin like this, also where the activity was scheduled again.
 pub(super) fn chunk_of(activity: &str, begins: &str) -> Option<usize> {
-    activity.strip_prefix(begins)?.strip_prefix('-')?.parse().ok()
+    let number = activity.strip_prefix(begins)?.strip_prefix('-')?;
+    number.split_once("-retry-").map_or(number, |(number, _)| number).parse().ok()
 }
 
 fn parts(segment: InputSegment, version: WireVersion, parts: &mut Vec<Part>) -> Result<(), WireVersionMismatch> {

@@ -11,7 +11,10 @@ use reqwest::Url;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{Genai, Serves, dialect};
-use crate::worker::http_client;
+use crate::{
+    wire::error_debug,
+    worker::{http_client, http_provider::address},
+};
 
 /// Describes a [`Genai`]; see [`Genai::builder`].
 #[derive(Default)]
@@ -25,7 +28,7 @@ pub struct GenaiBuilder {
 }
 
 /// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum GenaiConfigError {
     /// No adapter has this name.
@@ -43,8 +46,10 @@ pub enum GenaiConfigError {
         adapter: String,
     },
     /// The address cannot be used.
-    #[error("the base URL of `{adapter}` cannot be used: {reason}")]
+    #[error("the base URL{} of `{adapter}` cannot be used: {reason}", address::quoted(.url.as_deref()))]
     BaseUrl {
+        /// The address as it was given; absent where it may hold a secret.
+        url: Option<String>,
         /// Whose it is.
         adapter: String,
         /// Why not.
@@ -63,6 +68,14 @@ pub enum GenaiConfigError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+error_debug!(enum GenaiConfigError {
+    UnknownAdapter { adapter, known },
+    KeyEmpty { adapter },
+    BaseUrl { url, adapter, reason },
+    Tls { source },
+    HttpClient { source },
+});
 
 impl GenaiBuilder {
     pub(super) fn new() -> Self {
@@ -149,7 +162,11 @@ fn kind(adapter: &str) -> Result<AdapterKind, GenaiConfigError> {
 }
 
 fn base(adapter: &str, text: &str) -> Result<Url, GenaiConfigError> {
-    let unusable = |reason: &str| GenaiConfigError::BaseUrl { adapter: adapter.to_owned(), reason: reason.to_owned() };
+    let unusable = |reason: &str| GenaiConfigError::BaseUrl {
+        url: address::as_given(text),
+        adapter: adapter.to_owned(),
+        reason: reason.to_owned(),
+    };
     let url = Url::parse(text.trim()).map_err(|error| unusable(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(unusable("it starts with neither https:// nor http://"));

@@ -25,12 +25,12 @@ use crate::{
 /// Most characters of an explanation of the crate's.
 const LONGEST: usize = 300;
 
-/// The failure that an error of the crate stands for.
-pub(super) fn of(error: Error, redactor: &Arc<Redactor>) -> ModelError {
+/// The failure that an error of the crate stands for, at this address.
+pub(super) fn of(error: Error, address: &str, redactor: &Arc<Redactor>) -> ModelError {
     let shown = |error: &Error| redactor.excerpt(&error.to_string(), LONGEST);
     match error {
         Error::WebModelCall { webc_error, .. } | Error::WebAdapterCall { webc_error, .. } => {
-            exchange(webc_error, redactor)
+            exchange(webc_error, address, redactor)
         }
         Error::HttpError { status, body, headers, .. } => refused(status, *headers, body, redactor),
         Error::ChatResponseGeneration { response_body, cause, .. } => unreadable(&response_body, &cause, redactor),
@@ -64,7 +64,7 @@ fn failure(kind: ModelFailureKind, what: &str) -> ModelError {
     ModelError::new(kind, format!("{}: {what}", classify::label(kind)))
 }
 
-fn exchange(error: webc::Error, redactor: &Arc<Redactor>) -> ModelError {
+fn exchange(error: webc::Error, address: &str, redactor: &Arc<Redactor>) -> ModelError {
     match error {
         webc::Error::ResponseFailedStatus { status, body, headers } => refused(status, *headers, body, redactor),
         webc::Error::ResponseFailedNotJson { body, .. } | webc::Error::ResponseFailedInvalidJson { body, .. } => {
@@ -75,7 +75,7 @@ fn exchange(error: webc::Error, redactor: &Arc<Redactor>) -> ModelError {
             // It may be JSON under another content type; then it is no answer all the same.
             answer.object().err().unwrap_or_else(|| answer.invalid("the answer is not sent as JSON"))
         }
-        webc::Error::Reqwest(error) => classify::unanswered(error, redactor),
+        webc::Error::Reqwest(error) => classify::unanswered(error, address, redactor),
         webc::Error::JsonValueExt(error) => {
             failure(ModelFailureKind::Internal, &redactor.excerpt(&error.to_string(), LONGEST))
         }

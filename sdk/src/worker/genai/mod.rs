@@ -43,7 +43,7 @@ use serde_json::Value;
 pub use builder::{GenaiBuilder, GenaiConfigError};
 
 use self::dialect::Dialect;
-use super::http_provider::redact::Redactor;
+use super::http_provider::{address, redact::Redactor};
 use crate::{
     wire::{ModelCall, ModelFailureKind, ModelResponse},
     worker::{Model, ModelError, ModelProvider},
@@ -179,15 +179,28 @@ impl GenaiModel {
     async fn ask(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
         let nothing = Arc::new(Redactor::new(Vec::new()));
         let target = self.client.resolve_service_target(&*self.name).await;
-        let target = target.map_err(|error| failure::of(error, &nothing))?;
+        let target = target.map_err(|error| failure::of(error, "an address that is not known", &nothing))?;
         let dialect = Dialect::of(&target.model)?;
         let redactor = Arc::new(Redactor::new(secrets(&target)));
+        let address = address::shown(target.endpoint.base_url(), &redactor);
+        let asked = self.ask_at(target, &dialect, call, &redactor, &address).await;
+        asked.map_err(|error| error.at(address))
+    }
+
+    async fn ask_at(
+        &self,
+        target: ServiceTarget,
+        dialect: &Dialect,
+        call: ModelCall,
+        redactor: &Arc<Redactor>,
+        address: &str,
+    ) -> Result<ModelResponse, ModelError> {
         let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
-        let (request, options) = request::project(&dialect, call)?;
+        let (request, options) = request::project(dialect, call)?;
         let answer = self.client.exec_chat(target, request, Some(&options)).await;
-        let mut answer = answer.map_err(|error| failure::of(error, &redactor))?;
+        let mut answer = answer.map_err(|error| failure::of(error, address, redactor))?;
         let body = answer.captured_raw_body.take().unwrap_or(Value::Null);
-        response::project(&dialect, answer, &failure::answer(&body, &redactor), keep_raw_usage)
+        response::project(dialect, answer, &failure::answer(&body, redactor), keep_raw_usage)
     }
 }
 

@@ -49,9 +49,9 @@ pub(in crate::worker) fn label(kind: ModelFailureKind) -> &'static str {
     }
 }
 
-/// The failure of a request that got no answer, or only part of one.
-pub(in crate::worker) fn unanswered(error: reqwest::Error, redactor: &Redactor) -> ModelError {
-    // The address may carry credentials, and says nothing that the worker's configuration does not.
+/// The failure of a request to this address, as [`address::shown`](super::address::shown) writes it, that got no answer, or only part of one.
+pub(in crate::worker) fn unanswered(error: reqwest::Error, address: &str, redactor: &Redactor) -> ModelError {
+    // The error's own address may carry credentials.
     let error = error.without_url();
     let kind = if error.is_builder() {
         ModelFailureKind::BadRequest
@@ -60,8 +60,8 @@ pub(in crate::worker) fn unanswered(error: reqwest::Error, redactor: &Redactor) 
     } else {
         ModelFailureKind::Connection
     };
-    let message = format!("{}: {}", label(kind), redactor.clean(&root_cause(&error)));
-    ModelError::new(kind, message).caused_by(error)
+    let message = format!("{}: {} (at {address})", label(kind), redactor.clean(&root_cause(&error)));
+    ModelError::new(kind, message).at(address).caused_by(error)
 }
 
 fn root_cause(error: &dyn std::error::Error) -> String {

@@ -5,8 +5,9 @@
 //! | `outgoing` | what settings add to a request, and the refusal of what an API does not have |
 //! | `answer` | a whole answer: its object, or the failure it stands for |
 //! | `body` | the bytes of an answer, up to a limit |
-//! | `classify`, `advice`, `redact` | from a failed exchange to a `ModelError` without secrets |
+//! | `classify`, `advice`, `redact`, `address` | from a failed exchange to a `ModelError` without secrets |
 
+pub(in crate::worker) mod address;
 pub(in crate::worker) mod advice;
 pub(in crate::worker) mod answer;
 pub(in crate::worker) mod body;

@@ -7,7 +7,7 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::ActivityError;
 
 use crate::{
-    wire::failure::MCP_CALL_BEGAN,
+    wire::{error_debug, failure::MCP_CALL_BEGAN},
     worker::worker_env::{Given, Withheld},
 };
 
@@ -15,7 +15,7 @@ use crate::{
 ///
 /// # Retries
 /// A server that is not reached, or is lost, is asked again, after the policy of the activity; what it refuses is not.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpFailure {
     /// It could not be reached; it has heard nothing.
@@ -69,6 +69,15 @@ pub enum McpFailure {
         what: String,
     },
 }
+
+error_debug!(enum McpFailure {
+    NotReached { server, reason },
+    Lost { server, reason },
+    Refused { code, message },
+    SessionLost { server, began, reason },
+    TooLarge { server, what },
+    Unsupported { server, what },
+});
 
 impl McpFailure {
     /// A variable that the way to the server refers to is not given away.

@@ -9,7 +9,10 @@ use reqwest::{
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{Azure, OpenAi, OpenAiApi, Serves, endpoint::Endpoint, tls, transport::Transport};
-use crate::worker::http_provider::redact::Redactor;
+use crate::{
+    wire::error_debug,
+    worker::http_provider::{address, redact::Redactor},
+};
 
 const OPENAI: &str = "https://api.openai.com/v1";
 
@@ -19,6 +22,8 @@ const OPENAI: &str = "https://api.openai.com/v1";
 pub struct OpenAiBuilder {
     api_key: Option<SecretString>,
     base_url: Option<String>,
+    /// The environment variable that it is from.
+    base_url_variable: Option<&'static str>,
     organization: Option<String>,
     project: Option<String>,
     azure: Option<Azure>,
@@ -30,7 +35,7 @@ pub struct OpenAiBuilder {
 }
 
 /// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenAiConfigError {
     /// The environment holds no key.
@@ -45,8 +50,12 @@ pub enum OpenAiConfigError {
     )]
     KeyEmpty,
     /// The address cannot be used.
-    #[error("the base URL cannot be used: {reason}")]
+    #[error("the base URL{}{} cannot be used: {reason}", address::quoted(.url.as_deref()), of_variable(*.variable))]
     BaseUrl {
+        /// The address as it was given; absent where there is none, or where it may hold a secret.
+        url: Option<String>,
+        /// The environment variable that holds it; absent where the program gives it.
+        variable: Option<&'static str>,
         /// Why not.
         reason: String,
     },
@@ -70,6 +79,26 @@ pub enum OpenAiConfigError {
     },
 }
 
+error_debug!(enum OpenAiConfigError {
+    KeyNotSet,
+    KeyEmpty,
+    BaseUrl { url, variable, reason },
+    Header { name },
+    Tls { source },
+    HttpClient { source },
+});
+
+/// What is said of an address that is not a whole one.
+const IN_FULL: &str = "write it in full, as https://api.openai.com/v1";
+
+/// The environment variable of the address.
+const BASE_URL: &str = "OPENAI_BASE_URL";
+
+/// Where an address is from, in a message.
+fn of_variable(variable: Option<&str>) -> String {
+    variable.map(|variable| format!(" ({variable})")).unwrap_or_default()
+}
+
 impl OpenAiBuilder {
     pub(super) fn new() -> Self {
         Self::default()
@@ -91,7 +120,8 @@ impl OpenAiBuilder {
             return Err(OpenAiConfigError::KeyEmpty);
         }
         Ok(Self {
-            base_url: optional("OPENAI_BASE_URL"),
+            base_url: optional(BASE_URL),
+            base_url_variable: Some(BASE_URL),
             organization: optional("OPENAI_ORG_ID"),
             project: optional("OPENAI_PROJECT_ID"),
             ..Self::new().api_key(key)
@@ -106,7 +136,7 @@ impl OpenAiBuilder {
 
     /// The address before `/responses` or `/chat/completions`; OpenAI's own by default.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
-        self.base_url = Some(url.into());
+        (self.base_url, self.base_url_variable) = (Some(url.into()), None);
         self
     }
 
@@ -163,9 +193,21 @@ impl OpenAiBuilder {
     /// # Errors
     /// [`OpenAiConfigError`] says what is missing or cannot be used.
     pub fn build(self) -> Result<OpenAi, OpenAiConfigError> {
-        let Self { api_key, base_url, organization, project, azure, headers, timeout, api, serves, name } = self;
+        let Self {
+            api_key,
+            base_url,
+            base_url_variable,
+            organization,
+            project,
+            azure,
+            headers,
+            timeout,
+            api,
+            serves,
+            name,
+        } = self;
         let key = api_key.filter(|key| !key.expose_secret().is_empty()).ok_or(OpenAiConfigError::KeyEmpty)?;
-        let base = base(base_url.as_deref(), azure.as_ref())?;
+        let base = base(base_url.as_deref(), base_url_variable, azure.as_ref())?;
         let http = tls::http_client(base.scheme() == "https", timeout)?;
 
         let mut carried = HeaderMap::new();
@@ -204,16 +246,24 @@ fn is_long(value: &SecretString) -> bool {
     value.expose_secret().len() >= 8
 }
 
-fn base(base_url: Option<&str>, azure: Option<&Azure>) -> Result<Url, OpenAiConfigError> {
-    let unusable = |reason: &str| OpenAiConfigError::BaseUrl { reason: reason.to_owned() };
+fn base(
+    base_url: Option<&str>,
+    base_url_variable: Option<&'static str>,
+    azure: Option<&Azure>,
+) -> Result<Url, OpenAiConfigError> {
+    let unusable = |reason: &str| OpenAiConfigError::BaseUrl {
+        url: base_url.or(azure.map(Azure::endpoint)).and_then(address::as_given),
+        variable: base_url_variable.filter(|_| base_url.is_some()),
+        reason: reason.to_owned(),
+    };
     let text = match (base_url, azure) {
         (Some(_), Some(_)) => return Err(unusable("there is an Azure endpoint, too; give one of them")),
         (None, Some(azure)) => format!("{}/openai", azure.endpoint().trim().trim_end_matches('/')),
         (base_url, None) => base_url.unwrap_or(OPENAI).trim().to_owned(),
     };
-    let url = Url::parse(&text).map_err(|error| unusable(&error.to_string()))?;
+    let url = Url::parse(&text).map_err(|error| unusable(&format!("{error}; {}", IN_FULL)))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(unusable("it starts with neither https:// nor http://"));
+        return Err(unusable(&format!("it starts with neither https:// nor http://; {}", IN_FULL)));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(unusable("it has a query or a fragment; give query parameters in the model settings"));
@@ -236,8 +286,19 @@ fn add(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), OpenAiCon
 
 impl std::fmt::Debug for OpenAiBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { api_key: _, base_url: _, organization, project, azure, headers, timeout, api, serves: _, name: _ } =
-            self;
+        let Self {
+            api_key: _,
+            base_url: _,
+            base_url_variable: _,
+            organization,
+            project,
+            azure,
+            headers,
+            timeout,
+            api,
+            serves: _,
+            name: _,
+        } = self;
         let headers: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
         f.debug_struct("OpenAiBuilder")
             .field("organization", organization)

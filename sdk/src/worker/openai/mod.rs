@@ -141,7 +141,7 @@ impl Model for OpenAiModel {
             {
                 error.message.push_str(&whose);
             }
-            outcome
+            outcome.map_err(|error| error.at(self.transport.address()))
         })
     }
 }

@@ -19,7 +19,7 @@ use crate::{
     wire::ModelFailureKind,
     worker::{
         ModelError,
-        http_provider::{answer::Answer, body, classify, outgoing::Outgoing, redact::Redactor},
+        http_provider::{address, answer::Answer, body, classify, outgoing::Outgoing, redact::Redactor},
     },
 };
 
@@ -27,16 +27,24 @@ use crate::{
 pub(super) struct Transport {
     client: Client<Endpoint>,
     redactor: Arc<Redactor>,
+    /// Where the requests go, for people.
+    address: String,
 }
 
 impl Transport {
     pub(super) fn new(http: reqwest::Client, endpoint: Endpoint, redactor: Redactor) -> Self {
+        let address = address::shown(&endpoint.base, &redactor);
         let redactor = Arc::new(redactor);
         let service = {
             let (http, redactor) = (http.clone(), Arc::clone(&redactor));
             tower::service_fn(move |request| exchange(http.clone(), request, Arc::clone(&redactor)))
         };
-        Self { client: Client::build(http, endpoint).with_http_service(service), redactor }
+        Self { client: Client::build(http, endpoint).with_http_service(service), redactor, address }
+    }
+
+    /// Where the requests go, without what may be secret.
+    pub(super) fn address(&self) -> &str {
+        &self.address
     }
 
     /// The name the server knows the model by.
@@ -79,7 +87,7 @@ impl Transport {
 
     fn failure(&self, error: OpenAIError) -> ModelError {
         match error {
-            OpenAIError::Reqwest(error) => classify::unanswered(error, &self.redactor),
+            OpenAIError::Reqwest(error) => classify::unanswered(error, &self.address, &self.redactor),
             error => self.internal(&error),
         }
     }

@@ -27,7 +27,7 @@ impl AgentsPlugin {
 }
 
 /// The activities of an agent's guardrails.
-pub(super) fn activities_of(agent: &AgentDef) -> impl Iterator<Item = &ToolDef> {
+pub(in crate::worker) fn activities_of(agent: &AgentDef) -> impl Iterator<Item = &ToolDef> {
     let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
     inputs.chain(agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
 }

@@ -1,14 +1,16 @@
 //! What keeps a worker from running its agents.
 
-use crate::agent::GraphIssue;
+use crate::{agent::GraphIssue, wire::error_debug};
 
 /// Everything that keeps a worker from running its agents.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the worker cannot run its agents:\n{}", .issues.iter().map(|issue| format!("- {issue}")).collect::<Vec<_>>().join("\n"))]
 pub struct InstallError {
     /// The issues.
     pub issues: Vec<InstallIssue>,
 }
+
+error_debug!(struct InstallError { issues });
 
 /// One thing that keeps a worker from running its agents.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -39,12 +41,24 @@ pub enum InstallIssue {
         /// The tool.
         tool: String,
     },
-    /// Two different tools have one name, so one activity type would stand for both.
+    /// Two different tools have one name and the same parameters, so a call says for neither of them that it is meant.
     #[error(
-        "two different tools are named {tool:?}; rename one with #[tool(name = ..)] or .named(..), or give both the same options, \
-         output limit and redaction"
+        "two different tools are named {tool:?}: their parameters are the same, and they differ in {}; rename one with \
+         #[tool(name = ..)] or .named(..), or make them alike",
+        .differs.join(", ")
     )]
     DuplicateTool {
+        /// The name.
+        tool: String,
+        /// What differs, in plain English.
+        differs: Vec<&'static str>,
+    },
+    /// Two versions of a tool have other parameters, and some arguments fit both.
+    #[error(
+        "two versions of tool {tool:?} have other parameters, and some arguments fit both: add .versioned() to the newer one, so that its \
+         calls say which version they are for; versions of an AgentSet are marked by .agents(&set)"
+    )]
+    UnmarkedVersion {
         /// The name.
         tool: String,
     },

@@ -5,7 +5,7 @@ mod install_error;
 mod mcp;
 mod tools;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use futures::FutureExt;
 use serde::Serialize;
@@ -14,6 +14,7 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{WorkerOptions, activities::ActivityError};
 use temporalio_workflow::workflow_interceptors::WorkflowInterceptorConstructor;
 
+pub(super) use self::guardrails::activities_of;
 pub use self::install_error::{InstallError, InstallIssue};
 use self::tools::runs_on;
 #[cfg(feature = "nexus")]
@@ -33,6 +34,7 @@ use super::{
     session_activity,
     spill::{SpillStore, Spills},
     tool_activity::ToolActivity,
+    tool_versions::ToolVersions,
 };
 use crate::{
     agent::{AgentDef, AgentSources},
@@ -78,6 +80,8 @@ pub struct AgentsPlugin {
     states: StateMap,
     agents: Vec<AgentDef>,
     tools: Vec<ToolDef>,
+    /// The activity types of tools in several versions, all of whose calls say which one they are for.
+    versioned: BTreeSet<String>,
     sessions: Sessions,
     conversations: ConversationCache,
     spills: Spills,
@@ -113,9 +117,14 @@ impl AgentsPlugin {
         self
     }
 
-    /// The start agents of this worker's workflows; the tools of all agents they reach are registered.
+    /// The start agents of this worker's workflows; the tools of all agents they reach are registered. Of an `AgentSet`, as `.agents(&set)`,
+    /// those of all its versions are.
+    ///
+    /// Tools of one name and with other parameters are versions of one tool, and run side by side; see
+    /// [`ToolDef::versioned`](crate::tool::ToolDef::versioned).
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
+        self.versioned.extend(agents.versioned_tools());
         self.agents.extend(agents.agent_defs());
         self
     }
@@ -266,22 +275,16 @@ impl AgentsPlugin {
             activities.push((RECORD_ACTIVITY.to_owned(), body));
         }
         let conversations = self.conversations_here();
-        for tool in tools.into_values().filter(|tool| runs_on(tool, task_queue)) {
-            if let ToolBinding::Activity { body, options: _ } = tool.binding() {
-                let activity = Arc::new(ToolActivity {
-                    tool: tool.clone(),
-                    body: Arc::clone(body),
-                    states: self.states.clone(),
-                    conversations: conversations.clone(),
-                    spills: self.spills.clone(),
-                    env: self.providers.env.to([Destination::tool(tool.name())]),
-                    beater: beater.clone(),
-                });
+        for (activity_type, versions) in tools {
+            let here = versions.iter().filter(|tool| runs_on(tool, task_queue));
+            let here = ToolVersions::new(here.filter_map(|tool| self.tool_activity(tool, &conversations, &beater)));
+            if !here.is_empty() {
+                let versions = Arc::new(here);
                 let body: Body = Arc::new(move |ctx, request| {
-                    let activity = Arc::clone(&activity);
-                    async move { activity.run(&ctx, &request).await.map(Reply::Tool) }.boxed()
+                    let versions = Arc::clone(&versions);
+                    async move { versions.run(&ctx, &request).await.map(Reply::Tool) }.boxed()
                 });
-                activities.push((tool.activity_type(), body));
+                activities.push((activity_type, body));
             }
         }
         for (name, store) in self.sessions.iter() {
@@ -298,6 +301,24 @@ impl AgentsPlugin {
         activities.push(looking_up_endpoints());
         activities.extend(keeping_states());
         Ok(NamedActivities(activities))
+    }
+
+    fn tool_activity(
+        &self,
+        tool: &ToolDef,
+        conversations: &ConversationCache,
+        beater: &Beater,
+    ) -> Option<ToolActivity> {
+        let ToolBinding::Activity { body, options: _ } = tool.binding() else { return None };
+        Some(ToolActivity {
+            tool: tool.clone(),
+            body: Arc::clone(body),
+            states: self.states.clone(),
+            conversations: conversations.clone(),
+            spills: self.spills.clone(),
+            env: self.providers.env.to([Destination::tool(tool.name())]),
+            beater: beater.clone(),
+        })
     }
 }
 

@@ -8,15 +8,18 @@ use crate::{
     tool::{OversizedOutput, ToolBinding, ToolDef, schema},
 };
 
+/// The tools of a worker by activity type, each in its versions: tools of one name with other parameters.
+pub(super) type ToolsByType = BTreeMap<String, Vec<ToolDef>>;
+
 impl AgentsPlugin {
-    /// The tools of all graphs by activity type, with what is wrong with graphs and tools added to `issues`. A tool bound to
-    /// another task queue runs on another worker, which must have its state.
-    pub(super) fn checked_tools(&self, task_queue: &str, issues: &mut Vec<InstallIssue>) -> BTreeMap<String, ToolDef> {
-        let mut tools: BTreeMap<String, ToolDef> = BTreeMap::new();
+    /// The tools of all graphs by activity type, each in all its versions, with what is wrong with graphs and tools added to `issues`. A
+    /// tool bound to another task queue runs on another worker, which must have its state.
+    pub(super) fn checked_tools(&self, task_queue: &str, issues: &mut Vec<InstallIssue>) -> ToolsByType {
+        let mut tools = ToolsByType::new();
         let graphs: Vec<Graph> = self.agents.iter().map(Graph::new).collect();
         for graph in &graphs {
             if let Err(error) = graph.check() {
-                issues.extend(error.issues.into_iter().map(InstallIssue::Graph));
+                add_each(issues, error.issues.into_iter().map(InstallIssue::Graph));
             }
         }
         let nested: Vec<Graph> = graphs.iter().flat_map(Graph::nested).collect();
@@ -26,21 +29,31 @@ impl AgentsPlugin {
         name_unchecked(agents.iter().flat_map(|agent| &agent.tools).chain(&self.tools));
         let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
         for tool in of_agents.chain(&self.tools).filter(is_activity) {
-            match tools.get(&tool.activity_type()) {
+            let versions = tools.entry(tool.activity_type()).or_default();
+            match versions.iter_mut().find(|known| known.schema_digest() == tool.schema_digest()) {
                 None => {
                     if runs_on(tool, task_queue) {
-                        issues.extend(self.missing_states(tool));
+                        add_each(issues, self.missing_states(tool));
                     }
-                    tools.insert(tool.activity_type(), tool.clone());
+                    versions.push(tool.clone());
                 }
-                Some(known) if is_same(known, tool) => {}
-                Some(_) => {
-                    let issue = InstallIssue::DuplicateTool { tool: tool.name().to_owned() };
-                    if !issues.contains(&issue) {
-                        issues.push(issue);
+                Some(known) => {
+                    let differs = differences(known, tool);
+                    if differs.is_empty() {
+                        if tool.is_versioned() {
+                            *known = tool.clone();
+                        }
+                    } else {
+                        add_each(issues, [InstallIssue::DuplicateTool { tool: tool.name().to_owned(), differs }]);
                     }
                 }
             }
+        }
+        for (activity_type, versions) in &mut tools {
+            if self.versioned.contains(activity_type) {
+                *versions = std::mem::take(versions).into_iter().map(ToolDef::versioned).collect();
+            }
+            check_versions(versions, issues);
         }
         tools
     }
@@ -78,11 +91,44 @@ pub(super) fn runs_on(tool: &ToolDef, task_queue: &str) -> bool {
     }
 }
 
-/// Whether two definitions are of one tool. Bodies cannot be compared; what the model and the worker see of them can.
-fn is_same(one: &ToolDef, other: &ToolDef) -> bool {
-    one.spec() == other.spec()
-        && one.requirements() == other.requirements()
-        && format!("{:?}", one.binding()) == format!("{:?}", other.binding())
-        && one.output_limit() == other.output_limit()
-        && one.redaction().is_some() == other.redaction().is_some()
+/// Checks that each call says for which version it is.
+fn check_versions(versions: &[ToolDef], issues: &mut Vec<InstallIssue>) {
+    let unmarked: Vec<&ToolDef> = versions.iter().filter(|tool| !tool.is_versioned()).collect();
+    for (place, tool) in unmarked.iter().enumerate() {
+        for earlier in &unmarked[..place] {
+            if schema::are_told_apart(earlier.accepts(), tool.accepts()) {
+                tracing::warn!(
+                    tool = tool.name(),
+                    "two versions of the tool are told apart by their arguments alone; add .versioned() to the newer one, so that a worker \
+                     with the other one refuses its calls"
+                );
+            } else {
+                add_each(issues, [InstallIssue::UnmarkedVersion { tool: tool.name().to_owned() }]);
+            }
+        }
+    }
+}
+
+/// Adds issues, each of them once.
+fn add_each(issues: &mut Vec<InstallIssue>, found: impl IntoIterator<Item = InstallIssue>) {
+    for issue in found {
+        if !issues.contains(&issue) {
+            issues.push(issue);
+        }
+    }
+}
+
+/// In what two definitions with the same parameters are not of one tool. Bodies cannot be compared; what the model and the worker see of
+/// them can.
+fn differences(one: &ToolDef, other: &ToolDef) -> Vec<&'static str> {
+    let compared = [
+        ("the description", one.description() == other.description()),
+        ("the schema that models are sent", one.parameters() == other.parameters()),
+        ("strict mode", one.is_strict() == other.is_strict()),
+        ("the states that the bodies take", one.requirements() == other.requirements()),
+        ("the options", format!("{:?}", one.binding()) == format!("{:?}", other.binding())),
+        ("the output limits", one.output_limit() == other.output_limit()),
+        ("the redaction", one.redaction().is_some() == other.redaction().is_some()),
+    ];
+    compared.into_iter().filter(|(_, is_same)| !is_same).map(|(what, _)| what).collect()
 }

@@ -15,7 +15,7 @@ use crate::{
     drive::{SingleAnswer, SingleCall, SingleError, call_single},
     engine::RunError,
     tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailureKind, idempotency_key},
-    wire::ToolOutput,
+    wire::{ToolOutput, error_debug},
     worker::{
         inline_host::{InlineHost, Patience},
         inline_mcp::InlineMcp,
@@ -218,7 +218,7 @@ pub struct Dispatched {
 }
 
 /// Why a call failed: for logs, not for the model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct CallFailure {
@@ -227,6 +227,8 @@ pub struct CallFailure {
     /// What went wrong, in the tool's own words.
     pub message: String,
 }
+
+error_debug!(struct CallFailure { kind, message });
 
 impl Dispatched {
     /// What the model is told, as text; content parts are their JSON.

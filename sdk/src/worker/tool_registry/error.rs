@@ -1,9 +1,9 @@
 //! What goes wrong when tools are registered, and when they are dispatched.
 
-use crate::{engine::RunError, tool::ToolIssue};
+use crate::{engine::RunError, tool::ToolIssue, wire::error_debug};
 
 /// Why a tool was not registered.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
     /// Two tools have one name.
@@ -45,10 +45,19 @@ pub enum RegisterError {
     },
 }
 
+error_debug!(enum RegisterError {
+    Duplicate { tool },
+    Invalid { tool, issues },
+    #[cfg(feature = "mcp")]
+    Mcp { server, source },
+    #[cfg(feature = "mcp")]
+    McpNeedsRun { server, term },
+});
+
 /// Why a call gave nothing to tell the model.
 ///
 /// A tool that fails is none of them: its call gives a [`Dispatched`](super::Dispatched) that says what the model is told.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DispatchError {
     /// There is no such tool. [`tell_model`](Self::tell_model) has what a run would tell the model.
@@ -89,6 +98,14 @@ pub enum DispatchError {
     #[error(transparent)]
     EndsTheRun(#[from] RunError),
 }
+
+error_debug!(enum DispatchError {
+    Unknown { tool, known },
+    NotHere { tool, kind, fix },
+    MissingState { tool, state },
+    NeedsApproval { tool, call_id },
+    EndsTheRun(source),
+});
 
 impl DispatchError {
     /// What the model is told, where a loop can go on: of a tool that is not there.

@@ -24,6 +24,11 @@ pub(super) enum Role {
 impl<'i> Place<'i> {
     /// The place of the activity with this id; `None` when the id is not one that a run gives.
     pub(super) fn of(id: &'i str) -> Option<Self> {
+        // Activities that were scheduled again, until a worker had them.
+        let id = match id.rsplit_once("-retry-") {
+            Some((first, times)) if times.parse::<u32>().is_ok() => first,
+            _ => id,
+        };
         // Calls that were sent once more.
         let id = id.strip_suffix("-full").or_else(|| id.strip_suffix("-definitions")).unwrap_or(id);
         // Calls that were made again in another session with an MCP server.

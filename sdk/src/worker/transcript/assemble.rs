@@ -25,7 +25,7 @@ use crate::{
 /// # Errors
 /// [`TranscriptError::NoStart`].
 pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptError> {
-    let Events { mut records, start, end, .. } = events;
+    let Events { mut records, start, end, approvals, .. } = events;
     let Start { workflow_id, run_id, first_run_id, continued_from, workflow_type, input } =
         start.ok_or(TranscriptError::NoStart)?;
     let mut all = Assembly { recorded: recorded(&mut records), runs: Vec::new(), indices: BTreeMap::new(), calls: 0 };
@@ -33,7 +33,8 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
         all.take(record);
     }
     let Assembly { recorded, runs, indices, .. } = all;
-    let runs: Vec<Run> = runs.into_iter().map(|run| run.finish(&indices)).collect();
+    let mut runs: Vec<Run> = runs.into_iter().map(|run| run.finish(&indices)).collect();
+    let approvals = approvals.put_to_calls(&mut runs);
     let mut usage = Usage::default();
     for run in &runs {
         usage.add(&run.usage);
@@ -46,6 +47,7 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
         workflow_type,
         input,
         runs,
+        approvals,
         usage,
         end,
         recorded,
@@ -236,7 +238,7 @@ impl Growing {
                 ToolKind::InWorkflow
             };
             let (name, call_id, arguments) = (call.name.to_owned(), call.call_id.to_owned(), as_json(&call.arguments));
-            self.run.turns[at].tools.push(ToolUse { name, call_id, arguments, kind, output: None });
+            self.run.turns[at].tools.push(ToolUse { name, call_id, arguments, kind, output: None, approval: None });
         }
     }
 
@@ -252,6 +254,7 @@ impl Growing {
             settings: _,
             idempotency_key: _,
             mcp: _,
+            schema: _,
         } = request;
         let at = self.turn(turn, &agent);
         // A call during which an MCP server asked people something is made anew.
@@ -264,7 +267,10 @@ impl Growing {
                 tool.output = output;
             }
             // A run that was paused goes on: the model asked in another one.
-            None => tools.push(ToolUse { name, call_id, arguments: Value::Object(arguments), kind, output }),
+            None => {
+                let arguments = Value::Object(arguments);
+                tools.push(ToolUse { name, call_id, arguments, kind, output, approval: None });
+            }
         }
     }
 

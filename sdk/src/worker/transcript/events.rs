@@ -18,19 +18,22 @@ use temporalio_common::{
                 WorkflowExecutionStartedEventAttributes, history_event::Attributes,
             },
             sdk::v1::UserMetadata,
+            update::{self, v1::outcome},
         },
     },
 };
 
 use super::{
-    TranscriptError, failure,
+    TranscriptError,
+    approvals::Approvals,
+    failure,
     messages::{message, plain, value},
     shape::{Activity, End, Status},
 };
 use crate::wire::{
-    Item, LOAD_STATE_ACTIVITY, MCP_ACTIVITY, MCP_CALL_TOOL, MODEL_ACTIVITY, ModelReply, ModelRequest, ModelResponse,
-    RECORD_ACTIVITY, RecordRequest, SESSION_ACTIVITY, SessionReply, SessionRequest, ToolReply, ToolRequest,
-    carried::LoadStateReply,
+    AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, Item, LOAD_STATE_ACTIVITY, MCP_ACTIVITY, MCP_CALL_TOOL,
+    MODEL_ACTIVITY, ModelReply, ModelRequest, ModelResponse, QUESTIONS_MEMO, RECORD_ACTIVITY, RecordRequest,
+    SESSION_ACTIVITY, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, carried::LoadStateReply,
 };
 
 const TOOL_PREFIX: &str = "agents.tool.";
@@ -45,6 +48,7 @@ pub(super) struct Events<'c> {
     pub(super) records: Vec<Record>,
     pub(super) start: Option<Start>,
     pub(super) end: End,
+    pub(super) approvals: Approvals,
     by_event: HashMap<i64, usize>,
 }
 
@@ -98,7 +102,14 @@ pub(super) enum Exchange {
 
 impl<'c> Events<'c> {
     pub(super) fn new(converter: &'c DataConverter) -> Self {
-        Self { converter, records: Vec::new(), start: None, end: End::Running, by_event: HashMap::new() }
+        Self {
+            converter,
+            records: Vec::new(),
+            start: None,
+            end: End::Running,
+            approvals: Approvals::default(),
+            by_event: HashMap::new(),
+        }
     }
 
     /// Takes the next event.
@@ -106,7 +117,7 @@ impl<'c> Events<'c> {
     /// # Errors
     /// [`TranscriptError`]: a message or a failure that cannot be read.
     pub(super) async fn take(&mut self, event: HistoryEvent) -> Result<(), TranscriptError> {
-        let HistoryEvent { event_id, attributes, user_metadata, .. } = event;
+        let HistoryEvent { event_id, event_time, attributes, user_metadata, .. } = event;
         let Some(attributes) = attributes else { return Ok(()) };
         match attributes {
             Attributes::WorkflowExecutionStartedEventAttributes(started) => self.started(started).await,
@@ -135,6 +146,27 @@ impl<'c> Events<'c> {
             }
             Attributes::MarkerRecordedEventAttributes(marker) if marker.marker_name == LOCAL_ACTIVITY => {
                 return self.local(marker, user_metadata).await;
+            }
+            Attributes::WorkflowPropertiesModifiedEventAttributes(modified) => {
+                let memo = modified.upserted_memo.unwrap_or_default().fields.remove(QUESTIONS_MEMO);
+                if let Some(asked) = memo
+                    && let Ok(asked) = serde_json::from_value(value(self.converter, vec![asked]).await)
+                {
+                    self.approvals.asked(event_time.map(|time| time.to_string()).as_ref(), asked);
+                }
+            }
+            Attributes::WorkflowExecutionUpdateAcceptedEventAttributes(accepted) => {
+                let sent = accepted.accepted_request.and_then(|request| request.input);
+                if let Some(decision) = self.decision(sent).await {
+                    self.approvals.sent(event_id, event_time.map(|time| time.to_string()), decision);
+                }
+            }
+            Attributes::WorkflowExecutionUpdateCompletedEventAttributes(completed) => {
+                if let Some(outcome::Value::Success(payloads)) = completed.outcome.and_then(|outcome| outcome.value)
+                    && let Ok(reply) = serde_json::from_value(value(self.converter, payloads.payloads).await)
+                {
+                    self.approvals.answered(completed.accepted_event_id, &reply);
+                }
             }
             other => {
                 if let Some(end) = self.ended(other).await? {
@@ -171,6 +203,20 @@ impl<'c> Events<'c> {
         self.by_event.insert(event_id, self.records.len());
         self.records.push(Record { activity: pending(id, summary), exchange });
         Ok(())
+    }
+
+    /// The decision that an update sends; nothing for another update, and for one that cannot be read, which decides nothing.
+    async fn decision(&self, sent: Option<update::v1::Input>) -> Option<AgentDecision> {
+        let update::v1::Input { name, args, .. } = sent?;
+        let payloads = args.unwrap_or_default().payloads;
+        match &*name {
+            AGENT_DECIDE => serde_json::from_value(value(self.converter, payloads).await).ok(),
+            AGENT_SUPPLY_OUTPUT => {
+                let supplied: SuppliedOutput = serde_json::from_value(value(self.converter, payloads).await).ok()?;
+                Some(supplied.into())
+            }
+            _ => None,
+        }
     }
 
     /// What an activity of this kind was asked; nothing for one that is not ours.

@@ -9,10 +9,12 @@
 //! | `fetch.rs` | the events of a workflow, page by page |
 //! | `events.rs`, `messages.rs`, `failure.rs` | from events to activities, with what they were asked and what they answered |
 //! | `activity_id.rs`, `assemble.rs`, `conversation.rs` | from activities to runs, turns and what was new in each |
+//! | `approvals.rs` | what people were asked and have decided |
 //! | `request.rs` | one call as the provider got it |
 //! | `markdown/` | the same for people |
 
 mod activity_id;
+mod approvals;
 mod assemble;
 mod conversation;
 mod events;
@@ -32,10 +34,10 @@ use temporalio_common::{data_converters::DataConverter, protos::temporal::api::h
 pub use self::request::openai_request_body;
 pub use self::{
     request::request_json,
-    shape::{Activity, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
+    shape::{Activity, Approval, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
 };
 use super::conversations::{ReadError, Recorded};
-use crate::wire::{ModelCall, Usage};
+use crate::wire::{ModelCall, Usage, error_debug};
 
 /// What was said and done in one workflow run.
 ///
@@ -71,6 +73,9 @@ pub struct Transcript {
     pub input: Value,
     /// The runs of agents, in the order in which they began; those inside another one after it.
     pub runs: Vec<Run>,
+    /// What was asked and decided about calls that are not in this history: those of hosted MCP servers, and of the execution before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
     /// What all model calls have used.
     pub usage: Usage,
     /// How the workflow run stands.
@@ -80,7 +85,7 @@ pub struct Transcript {
 }
 
 /// Why there is no transcript, or no request.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TranscriptError {
     /// There is no such workflow, or no such run of it.
@@ -154,6 +159,17 @@ pub enum TranscriptError {
         why: String,
     },
 }
+
+error_debug!(enum TranscriptError {
+    NotFound { workflow_id, run_id, namespace },
+    Server(source),
+    NoStart,
+    Encoded { what, encodings, why },
+    Unreadable { what, why },
+    NoCall { number, calls },
+    Local { number, activity_id },
+    Incomplete { number, activity_id, why },
+});
 
 impl TranscriptError {
     fn unreadable(what: String, why: &dyn std::fmt::Display) -> Self {

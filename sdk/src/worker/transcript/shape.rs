@@ -5,7 +5,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::wire::{Item, Usage};
+use crate::wire::{Item, Usage, Verdict};
 
 /// A run of agents: what one call of a [`Runner`](crate::Runner) did, or one run inside it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -97,6 +97,33 @@ pub struct ToolUse {
     /// What the model was told: a string, or a list of content parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
+    /// What people were asked about it, and have decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approval>,
+}
+
+/// A question to people about a call, and what was decided.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Approval {
+    /// The id to decide by.
+    pub id: String,
+    /// When the run paused with the question (RFC 3339, UTC); absent where it was decided before, and in histories from before pauses were
+    /// recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<String>,
+    /// When the decision came in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<String>,
+    /// What was decided; absent while nobody has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Verdict>,
+    /// Whether it holds for later calls of the tool, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
+    /// Who has decided, as the decision says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
 }
 
 /// What a call of a model came to.

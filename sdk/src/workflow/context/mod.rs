@@ -2,7 +2,10 @@
 
 mod definitions;
 
-use std::time::{Duration, SystemTime};
+use std::{
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
@@ -32,6 +35,7 @@ use self::definitions::{
 use super::{
     continuing::{NotContinued, continued_from},
     json::Foreign,
+    replay_journal::{ReplayJournal, ReplayJournalKey},
 };
 #[cfg(feature = "nexus")]
 use crate::wire::NexusEndpointRequest;
@@ -161,6 +165,10 @@ pub(super) trait DurableContext {
     /// Waits until no handler is at work; false when the wait was cancelled.
     fn handlers_finish(&self, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool>;
     fn show(&self, details: String);
+    /// Fails the workflow task under way with this message, whatever the workflow does until its end.
+    fn fail_task(&self, message: String);
+    /// Where a check that replays this history wants to know what its runs decide.
+    fn replay_journal(&self) -> Option<Rc<ReplayJournal>>;
     /// Sets a key of the memo: a command of the workflow task under way.
     fn upsert_memo(&self, key: &str, value: Value);
 }
@@ -382,6 +390,14 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
 
     fn show(&self, details: String) {
         self.set_current_details(details);
+    }
+
+    fn fail_task(&self, message: String) {
+        self.force_task_fail(message);
+    }
+
+    fn replay_journal(&self) -> Option<Rc<ReplayJournal>> {
+        self.context_value::<ReplayJournalKey>()
     }
 
     fn upsert_memo(&self, key: &str, value: Value) {

@@ -7,6 +7,7 @@ use temporalio_workflow::WorkflowCancellationToken;
 use super::{
     origin::check_phase,
     stored::{self, Loaded, StoreError},
+    task_failure::fail_task,
 };
 use crate::{
     engine::RunError,
@@ -27,6 +28,8 @@ pub(in crate::workflow) struct Arrived {
 
 /// Takes a run up. `start` is the agent it is to go on with, for errors; `run` is asked for what the ids of activities begin with,
 /// if there are any.
+///
+/// A state that this build does not read fails the workflow task.
 ///
 /// # Errors
 /// [`RunError::Refused`] when it is a state that no execution leaves;
@@ -54,6 +57,10 @@ pub(in crate::workflow) async fn arrive(
                 }
                 Err(StoreError::Cancelled) => {
                     return Err(RunError::Cancelled { agent: start.to_owned(), turn: 0 });
+                }
+                Err(StoreError::Unreadable(source)) => {
+                    fail_task(&**ctx, start, format_args!("its state cannot be read: {source}")).await;
+                    return Err(RunError::Continuation { agent: start.to_owned(), turn: 0, source });
                 }
                 Err(StoreError::Failed(source)) => {
                     return Err(RunError::Continuation { agent: start.to_owned(), turn: 0, source });

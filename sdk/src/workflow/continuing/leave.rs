@@ -15,7 +15,10 @@ use std::rc::Rc;
 use futures::future::{Either, select};
 use temporalio_workflow::{
     WorkflowCancellationToken, WorkflowTermination,
-    common::protos::coresdk::workflow_commands::ContinueAsNewWorkflowExecution,
+    common::protos::{
+        coresdk::workflow_commands::ContinueAsNewWorkflowExecution,
+        temporal::api::enums::v1::ContinueAsNewVersioningBehavior,
+    },
 };
 
 use super::{
@@ -205,7 +208,11 @@ impl Moving {
         let carried = Carried::new(self.continued.saturating_add(1), state, inbox);
         let ended = guarded(|| (self.next)(carried));
         match ended.map_err(|panic| Stayed::of(format!("the function continue_with: {panic}")))? {
-            WorkflowTermination::ContinueAsNew(next) => {
+            WorkflowTermination::ContinueAsNew(mut next) => {
+                if self.options.moves_to_current_build {
+                    // `ContinueAsNewOptions` has it behind the SDK's feature `experimental` alone.
+                    next.initial_versioning_behavior = ContinueAsNewVersioningBehavior::AutoUpgrade.into();
+                }
                 let bytes: usize = next.arguments.iter().map(|payload| payload.data.len()).sum();
                 if bytes > MOST_BYTES { Err(Stayed::InputTooLarge { bytes }) } else { Ok(NextExecution(next)) }
             }
@@ -249,7 +256,7 @@ impl From<StoreError> for Stayed {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Cancelled => Self::Cancelled,
-            StoreError::Failed(source) => Self::Failed(source),
+            StoreError::Failed(source) | StoreError::Unreadable(source) => Self::Failed(source),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | `leave.rs` | the end of this execution |
 //! | `arrive.rs` | the beginning of the next one |
 //! | `origin.rs` | whether there was one before, as the server says |
+//! | `task_failure.rs` | the failed task of an execution whose run this build cannot continue |
 //!
 //! # Design
 //! **Two runs at a time do not both continue.** The second one under a runner that continues as new
@@ -22,6 +23,7 @@ mod options;
 mod origin;
 mod pace;
 mod stored;
+mod task_failure;
 
 use std::{
     cell::{Cell, RefCell},
@@ -36,6 +38,7 @@ pub(super) use self::{
     arrive::{Arrived, arrive},
     leave::{NextExecution, Place},
     origin::{NotContinued, check as check_origin, continued_from, refused},
+    task_failure::fail_task,
 };
 use super::context::DurableContext;
 use crate::{engine::RunError, wire::Carried};

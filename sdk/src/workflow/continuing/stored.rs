@@ -15,12 +15,10 @@
 use std::{cell::Cell, rc::Rc, time::Duration};
 
 use serde_json::Value;
-use temporalio_workflow::{
-    ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
-};
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
 
 use crate::{
-    engine::EffectError,
+    engine::{EffectError, TriedFor},
     wire::{
         Digest, Json, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY, RunState, WIRE_VERSION,
         carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
@@ -28,6 +26,7 @@ use crate::{
     workflow::{
         context::DurableContext,
         failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+        until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
     },
 };
 
@@ -37,6 +36,8 @@ const ALL_ATTEMPTS: Duration = Duration::from_hours(6);
 /// Why a state was not kept or loaded.
 pub(super) enum StoreError {
     Cancelled,
+    /// It is there, and this build does not read it.
+    Unreadable(EffectError),
     Failed(EffectError),
 }
 
@@ -49,11 +50,13 @@ impl<E: Into<EffectError>> From<E> for StoreError {
 /// No worker has the activity.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no worker on task queue {task_queue:?} has activity {activity}; install AgentsPlugin on the workers of the workflow"
+    "no worker on task queue {task_queue:?} has activity {activity}; install AgentsPlugin on the workers of the workflow\
+     {tried_for}"
 )]
 struct NotInstalled {
     task_queue: String,
     activity: &'static str,
+    tried_for: TriedFor,
     #[source]
     source: EffectFailure,
 }
@@ -107,9 +110,9 @@ impl Keeps<'_> {
             let request = KeepStateRequest { version: WIRE_VERSION, chunk, of: of.clone() };
             let summary = format!("{} · turn {} · keep a part of the run's state", self.agent, self.turn);
             let request = serde_json::to_value(request)?;
-            let reply = call(self.ctx, KEEP_STATE_ACTIVITY, summary, &id, request, self.token).await?;
-            let KeepStateReply { version: _, of: recorded } = reply.read("keep state reply")?;
-            activity_ids.push(id);
+            let kept_by = call(self.ctx, KEEP_STATE_ACTIVITY, summary, &id, request, self.token).await?;
+            let KeepStateReply { version: _, of: recorded } = kept_by.result.read("keep state reply")?;
+            activity_ids.push(kept_by.activity_id);
             if *kept.get_or_insert_with(|| recorded.clone()) != recorded {
                 return Ok(None);
             }
@@ -121,7 +124,8 @@ impl Keeps<'_> {
     }
 }
 
-/// A state that was loaded: its chunks are in this execution's history, as the results of activities `<activity_id>-<n>`.
+/// A state that was loaded: its chunks are in this execution's history, as the results of activities `<activity_id>-<n>`, or of those that were
+/// scheduled in their place (`until_deployed.rs`).
 pub(super) struct Loaded {
     pub(super) state: RunState,
     pub(super) activity_id: String,
@@ -143,8 +147,9 @@ pub(super) async fn load(
         let id = format!("{loads}-{number}");
         let request = LoadStateRequest { version: WIRE_VERSION, run_id: run_id.clone(), activity_id };
         let summary = format!("{agent} · load a part of the run's state");
-        let reply = call(ctx, LOAD_STATE_ACTIVITY, summary, &id, serde_json::to_value(request)?, token).await?;
-        let LoadStateReply { version: _, chunk } = reply.read("load state reply")?;
+        let loaded = call(ctx, LOAD_STATE_ACTIVITY, summary, &id, serde_json::to_value(request)?, token).await?;
+        let read = loaded.result.read("load state reply");
+        let LoadStateReply { version: _, chunk } = read.map_err(|error| StoreError::Unreadable(error.into()))?;
         text.push_str(&chunk);
     }
     let found = Digest::of_text(&text);
@@ -155,7 +160,8 @@ pub(super) async fn load(
         );
         return Err(StoreError::Failed(error.into()));
     }
-    Ok(Loaded { state: serde_json::from_str(&text)?, activity_id: loads, chunks })
+    let state = serde_json::from_str(&text).map_err(|error| StoreError::Unreadable(error.into()))?;
+    Ok(Loaded { state, activity_id: loads, chunks })
 }
 
 async fn call(
@@ -165,7 +171,7 @@ async fn call(
     id: &str,
     request: Value,
     token: &WorkflowCancellationToken,
-) -> Result<Json, StoreError> {
+) -> Result<Answered<Json>, StoreError> {
     let times =
         ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: ALL_ATTEMPTS };
     let options = ActivityOptions::with_close_timeouts(times)
@@ -174,18 +180,20 @@ async fn call(
         .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
         .summary(summary)
         .build();
-    ctx.state_activity(activity, request, options).await.map_err(|failure| {
-        if matches!(failure, ActivityExecutionError::Cancelled(_)) || failure.as_cancelled().is_some() {
-            return StoreError::Cancelled;
+    let wanted = Wanted { ctx, id, what: Needed::Activity(activity), longest: None, token };
+    let schedule = |id| ctx.state_activity(activity, request.clone(), under_id(&options, id));
+    match wanted.answer(schedule).await {
+        Ok(answered) => Ok(answered),
+        Err(Unanswered::Cancelled) => Err(StoreError::Cancelled),
+        Err(Unanswered::Failed(failure, tried_for)) if is_not_registered(&failure) => {
+            let (task_queue, source) = (ctx.task_queue(), EffectFailure::new(failure));
+            let error = NotInstalled { task_queue, activity, tried_for: TriedFor(tried_for), source };
+            Err(StoreError::Failed(Box::new(error)))
         }
-        let is_missing = is_not_registered(&failure);
-        let source = EffectFailure::new(failure);
-        StoreError::Failed(if is_missing {
-            Box::new(NotInstalled { task_queue: ctx.task_queue(), activity, source })
-        } else {
-            Box::new(source)
-        })
-    })
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            Err(StoreError::Failed(Box::new(EffectFailure::after(failure, tried_for))))
+        }
+    }
 }
 
 /// A text in parts that have at most so many bytes as JSON strings.

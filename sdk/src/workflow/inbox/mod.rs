@@ -145,7 +145,7 @@ impl Default for AgentInbox {
 impl AgentInbox {
     /// Takes a decision in. The first one on an id counts.
     pub fn decide(&mut self, decision: AgentDecision) -> DecisionAnswer {
-        let AgentDecision { version: _, interruption_id: id, decision, always } = decision;
+        let AgentDecision { version: _, interruption_id: id, decision, always, by } = decision;
         let asked = self.waits_for.iter().find(|call| call.id == id);
         let is_asked = asked.is_some();
         if let Some(first) = self.decided.iter().find(|decided| decided.id == id) {
@@ -164,7 +164,7 @@ impl AgentInbox {
         if !is_asked && !may_be_kept {
             return DecisionAnswer::Unknown { waits_for: self.ids() };
         }
-        self.decided.push(DecidedInterruption { id, decision, always, taken: false });
+        self.decided.push(DecidedInterruption { id, decision, always, taken: false, by });
         if is_asked { DecisionAnswer::Accepted } else { DecisionAnswer::Kept { waits_for: self.ids() } }
     }
 

@@ -280,25 +280,26 @@ fn under_ids(calls: &[AgentInterruption], asked: &[Asked]) -> Vec<AgentInterrupt
 fn apply(state: &mut RunState, decided: &[DecidedInterruption]) -> Vec<String> {
     let mut refused = Vec::new();
     for decided in decided.iter().filter(|decided| decided.always) {
-        if state.decide_always(&decided.id, decision(&decided.decision)).is_err() {
+        if state.decide_always(&decided.id, decision(decided)).is_err() {
             refused.push(decided.id.clone());
         }
     }
     for decided in decided {
-        if !refused.contains(&decided.id) && state.decide(&decided.id, decision(&decided.decision)).is_err() {
+        if !refused.contains(&decided.id) && state.decide(&decided.id, decision(decided)).is_err() {
             refused.push(decided.id.clone());
         }
     }
     refused
 }
 
-fn decision(verdict: &Verdict) -> Decision {
-    match verdict {
+fn decision(decided: &DecidedInterruption) -> Decision {
+    let decision = match &decided.decision {
         Verdict::Approve => Decision::approve(),
         Verdict::Reject { message: None } => Decision::reject(),
         Verdict::Reject { message: Some(text) } => Decision::reject_with(text),
         Verdict::SupplyOutput { output } => Decision::supply(output),
-    }
+    };
+    Decision { by: decided.by.clone(), ..decision }
 }
 
 #[cfg(test)]

@@ -16,6 +16,8 @@ pub(super) struct Asked<'a> {
     pub(super) input: &'a [Item],
     pub(super) context: &'a Map<String, Value>,
     pub(super) max_turns: Option<u32>,
+    /// The version of the agents.
+    pub(super) version: Option<&'a str>,
     /// Whether the server names a parent of the workflow.
     pub(super) is_child: bool,
 }
@@ -26,12 +28,30 @@ impl AgentSet {
     /// # Errors
     /// [`RunError::Refused`] with the first thing that is too much.
     pub(super) fn admit(&self, agent: &str, asked: &Asked<'_>) -> Result<(), RunError> {
+        if let Some(version) = asked.version {
+            let what = format!("version {version:?} of the agents");
+            return Err(refused(agent, &what, "the workflow chooses the version, and leaves it to its next execution"));
+        }
         // A parent's tool names the keys, and the limit.
         if !asked.is_child {
             self.admit_context(agent, asked.context)?;
             self.admit_max_turns(agent, asked.max_turns)?;
         }
         self.admit_items(agent, "input", asked.input)
+    }
+
+    /// Whether messages begin with the agent that answered last, as the caller chooses or the set says.
+    ///
+    /// # Errors
+    /// [`RunError::Refused`] where a caller may not choose it.
+    pub(super) fn admit_last_agent(&self, agent: &str, asked: Option<bool>) -> Result<bool, RunError> {
+        match asked {
+            Some(true) if !self.last_agent_continues && !self.opens_last_agent => {
+                let what = "that messages begin with the agent that answered last";
+                Err(refused(agent, what, "the workflow's author decides that; AgentSet::open_last_agent lets callers"))
+            }
+            asked => Ok(asked.unwrap_or(self.last_agent_continues)),
+        }
     }
 
     fn admit_context(&self, agent: &str, context: &Map<String, Value>) -> Result<(), RunError> {

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use temporalio_workflow::WorkflowTermination;
 
+use super::versions::AgentVersion;
 use crate::{
     agent::{AgentDef, AgentSources},
     drive::RunConfig,
@@ -39,12 +40,20 @@ use crate::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct AgentSet {
-    agents: Arc<[AgentDef]>,
+    pub(super) agents: Arc<[AgentDef]>,
+    /// Later versions, in their order.
+    pub(super) versions: Vec<Arc<AgentVersion>>,
+    /// The activity types of tools that the versions have with other parameters.
+    pub(super) versioned_tools: Arc<BTreeSet<String>>,
     pub(super) config: RunConfig,
     /// The keys of the run context that callers may set where the configuration sets some.
     pub(super) open_context: BTreeSet<String>,
     /// Whether callers may send items that are the operator's.
     pub(super) opens_privileged_items: bool,
+    /// Whether messages of a chat begin with the agent that answered last.
+    pub(super) last_agent_continues: bool,
+    /// Whether callers may choose that.
+    pub(super) opens_last_agent: bool,
     model: ActivityBackedModel,
     continue_when: ContinueOptions,
 }
@@ -54,9 +63,13 @@ impl AgentSet {
     pub fn new(agents: impl AgentSources) -> Self {
         Self {
             agents: agents.agent_defs().into(),
+            versions: Vec::new(),
+            versioned_tools: Arc::default(),
             config: RunConfig::default(),
             open_context: BTreeSet::new(),
             opens_privileged_items: false,
+            last_agent_continues: false,
+            opens_last_agent: false,
             model: ActivityBackedModel::default(),
             continue_when: ContinueOptions::default(),
         }
@@ -85,6 +98,31 @@ impl AgentSet {
         self
     }
 
+    /// Begins each message of a chat with the agent that answered the message before, where that is another one after a handoff. Default: with
+    /// the agent that the chat was started with, as each run of the Agents SDK.
+    ///
+    /// The agent is looked up by its name among those that the start agent's handoffs reach. Where it is not there any more, the message begins
+    /// with the start agent, and a warning is logged. Input guardrails are those of the agent that a message begins with, so that the
+    /// start agent's do not check messages that begin with another: give each agent its own, or the run, with
+    /// `RunConfig::input_guardrails`.
+    ///
+    /// # Determinism
+    /// It may be added while chats are open; they follow it from the next message on. Once chats have, it must stay until they have ended.
+    #[must_use]
+    pub fn last_agent_continues(mut self) -> Self {
+        self.last_agent_continues = true;
+        self
+    }
+
+    /// Lets callers choose, with [`ChatRequest::last_agent_continues`](crate::wire::ChatRequest::last_agent_continues), that messages begin
+    /// [with the agent that answered last](Self::last_agent_continues). They choose with it whose input guardrails check a
+    /// message. That it does not, a caller may always choose.
+    #[must_use]
+    pub fn open_last_agent(mut self) -> Self {
+        self.opens_last_agent = true;
+        self
+    }
+
     /// How model calls are scheduled.
     #[must_use]
     pub fn model_activity(mut self, options: ModelActivityOptions) -> Self {
@@ -106,26 +144,6 @@ impl AgentSet {
         self
     }
 
-    /// The agent of this name, or the only one.
-    ///
-    /// # Errors
-    /// There is none, or more than one and no name.
-    pub(super) fn find(&self, name: Option<&str>) -> Result<AgentDef, WorkflowTermination> {
-        let found = match (name, &*self.agents) {
-            (None, [only]) => Some(only),
-            (None, _) => None,
-            (Some(name), agents) => agents.iter().find(|agent| agent.name == name),
-        };
-        found.cloned().ok_or_else(|| {
-            let known: Vec<&str> = self.agents.iter().map(|agent| &*agent.name).collect();
-            let known = known.join(", ");
-            match name {
-                Some(name) => nonsense(name, format!("the workflow has no agent {name:?}; it has: {known}")),
-                None => nonsense("", format!("the input names no agent; the workflow has: {known}")),
-            }
-        })
-    }
-
     pub(super) fn reasoning_item_ids(&self) -> ReasoningItemIds {
         self.config.reasoning_item_ids
     }
@@ -136,10 +154,15 @@ impl AgentSet {
             .config(self.config.clone())
             .activity_backed_model(self.model.clone())
             .continue_when(self.continue_when.clone())
+            .versioned_tools(Arc::clone(&self.versioned_tools))
     }
 }
 
 /// A workflow that was started with something that makes no sense fails, and is not tried again.
 pub(super) fn nonsense(agent: &str, message: String) -> WorkflowTermination {
-    RunError::User { agent: agent.to_owned(), message, has_run_data: false }.into()
+    wrong_start(agent, message).into()
+}
+
+pub(super) fn wrong_start(agent: &str, message: String) -> RunError {
+    RunError::User { agent: agent.to_owned(), message, has_run_data: false }
 }

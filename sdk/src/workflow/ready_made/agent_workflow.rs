@@ -8,6 +8,7 @@ use temporalio_workflow::{
 use super::{
     admission::Asked,
     agent_set::{AgentSet, nonsense},
+    versions::{Chosen, carried_version},
 };
 use crate::{
     drive::{RunFailure, RunResult},
@@ -19,7 +20,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
-        continuing::{continued_from, refused},
+        continuing::{continued_from, fail_task, refused},
         failure::termination,
         size::{MOST_BYTES, encoded_len},
     },
@@ -68,13 +69,29 @@ impl AgentWorkflow {
 impl AgentWorkflow {
     #[run(name = "AgentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
-        if request.carries_something() {
+        let continued = continued_from(&ctx.info());
+        if let (true, Err(why)) = (request.carries_something(), &continued) {
             let agent = request.agent.as_deref().unwrap_or_default();
-            continued_from(&ctx.info()).map_err(|why| refused(agent, "the run that the input carries", why))?;
+            return Err(refused(agent, "the run that the input carries", why).into());
         }
-        let AgentRequest { version: _, agent, input, context, report, report_items, max_turns, carried, malformed } =
-            request;
-        if let Some(Malformed { reason, .. }) = malformed {
+        let AgentRequest {
+            version: _,
+            agent,
+            input,
+            context,
+            report,
+            report_items,
+            max_turns,
+            carried,
+            agent_version,
+            malformed,
+        } = request;
+        if let Some(Malformed { json, reason }) = malformed {
+            if continued.is_ok() {
+                let agent = json["agent"].as_str().unwrap_or_default();
+                fail_task(ctx, agent, format_args!("its input is no agent request that this release reads: {reason}"))
+                    .await;
+            }
             return Err(nonsense("", format!("the input is no agent request: {reason}")));
         }
         if carried.is_none() && input.is_empty() {
@@ -87,16 +104,25 @@ impl AgentWorkflow {
             workflow.is_taken_up = true;
             workflow.agents.clone()
         });
-        let agent = agents.find(agent.as_deref())?;
-        let name = agent.name.clone();
+        let name = agents.name(agent.as_deref());
+        if let (Err(error), true) = (&name, carried.is_some()) {
+            fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
+        }
+        let name = name?;
         if carried.is_none() {
             let is_child = ctx.info().parent().is_some();
-            agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, is_child })?;
+            let version = agent_version.as_deref();
+            agents.admit(&name, &Asked { input: input.items(), context: &context, max_turns, version, is_child })?;
         }
+        let Chosen { agent, version: agent_version } = match carried {
+            None => agents.choose(&name, |patch| ctx.patched(patch))?,
+            Some(_) => carried_version(ctx, &agents, &name, agent_version.as_deref())?,
+        };
         let mut runner = agents.runner(Runner::with_inbox(ctx)).continue_with(move |carried| AgentRequest {
             report,
             report_items,
             max_turns,
+            agent_version: agent_version.clone(),
             ..AgentRequest::carried(name.clone(), carried)
         });
         if let Some(max_turns) = max_turns {

@@ -122,6 +122,7 @@ impl ApprovalWorkflow {
             decision: ruling.decision.clone(),
             always: ruling.always,
             taken: true,
+            by: ruling.by.clone(),
         });
         AgentState {
             version: WIRE_VERSION,
@@ -153,7 +154,7 @@ impl ApprovalWorkflow {
             return DecisionAnswer::Unknown { waits_for: vec![call.id.clone()] };
         }
         if let Some(before) = &self.ruling {
-            return if *before == decision {
+            return if (&before.decision, before.always) == (&decision.decision, decision.always) {
                 DecisionAnswer::Accepted
             } else {
                 DecisionAnswer::AlreadyDecided { decision: before.decision.clone(), always: before.always }

@@ -34,6 +34,12 @@ pub(super) struct Chat {
     answered: VecDeque<ChatReply>,
     messages: u32,
     pub(super) is_ending: bool,
+    /// The version of the agents that answer the current message; none for the first.
+    pub(super) version: Option<String>,
+    /// Whether a message begins with the agent that answered the one before.
+    pub(super) last_agent_continues: bool,
+    /// The agent that the current message has begun with, or that the next one is to begin with; none for the start agent.
+    pub(super) last_agent: Option<String>,
     /// The messages whose answers handlers wait for, one entry for each handler.
     held: Vec<String>,
 }
@@ -41,12 +47,15 @@ pub(super) struct Chat {
 impl Chat {
     /// Takes over what the execution before has left.
     pub(super) fn take_over(&mut self, carried: CarriedChat) {
-        let CarriedChat { run: _, current, waiting, answered, messages, is_ending } = carried;
+        let CarriedChat { run: _, current, waiting, answered, messages, is_ending, agent_version, last_agent } =
+            carried;
         self.current = current;
         self.waiting = waiting.into();
         self.answered = answered.into();
         self.messages = messages;
         self.is_ending = is_ending;
+        self.version = agent_version;
+        self.last_agent = last_agent;
     }
 
     /// What is left to the next execution, besides the conversation.
@@ -58,6 +67,9 @@ impl Chat {
             answered: self.answered.iter().map(carried).collect(),
             messages: self.messages,
             is_ending: self.is_ending,
+            // The next message may have another one.
+            agent_version: self.version.clone().filter(|_| self.current.is_some()),
+            last_agent: self.last_agent.clone(),
         }
     }
 
@@ -111,6 +123,17 @@ impl Chat {
     pub(super) fn next(&mut self) -> Option<ChatMessage> {
         self.current = self.waiting.pop_front();
         self.current.clone()
+    }
+
+    /// The number of the message that is being answered, counted from 1 over all executions.
+    pub(super) fn number(&self) -> u32 {
+        self.messages.saturating_sub(u32::try_from(self.waiting.len()).unwrap_or(u32::MAX))
+    }
+
+    /// The current message was answered by this agent.
+    pub(super) fn answered_by(&mut self, agent: String) {
+        let is_start = self.agent.as_ref() == Some(&agent);
+        self.last_agent = Some(agent).filter(|_| self.last_agent_continues && !is_start);
     }
 
     /// The current message has come to this.

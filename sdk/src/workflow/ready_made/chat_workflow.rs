@@ -1,12 +1,11 @@
 //! A chat with an agent as a workflow.
 
-use temporalio_workflow::{
-    WorkflowContext, WorkflowContextView, WorkflowResult, WorkflowTermination, workflow, workflow_methods,
-};
+use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods};
 
 use super::{
     agent_set::{AgentSet, nonsense},
     chat::Chat,
+    chat_agents::{Begins, ChatAgents},
 };
 use crate::{
     agent::AgentDef,
@@ -20,7 +19,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
-        continuing::{continued_from, refused},
+        continuing::{continued_from, fail_task, refused},
     },
 };
 
@@ -45,6 +44,9 @@ const HOLDS_FEW_MESSAGES: &str = "temporal-agents/chat-holds-few-messages";
 /// # Ok(())
 /// # }
 /// ```
+///
+/// Each message begins with the agent that the chat was started with, also after a handoff; with
+/// [`AgentSet::last_agent_continues`] it begins with the agent that answered last.
 ///
 /// It is started with a [`ChatRequest`] (`{"agent": "librarian"}`), and ends with the update `chat_end`, once all messages are
 /// answered; its result is their number. Each message is a run with the turn limit of the set, its input the whole conversation.
@@ -84,23 +86,36 @@ impl ChatWorkflow {
 impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
-        if request.carries_something() {
+        let continued = continued_from(&ctx.info());
+        if let (true, Err(why)) = (request.carries_something(), &continued) {
             let agent = request.agent.as_deref().unwrap_or_default();
-            continued_from(&ctx.info()).map_err(|why| refused(agent, "the chat that the input carries", why))?;
+            return Err(refused(agent, "the chat that the input carries", why).into());
         }
-        let ChatRequest { version: _, agent, conversation, carried, malformed } = request;
-        if let Some(Malformed { reason, .. }) = malformed {
+        let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
+        if let Some(Malformed { json, reason }) = malformed {
+            if continued.is_ok() {
+                let agent = json["agent"].as_str().unwrap_or_default();
+                fail_task(ctx, agent, format_args!("its input is no chat request that this release reads: {reason}"))
+                    .await;
+            }
             return Err(nonsense("", format!("the input is no chat request: {reason}")));
         }
-        let agent = ctx.state(|workflow| {
-            let agent = workflow.agents.find(agent.as_deref())?;
-            if carried.is_none() {
-                workflow.agents.admit_items(&agent.name, "conversation", &conversation)?;
-            }
-            Ok::<_, WorkflowTermination>(agent)
-        })?;
+        let set = ctx.state(|workflow| workflow.agents.clone());
+        let start = set.name(agent.as_deref());
+        if let (Err(error), true) = (&start, carried.is_some()) {
+            fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
+        }
+        let start = start?;
+        let mut continues = last_agent_continues.unwrap_or(set.last_agent_continues);
+        if carried.is_none() {
+            set.admit_items(&start, "conversation", &conversation)?;
+            continues = set.admit_last_agent(&start, last_agent_continues)?;
+        }
+        let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
+        let mut agents = ChatAgents::new(ctx, set, start.clone(), version)?;
         let run = ctx.state_mut(|workflow| {
-            workflow.chat.agent = Some(agent.name.clone());
+            workflow.chat.agent = Some(start.clone());
+            workflow.chat.last_agent_continues = continues;
             workflow.chat.conversation = conversation;
             let run = carried.map(|carried| {
                 let run = carried.run.clone();
@@ -111,14 +126,15 @@ impl ChatWorkflow {
             workflow.is_taken_up = true;
             run
         });
-        let runner = runner(ctx, &agent);
+        let runner = runner(ctx, &start, last_agent_continues);
         if let Some(run) = run {
-            go_on(ctx, &runner, &agent, run).await?;
+            let last_agent = ctx.state(|workflow| workflow.chat.last_agent.clone());
+            go_on(ctx, &runner, &agents.goes_on(ctx, last_agent), run).await?;
         }
         while !ctx.state(|workflow| workflow.chat.is_over()) {
             if runner.has_enough() {
                 let conversation = ctx.state(|workflow| workflow.chat.conversation.clone());
-                if let Some(left) = runner.leave(&agent, RunState::finished(&agent.name, conversation)).await {
+                if let Some(left) = runner.leave(agents.latest(), RunState::finished(&start, conversation)).await {
                     return Err(left.into());
                 }
                 // It cannot now, and tries again after the next message.
@@ -129,6 +145,9 @@ impl ChatWorkflow {
                 let said = workflow.chat.conversation.iter().cloned();
                 said.chain([Item::user(message.text)]).collect::<Vec<_>>()
             });
+            let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
+            let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
+            ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
             let ended = runner.run_def(&agent, input.into()).await;
             answer(ctx, ended)?;
         }
@@ -213,11 +232,15 @@ impl HasAgentInbox for ChatWorkflow {
 }
 
 /// One runner for all messages: it knows what history holds already.
-fn runner(ctx: &WorkflowContext<ChatWorkflow>, agent: &AgentDef) -> Runner<ChatWorkflow> {
-    let (state, name) = (ctx.clone(), agent.name.clone());
+fn runner(
+    ctx: &WorkflowContext<ChatWorkflow>,
+    start: &str,
+    last_agent_continues: Option<bool>,
+) -> Runner<ChatWorkflow> {
+    let (state, name) = (ctx.clone(), start.to_owned());
     let next = move |run: Carried| {
         let chat = state.state(|workflow| workflow.chat.leave(run));
-        ChatRequest::carried(name.clone(), chat)
+        ChatRequest { last_agent_continues, ..ChatRequest::carried(name.clone(), chat) }
     };
     let agents = ctx.state(|workflow| workflow.agents.clone());
     agents
@@ -255,7 +278,10 @@ fn answer(
     let outcome = match ended {
         Ok(result) => {
             let conversation = result.to_input_list();
-            ctx.state_mut(|workflow| workflow.chat.conversation = conversation);
+            ctx.state_mut(|workflow| {
+                workflow.chat.conversation = conversation;
+                workflow.chat.answered_by(result.last_agent);
+            });
             ChatOutcome::Answered { output: result.final_output }
         }
         Err(failure) if failure.continues_as_new() || matches!(failure.error, RunError::Cancelled { .. }) => {

@@ -16,7 +16,9 @@ mod agent_set;
 mod agent_workflow;
 mod approval_workflow;
 mod chat;
+mod chat_agents;
 mod chat_workflow;
+mod versions;
 
 pub use agent_set::AgentSet;
 pub use agent_workflow::AgentWorkflow;

@@ -1,6 +1,6 @@
 //! What a run begins with, and what it runs on.
 
-use std::{cell::OnceCell, rc::Rc};
+use std::{cell::OnceCell, rc::Rc, sync::Arc};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -9,13 +9,14 @@ use temporalio_workflow::WorkflowCancellationToken;
 use super::Runner;
 use crate::{
     agent::{Agent, AgentDef, Graph},
-    drive::{Run, RunFailure, RunOutcome, run_paused_or_typed, run_untyped},
+    drive::{Run, RunFailure, RunOutcome, check_resumed, run_paused_or_typed, run_untyped},
     engine::{EffectError, RunError},
     wire::{Carried, RunState},
     workflow::{
-        continuing::{Arrived, Moving, arrive, check_origin},
+        continuing::{Arrived, Moving, arrive, check_origin, fail_task},
         host::{self, WorkflowHost},
         inbox::{AgentInbox, RunInbox, Waits},
+        replay_journal::{ReplayNote, note, note_failure},
     },
 };
 
@@ -46,7 +47,7 @@ impl<W: 'static> Runner<W> {
         O: DeserializeOwned,
     {
         let _at_work = self.at_work.one();
-        let (host, run) = self.begin(agent.def(), run, waits).await?;
+        let (host, run) = self.begun(agent.def(), run, waits).await?;
         let outcome = host.settled(run_paused_or_typed(&host, agent.def(), &self.config, run)).await;
         host.ended(&outcome);
         outcome
@@ -68,10 +69,17 @@ impl<W: 'static> Runner<W> {
         waits: Waits,
     ) -> Result<RunOutcome<Value>, RunFailure> {
         let _at_work = self.at_work.one();
-        let (host, run) = self.begin(agent, run, waits).await?;
+        let (host, run) = self.begun(agent, run, waits).await?;
         let outcome = host.settled(run_untyped(&host, agent, &self.config, run)).await;
         host.ended(&outcome);
         outcome
+    }
+
+    /// Begins a run; a check that replays hears of it, and of a run that cannot begin.
+    async fn begun(&self, agent: &AgentDef, run: Beginning, waits: Waits) -> Result<(WorkflowHost, Run), RunFailure> {
+        note(&*self.ctx, || ReplayNote::Began { agent: Box::new(agent.clone()) });
+        let begun = self.begin(agent, run, waits).await.map_err(RunFailure::from);
+        begun.inspect_err(|failure| note_failure(&*self.ctx, failure))
     }
 
     /// The host of a run, and what the loop begins with.
@@ -84,7 +92,8 @@ impl<W: 'static> Runner<W> {
         beginning: Beginning,
         waits: Waits,
     ) -> Result<(WorkflowHost, Run), RunError> {
-        Graph::new(agent).judged_by(self.config.judges()).check_known(self.model.agents_with_options())?;
+        let graph = Graph::new(agent).judged_by(self.config.judges());
+        graph.check_known(self.model.agents_with_options())?;
         let id = OnceCell::new();
         let (run, arrived) = match beginning {
             Beginning::Here(run) => (run, None),
@@ -94,11 +103,14 @@ impl<W: 'static> Runner<W> {
             }
             Beginning::Arrived(state, arrived) => (Run::GoOn(state), Some(arrived)),
         };
-        let moving = self.moving(agent, arrived)?;
         let paused = match &run {
             Run::Resume(state) | Run::GoOn(state) => Some(&**state),
             Run::Start(_) => None,
         };
+        if let Some(state) = paused {
+            self.check_continued(&graph, state).await;
+        }
+        let moving = self.moving(agent, arrived)?;
         let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, waits, paused));
         let host = self.host(inbox, moving, id);
         Ok((host, run))
@@ -109,6 +121,7 @@ impl<W: 'static> Runner<W> {
         WorkflowHost::new(ctx, model, inbox, self.cancels(), ledger, moving)
             .with_id(id)
             .with_tool_concurrency(self.config.max_tool_concurrency)
+            .with_versioned_tools(Arc::clone(&self.versioned_tools))
     }
 
     fn cancels(&self) -> WorkflowCancellationToken {
@@ -131,19 +144,35 @@ impl<W: 'static> Runner<W> {
     ) -> Result<(RunState, Arrived), RunError> {
         let Carried { version: _, continued, state, inbox } = carried;
         check_origin(&agent.name, self.ctx.continued_from(), &state)?;
-        self.take_over(agent, inbox)?;
+        self.take_over(agent, inbox).await?;
         let draw = || host::run_id(id, &self.ctx).to_owned();
         arrive(&self.ctx, &agent.name, draw, (continued, state), &self.cancels(), &self.ledger).await
     }
 
-    /// Takes over the inbox of the execution before.
-    fn take_over(&self, agent: &AgentDef, inbox: Option<Value>) -> Result<(), RunError> {
+    /// Fails the workflow task where a state does not fit these agents and the server says that the execution was continued: a deploy has changed
+    /// the agents under the run. In an execution that a caller has started the run fails.
+    async fn check_continued(&self, graph: &Graph, state: &RunState) {
+        if let Err(error) = check_resumed(state, graph, &self.config)
+            && may_fit_another_build(&error)
+            && self.ctx.continued_from().is_ok()
+        {
+            fail_task(&*self.ctx, &state.agent, error).await;
+        }
+    }
+
+    /// Takes over the inbox of the execution before. One that does not fit this build fails the workflow task.
+    async fn take_over(&self, agent: &AgentDef, inbox: Option<Value>) -> Result<(), RunError> {
         let Some(inbox) = inbox else { return Ok(()) };
-        let unreadable = |source: EffectError| RunError::Continuation { agent: agent.name.clone(), turn: 0, source };
-        let before = AgentInbox::deserialize(inbox).map_err(|error| unreadable(error.into()))?;
-        let Some(ctx) = &self.inbox else {
-            let why = "it was continued with an inbox of decisions, and this runner has none: use Runner::with_inbox";
-            return Err(unreadable(why.into()));
+        let (before, ctx) = match (AgentInbox::deserialize(inbox), &self.inbox) {
+            (Ok(before), Some(ctx)) => (before, ctx),
+            (before, _) => {
+                let source: EffectError = match before {
+                    Err(error) => error.into(),
+                    Ok(_) => NO_INBOX.into(),
+                };
+                fail_task(&*self.ctx, &agent.name, &source).await;
+                return Err(RunError::Continuation { agent: agent.name.clone(), turn: 0, source });
+            }
         };
         let mut before = Some(before);
         ctx.change(&mut |inbox| {
@@ -152,5 +181,16 @@ impl<W: 'static> Runner<W> {
             }
         });
         Ok(())
+    }
+}
+
+const NO_INBOX: &str = "it was continued with an inbox of decisions, and this runner has none: use Runner::with_inbox";
+
+/// Whether a build with other agents could resume a state that was refused with this error.
+fn may_fit_another_build(error: &RunError) -> bool {
+    match error {
+        RunError::State(mismatch) => mismatch.may_fit_other_agents(),
+        // A session that only one of the two has.
+        error => matches!(error, RunError::User { .. }),
     }
 }

@@ -142,6 +142,9 @@ impl<W: 'static> Runner<W> {
     /// that a caller has started, in a retry of the workflow, and under a cron schedule: these begin with an input that a caller may
     /// have written. A workflow that continues as new itself must not pass on a [`Carried`] that a caller has sent.
     ///
+    /// A run that an execution before has left, but that this build cannot read or whose state does not fit these agents, is not lost: the workflow
+    /// *task* fails with a message that names agent, tool and cure, and is tried again until a worker of another build continues the run.
+    ///
     /// # Errors
     /// [`RunFailure`]. A run that no execution before has left fails with [`RunError::Refused`](crate::RunError::Refused), a state that
     /// cannot be loaded with [`RunError::Continuation`](crate::RunError::Continuation).

@@ -15,12 +15,13 @@ use super::super::{
     },
     mcp_session, size,
     time::{LONGEST, accepted},
+    until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
 };
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::{CallInfo, ToolActivityOptions, ToolBinding},
     wire::{
-        ToolReply, ToolRequest, WIRE_VERSION,
+        Digest, ToolReply, ToolRequest, WIRE_VERSION,
         failure::{
             MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH,
         },
@@ -30,14 +31,16 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Schedules the activity and reads what it returns.
+/// Schedules the activity and reads what it returns; with it the id under which it was scheduled in the end. `schema` says for which of
+/// several versions of the tool the call is.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     options: &ToolActivityOptions,
     effect: ToolEffect<'_>,
     activity_id: String,
     token: WorkflowCancellationToken,
-) -> Result<ToolAnswer, ToolEffectError> {
+    schema: Option<Digest>,
+) -> Result<(ToolAnswer, String), ToolEffectError> {
     let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session } = effect;
     match &mcp {
         None => size::check("what the call is given (arguments and run context)", &(&arguments, &context)),
@@ -59,48 +62,62 @@ pub(super) async fn call(
         settings: tool.settings().clone(),
         idempotency_key,
         mcp,
+        schema,
     };
+    let what = match tool.binding() {
+        ToolBinding::Mcp(binding) => Needed::McpServer(binding.server().name()),
+        _ => Needed::Tool(tool.name()),
+    };
+    let longest = if session.is_some() { mcp_session::WAITS_FOR_NO_DEPLOY } else { options.schedule_to_close };
+    let wanted = Wanted { ctx, id: &activity_id, what, longest, token: &token };
     let replying = if options.local {
-        ctx.local_tool_activity(tool.activity_type(), request, local_options(options, summary, activity_id, token))
+        let local = local_options(options, summary, &activity_id, token.clone());
+        let schedule = |id| {
+            let mut options = local.clone();
+            options.activity_id = Some(id);
+            ctx.local_tool_activity(tool.activity_type(), request.clone(), options)
+        };
+        wanted.answer(schedule).await
     } else {
-        let mut scheduled = activity_options(options, || summary, activity_id, token);
+        let mut scheduled = activity_options(options, || summary, &activity_id, token.clone());
         if let (Some(_), ToolBinding::Mcp(binding)) = (&session, tool.binding()) {
             mcp_session::limit(binding.server(), &mut scheduled);
         }
-        ctx.tool_activity(tool.activity_type(), request, scheduled)
+        let schedule = |id| ctx.tool_activity(tool.activity_type(), request.clone(), under_id(&scheduled, id));
+        wanted.answer(schedule).await
     };
-    match replying.await {
-        Ok(reply) => {
+    match replying {
+        Ok(Answered { result, activity_id }) => {
             let ToolReply { version: _, output, context_patch, question } =
-                reply.read("tool reply").map_err(|error| ToolEffectError::Host(error.into()))?;
-            Ok(ToolAnswer { context_patch, question, ..ToolAnswer::new(output) })
+                result.read("tool reply").map_err(|error| ToolEffectError::Host(error.into()))?;
+            Ok((ToolAnswer { context_patch, question, ..ToolAnswer::new(output) }, activity_id))
         }
-        Err(ActivityExecutionError::Cancelled(_)) => Err(ToolEffectError::Cancelled),
-        Err(failure) if session.is_some() && mcp_session::lost(&failure).is_some() => {
+        Err(Unanswered::Cancelled) => Err(ToolEffectError::Cancelled),
+        Err(Unanswered::Failed(failure, _)) if session.is_some() && mcp_session::lost(&failure).is_some() => {
             let began = mcp_session::lost(&failure) == Some(true);
             Err(ToolEffectError::SessionLost { began, source: Box::new(EffectFailure::new(failure)) })
         }
-        Err(failure) => Err(classify(failure, tool.name(), options, task_queue)),
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            Err(classify(failure, tried_for, tool.name(), options, task_queue))
+        }
     }
 }
 
 fn classify(
     failure: ActivityExecutionError,
+    tried_for: Option<Duration>,
     tool: &str,
     options: &ToolActivityOptions,
     task_queue: impl FnOnce() -> String,
 ) -> ToolEffectError {
-    if failure.as_cancelled().is_some() {
-        return ToolEffectError::Cancelled;
-    }
     let type_name = failure_type(&failure);
     let is_ours = matches!(type_name, Some(WIRE_VERSION_MISMATCH | MALFORMED_REQUEST));
     if is_ours || matches!(failure, ActivityExecutionError::Serialization(_)) {
-        return ToolEffectError::Host(Box::new(EffectFailure::new(failure)));
+        return ToolEffectError::Host(Box::new(EffectFailure::after(failure, tried_for)));
     }
     if is_not_registered(&failure) {
         let source = Box::new(EffectFailure::new(failure));
-        return ToolEffectError::NotRegistered { task_queue: task_queue(), source };
+        return ToolEffectError::NotRegistered { task_queue: task_queue(), tried_for, source };
     }
     let timeout = timeout_of(&failure);
     let broke_off =
@@ -147,7 +164,7 @@ fn shortest(options: &ToolActivityOptions) -> Duration {
 pub(in super::super) fn activity_options(
     options: &ToolActivityOptions,
     summary: impl FnOnce() -> String,
-    activity_id: String,
+    activity_id: &str,
     token: WorkflowCancellationToken,
 ) -> ActivityOptions {
     let start_to_close = accepted(options.start_to_close);
@@ -173,11 +190,11 @@ pub(in super::super) fn activity_options(
 fn local_options(
     options: &ToolActivityOptions,
     summary: String,
-    activity_id: String,
+    activity_id: &str,
     token: WorkflowCancellationToken,
 ) -> LocalActivityOptions {
     LocalActivityOptions::builder()
-        .activity_id(activity_id)
+        .activity_id(activity_id.to_owned())
         .start_to_close_timeout(accepted(options.start_to_close))
         // Without one the SDK sets 100 s.
         .schedule_to_close_timeout(options.schedule_to_close.map_or(LONGEST, accepted))

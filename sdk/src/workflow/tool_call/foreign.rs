@@ -18,17 +18,19 @@ use super::{
     super::{
         context::{ChildWorkflowError, DurableContext},
         failure::{
-            NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail_of, failure_type, is_not_registered, message_of,
-            report_of, text_detail, timeout_of,
+            NEVER_RETRIED, NOT_REGISTERED_IN_GO, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail_of, failure_type,
+            is_not_registered, message_of, report_of, text_detail, timeout_of,
         },
         json::Foreign,
         size::{MOST_BYTES, encoded_len},
         time::{LONGEST, accepted},
+        until_deployed::{Needed, Unanswered, Wanted, under_id},
     },
     activity::{retry_policy, summary_of},
 };
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
+    engine::TriedFor,
     tool::{ChildId, ChildWorkflow, ParentClose, RemoteActivity, WorkflowToolError, text_of},
     wire::{AgentReport, failure::TOOL_ERROR},
 };
@@ -36,18 +38,15 @@ use crate::{
 /// The longest name, id or task queue that a server takes by default, in bytes.
 const LONGEST_NAME: usize = 1000;
 
-/// With which a worker of the Go SDK answers for an activity it does not have.
-const NOT_REGISTERED_IN_GO: &str = "ActivityNotRegisteredError";
-
 /// A tool call as an activity.
 pub(super) async fn call_activity(
     ctx: &Rc<dyn DurableContext>,
     remote: &RemoteActivity,
     effect: ToolEffect<'_>,
-    id: String,
+    id: &str,
     token: &WorkflowCancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
-    let summary = summary_of(&effect.info);
+    let (id, summary) = (id.to_owned(), summary_of(&effect.info));
     let input = Value::Object(effect.arguments);
     let returned = activity(ctx, remote, input, At { id, summary, token: token.clone() }).await;
     returned.map_err(|error| outcome(error, token, remote.idempotent)).and_then(|value| answer(&value))
@@ -100,20 +99,24 @@ pub(super) async fn activity(
     };
     let never_retried = NEVER_RETRIED.into_iter().chain([NOT_REGISTERED_IN_GO]);
     let options = ActivityOptions::with_close_timeouts(close)
-        .activity_id(at.id)
+        .activity_id(&*at.id)
         .maybe_task_queue(remote.task_queue.clone())
         .schedule_to_start_timeout(accepted(remote.schedule_to_start))
         .maybe_heartbeat_timeout(remote.heartbeat.map(|longest| longest.min(LONGEST)))
-        .cancellation_token(at.token)
+        .cancellation_token(at.token.clone())
         .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
         .retry_policy(retry_policy(remote.attempts_in_all(), never_retried))
         .summary(remote.summary.clone().unwrap_or(at.summary))
         .build();
-    match ctx.foreign_activity(remote.activity_type.clone(), input, options).await {
-        Ok(returned) => read(what, returned),
-        Err(failure) => {
+    let needed = Needed::Remote(&remote.activity_type);
+    let wanted = Wanted { ctx, id: &at.id, what: needed, longest: remote.schedule_to_close, token: &at.token };
+    let schedule = |id| ctx.foreign_activity(remote.activity_type.clone(), input.clone(), under_id(&options, id));
+    match wanted.answer(schedule).await {
+        Ok(answered) => read(what, answered.result),
+        Err(Unanswered::Cancelled) => Err(WorkflowToolError::Cancelled { what }),
+        Err(Unanswered::Failed(failure, tried_for)) => {
             let task_queue = || remote.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
-            Err(of_activity(what, &failure, remote, task_queue))
+            Err(of_activity(what, &failure, TriedFor(tried_for), remote, task_queue))
         }
     }
 }
@@ -121,19 +124,18 @@ pub(super) async fn activity(
 fn of_activity(
     what: String,
     failure: &ActivityExecutionError,
+    tried_for: TriedFor,
     remote: &RemoteActivity,
     task_queue: impl FnOnce() -> String,
 ) -> WorkflowToolError {
     if let ActivityExecutionError::Serialization(conversion) = failure {
         return WorkflowToolError::Unreadable { what, reason: conversion.to_string() };
     }
-    if failure.as_cancelled().is_some() {
-        return WorkflowToolError::Cancelled { what };
-    }
     let message = message_of(failure);
     let error_type = failure_type(failure).map(str::to_owned);
     if is_not_registered(failure) || error_type.as_deref() == Some(NOT_REGISTERED_IN_GO) {
-        return WorkflowToolError::NotRegistered { what, task_queue: task_queue(), reason: message };
+        let reason = format!("{message}{tried_for}");
+        return WorkflowToolError::NotRegistered { what, task_queue: task_queue(), reason };
     }
     match timeout_of(failure) {
         Some(TimeoutType::ScheduleToStart) => {
@@ -290,7 +292,8 @@ pub(super) fn outcome(
     match error {
         WorkflowToolError::Cancelled { .. } if token.is_cancelled() => ToolEffectError::Cancelled,
         WorkflowToolError::NotRegistered { ref task_queue, .. } => {
-            ToolEffectError::NotRegistered { task_queue: task_queue.clone(), source: Box::new(error) }
+            // The error itself says for how long it was tried.
+            ToolEffectError::NotRegistered { task_queue: task_queue.clone(), tried_for: None, source: Box::new(error) }
         }
         WorkflowToolError::TimedOut { after: Some(after), .. } => {
             ToolEffectError::TimedOut { after, source: Box::new(error) }

@@ -24,41 +24,47 @@ use temporalio_workflow::WorkflowCancellationToken;
 use super::{context::DurableContext, mcp_call::NoMcpServer, mcp_session};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
+    engine::TriedFor,
     tool::ToolBinding,
+    wire::Digest,
 };
 
-/// Makes the call under this id and awaits what comes of it.
+/// Makes the call under this id and awaits what comes of it; with it the id of the activity that has answered, where that was one. `schema`
+/// names the version of a tool that has several.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     effect: ToolEffect<'_>,
     id: String,
     token: WorkflowCancellationToken,
     passage: Passage,
-) -> Result<ToolAnswer, ToolEffectError> {
-    match effect.tool.binding() {
-        ToolBinding::Activity { options, .. } => activity::call(ctx, options, effect, id, token).await,
-        ToolBinding::RemoteActivity(remote) => foreign::call_activity(ctx, remote, effect, id, &token).await,
+    schema: Option<Digest>,
+) -> Result<(ToolAnswer, String), ToolEffectError> {
+    let answer = match effect.tool.binding() {
+        ToolBinding::Activity { options, .. } => return activity::call(ctx, options, effect, id, token, schema).await,
+        ToolBinding::RemoteActivity(remote) => foreign::call_activity(ctx, remote, effect, &id, &token).await,
         ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
         #[cfg(feature = "nexus")]
         ToolBinding::Nexus(operation) => nexus::call(ctx, operation, effect, &token).await,
-        ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id, token, passage).await,
+        ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id.clone(), token, passage).await,
         ToolBinding::ChildAgent(agent) => child_agent::call(ctx, agent, effect, &id, &token).await,
         ToolBinding::Mcp(binding) => {
             let server = binding.server().name();
             let in_session =
                 effect.mcp_session.as_ref().map(|session| mcp_session::options(binding.options(), session));
             let options = in_session.as_ref().unwrap_or(binding.options());
-            activity::call(ctx, options, effect, id, token).await.map_err(|error| match error {
-                ToolEffectError::NotRegistered { task_queue, source } => {
-                    ToolEffectError::Host(Box::new(NoMcpServer { server: server.to_owned(), task_queue, source }))
+            return activity::call(ctx, options, effect, id, token, None).await.map_err(|error| match error {
+                ToolEffectError::NotRegistered { task_queue, tried_for, source } => {
+                    let (server, tried_for) = (server.to_owned(), TriedFor(tried_for));
+                    ToolEffectError::Host(Box::new(NoMcpServer { server, task_queue, tried_for, source }))
                 }
                 error => error,
-            })
+            });
         }
         ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
             unreachable!("the loop itself runs inline tools and agents, and asks for the outputs of client tools")
         }
-    }
+    };
+    Ok((answer?, id))
 }
 
 /// Whether a call is a local activity.

@@ -31,6 +31,7 @@ pub(super) fn with_hosted_tool(agent: Agent, tool: &HostedTool) -> Agent {
                         approve,
                         message: reason.clone(),
                         supplied: false,
+                        by: None,
                     }),
                 ),
                 None => agent,

@@ -165,7 +165,7 @@ pub(crate) fn interruption(id: &str, order: u32) -> AgentInterruption {
 
 /// A decision that the run has taken.
 pub(crate) fn taken(id: &str, decision: Verdict) -> DecidedInterruption {
-    DecidedInterruption { id: id.to_owned(), decision, always: false, taken: true }
+    DecidedInterruption { id: id.to_owned(), decision, always: false, taken: true, by: None }
 }
 
 /// A decision that waits for its question.

@@ -71,7 +71,7 @@ fn continues_another(history: &History) -> bool {
 
 /// An approved refund as the workflow remembers it at its end.
 pub(super) fn approved() -> Vec<DecidedInterruption> {
-    vec![DecidedInterruption { id: CALL.to_owned(), decision: Verdict::Approve, always: false, taken: true }]
+    vec![DecidedInterruption { id: CALL.to_owned(), decision: Verdict::Approve, always: false, taken: true, by: None }]
 }
 
 /// What the workflow gave, what was paid, and the inbox at the end.
@@ -142,7 +142,13 @@ async fn a_rejected_refund_is_not_paid_and_the_model_is_told_why() -> anyhow::Re
     let outcome = Outcome {
         settled: "I am sorry, there is no refund. we only pay for tea cups".to_owned(),
         payments: vec![],
-        decided: vec![DecidedInterruption { id: CALL.to_owned(), decision: verdict, always: false, taken: true }],
+        decided: vec![DecidedInterruption {
+            id: CALL.to_owned(),
+            decision: verdict,
+            always: false,
+            taken: true,
+            by: None,
+        }],
     };
     assert_eq!(played.output, outcome);
     assert_eq!(played.activities(), ["agents.call_model"; 2]);

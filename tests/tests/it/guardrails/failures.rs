@@ -33,7 +33,7 @@ fn panics_late(_output: &str) -> GuardrailOutput {
     panic!("out of nerve")
 }
 
-#[guardrail(input, activity, blocking)]
+#[guardrail(input, activity, blocking, schedule_to_close = "2s")]
 async fn fails_elsewhere(_input: &str) -> Result<GuardrailOutput, ToolError> {
     Err(ToolError::failed("no such service"))
 }
@@ -157,7 +157,7 @@ async fn one_that_no_worker_has_does_not_hang_the_run(#[values(true, false)] cac
     let input = ("failures unregistered".to_owned(), "Hello.".to_owned());
     let run = env.run(Guarded::run, input).await?;
     let words = "tool \"fails_elsewhere\" of agent \"desk\" is not registered on task queue \"agents\"; \
-                 add the agent to AgentsPlugin::agents on that queue's worker";
+                 add the agent to AgentsPlugin::agents on that queue's worker (tried for 2 s)";
     assert_eq!(failure(&run), workflow_error(words));
     assert_eq!(failed_tasks(&run), [""; 0]);
     env.finish().await?;

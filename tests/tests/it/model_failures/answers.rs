@@ -52,7 +52,7 @@ async fn a_request_that_no_repetition_helps_is_made_once() -> anyhow::Result<()>
     for Refusal { model, answer, kind, message } in refusals() {
         asked_for(model).respond_with(answer).mount(&server).await;
         let run = env.run(Asking::run, Ask::model(model)).await?;
-        assert_eq!(run.failure_chain(), model_failure(kind, message));
+        assert_eq!(run.failure_chain(), model_failure(model, kind, message));
         let failed = ActivityOutcome::Failed(format!("ModelInvocationError.{kind}"));
         assert_eq!((model, attempts(&run)), (model, vec![(1, failed)]));
         assert_eq!((model, requests_for(&server, model).await), (model, 1));
@@ -87,7 +87,7 @@ async fn a_failure_that_does_not_pass_ends_the_run_after_its_attempts() -> anyho
     asked_for("busy").respond_with(busy).mount(&server).await;
     let env = asking()?.model_provider(open_ai(&server.uri())).start().await?;
     let run = env.run(Asking::run, Ask::model("busy").attempts(2)).await?;
-    assert_eq!(run.failure_chain(), model_failure("RateLimit", "rate limited (429): slow down"));
+    assert_eq!(run.failure_chain(), model_failure("busy", "RateLimit", "rate limited (429): slow down"));
     let failed = ActivityOutcome::Failed("ModelInvocationError.RateLimit".to_owned());
     assert_eq!(attempts(&run), [(2, failed)]);
     assert_eq!(requests_for(&server, "busy").await, 2);
@@ -111,7 +111,7 @@ async fn a_success_without_a_response_is_asked_for_again() -> anyhow::Result<()>
         asked_for(model).respond_with(answer("at last")).mount(&server).await;
 
         let run = env.run(Asking::run, Ask::model(model).attempts(2)).await?;
-        assert_eq!(run.failure_chain(), model_failure("InvalidResponse", message));
+        assert_eq!(run.failure_chain(), model_failure(model, "InvalidResponse", message));
         let failed = ActivityOutcome::Failed("ModelInvocationError.InvalidResponse".to_owned());
         assert_eq!((model, attempts(&run)), (model, vec![(2, failed)]));
 

@@ -44,8 +44,8 @@ fn a_worker_that_cannot_run_its_agents_says_all_that_is_wrong() {
          - tool \"count\" of agent \"chair\": the argument schema cannot be strict at \"#/properties/by_name/additionalProperties\": \
          a map has free keys; use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`\n\
          - tool \"stock_of\" needs State<it::support::Stock>; add .state(..) with one to AgentsPlugin\n\
-         - two different tools are named \"weigh\"; rename one with #[tool(name = ..)] or .named(..), or give both the same \
-         options, output limit and redaction"
+         - two different tools are named \"weigh\": their parameters are the same, and they differ in the description; rename one \
+         with #[tool(name = ..)] or .named(..), or make them alike"
     );
 }
 

@@ -25,6 +25,7 @@ pub(crate) struct Ask {
     pause: Duration,
     start_to_close: Duration,
     heartbeat: Duration,
+    schedule_to_close: Duration,
     local: bool,
     awaits_cancellation: bool,
 }
@@ -37,6 +38,7 @@ impl Ask {
             pause: Duration::from_millis(50),
             start_to_close: Duration::from_mins(1),
             heartbeat: Duration::from_secs(1),
+            schedule_to_close: Duration::from_hours(6),
             local: false,
             awaits_cancellation: false,
         }
@@ -52,6 +54,10 @@ impl Ask {
 
     pub(super) fn start_to_close(self, start_to_close: Duration) -> Self {
         Self { start_to_close, ..self }
+    }
+
+    pub(super) fn schedule_to_close(self, schedule_to_close: Duration) -> Self {
+        Self { schedule_to_close, ..self }
     }
 
     pub(super) fn local(self) -> Self {
@@ -72,6 +78,7 @@ impl Ask {
         ModelActivityOptions::builder()
             .start_to_close(self.start_to_close)
             .heartbeat(self.heartbeat)
+            .schedule_to_close(self.schedule_to_close)
             .retry(retry)
             .cancellation_type(cancellation)
             .local(self.local)
@@ -104,9 +111,14 @@ pub(super) fn chain(links: &[(&str, &str)]) -> Chain {
     links.iter().map(|(kind, message)| ((*kind).to_owned(), (*message).to_owned())).collect()
 }
 
-/// The failure of a model call of this kind: the activity's, unwrapped, and its cause.
-pub(super) fn model_failure(kind: &str, message: &str) -> Chain {
-    chain(&[("Activity", "Activity task failed"), (&format!("ModelInvocationError.{kind}"), message)])
+/// The failure of a run whose call of this model failed: the run's sentence, the activity's failure, and its cause.
+pub(super) fn model_failure(model: &str, kind: &str, message: &str) -> Chain {
+    let sentence = format!("the model call of agent \"asker\" at turn 1 (model {model:?}) failed: {message}");
+    chain(&[
+        ("AgentsWorkflowError", &sentence),
+        ("Activity", "Activity task failed"),
+        (&format!("ModelInvocationError.{kind}"), message),
+    ])
 }
 
 /// How the activities of a run ended, each after how many attempts.

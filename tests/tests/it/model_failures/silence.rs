@@ -26,6 +26,11 @@ async fn a_hung_call_times_out_and_its_request_is_given_up() -> anyhow::Result<(
     assert_eq!(
         run.failure_chain(),
         chain(&[
+            (
+                "AgentsWorkflowError",
+                "the model call of agent \"asker\" at turn 1 (model \"gpt-5\") failed: model \"gpt-5\" did not answer \
+                 agent \"asker\" within 2s, the limit of ModelActivityOptions::start_to_close"
+            ),
             ("Activity", "Activity task timed out"),
             ("Timeout", "activity StartToClose timeout"),
             // The attempt before.
@@ -49,7 +54,7 @@ async fn a_refused_connection_is_tried_again() -> anyhow::Result<()> {
     let message = chain.last().map_or("", |(_, message)| message);
     // Its end is the system's own number of the error.
     assert!(message.starts_with("connection failed: Connection refused (os error "), "{message}");
-    assert_eq!(chain, model_failure("Connection", message));
+    assert_eq!(chain, model_failure("gpt-5", "Connection", message));
     let failed = ActivityOutcome::Failed("ModelInvocationError.Connection".to_owned());
     assert_eq!(attempts(&run), [(3, failed)]);
     env.finish().await?;

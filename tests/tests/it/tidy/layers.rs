@@ -48,7 +48,8 @@ fn imports(tokens: &[String], depth: usize) -> Vec<String> {
     let mut at = 0;
     while at < tokens.len() {
         let after_root = match &*tokens[at] {
-            "crate" => path_goes_on(tokens, at + 1),
+            // `$crate` of a macro is what its callers name.
+            "crate" if at == 0 || tokens[at - 1] != "$" => path_goes_on(tokens, at + 1),
             "super" => {
                 let mut supers = 1;
                 let mut next = path_goes_on(tokens, at + 1);

@@ -109,7 +109,7 @@ async fn activities_of_a_python_worker_are_tools_and_their_failures_outcomes(
 }
 
 fn lost() -> Agent {
-    let absent = RemoteActivity::named("absent").task_queue(QUEUE);
+    let absent = RemoteActivity::named("absent").task_queue(QUEUE).schedule_to_close(Duration::from_secs(2));
     let nobody = RemoteActivity::named("absent").task_queue("nobody").schedule_to_start(Duration::from_secs(1));
     Agent::new("lost")
         .model("gpt-5")

@@ -51,7 +51,7 @@ async fn break_off() -> Result<String, ToolError> {
 }
 
 /// Is on no worker.
-#[tool]
+#[tool(schedule_to_close = "1s")]
 async fn elsewhere() -> String {
     "never".to_owned()
 }

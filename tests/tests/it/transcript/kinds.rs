@@ -87,9 +87,11 @@ async fn a_run_that_failed_says_at_which_call_and_why() -> anyhow::Result<()> {
         links.map(|failure| failure.type_name).collect::<Vec<_>>()
     };
     let End::Failed { failure } = &transcript.end else { panic!("{:?}", transcript.end) };
-    assert_eq!(chain(failure), ["Activity", "ModelInvocationError.Authentication"]);
+    assert_eq!(chain(failure), ["AgentsWorkflowError", "Activity", "ModelInvocationError.Authentication"]);
     let page = transcript.to_markdown();
     assert!(page.contains("*It failed: ModelInvocationError.Authentication: the key is wrong*"), "{page}");
+    let ended = "the model call of agent \"clerk\" at turn 1 (model \"gpt-5\") failed: the key is wrong";
+    assert!(page.contains(ended), "{page}");
     env.finish().await?;
     Ok(())
 }

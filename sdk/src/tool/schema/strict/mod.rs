@@ -34,6 +34,11 @@ pub struct NotStrict {
 }
 
 impl NotStrict {
+    /// The reason as it is said of an output type or of the input of a handoff, which cannot be lenient as a tool can.
+    pub(crate) fn reason_beside_tools(reason: &str) -> &str {
+        refuse::beside_tools(reason)
+    }
+
     fn new(path: &str, reason: impl Into<String>) -> Self {
         Self { path: path.to_owned(), reason: reason.into() }
     }

@@ -8,6 +8,15 @@ pub(super) const MAP: &str =
     "a map has free keys; use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`";
 pub(super) const ANY_VALUE: &str =
     "any value fits here; give the value a type, take a String that holds JSON, or mark the tool `#[tool(lenient)]`";
+/// What a reason advises where no tool is: an output, and the input of a handoff, is strict in any case.
+pub(super) fn beside_tools(reason: &str) -> &str {
+    match reason {
+        MAP => "a map has free keys; use a Vec of {key, value} structs, or a String that holds JSON",
+        ANY_VALUE => "any value fits here; give the value a type, or take a String that holds JSON",
+        other => other,
+    }
+}
+
 pub(super) const NO_VALUE: &str = "no value fits here; remove the member or the variant";
 pub(super) const NOT_A_SCHEMA: &str = "a schema is a JSON object; write one";
 pub(super) const UNION_ROOT: &str = "the root is a union; put the union into a member of an object";

@@ -72,19 +72,25 @@ impl<'a> Check<'a> {
     pub(super) fn fits(&mut self, schema: &'a Value, instance: &Value) -> Verdict {
         let mut verdict = if self.enter() { Verdict::Yes } else { Verdict::No };
         let (mut next, mut on_the_way) = (Some(schema), Vec::new());
+        let (begun, around) = (self.open.len(), std::mem::replace(&mut self.leans_on, usize::MAX));
         while let (Some(schema), true) = (next.take(), verdict > Verdict::No) {
             let Value::Object(node) = schema else {
                 verdict = verdict.min((*schema != Value::Bool(false)).into());
                 break;
             };
             let pair = pair(schema, instance);
+            if let Some(index) = self.open.get(&pair) {
+                // A reference that leads back here, to the same value, fits nothing.
+                self.leans_on = self.leans_on.min(*index);
+                verdict = Verdict::No;
+                break;
+            }
             if let Some(known) = self.verdicts.get(&pair) {
                 verdict = verdict.min(*known);
                 break;
             }
             if !on_the_way.is_empty() || is_compound(node) {
-                // A reference that leads back here, to the same value, fits nothing.
-                self.verdicts.insert(pair, Verdict::No);
+                self.open.insert(pair, self.open.len());
                 on_the_way.push(pair);
                 if !self.spend(3) {
                     verdict = Verdict::No;
@@ -96,9 +102,15 @@ impl<'a> Check<'a> {
                 verdict = if next.is_some() { verdict } else { Verdict::No };
             }
         }
+        // What leans on a pair around this one holds only inside of that one.
+        let is_final = self.leans_on >= begun;
         for pair in on_the_way {
-            self.verdicts.insert(pair, verdict);
+            self.open.remove(&pair);
+            if is_final {
+                self.verdicts.insert(pair, verdict);
+            }
         }
+        self.leans_on = if is_final { around } else { around.min(self.leans_on) };
         self.leave();
         verdict
     }

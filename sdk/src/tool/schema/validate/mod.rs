@@ -110,6 +110,10 @@ struct Check<'a> {
     stopped: Option<(&'static str, usize)>,
     /// Verdicts on pairs to which more than one way may lead.
     verdicts: BTreeMap<Pair, Verdict>,
+    /// Pairs that are being decided, with their number from the outermost.
+    open: BTreeMap<Pair, usize>,
+    /// The outermost open pair that counted as not fitting, since a reference led back to it.
+    leans_on: usize,
     looks: BTreeMap<Pair, Look>,
     /// Pairs whose issues are written down.
     explained: BTreeSet<Pair>,
@@ -128,6 +132,8 @@ impl<'a> Check<'a> {
             depth: 0,
             stopped: None,
             verdicts: BTreeMap::new(),
+            open: BTreeMap::new(),
+            leans_on: usize::MAX,
             looks: BTreeMap::new(),
             explained: BTreeSet::new(),
             patterns: BTreeMap::new(),

@@ -620,3 +620,18 @@ fn earlier_keywords_are_those_of_histories_before_patterns_were_checked() {
     let constraints: Vec<_> = issues.iter().map(|issue| issue.constraint.as_str()).collect();
     assert_eq!(constraints, ["enum", "maxLength"]);
 }
+
+#[test]
+fn a_verdict_inside_of_a_cycle_is_not_taken_for_one_outside_of_it() {
+    // Whether `b` fits a string is asked inside of `a`, which counts as not fitting until it is decided, and once more after it.
+    let schema = json!({
+        "allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}],
+        "$defs": {
+            "a": {"anyOf": [{"$ref": "#/$defs/b"}, {"type": "string"}]},
+            "b": {"anyOf": [{"$ref": "#/$defs/a"}, {"type": "number"}]}
+        }
+    });
+    assert_eq!(validate(&schema, &json!("text")), Ok(()));
+    assert_eq!(validate(&schema, &json!(1)), Ok(()));
+    assert!(validate(&schema, &json!(true)).is_err());
+}

@@ -66,6 +66,13 @@ fn a_request_makes_no_more_parts_than_a_history_has_events() {
 }
 
 #[test]
+fn a_chunk_is_found_under_the_id_under_which_it_was_loaded_in_the_end() {
+    let number = |activity| chunk_of(activity, "r-state");
+    assert_eq!(["r-state-3", "r-state-3-retry-12"].map(number), [Some(3), Some(3)]);
+    assert_eq!(["r-state", "r-state-x", "r-state-retry-1", "r-keep-3"].map(number), [None; 4]);
+}
+
+#[test]
 fn chunks_of_a_state_take_no_more_room_than_those_that_were_found() {
     let segment = InputSegment::State { activity_id: "r-state".to_owned(), chunks: u32::MAX, start: 0, end: 1 };
     let mut pending = Pending::of(vec![segment], WIRE_VERSION).expect("it knows this");

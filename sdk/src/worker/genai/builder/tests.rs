@@ -16,12 +16,12 @@ fn an_adapter_that_is_not_there_is_named_with_those_that_are() {
 }
 
 #[rstest]
-#[case("localhost:1", "it starts with neither https:// nor http://")]
-#[case("http://localhost/?a=b", "it has a query or a fragment")]
-#[case("http://user:secret@localhost/", "it holds credentials; give them as API key")]
-fn an_address_that_cannot_be_used_says_why(#[case] url: &str, #[case] reason: &str) {
+#[case("localhost:1", " \"localhost:1\"", "it starts with neither https:// nor http://")]
+#[case("http://localhost/?a=b", "", "it has a query or a fragment")]
+#[case("http://user:secret@localhost/", "", "it holds credentials; give them as API key")]
+fn an_address_that_cannot_be_used_says_why(#[case] url: &str, #[case] shown: &str, #[case] reason: &str) {
     let error = refusal(GenaiBuilder::new().base_url("anthropic", url));
-    assert_eq!(error.to_string(), format!("the base URL of `anthropic` cannot be used: {reason}"));
+    assert_eq!(error.to_string(), format!("the base URL{shown} of `anthropic` cannot be used: {reason}"));
 }
 
 #[test]

@@ -52,6 +52,23 @@ fn an_unusable_address_is_refused(#[case] url: &str, #[case] reason: &str) {
 }
 
 #[test]
+fn an_unusable_address_is_named_with_the_variable_that_holds_it() {
+    let environment = variables(&[("OPENAI_API_KEY", "the-key"), ("OPENAI_BASE_URL", "/v1")]);
+    let of_environment = OpenAiBuilder::from_variables(environment).and_then(OpenAiBuilder::build);
+    assert_eq!(
+        of_environment.expect_err("it is no whole address").to_string(),
+        "the base URL \"/v1\" (OPENAI_BASE_URL) cannot be used: relative URL without a base; write it in full, as \
+         https://api.openai.com/v1"
+    );
+    let of_program = builder().base_url("localhost:1").build().expect_err("it has no scheme").to_string();
+    assert_eq!(
+        of_program,
+        "the base URL \"localhost:1\" cannot be used: it starts with neither https:// nor http://; write it in full, as \
+         https://api.openai.com/v1"
+    );
+}
+
+#[test]
 fn one_address_is_enough() {
     let error = builder().azure(Azure::new("http://localhost:1", "2025-04-01-preview")).build().expect_err("two");
     assert!(error.to_string().contains("Azure"), "{error}");

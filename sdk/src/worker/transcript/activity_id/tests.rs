@@ -9,6 +9,8 @@ fn an_id_tells_run_turn_and_role() {
     assert_eq!(place("k3x9q2ab-1-model"), Some(("k3x9q2ab", Role::Model { turn: 1 })));
     assert_eq!(place("k3x9q2ab-12-model-full"), Some(("k3x9q2ab", Role::Model { turn: 12 })));
     assert_eq!(place("k3x9q2ab-3-model-definitions"), Some(("k3x9q2ab", Role::Model { turn: 3 })));
+    assert_eq!(place("k3x9q2ab-3-model-full-retry-2"), Some(("k3x9q2ab", Role::Model { turn: 3 })));
+    assert_eq!(place("k3x9q2ab-2-tool-0-asked-1-retry-12"), Some(("k3x9q2ab", Role::Tool { turn: 2, index: 0 })));
     assert_eq!(place("k3x9q2ab-2-tool-0"), Some(("k3x9q2ab", Role::Tool { turn: 2, index: 0 })));
     assert_eq!(place("k3x9q2ab-1-tool-0-3-model"), Some(("k3x9q2ab-1-tool-0", Role::Model { turn: 3 })));
     assert_eq!(place("k3x9q2ab-1-tool-0-3-tool-1"), Some(("k3x9q2ab-1-tool-0", Role::Tool { turn: 3, index: 1 })));

@@ -10,9 +10,9 @@ use serde_json::Value;
 use self::text::{code, fenced, plain, quoted, value};
 use super::{
     Transcript,
-    shape::{Activity, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
+    shape::{Activity, Approval, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
 };
-use crate::wire::Usage;
+use crate::wire::{Usage, Verdict};
 
 /// The whole transcript.
 pub(super) fn transcript(transcript: &Transcript) -> String {
@@ -24,6 +24,7 @@ pub(super) fn transcript(transcript: &Transcript) -> String {
         workflow_type,
         input,
         runs,
+        approvals,
         usage,
         end,
         recorded: _,
@@ -40,6 +41,10 @@ pub(super) fn transcript(transcript: &Transcript) -> String {
     }
     for run in runs.iter().filter(|run| run.parent.is_none()) {
         page += &one_run(run, runs, 0);
+    }
+    if !approvals.is_empty() {
+        page += "## Decisions on other calls\n\n";
+        page.extend(approvals.iter().map(|approval| format!("{} · {}", code(&approval.id), decided(approval))));
     }
     page += &ended(end);
     page.truncate(page.trim_end().len());
@@ -121,7 +126,7 @@ fn one_call(call: &Call, agent: &str) -> String {
 }
 
 fn tool(tool: &ToolUse) -> String {
-    let ToolUse { name, call_id: _, arguments, kind, output } = tool;
+    let ToolUse { name, call_id: _, arguments, kind, output, approval } = tool;
     let arguments = match arguments {
         Value::String(text) => text.clone(),
         json => json.to_string(),
@@ -138,8 +143,34 @@ fn tool(tool: &ToolUse) -> String {
         ToolKind::Handoff { .. } => return part + "\n\n",
         ToolKind::InWorkflow => part += " · in the workflow\n\n",
     }
+    if let Some(approval) = approval {
+        part += &decided(approval);
+    }
     match output {
         Some(output) => part + &value(output),
+        None => part,
+    }
+}
+
+/// What people were asked and have decided, in a line.
+fn decided(approval: &Approval) -> String {
+    let Approval { id: _, asked_at, decided_at, decision, always, by } = approval;
+    let at = |time: &Option<String>| time.as_ref().map(|time| format!(" at {time}")).unwrap_or_default();
+    let by = by.as_ref().map(|name| format!(" by {}", plain(name))).unwrap_or_default();
+    let for_good = if *always { ", for later calls too" } else { "" };
+    let mut part = String::new();
+    if asked_at.is_some() {
+        push(&mut part, format_args!("*People were asked{}.* ", at(asked_at)));
+    }
+    let (verdict, message) = match decision {
+        None => return part + "*Nobody has decided yet.*\n\n",
+        Some(Verdict::Approve) => ("Approved", None),
+        Some(Verdict::Reject { message }) => ("Rejected", message.as_ref()),
+        Some(Verdict::SupplyOutput { output }) => ("The output was supplied", Some(output)),
+    };
+    push(&mut part, format_args!("*{verdict}{by}{}{for_good}.*\n\n", at(decided_at)));
+    match message {
+        Some(message) => part + &quoted(message),
         None => part,
     }
 }

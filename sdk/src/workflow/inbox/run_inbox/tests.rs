@@ -35,7 +35,7 @@ fn paused() -> RunState {
 }
 
 fn decided(id: &str, decision: Verdict) -> DecidedInterruption {
-    DecidedInterruption { id: id.to_owned(), decision, always: false, taken: false }
+    DecidedInterruption { id: id.to_owned(), decision, always: false, taken: false, by: None }
 }
 
 fn nonsense() -> Verdict {

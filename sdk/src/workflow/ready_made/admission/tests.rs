@@ -21,7 +21,7 @@ fn context(keys: &Value) -> Map<String, Value> {
 /// What is said of a start with this context and limit.
 fn said(set: &AgentSet, keys: &Value, max_turns: Option<u32>, is_child: bool) -> Result<(), String> {
     let context = context(keys);
-    set.admit("triage", &Asked { input: &[], context: &context, max_turns, is_child })
+    set.admit("triage", &Asked { input: &[], context: &context, max_turns, version: None, is_child })
         .map_err(|error| error.to_string())
 }
 

@@ -14,6 +14,7 @@ pub(in crate::wire_golden) fn agent_decisions() -> Vec<(&'static str, AgentDecis
         ("reject", AgentDecision::reject("call_1/call_2")),
         ("reject_with_a_message", AgentDecision::reject_with("call_1", "too much")),
         ("supply_output", AgentDecision::new("call_1", supplied)),
+        ("approve_by", AgentDecision::approve("call_1").by("ann@shop.test")),
     ]
 }
 
@@ -21,6 +22,7 @@ pub(in crate::wire_golden) fn supplied_outputs() -> Vec<(&'static str, SuppliedO
     vec![
         ("text", SuppliedOutput::new("call_1", "paid by hand")),
         ("json", SuppliedOutput::new("call_1", json!({"paid": true}))),
+        ("by", SuppliedOutput::new("call_1", "paid by hand").by("ann@shop.test")),
     ]
 }
 
@@ -76,8 +78,13 @@ pub(in crate::wire_golden) fn agent_states() -> Vec<(&'static str, AgentState)> 
         kind: InterruptionKind::Approval,
         question: None,
     };
-    let decided =
-        |id: &str, decision, always, taken| DecidedInterruption { id: id.to_owned(), decision, always, taken };
+    let decided = |id: &str, decision, always, taken| DecidedInterruption {
+        id: id.to_owned(),
+        decision,
+        always,
+        taken,
+        by: None,
+    };
     let waiting = AgentState {
         interruptions: vec![
             interruption("call_1", "issue_refund", None),
@@ -108,7 +115,13 @@ pub(in crate::wire_golden) fn agent_states() -> Vec<(&'static str, AgentState)> 
         }],
         ..state(AgentStatus::Waiting, Some("clerk"), 1)
     };
+    let by_ann = DecidedInterruption {
+        by: Some("ann@shop.test".to_owned()),
+        ..decided("call_0", Verdict::Reject { message: Some("too much".to_owned()) }, false, true)
+    };
+    let decided_by = AgentState { decided: vec![by_ann], ..state(AgentStatus::Running, Some("refunds"), 2) };
     vec![
+        ("decided_by", decided_by),
         ("waiting_for_input", waiting_for_input),
         ("waiting_for_output", waiting_for_output),
         ("idle", state(AgentStatus::Idle, None, 0)),

@@ -24,5 +24,6 @@ pub(in crate::wire_golden) fn approval_rulings() -> Vec<(&'static str, ApprovalR
         ("reject", Decision::reject().into()),
         ("reject_with_a_message", Decision::reject_with("too much").into()),
         ("supply_output", Decision::supply("paid by hand").into()),
+        ("reject_by", Decision::reject_with("too much").by("ann@shop.test").into()),
     ]
 }

@@ -16,6 +16,8 @@ pub(in crate::wire_golden) fn agent_requests() -> Vec<(&'static str, AgentReques
     let mut continued = AgentRequest::new("triage", "");
     continued.input = RequestInput::default();
     continued.carried = Some(Box::new(kept()));
+    let mut versioned = continued.clone();
+    versioned.agent_version = Some("details".to_owned());
     let mut reporting = AgentRequest::new("triage", "hi");
     reporting.report = true;
     let mut limited = reporting.clone();
@@ -24,6 +26,7 @@ pub(in crate::wire_golden) fn agent_requests() -> Vec<(&'static str, AgentReques
         ("text", AgentRequest::new("triage", "hi")),
         ("everything", everything),
         ("carried", continued),
+        ("carried_version", versioned),
         ("report", reporting),
         ("limited_with_items", limited),
     ]
@@ -50,8 +53,22 @@ pub(in crate::wire_golden) fn chat_requests() -> Vec<(&'static str, ChatRequest)
         answered: vec![answered()],
         messages: 3,
         is_ending: true,
+        agent_version: None,
+        last_agent: None,
     }));
-    vec![("minimal", ChatRequest::new("triage")), ("conversation", everything), ("carried", continued)]
+    let mut versioned = continued.clone();
+    versioned.last_agent_continues = Some(true);
+    let carried = versioned.carried.as_mut().expect("it is carried");
+    (carried.agent_version, carried.last_agent) = (Some("details".to_owned()), Some("billing".to_owned()));
+    let mut with_the_last_agent = ChatRequest::new("triage");
+    with_the_last_agent.last_agent_continues = Some(true);
+    vec![
+        ("minimal", ChatRequest::new("triage")),
+        ("conversation", everything),
+        ("carried", continued),
+        ("carried_version", versioned),
+        ("last_agent", with_the_last_agent),
+    ]
 }
 
 pub(in crate::wire_golden) fn chat_messages() -> Vec<(&'static str, ChatMessage)> {

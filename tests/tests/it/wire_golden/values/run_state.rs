@@ -19,6 +19,7 @@ pub(in crate::wire_golden) fn run_states() -> Vec<(&'static str, RunState)> {
         ("everything", parts::everything()),
         ("first_turn", parts::first_turn()),
         ("decided", parts::decided()),
+        ("decided_by", parts::decided_by()),
         ("in_session", parts::in_session()),
         ("begun_here", parts::begun_here()),
     ]);

@@ -1,7 +1,7 @@
 //! Tool calls: requests and replies.
 
 use serde_json::{Map, json};
-use temporal_agents::wire::{McpQuestion, ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, worker_env};
+use temporal_agents::wire::{Digest, McpQuestion, ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, worker_env};
 
 use super::object;
 
@@ -21,7 +21,13 @@ pub(in crate::wire_golden) fn tool_request_minimal() -> ToolRequest {
         settings: Map::new(),
         idempotency_key: None,
         mcp: None,
+        schema: None,
     }
+}
+
+pub(in crate::wire_golden) fn tool_request_version() -> ToolRequest {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    ToolRequest { schema: Some(Digest::of_value(&schema)), ..tool_request_keyed() }
 }
 
 pub(in crate::wire_golden) fn tool_request_keyed() -> ToolRequest {

@@ -94,6 +94,13 @@ pub(super) fn decided() -> RunState {
     state
 }
 
+/// With a decision that says who made it.
+pub(super) fn decided_by() -> RunState {
+    let mut state = RunState { turn: 1, ..state(Phase::Interrupted { round: Box::new(round()) }) };
+    state.decide("call_4", Decision::reject_with("too much").by("ann@shop.test")).expect("it waits");
+    state
+}
+
 /// With a session that it holds with a stateful MCP server.
 pub(super) fn in_session() -> RunState {
     let session = McpSession {

@@ -1,0 +1,58 @@
+//! A shop changes its agent while orders are open: they keep the tool that they began with, new ones have the new one.
+//!
+//! The new `order` has the name of the old one and one parameter more. The workflow chooses the agent by a patch of its own, in
+//! one line; the worker has both agents, and runs for each call the body that it is for: see
+//! [`Tool::versioned`](temporal_agents::Tool::versioned).
+
+#![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
+
+pub mod before;
+pub mod model;
+
+use temporal_agents::{Agent, Runner, Tool, agent_handlers, tool, workflow::AgentInbox};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_sdk::{WorkflowContext, WorkflowResult};
+
+/// Orders an article.
+#[tool]
+async fn order(article: String) -> String {
+    format!("{article} is ordered")
+}
+
+/// Orders an article in a colour.
+#[tool(name = "order")]
+async fn order_in_a_colour(article: String, colour: String) -> String {
+    format!("{article} is ordered in {colour}")
+}
+
+fn any_desk() -> Agent {
+    Agent::new("desk").model("gpt-5-mini").instructions("You order what customers want.")
+}
+
+/// The agent of orders that are open.
+pub fn desk() -> Agent {
+    any_desk().tool(order.needs_approval())
+}
+
+/// The agent of new orders.
+pub fn desk_v2() -> Agent {
+    any_desk().tool(order_in_a_colour.needs_approval().versioned())
+}
+
+/// An order. Its worker has both agents: `AgentsPlugin::new().agents((desk, desk_v2))`.
+#[workflow]
+#[derive(Default)]
+pub struct Shop {
+    inbox: AgentInbox,
+}
+
+#[agent_handlers]
+#[workflow_methods]
+impl Shop {
+    /// Serves one customer.
+    #[run(name = "versions")]
+    pub async fn run(ctx: &mut WorkflowContext<Self>, wish: String) -> WorkflowResult<String> {
+        let desk = if ctx.patched("colours") { desk_v2() } else { desk() };
+        Ok(Runner::with_inbox(ctx).run(&desk, wish).await?.final_output)
+    }
+}

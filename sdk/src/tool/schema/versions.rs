@@ -1,0 +1,54 @@
+//! Versions of one tool, as far as their argument schemas tell them apart.
+
+#[cfg(feature = "worker")]
+use serde_json::Map;
+use serde_json::Value;
+
+use super::parts::{NAMED, SCHEMAS};
+
+/// Keywords that people and models read, and that no argument fits or does not fit.
+const TEXTS: [&str; 4] = ["$comment", "description", "examples", "title"];
+
+/// A schema without its texts: a corrected description does not make another version.
+pub(crate) fn without_texts(schema: &Value) -> Value {
+    let Value::Object(node) = schema else { return schema.clone() };
+    let part = |(keyword, part): (&String, &Value)| {
+        let bare = match part {
+            Value::Object(named) if NAMED.contains(&&**keyword) => {
+                named.iter().map(|(name, schema)| (name.clone(), without_texts(schema))).collect()
+            }
+            Value::Array(schemas) if SCHEMAS.contains(&&**keyword) => schemas.iter().map(without_texts).collect(),
+            schema if SCHEMAS.contains(&&**keyword) => without_texts(schema),
+            other => other.clone(),
+        };
+        (keyword.clone(), bare)
+    };
+    Value::Object(node.iter().filter(|(keyword, _)| !TEXTS.contains(&&***keyword)).map(part).collect())
+}
+
+/// Whether a schema names each of these members.
+#[cfg(feature = "worker")]
+pub(crate) fn names_all(schema: &Value, members: &Map<String, Value>) -> bool {
+    members.keys().all(|member| names(schema, member))
+}
+
+/// Whether no arguments that name members of the schemas alone can fit both: one of them requires a member that the other
+/// does not name.
+#[cfg(feature = "worker")]
+pub(crate) fn are_told_apart(one: &Value, other: &Value) -> bool {
+    let requires_more = |one: &Value, other: &Value| required(one).any(|member| !names(other, member));
+    requires_more(one, other) || requires_more(other, one)
+}
+
+#[cfg(feature = "worker")]
+fn names(schema: &Value, member: &str) -> bool {
+    schema.get("properties").and_then(|properties| properties.get(member)).is_some()
+}
+
+#[cfg(feature = "worker")]
+fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests;

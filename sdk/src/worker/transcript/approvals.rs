@@ -1,0 +1,80 @@
+//! Who was asked, and who has decided: from the memo that a pause records, and from the updates that decide.
+
+use std::collections::BTreeMap;
+
+use super::shape::{Approval, Run};
+use crate::wire::{AgentDecision, AskedQuestions, DecisionAnswer, DecisionReply};
+
+/// The questions of a history, each with the decision that counted.
+#[derive(Debug, Default)]
+pub(super) struct Approvals {
+    /// In the order in which history knows of them.
+    found: Vec<Approval>,
+    /// Decisions that were sent and not answered yet, by the event that took them in.
+    sent: BTreeMap<i64, (Option<String>, AgentDecision)>,
+}
+
+impl Approvals {
+    /// A run pauses with these questions.
+    pub(super) fn asked(&mut self, at: Option<&String>, questions: AskedQuestions) {
+        for question in questions.questions {
+            let approval = self.on(question.id);
+            if approval.asked_at.is_none() {
+                approval.asked_at = at.cloned();
+            }
+        }
+    }
+
+    /// A decision comes in.
+    pub(super) fn sent(&mut self, event: i64, at: Option<String>, decision: AgentDecision) {
+        self.sent.insert(event, (at, decision));
+    }
+
+    /// The decision of this event is answered. One that does not count, because another one came first, is left out.
+    pub(super) fn answered(&mut self, event: i64, reply: &DecisionReply) {
+        let Some((at, decision)) = self.sent.remove(&event) else { return };
+        if !matches!(reply.answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. }) {
+            return;
+        }
+        let AgentDecision { version: _, interruption_id, decision, always, by } = decision;
+        let approval = self.on(interruption_id);
+        // Sent twice, it counts once.
+        if approval.decision.is_none() {
+            (approval.decision, approval.decided_at, approval.always, approval.by) = (Some(decision), at, always, by);
+        }
+    }
+
+    fn on(&mut self, id: String) -> &mut Approval {
+        let place = self.found.iter().position(|approval| approval.id == id).unwrap_or_else(|| {
+            let (asked_at, decided_at, decision, by) = (None, None, None, None);
+            self.found.push(Approval { id, asked_at, decided_at, decision, always: false, by });
+            self.found.len() - 1
+        });
+        &mut self.found[place]
+    }
+
+    /// Puts each to its call; returns those whose call is not in this history.
+    pub(super) fn put_to_calls(self, runs: &mut [Run]) -> Vec<Approval> {
+        let mut left = Vec::new();
+        for approval in self.found {
+            let call_id = call_id(&approval.id);
+            let tools = runs.iter_mut().flat_map(|run| &mut run.turns).flat_map(|turn| &mut turn.tools);
+            match tools.into_iter().find(|tool| tool.call_id == call_id && tool.approval.is_none()) {
+                Some(tool) => tool.approval = Some(approval),
+                None => left.push(approval),
+            }
+        }
+        left
+    }
+}
+
+/// The id of the call that a question is about: the last part of its id, without the number of the question.
+fn call_id(id: &str) -> String {
+    let last = id.rsplit('/').next().unwrap_or(id);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let own = match last.rsplit_once('#') {
+        Some((own, number)) if is_number(number) => own,
+        _ => last,
+    };
+    own.replace("~1", "/").replace("~0", "~")
+}

@@ -1,0 +1,41 @@
+//! The one place that fails a workflow *task*: the exception to "errors end runs, not tasks".
+//!
+//! A run that the server did continue, but that this build cannot read or that does not fit its agents, would be lost if its workflow failed.
+//! A failed task is tried again, so that a rollback, or a deploy of agents that fit, lets the run continue. Never for what a caller
+//! has sent: an input that no worker will ever accept would be tried for ever.
+
+use std::fmt::Display;
+
+use crate::workflow::context::DurableContext;
+
+/// The patch of workflows whose task fails. Asked for only where a continued run cannot be resumed: it then failed the workflow before.
+const WAITS_FOR_A_DEPLOY: &str = "temporal-agents/unfit-run-waits-for-a-deploy";
+
+/// Fails the workflow task because this build cannot continue the run of `agent`, and never returns then. Returns where history says that the
+/// workflow went on: the caller ends the run, as the release that recorded it did.
+///
+/// The SDK reports the message as the failure of the task, drops the workflow from the cache, and the server schedules the task again.
+///
+/// # Determinism
+/// Safe: the commands of a failed task, the marker of the patch among them, are never recorded.
+pub(in crate::workflow) async fn fail_task(ctx: &dyn DurableContext, agent: &str, why: impl Display) {
+    if !ctx.patched(WAITS_FOR_A_DEPLOY) {
+        return;
+    }
+    let message = message(agent, &ctx.workflow_id(), why);
+    tracing::error!(agent, workflow_id = ctx.workflow_id(), "{message}");
+    ctx.fail_task(message);
+    std::future::pending::<()>().await;
+}
+
+fn message(agent: &str, workflow_id: &str, why: impl Display) -> String {
+    let of = if agent.is_empty() { String::new() } else { format!(" of agent {agent:?}") };
+    format!(
+        "the run{of} that workflow {workflow_id:?} continues cannot be continued by this worker: {why}\n\
+         Nothing is lost: this workflow task fails and is tried again until a worker can continue the run. Roll back to the build that had what \
+         is missing, or deploy one that has it again."
+    )
+}
+
+#[cfg(test)]
+mod tests;

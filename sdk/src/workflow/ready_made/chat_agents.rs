@@ -1,0 +1,110 @@
+//! Which agent the messages of a chat begin with, in one execution: of which version, and the start agent or the one that answered last.
+//!
+//! Both rules may be new to an open chat. What replays has no marker, and keeps the old rule; so a patch is asked for each message by a name of
+//! its own, until one is true. Asked where a message begins, as its run gives commands in the same workflow task.
+
+use temporalio_workflow::WorkflowContext;
+
+use super::{
+    agent_set::AgentSet,
+    versions::{Chosen, carried_version},
+};
+use crate::{agent::AgentDef, engine::RunError};
+
+/// The patch from which on messages begin with the agent that answered last, where the set says so.
+const LAST_AGENT: &str = "temporal-agents/chat-last-agent";
+
+/// The agents of a chat.
+#[derive(Debug)]
+pub(super) struct ChatAgents {
+    set: AgentSet,
+    /// The name of the start agent.
+    start: String,
+    /// The version that messages of this execution have moved to.
+    moved_to: Option<String>,
+    /// Whether messages of this execution have begun with the agent that answered last.
+    has_continued: bool,
+    /// The start agent of the latest message.
+    latest: AgentDef,
+}
+
+/// What a message begins with.
+#[derive(Debug)]
+pub(super) struct Begins {
+    pub(super) agent: AgentDef,
+    /// The version of the agents.
+    pub(super) version: Option<String>,
+    /// The name of the agent, where it is not the start agent.
+    pub(super) last_agent: Option<String>,
+}
+
+impl ChatAgents {
+    /// The agents of an execution that begins; a message that is under way has this version of them.
+    ///
+    /// # Errors
+    /// No version has the start agent.
+    pub(super) fn new<W>(
+        ctx: &WorkflowContext<W>,
+        set: AgentSet,
+        start: String,
+        version: Option<String>,
+    ) -> Result<Self, RunError> {
+        let Chosen { agent: latest, version: moved_to } = match &version {
+            // Nothing has begun, so that nothing is missed where the set has later versions alone.
+            None => set.carried(&start, None)?.0,
+            Some(_) => carried_version(ctx, &set, &start, version.as_deref())?,
+        };
+        let moved_to = moved_to.filter(|_| version.is_some());
+        Ok(Self { set, start, moved_to, has_continued: false, latest })
+    }
+
+    /// The start agent, of the version that was chosen latest: for what is no message.
+    pub(super) fn latest(&self) -> &AgentDef {
+        &self.latest
+    }
+
+    /// What a message that the execution before has left goes on with.
+    pub(super) fn goes_on<W>(&mut self, ctx: &WorkflowContext<W>, last_agent: Option<String>) -> AgentDef {
+        self.has_continued |= last_agent.is_some();
+        last_agent.and_then(|name| found(ctx, &self.latest, &name)).unwrap_or_else(|| self.latest.clone())
+    }
+
+    /// What the message of this number begins with, after this agent has answered the one before.
+    ///
+    /// # Errors
+    /// Only later versions have the start agent, and the message was answered before them.
+    pub(super) fn begin<W>(
+        &mut self,
+        ctx: &WorkflowContext<W>,
+        message: u32,
+        last_agent: Option<String>,
+    ) -> Result<Begins, RunError> {
+        let of_message = |patch: &str| ctx.patched(&format!("{patch}/message-{message}"));
+        let moved_to = self.moved_to.as_deref();
+        let Chosen { agent, version } =
+            self.set.choose(&self.start, |patch| moved_to == Some(patch) || of_message(patch))?;
+        self.moved_to.clone_from(&version);
+        self.latest = agent.clone();
+        let last = last_agent.and_then(|name| found(ctx, &agent, &name));
+        if last.is_some() && !self.has_continued {
+            self.has_continued = of_message(LAST_AGENT);
+        }
+        Ok(match last.filter(|_| self.has_continued) {
+            Some(last) => Begins { last_agent: Some(last.name.clone()), agent: last, version },
+            None => Begins { agent, version, last_agent: None },
+        })
+    }
+}
+
+/// The agent of this name among those that the start agent reaches.
+fn found<W>(ctx: &WorkflowContext<W>, start: &AgentDef, name: &str) -> Option<AgentDef> {
+    let found = start.find(name);
+    if found.is_none() && !ctx.is_replaying_history_events() {
+        tracing::warn!(
+            agent = name,
+            start = start.name,
+            "the agent that answered last is not there any more; the message begins with the start agent"
+        );
+    }
+    found
+}

@@ -1,0 +1,211 @@
+//! Versions of the agents of a ready-made workflow: which one a run has.
+//!
+//! A run has one version from its beginning to its end, over all executions. A new run has the newest, unless it has begun before that was
+//! deployed, which the patch of the version says: history has its marker, or not. A run that continues as new carries the
+//! name of its version.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use temporalio_workflow::WorkflowContext;
+
+use super::agent_set::{AgentSet, wrong_start};
+use crate::{
+    agent::{AgentDef, AgentSources, Graph},
+    engine::RunError,
+    tool::{ToolBinding, ToolDef},
+    wire::Digest,
+};
+
+/// Agents as they are from a patch on.
+#[derive(Clone, Debug)]
+pub(super) struct AgentVersion {
+    patch: String,
+    agents: Vec<AgentDef>,
+}
+
+/// The agent of a run.
+#[derive(Clone, Debug)]
+pub(super) struct Chosen {
+    pub(super) agent: AgentDef,
+    /// The patch of its version; none for the agents that the set began with.
+    pub(super) version: Option<String>,
+}
+
+impl AgentSet {
+    /// Changes agents for runs that begin from now on: those that are given take the place of the agents of their names, or are added. Runs
+    /// that have begun keep the agents that they have. `patch` names the change; it is a patch of the workflow, as with `ctx.patched`.
+    ///
+    /// ```
+    /// use temporal_agents::{Agent, AgentsPlugin, tool::ToolError, workflow::AgentSet};
+    /// # use temporal_agents::tool;
+    ///
+    /// /// Orders an article.
+    /// #[tool]
+    /// async fn order(article: String) -> Result<String, ToolError> {
+    ///     Ok(format!("ordered {article}"))
+    /// }
+    ///
+    /// /// Orders an article.
+    /// #[tool(name = "order")]
+    /// async fn order_with_details(article: String, details: String) -> Result<String, ToolError> {
+    ///     Ok(format!("ordered {article}, {details}"))
+    /// }
+    ///
+    /// fn desk() -> Agent {
+    ///     Agent::new("desk").model("gpt-5").tool(order)
+    /// }
+    ///
+    /// fn desk_v2() -> Agent {
+    ///     Agent::new("desk").model("gpt-5").tool(order_with_details)
+    /// }
+    ///
+    /// let agents = AgentSet::new((desk,)).version("details", (desk_v2,));
+    /// // The worker runs the tools of all versions.
+    /// let plugin = AgentsPlugin::new().agents(&agents);
+    /// ```
+    ///
+    /// Call it once for each later version, in their order. A version holds start agents with all that they reach: where `desk` is
+    /// an agent that `triage` hands off to, the version has a `triage` that hands off to the new one.
+    ///
+    /// | what was open when the version was deployed | which agents it has |
+    /// |---|---|
+    /// | a run of an `AgentWorkflow` | the old ones, to its end, also after it has continued as new |
+    /// | a message that a chat is answering | the old ones |
+    /// | the next message of this chat | the new ones |
+    /// | a workflow that has ended, and is replayed or queried | those that it had |
+    ///
+    /// A chat asks once for each message, with the patch `<patch>/message-<number>`, until it has moved: an answer of Temporal's `patched`
+    /// counts for a whole execution, so that one patch would keep a chat on its old agents until it continues as new.
+    ///
+    /// # Determinism
+    /// Leave a version in the set as long as histories with its marker are replayed. Once no run has the old agents any more, they can be dropped
+    /// before that, by the new ones in their place: `AgentSet::new((desk_v2,)).version("details", (desk_v2,))`. A run whose version the set
+    /// does not have any more has the newest one, and a warning is logged.
+    #[must_use]
+    pub fn version(mut self, patch: impl Into<String>, agents: impl AgentSources) -> Self {
+        self.versions.push(Arc::new(AgentVersion { patch: patch.into(), agents: agents.agent_defs() }));
+        self.versioned_tools = Arc::new(several(self.all()));
+        self
+    }
+
+    /// The agents of all versions.
+    fn all(&self) -> impl Iterator<Item = &AgentDef> {
+        self.agents.iter().chain(self.versions.iter().flat_map(|version| &version.agents))
+    }
+
+    /// The name of an agent: this one, or that of the only one the set began with.
+    ///
+    /// # Errors
+    /// No version has it, or there is more than one and no name.
+    pub(super) fn name(&self, name: Option<&str>) -> Result<String, RunError> {
+        let known = || {
+            let names: Vec<&str> = self.all().map(|agent| &*agent.name).collect();
+            let first = |place: &usize| !names[..*place].contains(&names[*place]);
+            (0..names.len()).filter(first).map(|place| names[place]).collect::<Vec<_>>().join(", ")
+        };
+        match (name, &*self.agents) {
+            (None, [only]) => Ok(only.name.clone()),
+            (None, _) => Err(wrong_start("", format!("the input names no agent; the workflow has: {}", known()))),
+            (Some(name), _) if self.all().any(|agent| agent.name == name) => Ok(name.to_owned()),
+            (Some(name), _) => Err(unknown(name, &known())),
+        }
+    }
+
+    /// The agent of a run that begins. `patched` is asked for versions that have the agent, newest first, until it says yes.
+    ///
+    /// # Errors
+    /// Only later versions have it, and the run began before them.
+    pub(super) fn choose(&self, name: &str, mut patched: impl FnMut(&str) -> bool) -> Result<Chosen, RunError> {
+        let versions = self.versions_with(name);
+        let mut chosen = versions.into_iter().rev().filter(|(patch, _)| patch.is_none_or(&mut patched));
+        chosen.next().map(Chosen::from).ok_or_else(|| {
+            let known: Vec<&str> = self.agents.iter().map(|agent| &*agent.name).collect();
+            unknown(name, &known.join(", "))
+        })
+    }
+
+    /// The agent of a run that the execution before has left with this version, and whether it has that version still.
+    ///
+    /// # Errors
+    /// No version has it.
+    pub(super) fn carried(&self, name: &str, version: Option<&str>) -> Result<(Chosen, bool), RunError> {
+        let versions = self.versions_with(name);
+        let same = versions.iter().find(|(patch, _)| *patch == version);
+        let chosen = same.or(versions.last()).copied().map(Chosen::from);
+        chosen.map(|chosen| (chosen, same.is_some())).ok_or_else(|| unknown(name, "others"))
+    }
+
+    /// Each version that has the agent: its patch, and the agent. The first has none.
+    fn versions_with(&self, name: &str) -> Vec<(Option<&str>, &AgentDef)> {
+        let named = |agents| <[AgentDef]>::iter(agents).find(|agent| agent.name == name);
+        let first = named(&self.agents).map(|agent| (None, agent));
+        let later = self.versions.iter().filter_map(|version| Some((Some(&*version.patch), named(&version.agents)?)));
+        first.into_iter().chain(later).collect()
+    }
+}
+
+fn unknown(name: &str, known: &str) -> RunError {
+    wrong_start(name, format!("the workflow has no agent {name:?}; it has: {known}"))
+}
+
+impl From<(Option<&str>, &AgentDef)> for Chosen {
+    fn from((patch, agent): (Option<&str>, &AgentDef)) -> Self {
+        Self { agent: agent.clone(), version: patch.map(str::to_owned) }
+    }
+}
+
+/// The agent of a run that the execution before has left with this version.
+///
+/// # Errors
+/// No version has it.
+pub(super) fn carried_version<W>(
+    ctx: &WorkflowContext<W>,
+    set: &AgentSet,
+    name: &str,
+    version: Option<&str>,
+) -> Result<Chosen, RunError> {
+    let (chosen, is_same) = set.carried(name, version)?;
+    if !is_same && !ctx.is_replaying_history_events() {
+        let version = version.unwrap_or("the first");
+        let newest = chosen.version.as_deref().unwrap_or("the first");
+        tracing::warn!(
+            agent = name,
+            version,
+            newest,
+            "the set does not have the version that the run has; it continues with the newest"
+        );
+    }
+    Ok(chosen)
+}
+
+/// Agents of all versions of a set.
+impl AgentSources for &AgentSet {
+    fn agent_defs(self) -> Vec<AgentDef> {
+        self.all().cloned().collect()
+    }
+
+    fn versioned_tools(&self) -> BTreeSet<String> {
+        BTreeSet::clone(&self.versioned_tools)
+    }
+}
+
+/// The activity types of the tools that these agents have with different parameters.
+fn several<'a>(agents: impl Iterator<Item = &'a AgentDef>) -> BTreeSet<String> {
+    let mut schemas: BTreeMap<String, Digest> = BTreeMap::new();
+    let mut several = BTreeSet::new();
+    let graphs: Vec<Graph> = agents.map(Graph::new).flat_map(|graph| [graph.nested(), vec![graph]].concat()).collect();
+    let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools);
+    for tool in tools.filter(|tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. })) {
+        let schema = tool.schema_digest();
+        if *schemas.entry(tool.activity_type()).or_insert_with(|| schema.clone()) != schema {
+            several.insert(tool.activity_type());
+        }
+    }
+    several
+}
+
+#[cfg(test)]
+mod tests;

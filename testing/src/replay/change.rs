@@ -1,0 +1,363 @@
+//! The change of an agent because of which a history does not replay, in the author's terms.
+
+use std::{collections::BTreeMap, fmt};
+
+use temporal_agents::{
+    __private::ReplayNote,
+    agent::{AgentDef, Graph},
+    tool::ToolBinding,
+    wire::run_state::InterruptionKind,
+};
+
+use super::{
+    journal::{Command, Entry},
+    recorded::{Record, Recorded, is_of_a_run, turn_of},
+};
+
+/// What has changed since a history was recorded, so that it does not replay.
+///
+/// `Display`: ``turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required``.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReplayChange {
+    /// The turn, counted from 1, where it is known.
+    pub turn: Option<u32>,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The tool, where it is about one.
+    pub tool: Option<String>,
+    /// What has changed.
+    pub cause: String,
+}
+
+impl fmt::Display for ReplayChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let turn = self.turn.map(|turn| format!("turn {turn}"));
+        let agent = self.agent.as_ref().map(|agent| format!("agent `{agent}`"));
+        let tool = self.tool.as_ref().map(|tool| format!("tool `{tool}`"));
+        let who = match (tool, agent) {
+            (Some(tool), Some(agent)) => Some(format!("{tool} of {agent}")),
+            (tool, agent) => tool.or(agent),
+        };
+        let place: Vec<String> = turn.into_iter().chain(who).collect();
+        if place.is_empty() { f.write_str(&self.cause) } else { write!(f, "{}: {}", place.join(", "), self.cause) }
+    }
+}
+
+impl ReplayChange {
+    fn new(turn: Option<u32>, agent: Option<&str>, tool: Option<&str>, cause: impl Into<String>) -> Self {
+        let (agent, tool) = (agent.map(str::to_owned), tool.map(str::to_owned));
+        Self { turn, agent, tool, cause: cause.into() }
+    }
+}
+
+/// Finds the first place where a history and the build that replays it part, and says why; nothing, where none of the runs explains it.
+pub(super) fn explain(record: &Record, entries: &[Entry]) -> Option<ReplayChange> {
+    let parting = Parting::of(record, entries);
+    parting
+        .function_gone()
+        .or_else(|| parting.call_refused())
+        .or_else(|| parting.asks_otherwise())
+        .or_else(|| parting.runs_elsewhere())
+        .or_else(|| parting.run_fails())
+        .or_else(|| parting.command_extra())
+        .or_else(|| parting.command_missing())
+}
+
+/// Where history and build part.
+struct Parting<'p> {
+    record: &'p Record,
+    /// The first recorded command that the build does not give.
+    missing: Option<&'p Recorded>,
+    /// The first command of the build that is not recorded.
+    extra: Option<&'p Command>,
+    /// The recorded command before that one, or the first.
+    before_extra: Option<&'p Recorded>,
+    /// The latest answer of a model that both have.
+    answer: Option<&'p Recorded>,
+    /// What the build's runs have decided after the last command that both have.
+    decided: Vec<&'p ReplayNote>,
+    /// Whether the build has paused, and where.
+    pauses: Vec<&'p (String, String, InterruptionKind)>,
+    /// The types of the activities that the build has started.
+    started: Vec<&'p str>,
+    /// The agents of the build, also those inside others.
+    agents: BTreeMap<String, AgentDef>,
+}
+
+impl<'p> Parting<'p> {
+    fn of(record: &'p Record, entries: &'p [Entry]) -> Self {
+        let is_given = |recorded: &Recorded| {
+            entries.iter().any(|entry| matches!(entry, Entry::Command(command) if same(command, &recorded.command)))
+        };
+        let missing = record.commands.iter().position(|recorded| !is_given(recorded));
+        let common = &record.commands[..missing.unwrap_or(record.commands.len())];
+        let is_recorded = |command: &Command| record.commands.iter().any(|other| same(command, &other.command));
+        let extra = entries.iter().find_map(|entry| match entry {
+            Entry::Command(command) if is_of_a_run(&command.id) && !is_recorded(command) => Some(command),
+            _ => None,
+        });
+        let recorded_as = |entry: &Entry| match entry {
+            Entry::Command(command) => record.commands.iter().find(|recorded| same(command, &recorded.command)),
+            Entry::Note(_) => None,
+        };
+        let is_extra = |entry: &&Entry| !matches!(entry, Entry::Command(command) if Some(command) == extra);
+        let before_extra = entries.iter().take_while(is_extra).filter_map(recorded_as).last();
+        let before_extra = before_extra.or(record.commands.first());
+        let is_common = |entry: &Entry| match entry {
+            Entry::Command(command) => common.iter().any(|recorded| same(command, &recorded.command)),
+            Entry::Note(_) => false,
+        };
+        let started = entries.iter().filter_map(|entry| match entry {
+            Entry::Command(command) => Some(&*command.kind),
+            Entry::Note(_) => None,
+        });
+        let started = started.collect();
+        let last = entries.iter().rposition(is_common).map_or(0, |place| place + 1);
+        let notes = |entries: &'p [Entry]| {
+            let notes = entries.iter().filter_map(|entry| match entry {
+                Entry::Note(note) => Some(note),
+                Entry::Command(_) => None,
+            });
+            notes.collect::<Vec<_>>()
+        };
+        Self {
+            record,
+            missing: missing.map(|place| &record.commands[place]),
+            extra,
+            before_extra,
+            answer: common.iter().rfind(|recorded| recorded.is_model_call()),
+            decided: notes(&entries[last..]),
+            agents: agents(&notes(entries)),
+            pauses: pauses(&notes(entries)),
+            started,
+        }
+    }
+
+    /// A model has called a tool, or handed off, and the build does not have it.
+    fn function_gone(&self) -> Option<ReplayChange> {
+        let Recorded { agent: Some(name), turn, functions, .. } = self.answer? else { return None };
+        self.missing?;
+        let agent = self.agents.get(name)?;
+        let handoffs: Vec<String> = agent.handoffs.iter().map(temporal_agents::Handoff::name).collect();
+        let tools: Vec<&str> = agent.tools.iter().map(|tool| tool.name()).collect();
+        let is_known = |function: &&String| handoffs.contains(function) || tools.contains(&&***function);
+        let gone = functions.iter().find(|function| !is_known(function))?;
+        // With MCP servers what an agent has is in the history, and not in the agent.
+        if !agent.mcp_servers.is_empty() && self.missing.is_some_and(|missing| missing.command.kind.contains(".mcp.")) {
+            return None;
+        }
+        let was_tool = self.record.commands.iter().any(|recorded| recorded.tool.as_ref() == Some(gone));
+        // A run inside another has longer ids.
+        let depth = |recorded: &Recorded| recorded.command.id.matches('-').count();
+        let beside = self.missing.filter(|missing| self.answer.is_some_and(|answer| depth(answer) == depth(missing)));
+        let next = beside.and_then(|missing| missing.agent.as_deref()).filter(|next| *next != name);
+        let target = next.or_else(|| gone.strip_prefix("transfer_to_"));
+        Some(match target.filter(|_| !was_tool && (next.is_some() || gone.starts_with("transfer_to_"))) {
+            Some(target) if !self.agents.contains_key(target) => {
+                let cause = format!("history has a handoff to agent `{target}`, which is not in the graph any more");
+                ReplayChange::new(*turn, Some(name), None, cause)
+            }
+            Some(target) => {
+                let cause = format!(
+                    "history has a handoff to agent `{target}` (`{gone}`), which the agent does not have any more"
+                );
+                ReplayChange::new(*turn, Some(name), None, cause)
+            }
+            None => {
+                let has = if tools.is_empty() { "no tools".to_owned() } else { format!("`{}`", tools.join("`, `")) };
+                let cause = format!("history called it, and the agent does not have it any more (it has {has})");
+                ReplayChange::new(*turn, Some(name), Some(gone), cause)
+            }
+        })
+    }
+
+    /// The build does not make a call that history has.
+    fn call_refused(&self) -> Option<ReplayChange> {
+        self.decided.iter().find_map(|note| match note {
+            ReplayNote::Refused { agent, turn, tool, reason } => {
+                let cause = match reason.strip_prefix(&format!("Invalid JSON input for tool {tool}")) {
+                    Some(issues) => format!(
+                        "the recorded arguments do not fit its schema any more: {}",
+                        issues_in_words(issues.trim_start_matches(": "))
+                    ),
+                    None => format!("the call is not made now: {reason}"),
+                };
+                Some(ReplayChange::new(Some(*turn), Some(agent), Some(tool), cause))
+            }
+            _ => None,
+        })
+    }
+
+    /// One of both has asked people, and the other has not.
+    fn asks_otherwise(&self) -> Option<ReplayChange> {
+        let has_asked =
+            |agent: &String, tool: &String| self.record.asked.iter().any(|(of, _, asked)| (of, asked) == (agent, tool));
+        let turn = self.answer.and_then(|answer| answer.turn);
+        let asks_now = pauses(&self.decided);
+        let new = asks_now.iter().find(|(agent, tool, _)| !has_asked(agent, tool));
+        if let Some((agent, tool, kind)) = new.filter(|_| self.missing.is_some()) {
+            let cause = match kind {
+                InterruptionKind::Output => "its output is supplied from outside now, history called it",
+                _ => "it asks for approval now, history called it without",
+            };
+            return Some(ReplayChange::new(turn, Some(agent), Some(tool), cause));
+        }
+        let asks =
+            |agent: &String, tool: &String| self.pauses.iter().any(|(of, asked, _)| (of, asked) == (agent, tool));
+        let calls =
+            |tool: &String| self.started.iter().any(|kind| kind.strip_prefix("agents.tool.") == Some(tool.as_str()));
+        let unasked = |(agent, _, tool): &&(String, u32, String)| !asks(agent, tool) && calls(tool);
+        let (agent, turn, tool) = self.record.asked.iter().find(unasked)?;
+        let cause = "it is called without a decision now, history waited for one";
+        Some(ReplayChange::new(Some(*turn), Some(agent), Some(tool), cause))
+    }
+
+    /// A tool runs in another place.
+    fn runs_elsewhere(&self) -> Option<ReplayChange> {
+        if let (Some(Recorded { agent, turn, tool, command, .. }), Some(extra)) = (self.missing, self.extra)
+            && (&command.id, &command.kind) == (&extra.id, &extra.kind)
+        {
+            let place = |is_local| if is_local { "a local activity" } else { "an activity" };
+            let what = if tool.is_some() { "it" } else { "the model call" };
+            let cause = format!("{what} is {} now, history has {}", place(extra.is_local), place(command.is_local));
+            return Some(ReplayChange::new(*turn, agent.as_deref(), tool.as_deref(), cause));
+        }
+        if let Some(Recorded { agent: Some(agent), turn, tool: Some(tool), command, .. }) = self.missing
+            && let Some(now) = self.binding(agent, tool)
+            && !command.kind.starts_with("agents.guardrail.")
+        {
+            let cause = match now {
+                ToolBinding::Inline(_) | ToolBinding::Workflow(_) => {
+                    "it runs in the workflow itself now (inline), history has its activity".to_owned()
+                }
+                ToolBinding::Agent(_) => "it is an agent now, history has its activity".to_owned(),
+                _ => match self.extra {
+                    Some(extra) if extra.id == command.id => {
+                        format!("it is `{}` now, history has `{}`", extra.kind, command.kind)
+                    }
+                    _ => return None,
+                },
+            };
+            return Some(ReplayChange::new(*turn, Some(agent), Some(tool), cause));
+        }
+        // Its body ran inside the workflow, and left nothing in history.
+        let extra = self.extra?;
+        let tool = extra.kind.strip_prefix("agents.tool.")?;
+        let answer = self.answer?;
+        answer.functions.iter().any(|function| function == tool).then(|| {
+            let cause = "it is an activity now, history has none (it ran in the workflow itself)";
+            ReplayChange::new(answer.turn, answer.agent.as_deref(), Some(tool), cause)
+        })
+    }
+
+    fn binding(&self, agent: &str, tool: &str) -> Option<&ToolBinding> {
+        let tool = self.agents.get(agent)?.tools.iter().find(|known| known.name() == tool)?;
+        Some(tool.binding())
+    }
+
+    /// A run fails where history went on.
+    fn run_fails(&self) -> Option<ReplayChange> {
+        let failed = self.decided.iter().rev().find_map(|note| match note {
+            ReplayNote::Failed { turn, error } => Some((turn, error)),
+            _ => None,
+        });
+        let (turn, error) = failed?;
+        let agent = self.missing.or(self.answer).and_then(|recorded| recorded.agent.as_deref());
+        let turn = turn.or_else(|| self.answer.and_then(|answer| answer.turn));
+        Some(ReplayChange::new(turn, agent, None, format!("the run fails now: {error}")))
+    }
+
+    /// The build does something that is not in history.
+    fn command_extra(&self) -> Option<ReplayChange> {
+        let extra = self.extra?;
+        let turn = turn_of(&extra.id).or_else(|| self.before_extra?.turn);
+        let agent = self.record.commands.iter().find(|recorded| recorded.is_model_call() && recorded.turn == turn);
+        let agent = agent.and_then(|recorded| recorded.agent.as_deref());
+        Some(ReplayChange::new(turn, agent, None, format!("{}, history does not", in_words(&extra.kind, "now it"))))
+    }
+
+    /// History has something that the build does not do.
+    fn command_missing(&self) -> Option<ReplayChange> {
+        let missing = self.missing?;
+        let cause = match &missing.tool {
+            Some(_) if !missing.command.kind.starts_with("agents.guardrail.") => {
+                "history called it, and it is not called now".to_owned()
+            }
+            _ => format!("{}, it does not now", in_words(&missing.command.kind, "history")),
+        };
+        let tool = missing.tool.as_deref().filter(|_| !missing.command.kind.starts_with("agents.guardrail."));
+        Some(ReplayChange::new(missing.turn, missing.agent.as_deref(), tool, cause))
+    }
+}
+
+/// What a command of this type is for, for somebody who did not write this library.
+fn in_words(kind: &str, who: &str) -> String {
+    let named = |prefix: &str| kind.strip_prefix(prefix);
+    if kind == "agents.call_model" {
+        return format!("{who} calls the model here");
+    }
+    if let Some(guardrail) = named("agents.guardrail.") {
+        return format!("{who} runs guardrail `{guardrail}` in an activity here");
+    }
+    if let Some((server, operation)) = named("agents.mcp.").and_then(|rest| rest.rsplit_once('.')) {
+        let does = match operation {
+            "list_tools" => "lists the tools",
+            "open_session" => "opens a session",
+            "close_session" => "closes a session",
+            _ => "calls a tool",
+        };
+        return format!("{who} {does} of MCP server `{server}` here");
+    }
+    if let Some(store) = named("agents.session.") {
+        return format!("{who} reads or writes session store `{store}` here");
+    }
+    if let Some(tool) = named("agents.tool.") {
+        return format!("{who} calls tool `{tool}` here");
+    }
+    format!("{who} starts `{kind}` here")
+}
+
+/// A child workflow's id begins with that of its parent, which a history in a file may not say.
+fn same(one: &Command, other: &Command) -> bool {
+    let own = |id: &str| id.rsplit('/').next().unwrap_or_default().to_owned();
+    (one.is_local, &one.kind) == (other.is_local, &other.kind) && own(&one.id) == own(&other.id)
+}
+
+/// The calls that wait, of all pauses.
+fn pauses<'p>(notes: &[&'p ReplayNote]) -> Vec<&'p (String, String, InterruptionKind)> {
+    let calls = notes.iter().filter_map(|note| match note {
+        ReplayNote::Paused { calls } => Some(calls),
+        _ => None,
+    });
+    calls.flatten().collect()
+}
+
+/// The agents of the latest run, by name.
+fn agents(notes: &[&ReplayNote]) -> BTreeMap<String, AgentDef> {
+    let mut agents = BTreeMap::new();
+    for note in notes {
+        if let ReplayNote::Began { agent } = note {
+            let graph = Graph::new(agent);
+            for graph in graph.nested().iter().chain([&graph]) {
+                agents.extend(graph.agents().map(|agent| (agent.name.clone(), (**agent).clone())));
+            }
+        }
+    }
+    agents
+}
+
+/// ``details: missing, allowed: {..}`` as an author says it: `` `details` is required``.
+fn issues_in_words(issues: &str) -> String {
+    let issue = |issue: &str| match issue.split_once(": ") {
+        Some((field, what)) if what.starts_with("missing") => format!("`{field}` is required"),
+        Some((field, what)) if what.starts_with("unknown") => format!("`{field}` is not a parameter"),
+        Some((field, what)) => format!("`{field}` {what}"),
+        None => issue.to_owned(),
+    };
+    let issues: Vec<String> = issues.split("; ").map(issue).collect();
+    issues.join("; ")
+}
+
+#[cfg(test)]
+mod tests;

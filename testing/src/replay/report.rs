@@ -1,0 +1,89 @@
+//! What came of the replay of many histories.
+
+use std::fmt;
+
+use super::ReplayError;
+
+/// What came of the replay of many histories. `Display` has a line with the counts, and then one for each history that does not replay.
+///
+/// ```text
+/// 2 of 3 histories replay with this build; 1 would break:
+/// - chat-7 (run 0198..): turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required
+/// ```
+///
+/// [`into_result`](Self::into_result) makes it an error, for `?` in a `main` or a test; `Debug` then shows the same text.
+#[derive(thiserror::Error)]
+pub struct ReplayReport {
+    /// All histories, in the order in which they were listed.
+    pub checked: Vec<CheckedHistory>,
+}
+
+/// One history, and whether it replays.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct CheckedHistory {
+    /// The id of the workflow, or the name of the file.
+    pub name: String,
+    /// The id of the execution, where it came from a server.
+    pub run_id: Option<String>,
+    /// How it replays.
+    pub result: Result<(), CheckFailure>,
+}
+
+/// Why a history is broken for this build.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckFailure {
+    /// It does not replay.
+    #[error(transparent)]
+    Replay(ReplayError),
+    /// It cannot be had: it is gone, or the file holds none.
+    #[error("the history cannot be read: {0}")]
+    History(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl ReplayReport {
+    /// Whether all histories replay.
+    pub fn is_ok(&self) -> bool {
+        self.checked.iter().all(|checked| checked.result.is_ok())
+    }
+
+    /// The histories that do not replay, with the reason.
+    pub fn broken(&self) -> impl Iterator<Item = (&CheckedHistory, &CheckFailure)> {
+        self.checked.iter().filter_map(|checked| Some((checked, checked.result.as_ref().err()?)))
+    }
+
+    /// The report, as an error where a history does not replay.
+    ///
+    /// # Errors
+    /// The report itself.
+    pub fn into_result(self) -> Result<Self, Self> {
+        if self.is_ok() { Ok(self) } else { Err(self) }
+    }
+}
+
+impl fmt::Display for ReplayReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (all, broken) = (self.checked.len(), self.broken().count());
+        if broken == 0 {
+            return write!(f, "all of {all} histories replay with this build");
+        }
+        write!(f, "{} of {all} histories replay with this build; {broken} would break:", all - broken)?;
+        for (CheckedHistory { name, run_id, .. }, failure) in self.broken() {
+            let run = run_id.as_ref().map(|run_id| format!(" (run {run_id})")).unwrap_or_default();
+            let why = match failure {
+                // The words of the SDK are of use only where there are no better ones.
+                CheckFailure::Replay(error) => error.change().map_or_else(|| error.to_string(), ToString::to_string),
+                CheckFailure::History(_) => failure.to_string(),
+            };
+            write!(f, "\n- {name}{run}: {why}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for ReplayReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
