@@ -2,6 +2,11 @@
 //!
 //! The function stays whole in there, so that in its body its name still means the function: it may call itself, and
 //! its parameters and variables may have its name, which that of a unit struct would forbid.
+//!
+//! # Design
+//! **`#[tool]` makes a unit struct.** So `agent.tool(get_weather)` takes a value that carries
+//! schema, options and body, without a registry and without naming the tool twice. The expansion
+//! names nothing of the worker, so a crate of tools builds without it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};

@@ -1,19 +1,25 @@
-//! Durable AI agents: the loop runs in a Temporal workflow, every model call and every tool that touches the world is
-//! an activity. A run survives crashes, deploys and weeks of waiting.
+//! Durable AI agents: the loop runs in a Temporal workflow; every model call, and every tool that
+//! does I/O, is an activity. A run survives crashes, deploys and weeks of waiting.
 //!
-//! ```
-//! use temporal_agents::{Agent, Runner, tool};
+//! # The smallest program
+//!
+//! ```no_run
+//! use temporal_agents::{Agent, AgentsPlugin, Runner, tool, worker::OpenAi};
+//! use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
 //! use temporalio_macros::{workflow, workflow_methods};
-//! use temporalio_sdk::{WorkflowContext, WorkflowResult};
+//! use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkflowContext, WorkflowResult};
 //!
 //! /// Current weather for one city.
 //! #[tool(start_to_close = "20s")]
 //! async fn get_weather(city: String) -> String {
-//!     format!("{city}: 12 degrees, clear") // an activity: ask your weather service here
+//!     format!("{city}: 12 degrees, clear") // an activity: call your weather service here
 //! }
 //!
 //! fn travel_desk() -> Agent {
-//!     Agent::new("travel desk").model("gpt-5-mini").instructions("You help travellers.").tool(get_weather)
+//!     Agent::new("travel desk")
+//!         .model("gpt-5-mini")
+//!         .instructions("You help travellers.")
+//!         .tool(get_weather)
 //! }
 //!
 //! #[workflow]
@@ -23,35 +29,101 @@
 //! #[workflow_methods]
 //! impl Support {
 //!     #[run(name = "support")]
-//!     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
-//!         Ok(Runner::new(ctx).run(&travel_desk(), question).await?.final_output)
+//!     pub async fn run(ctx: &mut WorkflowContext<Self>, ask: String) -> WorkflowResult<String> {
+//!         Ok(Runner::new(ctx).run(&travel_desk(), ask).await?.final_output)
 //!     }
+//! }
+//!
+//! async fn worker(url: Url) -> Result<(), Box<dyn std::error::Error>> {
+//!     let plugin = AgentsPlugin::new()
+//!         .model_provider(OpenAi::from_env()?) // OPENAI_API_KEY
+//!         .agents((travel_desk,)); // a tuple, also for one agent
+//!     let mut options = WorkerOptions::new("support").register_workflow::<Support>()?.build();
+//!     plugin.install(&mut options)?; // checks the agents, registers what they need
+//!
+//!     let connection = Connection::connect(ConnectionOptions::new(url).build()).await?;
+//!     let client = Client::new(connection, ClientOptions::new("default").build())?;
+//!     let runtime = Runtime::from_current_tokio(Default::default())?;
+//!     Worker::new(&runtime, client, options)?.run().await?;
+//!     Ok(())
 //! }
 //! # fn main() {}
 //! ```
 //!
-//! The worker around it is in the README, which is a program that compiles, too; `cargo run --bin quickstart` runs a larger one.
+//! ```sh
+//! temporal server start-dev
+//! OPENAI_API_KEY=... cargo run
+//! temporal workflow execute --type support --task-queue support --input '"Is it warm in Oslo?"'
+//! ```
 //!
-//! From what an author writes to what happens:
+//! Without Temporal, `worker::InlineRunner` runs the same agents on plain tokio; inside one
+//! activity, `worker::AgenticSession`. [`guide::hosts`] compares the three.
+//!
+//! # The guide
+//!
+//! [`guide`] has a chapter for each subject:
+//!
+//! - **Begin**: [a first agent](guide::first_agent), [hosts](guide::hosts),
+//!   [testing](guide::testing)
+//! - **Agents**: [tools](guide::tools), [failures](guide::failures), [handoffs](guide::handoffs),
+//!   [guardrails](guide::guardrails), [approvals](guide::approvals), [MCP](guide::mcp)
+//! - **Conversations**: [memory](guide::memory), [long runs and chats](guide::long_runs)
+//! - **In production**: [providers](guide::providers), [secrets](guide::secrets),
+//!   [deploying](guide::deploying), [transcripts](guide::transcripts)
+//! - **In other workflows**: [agentic sessions](guide::agentic_sessions)
+//!
+//! # Modules
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`agent`] | agents, instructions, handoffs, output types, the graph they form |
-//! | [`mod@tool`] | tools: description, schema, body |
-//! | [`workflow`] | the durable host: [`Runner`], options of the model activity |
-//! | [`worker`] | what runs in activities: providers, the model activity, registration (feature `worker`) |
-//! | [`wire`] | the contract between the two |
-//! | [`engine`] | the decisions of the loop, pure and serialisable |
-//! | [`drive`] | the one loop, and the `Host` trait it asks for effects |
-//! | [`guide::deploying`] | what may change while runs are open, and how to change the rest |
+//! | [`agent`] | agents, instructions, handoffs, guardrails, hooks, output types |
+//! | [`mod@tool`] | tools: description, schema, body, options, errors; the run context |
+//! | [`workflow`] | the durable host: [`Runner`], `AgentInbox`, the ready-made workflows, options |
+//! | `worker` | what runs in activities: plugin, providers, handles, sessions (feature `worker`) |
+//! | [`wire`] | the contract between workflow and worker: the messages that history records |
+//! | [`engine`] | the decisions of the loop, pure and serialisable; [`RunError`] |
+//! | [`drive`] | the loop, the `Host` trait, configuration and results of runs |
+//! | [`guide`] | the guide |
+//!
+//! The names that every program uses are at the root.
+//!
+//! # Two halves
+//!
+//! The *workflow half* (everything but `worker`) is deterministic and does no I/O; the *worker
+//! half* runs in activities. They meet in [`wire`]. With `default-features = false, features =
+//! ["macros"]` a crate of agents, tools and workflows builds without an HTTP client, and without
+//! the Temporal SDK's worker.
+//!
+//! # What is in history
+//!
+//! Prompts, tool arguments and results are recorded in the workflow's history; keys of providers
+//! are not. [Encrypt payloads with a codec](guide::secrets) where the server's operators should not
+//! read them.
+//!
+//! # Determinism
+//!
+//! Functions of an agent (computed instructions, hooks, filters, predicates, pure guardrails,
+//! inline tools) run in the workflow, again on replay. They read their arguments and nothing else:
+//! no clock, no randomness, no I/O. Activity tools may do anything.
+//!
+//! # Errors
+//!
+//! A run returns a [`RunFailure`]: the [`RunError`], and the state of the run at its end. `?` in a
+//! workflow turns it into a failed workflow of type `AgentsWorkflowError`. [`guide::failures`] says
+//! who retries what.
 //!
 //! # Features
-//! * `macros` (default): [`macro@tool`], [`tools`], [`guardrail`], [`agent_handlers`].
-//! * `worker` (default): the worker half. Without it the crate builds without any I/O crate.
-//! * `openai` (default): the OpenAI provider, `worker::OpenAi`.
-//! * `compression`: `worker::codec::ZstdCodec`, which compresses payloads.
-//! * `nexus`: Nexus operations as tools, `tool::NexusOperation` (experimental upstream).
-//! * `plugin`: `AgentsPlugin` as a Temporal worker plugin (experimental upstream).
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `macros` | yes | [`macro@tool`], [`tools`], [`guardrail`], [`agent_handlers`] |
+//! | `worker` | yes | the worker half; without it the crate builds without any I/O crate |
+//! | `openai` | yes | the OpenAI provider, `worker::OpenAi` |
+//! | `genai` | no | `worker::Genai`: Anthropic, Gemini and others |
+//! | `mcp` | no | tools of MCP servers, `worker::McpTransport` |
+//! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental upstream) |
+//! | `compression` | no | `worker::codec::ZstdCodec`, which compresses payloads |
+//! | `plugin` | no | `AgentsPlugin` as a Temporal worker plugin (experimental upstream) |
 
 pub mod agent;
 pub mod drive;

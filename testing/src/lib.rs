@@ -36,3 +36,40 @@ pub use session_environment::SessionEnvironment;
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+/// The chapters of the guide, tested here for the same reason.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../sdk/src/guide/first_agent.md")]
+    struct FirstAgent;
+    #[doc = include_str!("../../sdk/src/guide/hosts.md")]
+    struct Hosts;
+    #[doc = include_str!("../../sdk/src/guide/tools.md")]
+    struct Tools;
+    #[doc = include_str!("../../sdk/src/guide/failures.md")]
+    struct Failures;
+    #[doc = include_str!("../../sdk/src/guide/handoffs.md")]
+    struct Handoffs;
+    #[doc = include_str!("../../sdk/src/guide/guardrails.md")]
+    struct Guardrails;
+    #[doc = include_str!("../../sdk/src/guide/approvals.md")]
+    struct Approvals;
+    #[doc = include_str!("../../sdk/src/guide/memory.md")]
+    struct Memory;
+    #[doc = include_str!("../../sdk/src/guide/long_runs.md")]
+    struct LongRuns;
+    #[doc = include_str!("../../sdk/src/guide/mcp.md")]
+    struct Mcp;
+    #[doc = include_str!("../../sdk/src/guide/agentic_sessions.md")]
+    struct AgenticSessions;
+    #[doc = include_str!("../../sdk/src/guide/providers.md")]
+    struct Providers;
+    #[doc = include_str!("../../sdk/src/guide/secrets.md")]
+    struct Secrets;
+    #[doc = include_str!("../../sdk/src/guide/deploying.md")]
+    struct Deploying;
+    #[doc = include_str!("../../sdk/src/guide/testing.md")]
+    struct Testing;
+    #[doc = include_str!("../../sdk/src/guide/transcripts.md")]
+    struct Transcripts;
+}

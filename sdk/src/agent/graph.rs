@@ -1,4 +1,13 @@
 //! All agents a run can reach, and everything that is wrong with them.
+//!
+//! # Design
+//! **Definitions are checked late, all at once.** Setters of `Agent` cannot fail. `Graph::check`
+//! reports every issue together, in the worker before it starts and in the run before any model
+//! call.
+//!
+//! **An agent that was found in a graph keeps the graph.** Handoffs by name (`Handoff::to`) lead to
+//! agents of the whole graph; `Agent::find` returns the agent with the others beside it, as the
+//! start of the same graph.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -2,6 +2,11 @@
 //!
 //! An input guardrail looks at the input of the first agent, an output guardrail at the final output of the last one. One
 //! that trips ends the run. Pure ones run in the loop itself; one that needs I/O is an activity; an agent can be one, too.
+//!
+//! # Design
+//! **A guardrail function returns `GuardrailOutput`, never a `bool`.** Does `no_homework` return
+//! `true` when there is homework, or when there is none? `GuardrailOutput::trip_if(..)` says so
+//! where it is decided.
 
 use std::{fmt, sync::Arc};
 

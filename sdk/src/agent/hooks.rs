@@ -1,4 +1,9 @@
 //! Functions that hear what a run does, as it does it.
+//!
+//! # Design
+//! **What runs at the same time is reported in call order.** Hooks, guardrail results and items of
+//! one turn are in call order also where the Agents SDK reports them as they finish. A completion
+//! order would differ between hosts.
 
 use crate::{
     tool::{CallInfo, Failure, RunContext},

@@ -1,4 +1,12 @@
 //! What shortens a conversation before the run goes on elsewhere.
+//!
+//! # Design
+//! **What is kept of a shortened run** are its new items: `RunResult::new_items` and
+//! `to_input_list()` begin with what was kept. Usage and turns count everything, and the session
+//! has everything. A result that is not shorter is not used. A summary that fails is left out, with
+//! a warning, as long as the state fits; an author's function that fails, or separates a call from
+//! its output, ends the run. With a conversation at the provider there is nothing to shorten, so it
+//! is refused together with a compaction.
 
 use std::{fmt, sync::Arc};
 

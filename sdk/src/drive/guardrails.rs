@@ -1,4 +1,8 @@
 //! Asks guardrails of a run: pure ones at once, activities and agents through the host.
+//!
+//! # Design
+//! **A guardrail reads the run context.** A pure one gets it by reference; one in an activity that
+//! sets a key fails the run, as the change would otherwise be lost.
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Map, Value};

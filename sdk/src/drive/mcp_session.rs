@@ -1,6 +1,18 @@
 //! The sessions of a run with stateful MCP servers: opened when first needed, one for each server, closed at the run's end.
 //!
 //! They are the run's own: a run inside it has others. A run that pauses or moves takes them along in its state.
+//!
+//! # Design
+//! The activity `open_session`, on the server's task queue, connects, makes the set-up calls, and
+//! returns an id and the queue of the private worker that `worker/agents_worker.rs` runs beside the
+//! main one. Lists and calls are activities on that queue, with one attempt, one call after
+//! another; `close_session` is the last action of a run, however it ends. A call that the private
+//! worker does not take in time, whose heartbeats end, or whose connection broke
+//! (`McpError.SessionLost`) reports the session as lost; the driver then follows the server's
+//! terms, and knows whether the call had begun.
+//!
+//! Sessions belong to a run, not to the runs inside it: these run at the same time, and would
+//! change each other's state.
 
 use std::{
     cell::{Cell, RefCell},

@@ -1,4 +1,8 @@
 //! Runs inside a run: agents used as tools, agents used as guardrails.
+//!
+//! # Design
+//! **A failing call inside a resumed agent tool is a failed tool call,** as it is without the
+//! pause. (The Agents SDK pauses again with the same interruption.)
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Map, Value};

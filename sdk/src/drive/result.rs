@@ -1,4 +1,10 @@
 //! What a run gives back.
+//!
+//! # Design
+//! **A failed run keeps its state.** `Runner::run` fails with `RunFailure`: the `RunError`, and the
+//! run's items, usage and context at its end, so that the cost of eight turns is not lost with the
+//! ninth. A run whose model call failed, or that was cancelled at one, can be resumed there. One
+//! that failed in the middle of a turn cannot (`Phase::Failed`): its tools would run twice.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};

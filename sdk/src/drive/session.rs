@@ -1,4 +1,9 @@
 //! Where a run finds what was said before it, and leaves what it adds.
+//!
+//! # Design
+//! **A cancelled run still writes its session.** A write is not cancelled with the run that makes
+//! it; from the cancellation on it has a minute. One that is given up is not made again, because it
+//! may have been made.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

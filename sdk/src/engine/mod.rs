@@ -3,6 +3,13 @@
 //! Pure, synchronous and serialisable: no clock, no randomness, no I/O, no function of an author. [`Engine::next`]
 //! says what is to be done, the driver does it, [`Engine::resolve`] takes what came of it. The state between two steps is
 //! one [`RunState`], which can be stored and taken up elsewhere.
+//!
+//! # Design
+//! The rules are those of the OpenAI Agents SDK, down to the messages that models see;
+//! `RunError::reference` returns an error in its words. Not implemented in 0.1: implicit settings
+//! for gpt-5 models, raw responses on results (history has them), input that is staged on a state
+//! (`add_input`), parameters and input builders of agents used as tools, and failed attempts in
+//! `usage.requests` (Temporal counts the attempts).
 
 mod abandon;
 mod blocked;

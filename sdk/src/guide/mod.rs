@@ -1,4 +1,71 @@
-//! Pages for those who run agents in production.
+//! The guide: one chapter for each subject, for readers who look one thing up.
+//!
+//! | chapter | subject |
+//! |---|---|
+//! | [`first_agent`] | the smallest whole program, its worker, how to run and embed it |
+//! | [`hosts`] | `Runner`, `AgenticSession` and `InlineRunner` compared |
+//! | [`tools`] | kinds of tools, their options, client tools, tools without an agent |
+//! | [`failures`] | retries, messages for the model, limits, crashes, deploys |
+//! | [`handoffs`] | handoffs and agents as tools |
+//! | [`guardrails`] | checks of inputs, outputs and tool calls |
+//! | [`approvals`] | tool calls that wait for people |
+//! | [`memory`] | sessions: conversations that outlive a run |
+//! | [`long_runs`] | continue-as-new, compaction, the ready-made workflows, chats |
+//! | [`mcp`] | tools of MCP servers |
+//! | [`agentic_sessions`] | the whole loop inside one activity |
+//! | [`providers`] | OpenAI, Anthropic, Gemini, compatible servers, providers of your own |
+//! | [`secrets`] | what history holds, redaction, encryption |
+//! | [`deploying`] | what may change while runs are open |
+//! | [`testing`] | scripted models, a real server, replay |
+//! | [`transcripts`] | reading a run back |
+//!
+//! The code of all chapters is compiled and run as documentation tests of the crate
+//! `temporal-agents-testing`, which sees everything that the chapters use.
 
-#[doc = include_str!("deploying.md")]
+#[cfg_attr(not(doctest), doc = include_str!("first_agent.md"))]
+pub mod first_agent {}
+
+#[cfg_attr(not(doctest), doc = include_str!("hosts.md"))]
+pub mod hosts {}
+
+#[cfg_attr(not(doctest), doc = include_str!("tools.md"))]
+pub mod tools {}
+
+#[cfg_attr(not(doctest), doc = include_str!("failures.md"))]
+pub mod failures {}
+
+#[cfg_attr(not(doctest), doc = include_str!("handoffs.md"))]
+pub mod handoffs {}
+
+#[cfg_attr(not(doctest), doc = include_str!("guardrails.md"))]
+pub mod guardrails {}
+
+#[cfg_attr(not(doctest), doc = include_str!("approvals.md"))]
+pub mod approvals {}
+
+#[cfg_attr(not(doctest), doc = include_str!("memory.md"))]
+pub mod memory {}
+
+#[cfg_attr(not(doctest), doc = include_str!("long_runs.md"))]
+pub mod long_runs {}
+
+#[cfg_attr(not(doctest), doc = include_str!("mcp.md"))]
+pub mod mcp {}
+
+#[cfg_attr(not(doctest), doc = include_str!("agentic_sessions.md"))]
+pub mod agentic_sessions {}
+
+#[cfg_attr(not(doctest), doc = include_str!("providers.md"))]
+pub mod providers {}
+
+#[cfg_attr(not(doctest), doc = include_str!("secrets.md"))]
+pub mod secrets {}
+
+#[cfg_attr(not(doctest), doc = include_str!("deploying.md"))]
 pub mod deploying {}
+
+#[cfg_attr(not(doctest), doc = include_str!("testing.md"))]
+pub mod testing {}
+
+#[cfg_attr(not(doctest), doc = include_str!("transcripts.md"))]
+pub mod transcripts {}

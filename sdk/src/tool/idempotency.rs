@@ -1,4 +1,13 @@
 //! The key that names one call of a tool wherever and however often its body runs.
+//!
+//! # Design
+//! The key is a hash over the id of the workflow's first execution, the run's first id, path,
+//! agent, turn, the model's response id and the call id. The workflow makes it, and the request
+//! carries it. The first two are kept in the run's state (`RunState::key_scope`), because each
+//! execution draws the run another id. Namespace and workflow id are not part of it: a history that
+//! is replayed from a file does not have them, and without them the key is unique. A guardrail in
+//! an activity has a key as well: a digest of what it judges replaces the response, and its
+//! position among the guardrails replaces the call.
 
 use sha2::{Digest as _, Sha256};
 

@@ -1,4 +1,10 @@
 //! What a failed call of a tool comes to.
+//!
+//! # Design
+//! **A tool's error is hidden from the model.** Error messages hold paths, addresses and names that
+//! a conversation should not have. The model gets one fixed sentence, also for arguments that do
+//! not fit, and the message stays in history. `ToolError::tell_model` tells the model something,
+//! and shows in the code that it does.
 
 use std::{fmt, sync::Arc};
 

@@ -2,6 +2,11 @@
 //!
 //! A tool may return a value or a `Result`. Both are `Serialize`, so a plain trait cannot tell them apart; the macro
 //! asks the value for its kind (`(&returned).tool_kind()`), and method resolution finds `Result` first.
+//!
+//! # Design
+//! **Tool outputs are JSON.** A string is itself, anything else its compact JSON: a model reads
+//! JSON, and the text does not change with a derive. A `ToolDef` made by hand may also return
+//! content parts (`ToolOutput::Content`: text, images, files), which the provider gets as they are.
 
 use serde::Serialize;
 use serde_json::Value;

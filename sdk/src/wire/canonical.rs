@@ -2,6 +2,15 @@
 //!
 //! Only digests are made of it; nothing is sent in this form. It differs from the RFC in one point: integers that
 //! fit 64 bits keep all their digits instead of being rounded to a double, so that two values never share a digest.
+//!
+//! # Design
+//! **Key order.** `serde_json/preserve_order` and `schemars/preserve_order` are on. A model writes
+//! its answer in the order of the schema, so order matters. Any crate in a build can switch that
+//! feature on for all, and none can switch it off: so it is on always, and the order is the same in
+//! every build. Digests do not depend on it, because they are made of canonical JSON.
+//!
+//! **Floats.** `serde_json/float_roundtrip` is on. Without it, reading a float may change its last
+//! digit, and with it the digest of the conversation.
 
 use serde_json::{Map, Number, Value};
 

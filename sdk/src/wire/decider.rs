@@ -1,4 +1,9 @@
 //! Who has decided on a call: a name that people give, of bounded length.
+//!
+//! # Design
+//! **A name of who decided is cut, not refused.** Updates were recorded before a release knew of
+//! `by`; the member was ignored. So anything but a string is still ignored, and a long name is cut
+//! at 256 characters: no verdict over a recorded update changes.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

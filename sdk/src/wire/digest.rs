@@ -3,6 +3,13 @@
 //! A conversation's digest is a chain over the digests of its items, so that neither a longer conversation nor a shorter one
 //! has its items read again: `d(n+1) = H(d(n) || H(canonical(item n)))`, starting at
 //! `d(0) = H("temporal-agents conversation 1")`. Test vectors: `tests/golden/wire/v1.2/digests.json`.
+//!
+//! # Design
+//! SHA-256, the first 16 bytes, with the algorithm's name in the message. The worker proves with a
+//! digest that it sends the model what the workflow meant. An item's digest is computed once for
+//! all its copies, so that a turn does not read the conversation again. Digests of the latest
+//! definitions are remembered, per thread: run after run of a worker sends its models the same
+//! ones.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -8,6 +8,23 @@
 //! `turns` and `results` are for everybody. `runs` are for this library alone: the ids of effects in `answers` are its own.
 //!
 //! This module does not read the checkpoints of others; `worker/agentic_session/proposal.rs` does.
+//!
+//! # Design
+//! | member | |
+//! |---|---|
+//! | `format` | `temporal-agents/session`: distinguishes it from the checkpoints of others |
+//! | `version` | of the wire contract; at another major one the session begins anew, with a warning |
+//! | `turns` | model calls so far, for people who look at the activity |
+//! | `results`, `origins` | collected results, and the run of each; null = from between the runs |
+//! | `runs` | each run, in the order in which they began |
+//!
+//! A run has its `agent`, the `state` it continues from, the `answers` since by effect id, `memory`
+//! and `session_writes` of its session, and the `conversation` it begins with when others began it.
+//!
+//! A checkpoint that a store keeps leaves `{format, version, kept: {key, bytes, digest}}` in the
+//! heartbeat. A tool that is not idempotent leaves `begun` before its call; without an answer after
+//! it the outcome is reported as unknown. `tests/tests/it/agentic_session/crash.rs` kills workers
+//! at each of these points and counts what runs again.
 
 use std::{collections::BTreeMap, time::Duration};
 

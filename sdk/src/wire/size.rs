@@ -1,4 +1,9 @@
 //! How large a payload may be: the server refuses one over 2 MiB, and the workflow task that sends it is retried for ever.
+//!
+//! # Design
+//! **What is too large fails before it is sent.** The server accepts 2 MiB; the limit here is
+//! 2,000,000 bytes of what author and model supply, so that the message around it has room. A
+//! session write is split between items; a tool call and a single item fail the run.
 
 use std::{fmt, io};
 

@@ -1,4 +1,9 @@
 //! A worker with all that agents need of one, sessions with stateful MCP servers included.
+//!
+//! # Design
+//! **The private worker's queue has a random name.** A queue that returned under its old name after
+//! a crash would take calls of sessions it does not have. So a queue lives as long as its process,
+//! and a call that waits there in vain proves that the process is gone.
 
 use temporalio_client::Client;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerRunError};

@@ -2,6 +2,10 @@
 //!
 //! It retries nothing and follows no redirect, so that one call stays one request: Temporal retries, and credentials
 //! go nowhere but to the configured address.
+//!
+//! # Design
+//! **One TLS provider, ring,** as in the Temporal client. It is passed to the HTTP client directly,
+//! and no provider is installed for the whole process: that choice is the application's.
 
 use std::{sync::Arc, time::Duration};
 

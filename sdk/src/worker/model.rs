@@ -1,4 +1,9 @@
 //! The two traits a provider implements, and what it fails with.
+//!
+//! # Design
+//! **An answer that is not a valid response is requested five times.** A broken body may be a
+//! temporary fault of a gateway; an HTML page from a wrong base URL is not healed by six hours of
+//! retries that may be billed.
 
 use std::{sync::Arc, time::Duration};
 

@@ -2,6 +2,12 @@
 //!
 //! Fourth of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs` ->
 //! `wire/model_call.rs` -> here -> `worker/openai/responses.rs`).
+//!
+//! # Design
+//! **A model failure is classified once,** on the worker (`ModelFailureKind`): an application
+//! failure `ModelInvocationError.<kind>`, retryable or not. What the provider says itself
+//! (`x-should-retry`, `retry-after`) has priority over the kind. The defaults let a run outlive an
+//! outage of an hour: 1 to 60 seconds between attempts, 6 hours in all.
 
 use std::{
     sync::Arc,

@@ -1,4 +1,9 @@
 //! The activity that reads and writes the sessions of one store.
+//!
+//! # Design
+//! **A stored session is read in portions** where it is over 2 MB, as the recorded replies say. A
+//! position is a count and a digest of what the first read found, so that items which others add in
+//! between do not shift it.
 
 use std::sync::Arc;
 

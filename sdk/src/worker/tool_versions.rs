@@ -4,6 +4,16 @@
 //! A call for one of several versions names the digest of its schema. One that names none is for the only version, or comes from
 //! a release before there were several: then its arguments say for which. What is for none of the versions here is
 //! refused, and attempted again for a while, so that a worker that has the version takes it.
+//!
+//! # Design
+//! **A call names its version of a tool only where the definitions say that there are several.**
+//! The workflow sees one agent, not what the worker has, and must decide alike on replay: so the
+//! author marks a version (`versioned()`), or the `AgentSet` has both versions and compares their
+//! schemas. The digest is that of the schema that arguments are checked against. A call without one
+//! (of the only version, or of a build before there were two) runs the unmarked version whose
+//! schema its arguments fit; the worker refuses two unmarked versions that some arguments may both
+//! fit. A call for a version that the worker does not have fails as `WireVersionMismatch` does:
+//! retryable after 5 s, until 10 minutes after it was first scheduled.
 
 use std::sync::Arc;
 

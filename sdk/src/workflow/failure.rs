@@ -1,4 +1,11 @@
 //! From Temporal's failures to the run's, and from the run's to how a workflow ends.
+//!
+//! # Design
+//! The server is told not to retry `NotFoundError`. That is what a worker returns for an activity
+//! that it does not have; the server would retry it for ever.
+//!
+//! **The outer failure of a failed model call is retryable for a workflow's own retry policy,** as
+//! the activity's failure was. The classification of the call is in the cause.
 
 use std::time::Duration;
 

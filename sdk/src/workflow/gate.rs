@@ -2,6 +2,16 @@
 //!
 //! A workflow task that answers with more than 4 MiB of commands, or that has more than 2,000 activities pending, fails and is tried again for
 //! ever. Everything a task schedules is in flight when it ends, so that a limit on what is in flight is a limit on what it schedules.
+//!
+//! # Design
+//! At most 40 tool activities of a run, given at most 3 MB, are in flight, so that what a workflow
+//! task schedules fits into one message, and what ends meanwhile does not overflow the server's
+//! buffer of 100 events. The 3 MB are shared by model calls with more than 16 kB of new content:
+//! those of agents that run at the same time wait for each other. At most 200 model calls are in
+//! flight. What workflow tools start has what tool and model calls leave of 1,900 activities, by
+//! default 1,660, and of 3.9 MB of JSON. (The server's buffer also has a limit of 2 MB: results
+//! that are large together make it close the workflow task under way and begin a new one. Nothing
+//! is lost.)
 
 use std::{
     cell::{Cell, RefCell},

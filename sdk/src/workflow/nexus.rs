@@ -1,4 +1,12 @@
 //! What a run has to heed about Nexus: how many operations it has under way, and which endpoints there are.
+//!
+//! # Design
+//! The server fails a workflow task that calls an endpoint it does not have, or has more than 30
+//! operations under way, and such a task is retried for ever. So 20 operations are admitted at a
+//! time, and before the first call at an endpoint the worker looks it up (activity
+//! `agents.nexus_endpoint`, id `<run>-<turn>-tool-<n>-endpoint`). What the server does not have is
+//! a failure of kind `NotRegistered`. The server repeats requests, so the header `idempotency-key`
+//! carries the call's key.
 
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::Duration};
 

@@ -2,6 +2,10 @@
 //!
 //! The server admits only so many updates that have no result yet. A handler that waits for an answer holds one of these places, so
 //! handlers that wait are few, and the rest stays free for decisions: an approval must never wait for the messages that wait for it.
+//!
+//! # Design
+//! The server admits 10 updates without a result. They are divided: 4 messages of a chat, 4 polls
+//! of streams, the rest for decisions.
 
 /// The updates of one execution that the server admits at a time (`history.maxInFlightUpdates`, 10 by default and in Temporal Cloud).
 const OPEN_UPDATES: usize = 10;

@@ -6,6 +6,10 @@
 //! | `running.rs` | runs, from an input or from a state |
 //! | `carried.rs` | runs that go on over several executions of their workflow |
 //! | `begin.rs` | what a run begins with, and what it runs on |
+//!
+//! # Design
+//! **`Runner<W>`** has the workflow's type because only then the compiler checks that
+//! `continue_with` makes its input. Everything below the runner is without it.
 
 mod begin;
 mod carried;

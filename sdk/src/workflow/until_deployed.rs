@@ -21,6 +21,27 @@
 //! # Determinism
 //! The pauses and the limits decide which timers and activities are scheduled: a change here is a change of a rule (see CONTRIBUTING.md). The
 //! patch is asked where an activity was refused and a timer follows, so that other histories have no marker.
+//!
+//! # Design
+//! **`NotFoundError` is retried by the workflow, not by the server.** It is what a worker returns
+//! for an activity that it does not have. The server would retry it for ever, and counts it as an
+//! attempt, of which a tool that is not idempotent has one. Nothing has run, so neither attempts
+//! nor idempotence matter, and no retry policy can express that. The activity is scheduled again as
+//! `<id>-retry-<n>`; references to results name the id that has answered.
+//!
+//! The five minutes count from the first refusal, in workflow time, not from the scheduling: an
+//! activity that has waited in the queue for longer would have no second try. The activity's own
+//! `schedule_to_close` bounds them. Not in a session with an MCP server, whose private queue never
+//! gets another release. An activity that is scheduled again is not executed eagerly: the server
+//! would pass it to the worker that has refused it.
+//!
+//! Remote activities are scheduled again only where the message says that the type is not
+//! registered: `NotFoundError` may be the name of the author's own error, and then the body has
+//! run. A child workflow or Nexus operation of an unregistered type does not fail; its workflow
+//! task does, and the server repeats that. A local activity runs on the worker that has the
+//! workflow: it waits until the workflow has moved, which stopping that worker brings about. A
+//! request that is too new is scheduled again for ten minutes after the first refusal, once the
+//! attempts of its activity are used up.
 
 use std::{
     rc::Rc,

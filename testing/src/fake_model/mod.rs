@@ -9,6 +9,11 @@
 //!
 //! A call beyond the script fails with an error that is not retried and says which call it was; [`FakeModel::verify`]
 //! (which `AgentEnvironment` calls) fails when responses are left over.
+//!
+//! # Design
+//! **`FakeModel::function` counts by the conversation.** A script makes call ids of the number of
+//! the call in this process. A function may continue in another process after a crash, where that
+//! number starts again at 0 and would reuse ids. So its ids hold the length of the conversation.
 
 mod crash;
 mod reply;

@@ -8,6 +8,20 @@
 //! | `journal.rs` | what the build does while it replays |
 //! | `recorded.rs` | what the history says |
 //! | `change.rs` | where both part, in the author's terms |
+//!
+//! # Design
+//! **The replay check explains by a journal.** A replay that fails says which command differs,
+//! never why. So the check puts a journal into the workflow's context by an interceptor of the
+//! replayer: commands come from the interceptor, decisions from `workflow/replay_journal.rs`
+//! (arguments refused, pauses, failed runs, the agents of the build). Outside of a check there is
+//! no value in the context, and no note is made. `change.rs` looks for the first recorded command
+//! that the build does not issue, and the first it issues that is not recorded, and explains the
+//! difference by the graph of today, the recorded answer before it, and what was decided since.
+//!
+//! **The check replays one workflow task more than an open history has.** A replay ends with a
+//! workflow task, so the next one is begun on its behalf (`with_next_task`): what the workflow does
+//! with all that has happened is checked as well, and a continued run that would wait for a deploy
+//! is found before it does.
 
 mod change;
 mod journal;

@@ -1,4 +1,12 @@
 //! What a run is given.
+//!
+//! # Design
+//! **The run's model has priority over the agents'.** `Runner::model` and `RunConfig::model`
+//! override what agents name, as in the Agents SDK: a test or a canary runs a whole graph on
+//! another model.
+//!
+//! **Duplicate tool names are an error** by default (`RunConfig::name_collisions`). The Agents SDK
+//! only warns. Here a call that could mean two tools ends the run before any model call.
 
 mod functions;
 mod handlers;

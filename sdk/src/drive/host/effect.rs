@@ -1,4 +1,11 @@
 //! What a host is asked to do, and what a tool call gives.
+//!
+//! # Design
+//! **Effect ids** become activity ids: `<run>-<turn>-model` and `<run>-<turn>-tool-<n>`, `n`
+//! counted from 0 over the tool calls of the response. They read well in the UI and name the same
+//! call in every attempt. `<run>` is eight characters drawn from the named random stream
+//! `temporal-agents/run`: several runs in one workflow have different ids, and the author's own
+//! random draws do not shift.
 
 use std::fmt;
 

@@ -1,4 +1,15 @@
 //! The bodies of calls, side by side.
+//!
+//! # Design
+//! **Tools begin in the order of the calls, inline ones at once.** An inline body runs to its end
+//! when its call is reached; the commands for activities of earlier calls have been issued by then,
+//! those for later calls have not. All of them reach the server at the end of the workflow task.
+//! That is simple to reason about, and the same on replay.
+//!
+//! **A cancelled tool is waited for.** A tool changes the world, so the run ends after it has; a
+//! cancelled model call is not waited for. A worker learns of a cancellation with its next
+//! heartbeat. What a call returns after it was cancelled is in history, but not among the run's
+//! items: whether it finishes is a matter of chance.
 
 use std::cell::{Cell, RefCell};
 

@@ -2,6 +2,12 @@
 //!
 //! All three in call order. Bodies run together: inline ones at once, agents in a loop of their own, all others through the host. When one ends
 //! the run, the others are cancelled and their outcome is awaited, but counts no more.
+//!
+//! # Design
+//! **A tool in an activity sees the run context as it was when its call began:** with the changes
+//! of inline tools of earlier calls of the same response, and without the patches of activities,
+//! which apply after all calls, in call order. In the Agents SDK calls of one turn share one
+//! object, and what they see of each other is a matter of timing.
 
 mod after;
 mod before;

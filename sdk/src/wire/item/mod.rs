@@ -3,6 +3,17 @@
 //! An [`Item`] is the JSON object itself (shared, so a conversation is cheap to copy); [`Item::view`] is a typed
 //! look at the kinds the loop knows. Fields and kinds nobody here knows stay in the object and go back to the
 //! provider unchanged. The type does not check that an item is complete.
+//!
+//! # Design
+//! **Items as they came.** A conversation item is the JSON object of the Responses API, with a
+//! typed view on the kinds that the loop knows. Unknown items return to the provider unchanged;
+//! closed enums would lose them.
+//!
+//! **A failed tool's output is marked in its item,** `is_error`, and nowhere else: items travel
+//! through sessions, pauses and continued executions as they are. OpenAI's APIs have no such
+//! member, so their provider removes it, and so do summaries of nested histories. Histories written
+//! before have no marks; where a deploy in the middle of a run makes references differ, the call is
+//! sent in full.
 
 mod view;
 

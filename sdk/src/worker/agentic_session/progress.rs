@@ -1,4 +1,10 @@
 //! What a session has come to so far, in memory: its runs, their answers, its results. The checkpoint is a picture of it.
+//!
+//! # Design
+//! **A session journals answers, not only states.** The proposal that the session host comes from
+//! keeps the conversation before each model call, so that a crash runs all tools of the last turn
+//! again. Here what each call has answered since is kept as well. That costs a checkpoint for each
+//! tool call, and the loop's state stays unchanged: what is computed anew in between is pure.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

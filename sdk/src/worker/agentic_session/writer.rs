@@ -6,6 +6,18 @@
 //! checkpoint is sent once more a little later, unless a newer one has followed.
 //!
 //! Heartbeats replace each other, details and all. So those that only say that the activity lives carry the latest checkpoint, too.
+//!
+//! # Design
+//! With the SDK's timer alone, a session that is killed in its eighth turn, with a heartbeat
+//! timeout of 60 s and turns of 2 s, loses all eight turns (`Heartbeats::Throttled`); written at
+//! once, it loses the model call that was under way.
+//!
+//! **An `ActivityEnvironment` is recognised by its task token.** A context of the SDK says neither
+//! that it is one of a test nor whether it has a client, and requesting a client that is not there
+//! panics. The environment's token is the text `test`, and no server's is: theirs are protobuf
+//! messages, and the first byte of this would end a group that has not begun. Nothing can be sent
+//! to a server then, so checkpoints are handed to the SDK only, and an activity is tested with the
+//! options that it has in production.
 
 use std::{
     convert::Infallible,

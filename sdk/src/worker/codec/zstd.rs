@@ -4,6 +4,13 @@
 //! size and checksum) of the original payload as a protobuf message (`temporal.api.common.v1.Payload`), so that the original
 //! metadata comes back with it. That is the form of the Go SDK's zlib codec with another algorithm: a codec server in any
 //! language decompresses the frame and parses the message.
+//!
+//! # Design
+//! **Compression is the C library, `zstd`.** It needs a C compiler, but so does ring, which is in
+//! every build with the worker half; the encoder in pure Rust (`ruzstd` 0.9) has one level, the
+//! fastest. Frames say how large they become, and are checked against the codec's limit before
+//! memory is allocated for them. A codec sees payloads, not conversations: no dictionary is shared
+//! between messages, as references leave little to share.
 
 use std::io::Read;
 

@@ -14,6 +14,18 @@
 //! | `states.rs` | states in chunks, back to the items in them |
 //! | `recorded.rs` | the same for a whole history in hand |
 //! | `newest_first.rs` | the pages of a history |
+//!
+//! # Design
+//! New items that are together over 1.5 MiB are first recorded in portions of at most 1 MiB (one
+//! item, if it is larger), each by an activity `agents.record_items` that does nothing: history
+//! holds its input. Definitions that a deploy has changed in the middle of a run travel once more
+//! while the conversation stays by reference (activity `<id>-definitions`). Items that history does
+//! not hold, or not as the workflow expects, make the whole conversation travel (`<id>-full`). When
+//! that fails as well, the run fails.
+//!
+//! A worker that calls models therefore needs the permission to read histories
+//! (`GetWorkflowExecutionHistoryReverse`). Without it small conversations are sent in full whenever
+//! the cache does not have them; one that needs portions fails the run.
 
 mod cache;
 mod ended;

@@ -1,6 +1,13 @@
 //! A whole history in hand: the call that each model request in it stands for.
 //!
 //! Pure. It puts together and checks as a worker does that remembers nothing, so that what it gives is what the provider got.
+//!
+//! # Design
+//! **A transcript is put together by the code that workers use.** References are resolved and
+//! digests checked with the same `Pending` and `Wanted` as in a worker that reads history, so
+//! `Transcript::request_of` cannot show another request than the provider got. What is *new* in a
+//! call is found by content, per run: how a request travels (references, or in full after a deploy)
+//! is not visible.
 
 use std::{collections::HashMap, sync::Arc};
 

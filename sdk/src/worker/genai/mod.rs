@@ -11,6 +11,17 @@
 //! | `request`, `settings`, `messages`, `content`, `results` | from a model call to the crate's request |
 //! | `response`, `failure` | from the crate's answer to ours, or to the failure it stands for |
 //! | `thoughts` | what a model thought, there and back |
+//!
+//! # Design
+//! **The crate genai,** because block orders, signatures and schema dialects of forty providers
+//! change monthly. Its normal form is narrow, so the provider over it is thin. What its types have
+//! no room for is sent as blocks of the API's own, which it passes on to Anthropic only: `is_error`
+//! and images in tool results, images by address. Not possible through it: hosted tools, state at
+//! the provider, log probabilities, the request id of a success (it drops the headers), arguments
+//! that are not JSON (it fails the answer, which is then requested again), and signed thinking
+//! between two texts of one message (it moves it to the front, so a message begins there; the API
+//! joins neighbours). It turns on `serde_json/preserve_order`, which is on anyway, and features of
+//! reqwest (`gzip`) and tokio (`test-util`) for the whole build. It retries nothing.
 
 mod builder;
 mod content;

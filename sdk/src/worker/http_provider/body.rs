@@ -2,6 +2,10 @@
 //!
 //! The body is read piece by piece and measured after decompression: a few bytes of gzip may stand for gigabytes, and a server may send
 //! for as long as the activity has time. Of an error only the start is of use.
+//!
+//! # Design
+//! With the feature `genai`, gzip is on for the OpenAI client, and off for genai's own, which reads
+//! bodies without a limit: there only the time limit of the call bounds them.
 
 #[cfg(feature = "openai")]
 use reqwest::Response;

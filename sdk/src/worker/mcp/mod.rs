@@ -20,6 +20,12 @@
 //!
 //! Addresses, commands, headers and environments stay here: none of them is in a request or a failure, and credentials among them are in no
 //! reply of a server that quotes them.
+//!
+//! # Design
+//! Lists lose icons and output schemas before they are recorded. Calls of a server that asks people
+//! have connections of their own, one call at a time on each, because a question does not say to
+//! which call it belongs. No activity waits for a person, so a stateless server suffices: the call
+//! is made anew with the answers, as the activity `<id>-asked-<n>`.
 
 mod activities;
 mod ask;

@@ -3,6 +3,11 @@
 //! async-openai retries by default, drops headers, and on an answer it cannot parse logs the whole body. So it gets
 //! a service that executes a request exactly once and hands over *every* answer, also a successful one, as an
 //! error: those it passes through untouched. Dropping the future drops the connection, for nothing is spawned.
+//!
+//! # Design
+//! **async-openai as transport only.** Its request types are closed, it retries by itself, and it
+//! drops headers; Temporal owns retries. So it gets our JSON and a service that sends each request
+//! exactly once.
 
 use std::sync::Arc;
 

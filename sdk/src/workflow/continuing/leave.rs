@@ -1,5 +1,14 @@
 //! The end of a run in this execution of its workflow: its state is put where the next one finds it, handlers are waited for, and the
 //! workflow is told to continue as new.
+//!
+//! # Design
+//! **A run cannot tell that it is in a handler.** The SDK gives handlers the context of the run
+//! method. A run that has once seen no handler active is in none. Handlers have a minute
+//! (`ContinueOptions::handlers_have`), because one may wait for the run itself. Then such a run
+//! continues here and tries again after its next turn. A run that has never seen such a moment (a
+//! workflow that began with an update, or a run in a handler, which would wait for itself) fails
+//! with a message that names both. There is no deadlock; the false alarm remains where a workflow
+//! begins with a handler that takes longer than that.
 
 use std::rc::Rc;
 

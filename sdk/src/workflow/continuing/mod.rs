@@ -9,6 +9,13 @@
 //! | `arrive.rs` | the beginning of the next one |
 //! | `origin.rs` | whether there was one before, as the server says |
 //! | `task_failure.rs` | the failed task of an execution whose run this build cannot continue |
+//!
+//! # Design
+//! **Two runs at a time do not both continue.** The second one under a runner that continues as new
+//! fails at once: the workflow would continue with one and lose the other, even when that has ended
+//! and its result waits in a `join!`. Beside other runs of the runner, its clones or its inbox a
+//! run does not continue; this is checked before the state is kept and again at the end. Anything
+//! else that a workflow has under way is lost, as with any continue-as-new.
 
 mod arrive;
 mod leave;

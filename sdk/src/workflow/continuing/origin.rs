@@ -3,6 +3,12 @@
 //! Anybody who may start a workflow writes its input, and a run in it would skip guardrails and approvals. Which execution another one
 //! was continued from is written by the server alone. It does not say which code has continued it: whoever may also run workers in the
 //! namespace can continue a workflow of theirs as this one. Namespaces are the boundary against them.
+//!
+//! # Design
+//! **A start is not believed.** What an input carries is used only where the server's own record
+//! names the execution before, and the workflow itself continued; retries and cron schedules fill
+//! the same field and are refused. A state must be at `turn_due`, `interrupted` or `finished`. What
+//! else a caller may request is in `workflow/ready_made/admission.rs`.
 
 use temporalio_workflow::{WorkflowContextView, common::protos::temporal::api::enums::v1::ContinueAsNewInitiator};
 

@@ -10,6 +10,13 @@
 //! It is counted twice. The first rule left out what reaches history inside of requests to models (outputs of client tools, inline tools and
 //! agents, definitions), decisions, what workflow tools start, and updates, of which the server admits so many. The second counts all of
 //! that, too, and each of it as often as history has it. Where only the second says that it is enough, the patch [`COUNTS_ALL`] decides: a history from before it has gone on there.
+//!
+//! # Design
+//! **New content is counted, not the length of the history.** A run that begins with 16 MiB does
+//! not continue at once. The server's suggestion looks at the whole history, so it is followed only
+//! after 2,000 new events, or as much new content as the run began with. A run calls a model once
+//! in each execution at least, however small the limits. Model calls as local activities count by
+//! their bytes.
 
 use super::options::ContinueOptions;
 use crate::workflow::context::DurableContext;

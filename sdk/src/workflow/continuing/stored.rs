@@ -2,6 +2,15 @@
 //!
 //! How many there are decides which activities are scheduled: a change here is a change of a rule (see CONTRIBUTING.md).
 //! One after another, because neither a workflow task nor its answer may be larger than 4 MB.
+//!
+//! # Design
+//! **What was kept is what history says.** Between the first chunk and the end of this execution
+//! another worker may take the workflow over, and write another text of the same state: a release
+//! that writes it differently. So each chunk names the text that it is a part of, the activity's
+//! result repeats it, and the digest and number of chunks are those of the results. Chunks of two
+//! texts are of no use; all are kept anew then, as `<run>-keep-again-<n>-<m>`. The size of items
+//! and context alone decides whether a state goes into the input, because every release measures
+//! these alike; an input that the rest makes too large is detected when it is made.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 

@@ -3,6 +3,16 @@
 //! A run that the server did continue, but that this build cannot read or that does not fit its agents, would be lost if its workflow failed.
 //! A failed task is tried again, so that a rollback, or a deploy of agents that fit, lets the run continue. Never for what a caller
 //! has sent: an input that no worker will ever accept would be tried for ever.
+//!
+//! # Design
+//! The only exception to "errors end runs, not workflow tasks" is a run that the server did
+//! continue and that this build cannot read, or that does not fit its agents: a state with an
+//! agent, tool or handoff that is gone, with a session that only one of the two has, an inbox
+//! without a place, a message of a release that is not read. A failed workflow would be lost there;
+//! a failed task is retried until a rollback or a forward fix. `fail_task` uses the SDK's
+//! `force_task_fail`, which is not a panic, so that nothing can catch it. What no worker could ever
+//! continue still ends the run: a state that has failed, one whose digest is wrong, anything that a
+//! caller has sent.
 
 use std::fmt::Display;
 

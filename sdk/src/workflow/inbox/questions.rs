@@ -1,5 +1,6 @@
 //! What runs ask for in the inbox, and under which ids.
 //!
+//! # Design
 //! A question has the id of its call, because people and programs know calls by it. Providers number calls as they like, though,
 //! some from 0 in each answer. So a question whose id has a meaning already, as the question of another run, as one that was
 //! decided, or as one that its run gave up, gets another one: `call_0#2`. An id that the inbox remembers means one question, and a

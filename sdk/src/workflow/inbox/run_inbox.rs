@@ -1,4 +1,12 @@
 //! What a run does with its workflow's inbox: says what it waits for, waits, takes what was decided.
+//!
+//! # Design
+//! **A pause is recorded in its own task.** For a workflow that is not in a worker's cache,
+//! Temporal's core may deliver a workflow task without commands and the update after it together;
+//! on replay it delivers them one after the other. Then a decision would come before the pause live
+//! and after it on replay. So a run that pauses upserts the memo `agents.questions`: a task with a
+//! command is never delivered together with the next one. Histories from before the patch
+//! `temporal-agents/questions-recorded` have no such record.
 
 use std::{
     cell::{Cell, RefCell},

@@ -2,6 +2,15 @@
 //!
 //! Both rules may be new to an open chat. What replays has no marker, and keeps the old rule; so a patch is asked for each message by a name of
 //! its own, until one is true. Asked where a message begins, as its run gives commands in the same workflow task.
+//!
+//! # Design
+//! The last agent of a chat (`temporal-agents/chat-last-agent/message-<number>`) is asked as the
+//! versions are, only where it differs from the start agent.
+//!
+//! **The set decides whether a message begins with the last agent; a caller only where the set lets
+//! it.** The input guardrails of a run are those of the agent it begins with, so a caller who
+//! chooses the agent chooses whose checks are made. A last agent that the start agent does not
+//! reach any more becomes the start agent, with a warning.
 
 use temporalio_workflow::WorkflowContext;
 

@@ -3,6 +3,19 @@
 //! A run has one version from its beginning to its end, over all executions. A new run has the newest, unless it has begun before that was
 //! deployed, which the patch of the version says: history has its marker, or not. A run that continues as new carries the
 //! name of its version.
+//!
+//! # Design
+//! **A run has one version of its agents from its beginning to its end.** The patch of a version is
+//! asked where a run begins, newest version first, in the workflow task that schedules the first
+//! model call. A run that continues as new carries the name of its version (`agent_version`) and
+//! asks nothing. A carried version that the set does not have any more becomes the newest one, with
+//! a warning.
+//!
+//! **A chat asks for each message by a patch of its own** (`<patch>/message-<number>`, counted over
+//! all executions) until one is true, and then no more in this execution. Temporal's `patched`
+//! memoises `false` for an execution that has once replayed past the place, so that with one name
+//! an open chat would keep its old agents until it continues as new. One marker an execution,
+//! whatever the number of messages.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,4 +1,10 @@
 //! An agent used as a tool, in a child workflow: the ready-made `AgentWorkflow`.
+//!
+//! # Design
+//! The child returns an `AgentReport`: the output, and the usage, which counts into the caller's; a
+//! run that fails leaves its usage in the workflow's failure. It gets the tool's turn limit, where
+//! that is set, and the keys of the run context that the tool names, and returns none. An output
+//! extractor runs in the caller, so the report then has the items.
 
 use std::rc::Rc;
 

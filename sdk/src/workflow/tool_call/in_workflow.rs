@@ -1,4 +1,10 @@
 //! A tool whose body runs in the workflow and waits there for timers, activities and child workflows.
+//!
+//! # Design
+//! Timers, activities and child workflows have the ids `<run>-<turn>-tool-<n>-<k>`, in the order in
+//! which the body makes them, and the body has a random stream of its own. Everything it has
+//! started is in the scope of the call: it is cancelled with the call, and what is left when the
+//! body ends is cancelled as well.
 
 use std::{
     cell::Cell,

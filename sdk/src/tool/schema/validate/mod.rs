@@ -24,8 +24,8 @@
 //!
 //! Nothing is converted: `"1"` is not a number, `1.0` is not an integer, `true` is neither.
 //!
-//! # Why not the crate `jsonschema`
-//! A schema may come from a stranger (an MCP server), and is applied inside workflows, where an abort or a long check stops the
+//! # Design
+//! **Not the crate `jsonschema`.** A schema may come from a stranger (an MCP server), and is applied inside workflows, where an abort or a long check stops the
 //! worker that replays it, and each worker after it. `jsonschema` 0.61 reports each violation as often as references lead to
 //! it (20 doublings: 1,048,576 errors), doubles its time with each nested `anyOf`, overflows the stack on a chain of 50,000
 //! `$ref`s, and matches patterns with backtracking. It adds some sixty crates, among them hash maps with random seeds, to the

@@ -3,6 +3,19 @@
 //! Pure and ordered: what it writes depends only on what was noted before. It promises that a reference names an item equal to
 //! the one that is meant. That history still has it, and that it is what it was, is for the reader to find out; the digest of
 //! the whole tells.
+//!
+//! # Design
+//! **References are by content.** The ledger looks an item up by its digest, and compares the JSON
+//! text, order of members included. So a filter may trim, prepend or reorder, and providers get
+//! byte for byte what they would get in full (`tests/tests/it/linear_history.rs`).
+//!
+//! **Only calls that were answered are referred to.** `Ledger::answered` records them in the order
+//! in which the workflow learns of them, so that replay writes the same references. The ledger
+//! belongs to a `Runner` and its clones: runs one after another, as in a chat, refer to what the
+//! runs before recorded. Each run, and each run inside it, is a conversation of its own in it. Tool
+//! results of up to 256 bytes are repeated: a reference would be as long.
+//!
+//! **Local activities and the inline host send everything.** They cost no history.
 
 mod segments;
 
