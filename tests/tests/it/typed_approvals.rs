@@ -121,7 +121,6 @@ async fn a_call_waits_whose_rule_panics_and_the_log_says_why() -> anyhow::Result
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "the tool has no such parameter, and the run does not begin")]
 struct Renamed {
     amount: u32,
 }
