@@ -2,7 +2,7 @@
 //!
 //! The new `order` has the name of the old one and one parameter more. The workflow chooses the agent by a patch of its own, in
 //! one line; the worker has both agents, and runs for each call the body that it is for: see
-//! [`Tool::versioned`](temporal_agents::Tool::versioned).
+//! [`Tool::versioned`].
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
