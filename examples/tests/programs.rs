@@ -1,4 +1,4 @@
-//! The README's examples as a user runs them: the programs themselves, without a key.
+//! The programs of examples/README.md as a user runs them, without a key.
 //!
 //! A test binary of its own because only here cargo says where the programs lie; it links nothing but std.
 

@@ -8,6 +8,7 @@
 //! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
 //! | [`conformance`] | plays the conformance suite on every host |
 //! | [`RecordedTools`] | tools that remember what they were called with |
+//! | [`ReplayCheck`], [`replay()`] | replay of recorded and open workflows against this build |
 //! | [`history`] | workflow histories as JSON, as the CLI and UI export them |
 
 pub mod conformance;

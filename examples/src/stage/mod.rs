@@ -1,6 +1,6 @@
 //! What the examples stand on: a dev server, a worker, a model, and a printer of what happens.
 //!
-//! None of it is needed to use temporal-agents. The README shows the worker of a program of your own.
+//! None of it is needed to use temporal-agents. The first chapter of the guide shows the worker of a program of your own.
 
 pub mod mcp_server;
 pub mod model;

@@ -36,8 +36,9 @@ pub struct AgentDecision {
     /// Whether it holds for all later calls of this tool by this agent, in this run, too.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
-    /// Who has decided, as the caller names them: a name or an id, at most 256 characters, of which no model is told. Nobody checks it: a service
-    /// that lets people decide writes here whom it has authenticated.
+    /// The name or id of the person who decided, as the caller states it: at most 256 characters,
+    /// not sent to models and not checked. A service that lets people decide writes the
+    /// authenticated user here.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
     pub by: Option<String>,
 }

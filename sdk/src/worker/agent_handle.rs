@@ -89,8 +89,8 @@ impl AgentHandle {
         Self { workflow: Arc::new(client.get_workflow_handle(workflow_id)), by: None }
     }
 
-    /// The same handle for somebody who decides: what is decided through it says so, in history and in the transcript, unless the decision
-    /// names somebody itself. The first 256 characters count; see [`AgentDecision::by`].
+    /// Returns a handle whose decisions carry this name, in history and in the transcript, unless a
+    /// decision has a name of its own. The first 256 characters are kept; see [`AgentDecision::by`].
     ///
     /// ```no_run
     /// # use temporal_agents::worker::AgentHandle;

@@ -101,14 +101,15 @@ impl ModelError {
         self
     }
 
-    /// The same failure of a provider at this address.
+    /// Sets the address at which the provider was called. It is logged with each failed attempt: pass it without user, password,
+    /// query and secrets.
     #[must_use]
     pub fn at(mut self, address: impl Into<String>) -> Self {
         self.address = Some(Box::new(Address(address.into())));
         self
     }
 
-    /// Where the provider was called, for the log: without user, password and query.
+    /// The address at which the provider was called, as passed to [`at`](Self::at).
     pub fn address(&self) -> Option<&str> {
         self.address.as_deref().map(|Address(address)| &**address)
     }

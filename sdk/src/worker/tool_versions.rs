@@ -89,7 +89,13 @@ fn place_that_fits(tools: &[&ToolDef], arguments: &Map<String, Value>) -> Option
     let mut places: Vec<usize> = (0..tools.len()).collect();
     places.sort_by_key(|place| tools[*place].is_versioned());
     let instance = Value::Object(arguments.clone());
-    places.retain(|place| schema::validate(tools[*place].accepts(), &instance).is_ok());
+    // A run from before all keywords were checked may send what only the earlier ones take.
+    let fitting = |validate: schema::Validate| {
+        let fits = |place: &usize| validate(tools[*place].accepts(), &instance).is_ok();
+        places.iter().copied().filter(fits).collect::<Vec<_>>()
+    };
+    let by_all = fitting(schema::validate);
+    let places = if by_all.is_empty() { fitting(schema::validate_earlier_keywords) } else { by_all };
     let names_all = |place: &&usize| schema::names_all(tools[**place].accepts(), arguments);
     places.iter().find(names_all).or_else(|| places.first()).copied()
 }

@@ -197,7 +197,8 @@ impl Refusal {
         match failure_type(failure)? {
             // What runs there may fail with a type of this name itself, and then it has run.
             NOT_REGISTERED if matches!(what, Needed::Remote(_)) => {
-                message_of(failure).contains("is not registered on this").then_some(Self::NotRegistered)
+                let message = message_of(failure).to_ascii_lowercase();
+                message.contains("is not registered on this worker").then_some(Self::NotRegistered)
             }
             NOT_REGISTERED => Some(Self::NotRegistered),
             NOT_REGISTERED_IN_GO if matches!(what, Needed::Remote(_)) => Some(Self::NotRegistered),

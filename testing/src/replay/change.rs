@@ -14,7 +14,7 @@ use super::{
     recorded::{Record, Recorded, is_of_a_run, turn_of},
 };
 
-/// What has changed since a history was recorded, so that it does not replay.
+/// A change since a history was recorded, so that it does not replay.
 ///
 /// `Display`: ``turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required``.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -48,7 +48,7 @@ pub use self::{
 };
 use crate::history::History;
 
-/// Why a history does not replay.
+/// The reason why a history does not replay.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
@@ -58,9 +58,9 @@ pub enum ReplayError {
     /// The agents do something else than the history says.
     #[error("{change}\n({source})")]
     Changed {
-        /// What has changed.
+        /// The change.
         change: Box<ReplayChange>,
-        /// The words of the Temporal SDK.
+        /// The error of the Temporal SDK.
         source: WorkflowReplayError,
     },
     /// The workflow does something else than the history says, or the history is broken; the agents do not explain it.
@@ -77,7 +77,7 @@ error_debug!(
 );
 
 impl ReplayError {
-    /// What has changed in the agents, where that is why the history does not replay.
+    /// Returns the change of the agents that breaks the replay, if one explains it.
     pub fn change(&self) -> Option<&ReplayChange> {
         match self {
             Self::Changed { change, .. } => Some(change),
@@ -199,7 +199,7 @@ impl ReplayCheck {
 
     /// The number of histories that are fetched and replayed at the same time. Default 8.
     #[must_use]
-    pub fn at_once(mut self, histories: usize) -> Self {
+    pub fn max_parallel(mut self, histories: usize) -> Self {
         self.at_once = histories.max(1);
         self
     }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::history::{self, History};
 
-/// Why there is no report.
+/// The reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaySourceError {
@@ -50,14 +50,19 @@ impl ReplayCheck {
         workflow_type: &str,
     ) -> Result<ReplayReport, ReplaySourceError> {
         let query = format!("WorkflowType = '{}' AND ExecutionStatus = 'Running'", workflow_type.replace('\'', "''"));
-        self.listed(client, query).await
+        self.workflows_matching(client, query).await
     }
 
-    /// Like [`open_workflows`](Self::open_workflows) for the workflows of a visibility query of your own: those of a task queue, say, or a sample.
+    /// Replays the open workflows that a visibility query returns, such as those of one task queue;
+    /// otherwise like [`open_workflows`](Self::open_workflows).
     ///
     /// # Errors
-    /// As there.
-    pub async fn listed(&self, client: &Client, query: impl Into<String>) -> Result<ReplayReport, ReplaySourceError> {
+    /// [`ReplaySourceError`].
+    pub async fn workflows_matching(
+        &self,
+        client: &Client,
+        query: impl Into<String>,
+    ) -> Result<ReplayReport, ReplaySourceError> {
         let check = self.clone().data_converter(client.data_converter().clone());
         let check = &check;
         let listed = client.list_workflows(query.into(), WorkflowListOptions::default());

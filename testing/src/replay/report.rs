@@ -1,10 +1,10 @@
-//! What came of the replay of many histories.
+//! The results of replaying many histories.
 
 use std::fmt;
 
 use super::ReplayError;
 
-/// What came of the replay of many histories. `Display` has a line with the counts, and then one for each history that does not replay.
+/// The results of replaying many histories. `Display` has a line with the counts, and then one for each history that does not replay.
 ///
 /// ```text
 /// 2 of 3 histories replay with this build; 1 would break:
@@ -26,24 +26,24 @@ pub struct CheckedHistory {
     pub name: String,
     /// The id of the execution, where it came from a server.
     pub run_id: Option<String>,
-    /// How it replays.
+    /// The result of the replay.
     pub result: Result<(), CheckFailure>,
 }
 
-/// Why a history is broken for this build.
+/// The reason why a history fails the check.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckFailure {
     /// It does not replay.
     #[error(transparent)]
     Replay(ReplayError),
-    /// It cannot be had: it is gone, or the file holds none.
+    /// The history cannot be read: it is gone, or the file holds none.
     #[error("the history cannot be read: {0}")]
     History(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl ReplayReport {
-    /// Whether all histories replay.
+    /// Returns `true` if all histories replay.
     pub fn is_ok(&self) -> bool {
         self.checked.iter().all(|checked| checked.result.is_ok())
     }

@@ -5,6 +5,10 @@ use std::{
     sync::{Mutex, Once, PoisonError},
 };
 
+use tracing_subscriber::{layer::SubscriberExt, util::SubscriberInitExt};
+
+use crate::rolling_deploys::warned::Warnings;
+
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 static INSTALLED: Once = Once::new();
 
@@ -16,6 +20,8 @@ pub(crate) fn keep() {
             .with_ansi(false)
             .without_time()
             .with_writer(|| Line)
+            .finish()
+            .with(Warnings)
             .init();
     });
 }

@@ -64,7 +64,7 @@ fn check(desk: fn() -> Agent) -> anyhow::Result<ReplayCheck> {
     Ok(ReplayCheck::new()
         .workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set.clone()))?
         .workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(set))?
-        .at_once(2))
+        .max_parallel(2))
 }
 
 /// The report, once visibility has so many workflows.

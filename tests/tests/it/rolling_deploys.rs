@@ -7,4 +7,4 @@ mod lacking;
 pub(crate) mod release;
 mod too_new;
 mod two_workers;
-mod warned;
+pub(crate) mod warned;

@@ -18,8 +18,9 @@ pub struct Decision {
     /// Whether the message is the output of the call, which somebody else has made: it is checked as an output of the tool.
     #[serde(default, skip_serializing_if = "is_default")]
     pub supplied: bool,
-    /// Who has decided, as the caller names them: a name or an id, at most 256 characters, of which no model is told. Nobody checks it: a service
-    /// that lets people decide writes here whom it has authenticated.
+    /// The name or id of the person who decided, as the caller states it: at most 256 characters,
+    /// not sent to models and not checked. A service that lets people decide writes the
+    /// authenticated user here.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
     pub by: Option<String>,
 }

@@ -18,9 +18,10 @@ pub(in crate::worker) fn shown(base: &str, redactor: &Redactor) -> String {
     redactor.clean(url.as_str().trim_end_matches('/'))
 }
 
-/// The address as it was given, unless it may hold a secret (credentials, or a query) or is very long.
+/// The address as it was given, unless it may hold a secret (credentials, a query, or a key in place of an address) or is very long.
 pub(in crate::worker) fn as_given(address: &str) -> Option<String> {
-    let is_plain = address.len() <= LONGEST && !address.contains(['@', '?', '#']);
+    let is_address = address.contains([':', '/']) || address.len() < 16;
+    let is_plain = is_address && address.len() <= LONGEST && !address.contains(['@', '?', '#']);
     is_plain.then(|| address.to_owned())
 }
 

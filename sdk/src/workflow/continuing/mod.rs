@@ -38,7 +38,7 @@ pub(super) use self::{
     arrive::{Arrived, arrive},
     leave::{NextExecution, Place},
     origin::{NotContinued, check as check_origin, continued_from, refused},
-    task_failure::fail_task,
+    task_failure::{fail_task, waits_for_a_deploy},
 };
 use super::context::DurableContext;
 use crate::{engine::RunError, wire::Carried};

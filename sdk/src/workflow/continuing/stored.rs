@@ -160,7 +160,11 @@ pub(super) async fn load(
         );
         return Err(StoreError::Failed(error.into()));
     }
-    let state = serde_json::from_str(&text).map_err(|error| StoreError::Unreadable(error.into()))?;
+    let state = serde_json::from_str(&text).map_err(|error| {
+        // JSON that is too deep for serde_json: no build reads it.
+        let is_too_deep = error.to_string().starts_with("recursion limit exceeded");
+        if is_too_deep { StoreError::Failed(error.into()) } else { StoreError::Unreadable(error.into()) }
+    })?;
     Ok(Loaded { state, activity_id: loads, chunks })
 }
 

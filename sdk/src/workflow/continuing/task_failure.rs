@@ -18,8 +18,14 @@ use std::fmt::Display;
 
 use crate::workflow::context::DurableContext;
 
-/// The patch of workflows whose task fails. Asked for only where a continued run cannot be resumed: it then failed the workflow before.
+/// The patch of workflows whose task fails; before it the workflow failed.
 const WAITS_FOR_A_DEPLOY: &str = "temporal-agents/unfit-run-waits-for-a-deploy";
+
+/// Records in history that this execution, which continues a run, waits for a deploy where that is needed. Called where what is carried is first
+/// read, so that the first workflow task has a command: asked only when a build does not fit, on a replay, history would say no.
+pub(in crate::workflow) fn waits_for_a_deploy(ctx: &dyn DurableContext) -> bool {
+    ctx.patched(WAITS_FOR_A_DEPLOY)
+}
 
 /// Fails the workflow task because this build cannot continue the run of `agent`, and never returns then. Returns where history says that the
 /// workflow went on: the caller ends the run, as the release that recorded it did.
@@ -29,7 +35,7 @@ const WAITS_FOR_A_DEPLOY: &str = "temporal-agents/unfit-run-waits-for-a-deploy";
 /// # Determinism
 /// Safe: the commands of a failed task, the marker of the patch among them, are never recorded.
 pub(in crate::workflow) async fn fail_task(ctx: &dyn DurableContext, agent: &str, why: impl Display) {
-    if !ctx.patched(WAITS_FOR_A_DEPLOY) {
+    if !waits_for_a_deploy(ctx) {
         return;
     }
     let message = message(agent, &ctx.workflow_id(), why);

@@ -20,7 +20,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
-        continuing::{continued_from, fail_task, refused},
+        continuing::{continued_from, fail_task, refused, waits_for_a_deploy},
         failure::termination,
         size::{MOST_BYTES, encoded_len},
     },
@@ -73,6 +73,9 @@ impl AgentWorkflow {
         if let (true, Err(why)) = (request.carries_something(), &continued) {
             let agent = request.agent.as_deref().unwrap_or_default();
             return Err(refused(agent, "the run that the input carries", why).into());
+        }
+        if request.carries_something() {
+            waits_for_a_deploy(ctx);
         }
         let AgentRequest {
             version: _,

@@ -19,7 +19,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
-        continuing::{continued_from, fail_task, refused},
+        continuing::{continued_from, fail_task, refused, waits_for_a_deploy},
     },
 };
 
@@ -90,6 +90,9 @@ impl ChatWorkflow {
         if let (true, Err(why)) = (request.carries_something(), &continued) {
             let agent = request.agent.as_deref().unwrap_or_default();
             return Err(refused(agent, "the chat that the input carries", why).into());
+        }
+        if request.carries_something() {
+            waits_for_a_deploy(ctx);
         }
         let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
         if let Some(Malformed { json, reason }) = malformed {

@@ -48,8 +48,8 @@ pub(super) struct Chosen {
 }
 
 impl AgentSet {
-    /// Changes agents for runs that begin from now on: those that are given take the place of the agents of their names, or are added. Runs
-    /// that have begun keep the agents that they have. `patch` names the change; it is a patch of the workflow, as with `ctx.patched`.
+    /// Adds a later version of agents, for runs that begin from now on. Its agents replace those of the same name, or are added. Open
+    /// runs keep theirs. `patch` names the change; it is a patch of the workflow, as with `ctx.patched`.
     ///
     /// ```
     /// use temporal_agents::{Agent, AgentsPlugin, tool::ToolError, workflow::AgentSet};

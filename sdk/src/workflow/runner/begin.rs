@@ -13,7 +13,7 @@ use crate::{
     engine::{EffectError, RunError},
     wire::{Carried, RunState},
     workflow::{
-        continuing::{Arrived, Moving, arrive, check_origin, fail_task},
+        continuing::{Arrived, Moving, arrive, check_origin, fail_task, waits_for_a_deploy},
         host::{self, WorkflowHost},
         inbox::{AgentInbox, RunInbox, Waits},
         replay_journal::{ReplayNote, note, note_failure},
@@ -144,6 +144,7 @@ impl<W: 'static> Runner<W> {
     ) -> Result<(RunState, Arrived), RunError> {
         let Carried { version: _, continued, state, inbox } = carried;
         check_origin(&agent.name, self.ctx.continued_from(), &state)?;
+        waits_for_a_deploy(&*self.ctx);
         self.take_over(agent, inbox).await?;
         let draw = || host::run_id(id, &self.ctx).to_owned();
         arrive(&self.ctx, &agent.name, draw, (continued, state), &self.cancels(), &self.ledger).await

@@ -118,7 +118,10 @@ async fn cancel(env: &AgentEnvironment, told: &Told, heartbeat_timeout: Duration
 #[tokio::test]
 async fn a_hanging_model_call_of_a_cancelled_session_is_dropped_within_a_heartbeat() -> anyhow::Result<()> {
     let told = Told::nothing();
-    let env = desk(InlineRunner::new().model_provider(Silent(told.clone())).state(told.clone())).environment()?.start().await?;
+    let env = desk(InlineRunner::new().model_provider(Silent(told.clone())).state(told.clone()))
+        .environment()?
+        .start()
+        .await?;
     let heartbeat_timeout = Duration::from_secs(5);
     let took = cancel(&env, &told, heartbeat_timeout).await?;
     assert!(took < heartbeat_timeout, "{took:?}");

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fmt::Debug,
-    sync::{Mutex, Once, PoisonError},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -17,40 +17,30 @@ use temporal_agents_testing::AgentEnvironment;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 use tracing::{
-    Event, Level, Metadata, Subscriber,
+    Event, Level, Subscriber,
     field::{Field, Visit},
-    span::{Attributes, Id, Record},
 };
+use tracing_subscriber::{Layer, layer::Context};
+
+use crate::logs;
 
 type Fields = BTreeMap<String, String>;
 
 /// The warnings of this library in this process.
 static WARNINGS: Mutex<Vec<Fields>> = Mutex::new(Vec::new());
 
-struct Warnings;
+/// Keeps warnings with their fields. Workers have threads of their own, so the whole process is heard, and tests are told apart by their agents.
+pub(crate) struct Warnings;
 
-impl Subscriber for Warnings {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.is_event() && *metadata.level() == Level::WARN && metadata.target().starts_with("temporal_agents::")
+impl<S: Subscriber> Layer<S> for Warnings {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        if *metadata.level() == Level::WARN && metadata.target().starts_with("temporal_agents::") {
+            let mut fields = Told(Fields::new());
+            event.record(&mut fields);
+            WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).push(fields.0);
+        }
     }
-
-    fn new_span(&self, _span: &Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _span: &Id, _values: &Record<'_>) {}
-
-    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut fields = Told(Fields::new());
-        event.record(&mut fields);
-        WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).push(fields.0);
-    }
-
-    fn enter(&self, _span: &Id) {}
-
-    fn exit(&self, _span: &Id) {}
 }
 
 struct Told(Fields);
@@ -63,12 +53,6 @@ impl Visit for Told {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.0.insert(field.name().to_owned(), format!("{value:?}"));
     }
-}
-
-/// Listens from now on: workers have threads of their own, so the whole process is heard, and tests are told apart by their agents.
-fn listen() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| tracing::subscriber::set_global_default(Warnings).expect("nothing else listens"));
 }
 
 fn warnings_of(agent: &str) -> Vec<Fields> {
@@ -120,7 +104,7 @@ fn agent(name: &str) -> Agent {
 
 #[tokio::test]
 async fn each_failed_attempt_of_a_model_activity_is_a_warning_with_the_address() -> anyhow::Result<()> {
-    listen();
+    logs::keep();
     let env = AgentEnvironment::builder().workflow::<Unheard>()?.model_provider(unreachable()?).start().await?;
     let run = env.run(Unheard::run, Attempts(3)).await?;
     let heard = warnings_of("durable");
@@ -136,7 +120,7 @@ async fn each_failed_attempt_of_a_model_activity_is_a_warning_with_the_address()
 
 #[tokio::test]
 async fn each_failed_attempt_of_an_inline_run_is_a_warning_with_the_address() -> anyhow::Result<()> {
-    listen();
+    logs::keep();
     let runner = InlineRunner::new().model_provider(unreachable()?).first_pause(Duration::from_millis(1));
     let error = runner.run(&agent("inline"), "Hello?").await.expect_err("nobody answers");
     assert!(error.to_string().contains("(at http://127.0.0.1:1/v1)"), "{error}");

@@ -134,7 +134,7 @@ async fn a_tool_that_fails_never_ends_the_activity_it_is_dispatched_in() -> anyh
 async fn an_agent_without_temporal_has_them_too() -> anyhow::Result<()> {
     let ((registry, recorded), model) = (registry(), script());
     let agent: Agent = Agent::new("clerk").model("gpt-5").tools(registry.tools());
-    let runner = InlineRunner::new().model_provider(model.clone());
+    let runner = InlineRunner::new().model_provider(model.clone()).state(Stock(3));
     assert_eq!(runner.run(&agent, "Go.").await?.final_output, "done");
     assert_eq!(told(&model), [json!("7"), json!("read file with {\"path\":\"a.txt\"}"), json!("pong")]);
     assert_eq!(recorded.calls(), called());

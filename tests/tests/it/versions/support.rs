@@ -169,5 +169,7 @@ pub(crate) fn patches(history: &History) -> Vec<String> {
         _ => None,
     };
     let patches = history.events.iter().filter_map(|event| event.attributes.as_ref().and_then(marker));
-    patches.filter(|patch| !patch.starts_with("temporal-agents/questions")).collect()
+    let of_the_library =
+        |patch: &str| patch.starts_with("temporal-agents/questions") || patch.starts_with("temporal-agents/unfit-run");
+    patches.filter(|patch| !of_the_library(patch)).collect()
 }

@@ -85,6 +85,11 @@ impl<'a> Check<'a> {
                 verdict = Verdict::No;
                 break;
             }
+            if let Some(index) = self.leaning.get(&pair) {
+                self.leans_on = self.leans_on.min(*index);
+                verdict = Verdict::No;
+                break;
+            }
             if let Some(known) = self.verdicts.get(&pair) {
                 verdict = verdict.min(*known);
                 break;
@@ -102,12 +107,17 @@ impl<'a> Check<'a> {
                 verdict = if next.is_some() { verdict } else { Verdict::No };
             }
         }
-        // What leans on a pair around this one holds only inside of that one.
+        // What leans on a pair around this one holds only inside of that one, and only while the pairs it leans on count as not fitting.
         let is_final = self.leans_on >= begun;
+        if self.leans_on != usize::MAX && (is_final || verdict > Verdict::No) {
+            self.leaning.clear();
+        }
         for pair in on_the_way {
             self.open.remove(&pair);
             if is_final {
                 self.verdicts.insert(pair, verdict);
+            } else if verdict == Verdict::No {
+                self.leaning.insert(pair, self.leans_on);
             }
         }
         self.leans_on = if is_final { around } else { around.min(self.leans_on) };
@@ -185,8 +195,9 @@ impl<'a> Check<'a> {
         let instance = Value::String(name.to_owned());
         let known = std::mem::take(&mut self.verdicts);
         let looks = std::mem::take(&mut self.looks);
+        let leaning = std::mem::take(&mut self.leaning);
         let verdict = self.fits(schema, &instance);
-        (self.verdicts, self.looks) = (known, looks);
+        (self.verdicts, self.looks, self.leaning) = (known, looks, leaning);
         verdict
     }
 

@@ -112,6 +112,8 @@ struct Check<'a> {
     verdicts: BTreeMap<Pair, Verdict>,
     /// Pairs that are being decided, with their number from the outermost.
     open: BTreeMap<Pair, usize>,
+    /// Pairs that do not fit while open pairs count as not fitting, with the number of the outermost of these.
+    leaning: BTreeMap<Pair, usize>,
     /// The outermost open pair that counted as not fitting, since a reference led back to it.
     leans_on: usize,
     looks: BTreeMap<Pair, Look>,
@@ -133,6 +135,7 @@ impl<'a> Check<'a> {
             stopped: None,
             verdicts: BTreeMap::new(),
             open: BTreeMap::new(),
+            leaning: BTreeMap::new(),
             leans_on: usize::MAX,
             looks: BTreeMap::new(),
             explained: BTreeSet::new(),

@@ -635,3 +635,17 @@ fn a_verdict_inside_of_a_cycle_is_not_taken_for_one_outside_of_it() {
     assert_eq!(validate(&schema, &json!(1)), Ok(()));
     assert!(validate(&schema, &json!(true)).is_err());
 }
+
+#[test]
+fn definitions_that_all_lead_to_each_other_are_checked_in_few_steps() {
+    let names: Vec<String> = (0..40).map(|number| format!("d{number}")).collect();
+    let others = |own: &str| -> Value {
+        let others = names.iter().filter(|name| *name != own);
+        others.map(|name| json!({"$ref": format!("#/$defs/{name}")})).collect()
+    };
+    let defs: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({"anyOf": others(name)}))).collect();
+    let schema = json!({"$ref": "#/$defs/d0", "$defs": defs});
+    let mut check = Check::new(&schema);
+    assert!(!check.is_fit(&schema, &json!(1)));
+    assert!(check.stopped.is_none() && check.steps < 100_000, "{} steps", check.steps);
+}
