@@ -96,7 +96,7 @@ impl Keys {
             "context" => self.context = entry.texts()?,
             "needs_approval" => {
                 self.approval =
-                    Some(entry.condition()?.map_or(Approval::Always, |condition| Approval::When(Box::new(condition))))
+                    Some(entry.condition()?.map_or(Approval::Always, |condition| Approval::When(Box::new(condition))));
             }
             "crate" => self.krate = Some(entry.path()?),
             _ => return Err(attribute::unknown_key(&entry.key, &KEYS, &FOREIGN)),

@@ -31,7 +31,9 @@ pub type ApprovalPredicate = Arc<dyn Fn(&RunContext, &Map<String, Value>, &str) 
 /// It fails closed: a call waits where its arguments are not of the type, or where the rule panics (which is logged). Made by
 /// `#[tool(needs_approval = euros > 50)]` and by [`Tool::needs_approval_for`](super::Tool::needs_approval_for).
 #[derive(Clone)]
-pub struct ApprovalRule(Arc<dyn Fn(&RunContext, &Map<String, Value>) -> bool + Send + Sync>);
+pub struct ApprovalRule(Arc<Rule>);
+
+type Rule = dyn Fn(&RunContext, &Map<String, Value>) -> bool + Send + Sync;
 
 impl ApprovalRule {
     /// A rule of the run context and the arguments.

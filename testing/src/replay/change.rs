@@ -140,7 +140,7 @@ impl<'p> Parting<'p> {
         self.missing?;
         let agent = self.agents.get(name)?;
         let handoffs: Vec<String> = agent.handoffs.iter().map(temporal_agents::Handoff::name).collect();
-        let tools: Vec<&str> = agent.tools.iter().map(|tool| tool.name()).collect();
+        let tools: Vec<&str> = agent.tools.iter().map(temporal_agents::ToolDef::name).collect();
         let is_known = |function: &&String| handoffs.contains(function) || tools.contains(&&***function);
         let gone = functions.iter().find(|function| !is_known(function))?;
         // With MCP servers what an agent has is in the history, and not in the agent.

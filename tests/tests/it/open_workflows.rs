@@ -50,7 +50,7 @@ fn changed_desk() -> Agent {
 /// Orders first where it is asked to; then waits for the approval of a refund. Only answers a chat.
 fn model() -> FakeModel {
     FakeModel::function(|call, _| -> Reply {
-        let asked = call.input.iter().filter_map(Item::text).next().unwrap_or_default();
+        let asked = call.input.iter().find_map(Item::text).unwrap_or_default();
         match (&*asked, call.turn) {
             ("Hello?", _) => text("Hello."),
             ("Order, then refund.", 1) => tool_call("order", json!({"item": "lamp"})),
@@ -77,7 +77,7 @@ async fn report(check: &ReplayCheck, client: &Client, kind: &str, count: usize) 
             }
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), looking).await?
+    tokio::time::timeout(Duration::from_mins(1), looking).await?
 }
 
 const WHY: &str = "turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required";

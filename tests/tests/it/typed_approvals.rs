@@ -74,7 +74,9 @@ async fn waits_for(tool: ToolDef, arguments: Vec<Value>) -> anyhow::Result<Vec<S
         FakeModel::script([tool_calls(arguments.into_iter().map(|arguments| (&*name, arguments))), text("done")]);
     let agent = Agent::new("clerk").model("gpt-5").tool(tool);
     Ok(match InlineRunner::new().model_provider(model).run_until_paused(&agent, "Please.").await? {
-        RunOutcome::Paused(paused) => paused.interruptions().iter().map(|call| call.arguments()).collect(),
+        RunOutcome::Paused(paused) => {
+            paused.interruptions().iter().map(temporal_agents::wire::run_state::Interruption::arguments).collect()
+        }
         RunOutcome::Finished(_) => Vec::new(),
     })
 }
@@ -191,7 +193,9 @@ impl Refunding {
     #[run(name = "refunding_by_rule")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Vec<String>> {
         Ok(match Runner::new(ctx).run_until_paused(&refunds(), "Please.").await? {
-            RunOutcome::Paused(paused) => paused.interruptions().iter().map(|call| call.arguments()).collect(),
+            RunOutcome::Paused(paused) => {
+                paused.interruptions().iter().map(temporal_agents::wire::run_state::Interruption::arguments).collect()
+            }
             RunOutcome::Finished(_) => Vec::new(),
         })
     }

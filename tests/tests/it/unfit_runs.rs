@@ -88,7 +88,7 @@ async fn failed_task(env: &AgentEnvironment, workflow_id: &str) -> anyhow::Resul
             }
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(60), looking).await?
+    tokio::time::timeout(std::time::Duration::from_mins(1), looking).await?
 }
 
 fn task_failure(history: &History) -> Option<String> {
@@ -167,6 +167,7 @@ struct Tomorrow;
 #[workflow_methods]
 impl Tomorrow {
     #[run(name = "tomorrow")]
+    #[expect(clippy::unused_async, reason = "a workflow is async")]
     async fn run(ctx: &mut WorkflowContext<Self>, input: Value) -> WorkflowResult<Value> {
         let options = ContinueAsNewOptions::builder().workflow_type("AgentWorkflow".to_owned()).build();
         match ctx.continue_as_new(input, options)? {}
@@ -181,6 +182,7 @@ struct AgentWorkflowOfTomorrow;
 #[workflow_methods]
 impl AgentWorkflowOfTomorrow {
     #[run(name = "AgentWorkflow")]
+    #[expect(clippy::unused_async, reason = "a workflow is async")]
     async fn run(_ctx: &mut WorkflowContext<Self>, input: Value) -> WorkflowResult<Value> {
         Ok(input["carried"]["version"].clone())
     }

@@ -77,7 +77,7 @@ async fn make_current(client: &Client, build: &str) -> anyhow::Result<()> {
             }
         }
     };
-    Ok(tokio::time::timeout(Duration::from_secs(60), setting).await?)
+    Ok(tokio::time::timeout(Duration::from_mins(1), setting).await?)
 }
 
 /// The builds that have worked on the latest execution of a workflow.

@@ -261,9 +261,9 @@ fn base(
         (None, Some(azure)) => format!("{}/openai", azure.endpoint().trim().trim_end_matches('/')),
         (base_url, None) => base_url.unwrap_or(OPENAI).trim().to_owned(),
     };
-    let url = Url::parse(&text).map_err(|error| unusable(&format!("{error}; {}", IN_FULL)))?;
+    let url = Url::parse(&text).map_err(|error| unusable(&format!("{error}; {IN_FULL}")))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(unusable(&format!("it starts with neither https:// nor http://; {}", IN_FULL)));
+        return Err(unusable(&format!("it starts with neither https:// nor http://; {IN_FULL}")));
     }
     if url.query().is_some() || url.fragment().is_some() {
         return Err(unusable("it has a query or a fragment; give query parameters in the model settings"));

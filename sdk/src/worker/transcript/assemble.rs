@@ -261,16 +261,14 @@ impl Growing {
         let output = reply.filter(|reply| reply.question.is_none()).map(|reply| reply.output.into_value());
         let tools = &mut self.run.turns[at].tools;
         let kind = ToolKind::Activity { activity };
-        match tools.iter_mut().find(|tool| tool.call_id == call_id && tool.kind == ToolKind::InWorkflow) {
-            Some(tool) => {
-                tool.kind = kind;
-                tool.output = output;
-            }
-            // A run that was paused goes on: the model asked in another one.
-            None => {
-                let arguments = Value::Object(arguments);
-                tools.push(ToolUse { name, call_id, arguments, kind, output, approval: None });
-            }
+        let called = tools.iter_mut().find(|tool| tool.call_id == call_id && tool.kind == ToolKind::InWorkflow);
+        if let Some(tool) = called {
+            tool.kind = kind;
+            tool.output = output;
+        } else {
+            // A run that was paused continues: the model made the call in another one.
+            let arguments = Value::Object(arguments);
+            tools.push(ToolUse { name, call_id, arguments, kind, output, approval: None });
         }
     }
 

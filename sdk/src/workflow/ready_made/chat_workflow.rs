@@ -109,16 +109,16 @@ impl ChatWorkflow {
             fail_task(ctx, agent.as_deref().unwrap_or_default(), error).await;
         }
         let start = start?;
-        let mut continues = last_agent_continues.unwrap_or(set.last_agent_continues);
+        let mut keeps_agent = last_agent_continues.unwrap_or(set.last_agent_continues);
         if carried.is_none() {
             set.admit_items(&start, "conversation", &conversation)?;
-            continues = set.admit_last_agent(&start, last_agent_continues)?;
+            keeps_agent = set.admit_last_agent(&start, last_agent_continues)?;
         }
         let version = carried.as_ref().and_then(|carried| carried.agent_version.clone());
         let mut agents = ChatAgents::new(ctx, set, start.clone(), version)?;
         let run = ctx.state_mut(|workflow| {
             workflow.chat.agent = Some(start.clone());
-            workflow.chat.last_agent_continues = continues;
+            workflow.chat.last_agent_continues = keeps_agent;
             workflow.chat.conversation = conversation;
             let run = carried.map(|carried| {
                 let run = carried.run.clone();

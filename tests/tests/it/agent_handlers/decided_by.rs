@@ -21,6 +21,7 @@ use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     fake_model::{text, tool_call},
 };
+use temporalio_common::data_converters::DataConverter;
 use tokio::time::timeout;
 
 use super::support::{Desk, desk_with, lingering, request, state_when_waiting, taken};
@@ -106,7 +107,7 @@ async fn a_decision_before_the_question_is_in_the_transcript_too() -> anyhow::Re
     // Kept, or taken at once: it is the first one in any case.
     agent.supply_output("call_0_0", "paid by hand").await?;
     let run = env.await_run(&handle).await?;
-    let transcript = Transcript::of_history(run.history.clone(), &Default::default()).await?;
+    let transcript = Transcript::of_history(run.history.clone(), &DataConverter::default()).await?;
     let found = approval(&transcript);
     assert_eq!((&found["by"], &found["decision"]["output"]), (&json!("ann"), &json!("paid by hand")));
     assert!(transcript.to_markdown().contains("*The output was supplied by ann at "), "{transcript}");

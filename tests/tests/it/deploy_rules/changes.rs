@@ -109,7 +109,6 @@ fn desk_with(tool: impl Tool) -> Agent<Sold> {
 }
 
 /// A history, and the build that it is replayed against.
-#[expect(clippy::too_many_lines, reason = "one arm for each row of the page")]
 pub(crate) fn of(change: &str) -> Option<(&'static str, Build)> {
     let sale = |build| Some(("sale", build));
     match change {

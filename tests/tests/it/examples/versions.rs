@@ -43,7 +43,7 @@ pub(crate) async fn played(cache: Cache) -> anyhow::Result<Played<Vec<String>>> 
 #[case::without_the_workflow_cache(Cache::Off)]
 #[tokio::test]
 async fn an_open_order_keeps_its_tool_and_a_new_one_has_the_new_tool(#[case] cache: Cache) -> anyhow::Result<()> {
-    let played = played(cache).await?;
+    let played = Box::pin(played(cache)).await?;
     assert_eq!(played.output, ["Done: scarf is ordered.", "Done: scarf is ordered in red."]);
     let [open, new] = &played.histories[..] else { panic!("{} histories", played.histories.len()) };
     assert_eq!(digests(open), [None]);

@@ -14,7 +14,7 @@ use temporalio_sdk::WorkerOptions;
 use temporalio_workflow::__private::sdk::WorkflowImplementation;
 use tokio::time::timeout;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Starts a worker with this plugin beside that of the environment.
 pub(super) fn beside<W>(env: &AgentEnvironment, plugin: AgentsPlugin) -> anyhow::Result<WorkerThread>

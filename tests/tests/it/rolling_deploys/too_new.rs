@@ -24,6 +24,7 @@ struct Yesterday;
 #[activities]
 impl Yesterday {
     #[activity(name = "agents.tool.order")]
+    #[expect(clippy::unused_async, reason = "an activity is async")]
     async fn order(_ctx: ActivityContext, _request: Value) -> Result<Value, ActivityError> {
         let message = "tool request has wire version 1.2, this build reads 0.x; deploy a newer worker".to_owned();
         let failure = ApplicationFailure::builder(message).type_name("WireVersionMismatch".to_owned()).build();

@@ -85,12 +85,15 @@ fn told(model: &FakeModel) -> (Vec<String>, Vec<String>) {
 }
 
 fn expected(is_told: bool) -> (Vec<String>, Vec<String>) {
-    let say = |tool: &str| match is_told {
-        true => format!(
-            "Invalid JSON input for tool {tool}. What does not fit: \
-             [{{\"field\":\"zone\",\"constraint\":\"enum\",\"allowed\":[\"Inland\",\"Abroad\"]}}]"
-        ),
-        false => TOOL_FAILED.to_owned(),
+    let say = |tool: &str| {
+        if is_told {
+            format!(
+                "Invalid JSON input for tool {tool}. What does not fit: \
+         [{{\"field\":\"zone\",\"constraint\":\"enum\",\"allowed\":[\"Inland\",\"Abroad\"]}}]"
+            )
+        } else {
+            TOOL_FAILED.to_owned()
+        }
     };
     (vec![say("price"), say("tax"), TOOL_FAILED.to_owned(), "one".to_owned()], vec![say("tax")])
 }

@@ -54,7 +54,7 @@ async fn played(cache: Cache, new_events: u32) -> anyhow::Result<[Vec<History>; 
 #[case::without_the_workflow_cache(Cache::Off)]
 #[tokio::test]
 async fn an_open_run_keeps_its_agents_and_a_new_one_has_the_newest(#[case] cache: Cache) -> anyhow::Result<()> {
-    let [open, new] = played(cache, 10_000).await?;
+    let [open, new] = Box::pin(played(cache, 10_000)).await?;
     assert_eq!((open.len(), new.len()), (1, 1));
     assert_eq!(patches(&open[0]), [""; 0]);
     assert_eq!(patches(&new[0]), ["details"]);
@@ -68,7 +68,7 @@ async fn an_open_run_keeps_its_agents_and_a_new_one_has_the_newest(#[case] cache
 #[case::without_the_workflow_cache(Cache::Off)]
 #[tokio::test]
 async fn a_run_keeps_its_agents_when_it_continues_as_new(#[case] cache: Cache) -> anyhow::Result<()> {
-    let [open, new] = played(cache, 0).await?;
+    let [open, new] = Box::pin(played(cache, 0)).await?;
     assert!(open.len() > 1 && new.len() > 1, "{} and {} histories", open.len(), new.len());
     assert!(open.iter().all(|history| patches(history).is_empty()));
     let patched: Vec<_> = new.iter().map(patches).collect();
@@ -80,20 +80,20 @@ async fn a_run_keeps_its_agents_when_it_continues_as_new(#[case] cache: Cache) -
 #[tokio::test]
 async fn histories_of_both_sides_of_a_version_replay() -> anyhow::Result<()> {
     let before = recorded("v0.1", "agent_version_before", async || {
-        let [mut open, _] = played(Cache::On, 10_000).await?;
+        let [mut open, _] = Box::pin(played(Cache::On, 10_000)).await?;
         open.truncate(1);
         Ok(open)
     });
-    for history in before.await? {
+    for history in Box::pin(before).await? {
         assert_eq!(patches(&history), [""; 0]);
         replays(&history, AgentWorkflow::factory(after())).await?;
     }
     let newest = recorded("v0.1", "agent_version_newest", async || {
-        let [_, mut new] = played(Cache::On, 10_000).await?;
+        let [_, mut new] = Box::pin(played(Cache::On, 10_000)).await?;
         new.truncate(1);
         Ok(new)
     });
-    for history in newest.await? {
+    for history in Box::pin(newest).await? {
         assert_eq!(patches(&history), ["details"]);
         replays(&history, AgentWorkflow::factory(after())).await?;
         let dropped = replays(&history, AgentWorkflow::factory(super::support::before())).await;

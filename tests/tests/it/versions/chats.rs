@@ -67,7 +67,7 @@ async fn played(cache: Cache, new_events: u32) -> anyhow::Result<Vec<History>> {
 #[case::without_the_workflow_cache(Cache::Off)]
 #[tokio::test]
 async fn an_open_chat_moves_to_the_newest_agents_with_its_next_message(#[case] cache: Cache) -> anyhow::Result<()> {
-    let histories = played(cache, 10_000).await?;
+    let histories = Box::pin(played(cache, 10_000)).await?;
     assert_eq!(histories.len(), 1);
     assert_eq!(patches(&histories[0]), ["details/message-3"]);
     Ok(())
@@ -78,7 +78,7 @@ async fn an_open_chat_moves_to_the_newest_agents_with_its_next_message(#[case] c
 #[case::without_the_workflow_cache(Cache::Off)]
 #[tokio::test]
 async fn a_message_keeps_its_agents_when_the_chat_continues_as_new(#[case] cache: Cache) -> anyhow::Result<()> {
-    let histories = played(cache, 0).await?;
+    let histories = Box::pin(played(cache, 0)).await?;
     assert!(histories.len() > 4, "{} histories", histories.len());
     let patched: Vec<_> = histories.iter().flat_map(patches).collect();
     assert_eq!(patched, ["details/message-3", "details/message-4"]);
@@ -87,7 +87,8 @@ async fn a_message_keeps_its_agents_when_the_chat_continues_as_new(#[case] cache
 
 #[tokio::test]
 async fn the_history_of_a_chat_that_has_moved_replays() -> anyhow::Result<()> {
-    let histories = recorded("v0.1", "chat_version", async || played(Cache::On, 10_000).await).await?;
+    let histories =
+        Box::pin(recorded("v0.1", "chat_version", async || Box::pin(played(Cache::On, 10_000)).await)).await?;
     for history in histories {
         assert_eq!(patches(&history), ["details/message-3"]);
         replays(&history, ChatWorkflow::factory(after())).await?;

@@ -78,7 +78,7 @@ async fn moved(cache: Cache, new_events: u32) -> anyhow::Result<Vec<History>> {
     let after = || set(triage, new_events).last_agent_continues();
     let sets = [set(triage, new_events), after()];
     let messages = ["on", "who?", "who?", "on", "who?", "on", "who?"];
-    let (answers, histories) = played(cache, sets, (&messages, 4), ChatRequest::new("triage")).await?;
+    let (answers, histories) = Box::pin(played(cache, sets, (&messages, 4), ChatRequest::new("triage"))).await?;
     let before = ["billing", "triage", "triage"];
     assert_eq!(answers, [&before[..], &["billing", "billing", "triage", "triage"]].concat());
     for history in &histories {
@@ -97,7 +97,8 @@ async fn a_chat_continues_with_the_agent_that_answered_last(
     #[values(10_000, 0)] new_events: u32,
 ) -> anyhow::Result<()> {
     let after = || set(triage, new_events).last_agent_continues();
-    let (answers, histories) = played(cache, [after(), after()], (&MESSAGES, 1), ChatRequest::new("triage")).await?;
+    let (answers, histories) =
+        Box::pin(played(cache, [after(), after()], (&MESSAGES, 1), ChatRequest::new("triage"))).await?;
     assert_eq!(answers, ["billing", "billing", "triage", "triage"]);
     for history in &histories {
         replays(history, ChatWorkflow::factory(after())).await?;
@@ -113,7 +114,7 @@ async fn an_open_chat_follows_the_last_agent_from_the_deploy_on(
     #[case] cache: Cache,
     #[values(10_000, 0)] new_events: u32,
 ) -> anyhow::Result<()> {
-    let patched: Vec<_> = moved(cache, new_events).await?.iter().flat_map(patches).collect();
+    let patched: Vec<_> = Box::pin(moved(cache, new_events)).await?.iter().flat_map(patches).collect();
     let expected: &[&str] = if new_events == 0 { &[] } else { &["temporal-agents/chat-last-agent/message-5"] };
     assert!(patched.ends_with(&expected.iter().map(|&patch| patch.to_owned()).collect::<Vec<_>>()), "{patched:?}");
     Ok(())
@@ -121,7 +122,9 @@ async fn an_open_chat_follows_the_last_agent_from_the_deploy_on(
 
 #[tokio::test]
 async fn the_history_of_a_chat_that_follows_the_last_agent_since_a_deploy_replays() -> anyhow::Result<()> {
-    for history in recorded("v0.1", "chat_last_agent", async || moved(Cache::On, 10_000).await).await? {
+    for history in
+        Box::pin(recorded("v0.1", "chat_last_agent", async || Box::pin(moved(Cache::On, 10_000)).await)).await?
+    {
         assert_eq!(patches(&history), ["temporal-agents/chat-last-agent/message-5"]);
         replays(&history, ChatWorkflow::factory(set(triage, 10_000).last_agent_continues())).await?;
     }
@@ -141,7 +144,7 @@ async fn the_set_decides_and_callers_where_it_lets_them(
 ) -> anyhow::Result<()> {
     let mut request = ChatRequest::new("triage");
     request.last_agent_continues = chosen;
-    let (answers, _) = played(Cache::On, [set.clone(), set], (&MESSAGES[..2], 1), request).await?;
+    let (answers, _) = Box::pin(played(Cache::On, [set.clone(), set], (&MESSAGES[..2], 1), request)).await?;
     assert_eq!(answers, ["billing", second]);
     Ok(())
 }
@@ -166,7 +169,7 @@ async fn a_caller_may_not_choose_it_where_the_set_does_not_let_callers() -> anyh
 #[tokio::test]
 async fn where_the_last_agent_is_gone_a_message_begins_with_the_start_agent() -> anyhow::Result<()> {
     let sets = [set(triage, 0).last_agent_continues(), set(alone, 0).last_agent_continues()];
-    let (answers, _) = played(Cache::On, sets, (&MESSAGES[..2], 2), ChatRequest::new("triage")).await?;
+    let (answers, _) = Box::pin(played(Cache::On, sets, (&MESSAGES[..2], 2), ChatRequest::new("triage"))).await?;
     assert_eq!(answers, ["billing", "triage"]);
     Ok(())
 }
