@@ -146,29 +146,7 @@ impl Host for InlineHost {
     }
 
     fn observe(&self, event: &RunEvent<'_>) {
-        match event {
-            RunEvent::CallRefused { call, reason } => {
-                tracing::warn!(
-                    agent = call.agent,
-                    turn = call.turn,
-                    tool = call.tool,
-                    call_id = call.call_id,
-                    reason,
-                    "the model is told only that the tool call failed"
-                );
-            }
-            RunEvent::ApprovalRuleFailed { call, reason } => {
-                tracing::warn!(
-                    agent = call.agent,
-                    turn = call.turn,
-                    tool = call.tool,
-                    call_id = call.call_id,
-                    reason,
-                    "the approval rule failed, so the call waits for a decision"
-                );
-            }
-            _ => {}
-        }
+        event.warn();
     }
 
     fn call_model<'a>(

@@ -401,6 +401,9 @@ impl Host for WorkflowHost {
     /// what neither history nor model are told.
     fn observe(&self, event: &RunEvent<'_>) {
         note_event(&*self.ctx, event);
+        if !self.ctx.is_replaying() {
+            event.warn();
+        }
         match event {
             RunEvent::TurnStarted { agent, turn } => {
                 if let Some(inbox) = &self.inbox {
@@ -411,29 +414,6 @@ impl Host for WorkflowHost {
             RunEvent::ToolsCalled { agent, turn, tools } => {
                 let tools: Vec<String> = tools.iter().map(|tool| code(tool)).collect();
                 self.ctx.show(format!("**{agent}** · turn {turn} · runs {}", tools.join(", ")));
-            }
-            RunEvent::CallRefused { call, reason } if !self.ctx.is_replaying() => {
-                tracing::warn!(
-                    agent = call.agent,
-                    turn = call.turn,
-                    tool = call.tool,
-                    call_id = call.call_id,
-                    reason,
-                    "the model is told only that the tool call failed"
-                );
-            }
-            RunEvent::ApprovalRuleFailed { call, reason } if !self.ctx.is_replaying() => {
-                tracing::warn!(
-                    agent = call.agent,
-                    turn = call.turn,
-                    tool = call.tool,
-                    call_id = call.call_id,
-                    reason,
-                    "the approval rule failed, so the call waits for a decision"
-                );
-            }
-            RunEvent::NotSummarized { agent, turn, reason } if !self.ctx.is_replaying() => {
-                tracing::warn!(agent, turn, reason, "the conversation is carried over without a summary");
             }
             RunEvent::Paused { interruptions } => {
                 let calls: Vec<String> =

@@ -46,7 +46,7 @@ pub enum RunEvent<'a> {
     ApprovalRuleFailed {
         /// The call.
         call: &'a CallInfo,
-        /// Why.
+        /// The panic's message.
         reason: &'a str,
     },
     /// A summary of the conversation could not be had; the run goes on with all of it.
@@ -80,4 +80,27 @@ pub enum RunEvent<'a> {
         /// To this one.
         to: &'a str,
     },
+}
+
+impl RunEvent<'_> {
+    /// Logs a warning for what neither history nor the model is told: the reason of a refused call, a failed approval rule, a missing summary.
+    pub(crate) fn warn(&self) {
+        match self {
+            Self::CallRefused { call, reason } => {
+                warn_of(call, reason, "the model is told only that the tool call failed");
+            }
+            Self::ApprovalRuleFailed { call, reason } => {
+                warn_of(call, reason, "the approval rule failed, so the call waits for a decision");
+            }
+            Self::NotSummarized { agent, turn, reason } => {
+                tracing::warn!(agent, turn, reason, "the conversation is carried over without a summary");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn warn_of(call: &CallInfo, reason: &str, message: &str) {
+    let CallInfo { agent, turn, tool, call_id, .. } = call;
+    tracing::warn!(agent, turn, tool, call_id, reason, "{message}");
 }
