@@ -70,11 +70,11 @@ impl AgentWorkflow {
     #[run(name = "AgentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: AgentRequest) -> WorkflowResult<Value> {
         let continued = continued_from(&ctx.info());
-        if let (true, Err(why)) = (request.carries_something(), &continued) {
-            let agent = request.agent.as_deref().unwrap_or_default();
-            return Err(refused(agent, "the run that the input carries", why).into());
-        }
         if request.carries_something() {
+            if let Err(why) = &continued {
+                let agent = request.agent.as_deref().unwrap_or_default();
+                return Err(refused(agent, "the run that the input carries", why).into());
+            }
             waits_for_a_deploy(ctx);
         }
         let AgentRequest {

@@ -87,11 +87,11 @@ impl ChatWorkflow {
     #[run(name = "ChatWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, request: ChatRequest) -> WorkflowResult<u32> {
         let continued = continued_from(&ctx.info());
-        if let (true, Err(why)) = (request.carries_something(), &continued) {
-            let agent = request.agent.as_deref().unwrap_or_default();
-            return Err(refused(agent, "the chat that the input carries", why).into());
-        }
         if request.carries_something() {
+            if let Err(why) = &continued {
+                let agent = request.agent.as_deref().unwrap_or_default();
+                return Err(refused(agent, "the chat that the input carries", why).into());
+            }
             waits_for_a_deploy(ctx);
         }
         let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
