@@ -31,7 +31,7 @@ pub struct Handoff {
     enabled: Enabled,
 }
 
-/// What [`Agent::handoff`](super::Agent::handoff) takes: an agent, or a [`Handoff`].
+/// An argument of [`Agent::handoff`](super::Agent::handoff): an agent, or a [`Handoff`].
 ///
 /// Nobody implements it by hand.
 #[diagnostic::on_unimplemented(
@@ -239,7 +239,7 @@ impl Handoff {
     /// Checks arguments that are to fit the author's own schema.
     ///
     /// # Errors
-    /// What is wrong with them, as a sentence fragment.
+    /// The mistakes, as a sentence fragment.
     pub(crate) fn check_input(&self, validate: Validate, arguments: &str) -> Result<(), String> {
         let Some(accepts) = self.input.as_ref().and_then(|input| input.accepts.as_ref()) else { return Ok(()) };
         let input = serde_json::from_str(arguments).map_err(|error| error.to_string())?;

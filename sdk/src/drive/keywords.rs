@@ -1,4 +1,4 @@
-//! Which keywords of a schema decide on what a model has written.
+//! The verdict on what a model has written: by all keywords of a schema, or by those of earlier builds.
 //!
 //! A run whose history holds a value that earlier builds took, because they checked fewer keywords, takes it again on replay.
 
@@ -7,7 +7,7 @@ use super::host::Host;
 /// The patch of runs that check all keywords. Asked for only where the others alone would take a value.
 const ALL_KEYWORDS: &str = "temporal-agents/all-keywords-checked";
 
-/// Returns what all keywords come to, or what the earlier ones do where this run goes by them.
+/// Returns the verdict of all keywords, or that of the earlier ones where history holds a value that they alone accept.
 pub(super) fn judged<H: Host, T, E>(
     host: &H,
     by_all: Result<T, E>,

@@ -35,11 +35,8 @@
 //! gets another release. An activity that is scheduled again is not executed eagerly: the server
 //! would pass it to the worker that has refused it.
 //!
-//! Remote activities are scheduled again only where the message says that the type is not
-//! registered: `NotFoundError` may be the name of the author's own error, and then the body has
-//! run. A child workflow or Nexus operation of an unregistered type does not fail; its workflow
-//! task does, and the server repeats that. A local activity runs on the worker that has the
-//! workflow: it waits until the workflow has moved, which stopping that worker brings about. A
+//! A local activity runs on the worker that has the workflow: it waits until the workflow has
+//! moved, which stopping that worker brings about. A
 //! request that is too new is scheduled again for ten minutes after the first refusal, once the
 //! attempts of its activity are used up.
 

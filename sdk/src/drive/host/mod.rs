@@ -126,7 +126,8 @@ pub trait Host {
         true
     }
 
-    /// What the agents of a run need and this host does not have. Called before the run begins; it must not change with time.
+    /// Returns an issue for each thing that the agents of a run need and this host does not have. Called before the run begins; the
+    /// answer must not change with time.
     fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
         let _ = graph;
         Vec::new()

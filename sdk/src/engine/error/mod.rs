@@ -10,8 +10,10 @@ use super::fits::StateMismatch;
 use crate::{
     agent::GraphError,
     tool::{Failure, WorkflowToolError},
-    wire::error_debug,
-    wire::run_state::{InputGuardrailResult, OutputGuardrailResult, ToolGuardrailResult},
+    wire::{
+        error_debug,
+        run_state::{InputGuardrailResult, OutputGuardrailResult, ToolGuardrailResult},
+    },
 };
 
 /// The failure of an effect: whatever the host's own error is, kept whole.
@@ -370,6 +372,7 @@ error_debug!(enum RunError {
     ConversationTooLarge { agent, bytes, limit },
     Cancelled { agent, turn },
 });
+
 /// For how long something was tried, at the end of a message: ` (tried for 300 s)`, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TriedFor(pub(crate) Option<Duration>);

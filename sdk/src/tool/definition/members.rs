@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl ToolDef {
-    /// Which calls wait for a decision.
+    /// Returns the rule that decides which calls wait for a decision.
     pub fn approval_rule(&self) -> &NeedsApproval {
         &self.approval
     }

@@ -56,8 +56,9 @@ pub struct ContinueOptions {
     /// tell that it is not inside a handler, which would wait for itself, fails. Default one minute.
     #[builder(default = Duration::from_mins(1))]
     pub handlers_have: Duration,
-    /// Starts the next execution of a pinned workflow on the current build of its deployment (Worker Deployment Versioning). Default false: it stays on its build. The state that is carried must fit the agents of that build. Without
-    /// versioned workers it has no effect.
+    /// Starts the next execution of a pinned workflow on the current build of its deployment
+    /// (Worker Deployment Versioning). Default false: it stays on its build. The state that is
+    /// carried must fit the agents of that build. Without versioned workers it has no effect.
     #[builder(default)]
     pub moves_to_current_build: bool,
 }

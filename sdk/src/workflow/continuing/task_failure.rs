@@ -1,9 +1,5 @@
 //! The one place that fails a workflow *task*: the exception to "errors end runs, not tasks".
 //!
-//! A run that the server did continue, but that this build cannot read or that does not fit its agents, would be lost if its workflow failed.
-//! A failed task is tried again, so that a rollback, or a deploy of agents that fit, lets the run continue. Never for what a caller
-//! has sent: an input that no worker will ever accept would be tried for ever.
-//!
 //! # Design
 //! The only exception to "errors end runs, not workflow tasks" is a run that the server did
 //! continue and that this build cannot read, or that does not fit its agents: a state with an
@@ -11,8 +7,12 @@
 //! without a place, a message of a release that is not read. A failed workflow would be lost there;
 //! a failed task is retried until a rollback or a forward fix. `fail_task` uses the SDK's
 //! `force_task_fail`, which is not a panic, so that nothing can catch it. What no worker could ever
-//! continue still ends the run: a state that has failed, one whose digest is wrong, anything that a
-//! caller has sent.
+//! continue still ends the run: a state that has failed, one whose digest is wrong, what the
+//! starter of a workflow has sent.
+//!
+//! The server says that an execution was continued, not where a state comes from that its author
+//! resumes. So `Runner::resume` counts in each execution that was continued: a workflow that
+//! resumes states of its callers, after it has continued as new, can be made to wait for a deploy.
 
 use std::fmt::Display;
 

@@ -86,8 +86,8 @@ impl<W: 'static> Runner<W> {
     /// The state is believed: it says what was checked and decided. One that a caller has sent could skip guardrails and approvals, so
     /// keep it where callers cannot write.
     ///
-    /// In an execution that was continued as new, a state that does not fit the agents fails the workflow *task*, which is tried again until
-    /// a worker of another build continues the run.
+    /// In an execution that was continued as new, a state that does not fit the agents fails the workflow *task*, which is retried until
+    /// a worker of another build continues the run. That holds wherever the state comes from: resume none there that a caller has sent.
     ///
     /// # Errors
     /// [`RunFailure`]; elsewhere a state that does not fit the agents fails with a list of what is missing.
