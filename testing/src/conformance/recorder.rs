@@ -125,7 +125,7 @@ impl Recorder {
     pub(crate) async fn model_is_due(&self, agent: &str) -> Result<(), AttemptOver> {
         let Some(attempt) = &self.attempt else { return Ok(()) };
         let number = self.lock().calls.len();
-        attempt.before(format!("call {number} of a model, by {agent}")).await
+        attempt.before_model(format!("call {number} of a model, by {agent}")).await
     }
 
     /// The body of a tool is about to act.
@@ -134,7 +134,7 @@ impl Recorder {
     /// It is not to: the attempt has ended before.
     pub(crate) async fn tool_is_due(&self, call: &CallInfo) -> Result<(), AttemptOver> {
         let Some(attempt) = &self.attempt else { return Ok(()) };
-        attempt.before(format!("tool call {}", call.idempotency_key())).await
+        attempt.before_tool(format!("tool call {}", call.idempotency_key())).await
     }
 
     /// Notes a model call and takes the next response for it. A call that has failed fails again when another attempt makes it again, and
@@ -144,6 +144,7 @@ impl Recorder {
         let attempt = self.attempt.as_ref().map_or(1, |attempt| attempt.number());
         let again = |failed: &&FailedCall| failed.attempt < attempt && failed.call == call;
         if let Some(failed) = record.failed.iter().find(again) {
+            self.answer_is_void();
             return failed.response.clone();
         }
         record.calls.push(call.clone());
@@ -152,6 +153,7 @@ impl Recorder {
             Response { raises: Some("the script has no response left".to_owned()), ..Response::default() }
         });
         if response.raises.is_some() {
+            self.answer_is_void();
             record.failed.push(FailedCall { attempt, call, response: response.clone() });
         }
         let number = record.calls.len() - 1;
@@ -167,6 +169,12 @@ impl Recorder {
             }
         }
         response
+    }
+
+    fn answer_is_void(&self) {
+        if let Some(attempt) = &self.attempt {
+            attempt.answer_is_void();
+        }
     }
 
     /// Notes that the body of a tool runs: the tool at this place of the agent with this key.

@@ -9,9 +9,15 @@ use std::{
 };
 
 use temporal_agents::wire::{RunState, SessionCheckpoint};
-use tokio::sync::watch;
+use tokio::{
+    sync::watch,
+    time::{Duration, Instant, sleep},
+};
 
 use crate::conformance::build::{Seen, Witness};
+
+/// The longest wait for the state after a model's answer; none comes where the run ends with it.
+const WAIT_FOR_STATE: Duration = Duration::from_millis(500);
 
 /// The attempts of one session.
 #[derive(Debug)]
@@ -38,6 +44,8 @@ pub(crate) struct Attempt {
     runs: AtomicU32,
     witness: Mutex<Option<Witness>>,
     life: watch::Sender<Life>,
+    /// Model calls that have begun since the latest state: their answers may not be in the session's checkpoint yet.
+    unsaved_answers: Mutex<u32>,
 }
 
 /// How an attempt ends.
@@ -69,8 +77,14 @@ impl Attempts {
     pub(super) fn next(self: &Arc<Self>) -> Arc<Attempt> {
         let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
         let (life, _) = watch::channel(Life::Lives);
-        let (attempts, runs, witness) = (Arc::clone(self), AtomicU32::new(0), Mutex::default());
-        Arc::new(Attempt { attempts, number, runs, witness, life })
+        Arc::new(Attempt {
+            attempts: Arc::clone(self),
+            number,
+            runs: AtomicU32::new(0),
+            witness: Mutex::default(),
+            life,
+            unsaved_answers: Mutex::new(0),
+        })
     }
 
     /// What author functions had seen at the point that a checkpoint holds: what they see after it they see again.
@@ -95,15 +109,73 @@ impl Attempt {
     /// # Errors
     /// The effect is not to happen.
     pub(crate) async fn before(&self, effect: String) -> Result<(), AttemptOver> {
+        self.end_before(effect);
+        self.still_lives().await
+    }
+
+    /// Like [`before`](Self::before), for the call of a model, whose answer counts as unsaved until the run reaches a state or [`answer_is_void`](Self::answer_is_void).
+    ///
+    /// # Errors
+    /// The call is not to happen.
+    pub(crate) async fn before_model(&self, effect: String) -> Result<(), AttemptOver> {
         self.life.send_if_modified(|life| {
-            let ends = *life == Life::Lives
-                && self.attempts.interrupts
-                && lock(&self.attempts.history).cut_before.insert(effect);
+            let ends = self.ends_before(*life, effect);
+            match *life {
+                Life::Lives if ends => *life = Life::Ends,
+                Life::Lives => *lock(&self.unsaved_answers) += 1,
+                Life::Ends | Life::Over => {}
+            }
+            ends
+        });
+        self.still_lives().await
+    }
+
+    /// Like [`before`](Self::before), for the body of a tool. Bodies have a thread of their own, so the attempt could end between a model's answer and its record:
+    /// that call would be made twice, and the script has one answer for it. So an unsaved answer is waited for.
+    ///
+    /// # Errors
+    /// The body is not to act.
+    pub(crate) async fn before_tool(&self, effect: String) -> Result<(), AttemptOver> {
+        let begun = Instant::now();
+        let mut waits = true;
+        while waits {
+            self.life.send_if_modified(|life| {
+                waits = *lock(&self.unsaved_answers) > 0 && begun.elapsed() < WAIT_FOR_STATE;
+                let ends = !waits && self.ends_before(*life, effect.clone());
+                if ends {
+                    *life = Life::Ends;
+                }
+                ends
+            });
+            if waits {
+                sleep(Duration::from_millis(2)).await;
+            }
+        }
+        self.still_lives().await
+    }
+
+    /// The latest model call has failed: nothing of it is saved.
+    pub(crate) fn answer_is_void(&self) {
+        let mut unsaved = lock(&self.unsaved_answers);
+        *unsaved = unsaved.saturating_sub(1);
+    }
+
+    fn end_before(&self, effect: String) {
+        self.life.send_if_modified(|life| {
+            let ends = self.ends_before(*life, effect);
             if ends {
                 *life = Life::Ends;
             }
             ends
         });
+    }
+
+    /// Whether an attempt that lives ends before this effect, as none has ended before.
+    fn ends_before(&self, life: Life, effect: String) -> bool {
+        life == Life::Lives && self.attempts.interrupts && lock(&self.attempts.history).cut_before.insert(effect)
+    }
+
+    async fn still_lives(&self) -> Result<(), AttemptOver> {
         if *self.life.borrow() == Life::Lives {
             return Ok(());
         }
@@ -142,6 +214,7 @@ impl Attempt {
 
     /// A run, or a run inside it, is in this state.
     pub(super) fn reached(&self, state: &RunState) {
+        *lock(&self.unsaved_answers) = 0;
         // What an attempt does that has ended is lost.
         if let (Life::Lives, Some(witness)) = (*self.life.borrow(), &*lock(&self.witness)) {
             lock(&self.attempts.history).seen.push((state.clone(), witness.seen()));
