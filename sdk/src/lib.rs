@@ -131,9 +131,28 @@ pub mod engine;
 pub mod guide;
 pub mod tool;
 pub mod wire;
+pub mod workflow;
+
+#[cfg(feature = "worker")]
+mod activity;
+#[cfg(feature = "worker")]
+pub mod agentic_session;
+#[cfg(feature = "worker")]
+pub mod client;
+#[cfg(feature = "worker")]
+mod conversations;
+#[cfg(feature = "worker")]
+pub mod inline;
+#[cfg(feature = "mcp")]
+pub mod mcp;
+#[cfg(feature = "worker")]
+pub mod provider;
+#[cfg(feature = "worker")]
+mod secret;
+#[cfg(feature = "worker")]
+pub mod store;
 #[cfg(feature = "worker")]
 pub mod worker;
-pub mod workflow;
 
 #[cfg(feature = "macros")]
 pub use temporal_agents_macros::{agent_handlers, guardrail, tool, tools};
@@ -142,9 +161,12 @@ pub use agent::{Agent, Handoff, Instructions};
 pub use drive::{RunConfig, RunFailure, RunResult};
 pub use engine::RunError;
 pub use tool::{RunContext, State, Tool, ToolContext, ToolDef, ToolError, WorkflowToolContext};
-#[cfg(feature = "worker")]
-pub use worker::{AgentsPlugin, Model, ModelProvider};
 pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
+#[cfg(feature = "worker")]
+pub use {
+    provider::{Model, ModelProvider},
+    worker::AgentsPlugin,
+};
 
 /// A reference to an environment variable of the worker, in place of a secret: `worker_env!("CRM_TOKEN")`; see [`wire::worker_env`].
 ///

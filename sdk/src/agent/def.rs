@@ -302,6 +302,13 @@ impl<O> fmt::Debug for Agent<O> {
 }
 
 impl AgentDef {
+    /// The activities of this agent's guardrails.
+    #[cfg(feature = "worker")]
+    pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &ToolDef> {
+        let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
+        inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
+    }
+
     /// The agent of this name among this one and those that its handoffs reach; see [`Agent::find`].
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Self> {

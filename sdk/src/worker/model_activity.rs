@@ -9,41 +9,33 @@
 //! (`x-should-retry`, `retry-after`) has priority over the kind. The defaults let a run outlive an
 //! outage of an hour: 1 to 60 seconds between attempts, 6 hours in all.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::Duration};
 
 use temporalio_client::NamespacedClient;
 use temporalio_common::{
     data_converters::{ActivitySerializationContext, SerializationContextData},
     error::ApplicationFailure,
 };
-use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use super::{
-    conversations::{ConversationCache, ReadError},
-    failed_attempt::{FailedAttempt, pause_after},
-    heartbeat::Beater,
-    message::Request,
-    model::ModelError,
-    providers::Providers,
-};
 use crate::drive::guard::guarded;
 use crate::wire::{
-    ConversationUnavailable, ModelCall, ModelFailureDetails, ModelFailureKind, ModelReply, ModelRequest, WIRE_VERSION,
-    WireDecodeError, WireVersionMismatch,
-    failure::{CONVERSATION_UNAVAILABLE, WIRE_VERSION_MISMATCH},
+    ConversationUnavailable, ModelCall, ModelFailureKind, ModelReply, ModelRequest, WIRE_VERSION, WireDecodeError,
+    failure::CONVERSATION_UNAVAILABLE,
     model_call::UnfoldError,
     size::{Bytes, MOST_BYTES, encoded_len},
 };
+use crate::{
+    activity::{
+        failed_attempt::{FailedAttempt, pause_after},
+        heartbeat::Beater,
+        message::Request,
+        model_failure::{Retry, failure, version_mismatch},
+    },
+    conversations::{ConversationCache, ReadError},
+    provider::{ModelError, providers::Providers},
+};
 
-/// How long a request newer than this worker waits for a newer worker, from when the call was first scheduled.
-const WAIT_FOR_NEWER_WORKER: Duration = Duration::from_mins(10);
-/// How long a call waits for a worker that serves its model, from when it was first scheduled.
-const WAIT_FOR_PROVIDER: Duration = Duration::from_mins(5);
-/// The pause between two attempts of what waits for another worker.
-const DEPLOY_PAUSE: Duration = Duration::from_secs(5);
 /// Most bytes of a reply as it is sent, after codecs: the server reads messages of 4 MiB at most, and with a larger one the worker's answer is
 /// lost, so that the provider would be called again and again. Below that the server, or the SDK for it, fails the call for good.
 const MOST_OF_A_REPLY: usize = 4_000_000;
@@ -137,89 +129,4 @@ async fn too_large(ctx: &ActivityContext, reply: &ModelReply) -> Option<ModelErr
          requested again. Lower max_tokens, or keep images and files of hosted tools out of the reply"
     );
     Some(ModelError::new(ModelFailureKind::ResponseTooLarge, message))
-}
-
-/// The failure for a message of another release; retryable while a newer worker may still come.
-pub(super) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatch) -> ApplicationFailure {
-    let is_newer = mismatch.is_newer();
-    for_another_worker(info, mismatch, is_newer)
-}
-
-/// The failure for a message that another worker may take; retryable for a while, where one may come.
-pub(super) fn for_another_worker(
-    info: &ActivityInfo,
-    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    may_come: bool,
-) -> ApplicationFailure {
-    let wait = may_come && has_waited(info) < WAIT_FOR_NEWER_WORKER;
-    ApplicationFailure::builder(error)
-        .type_name(WIRE_VERSION_MISMATCH.to_owned())
-        .non_retryable(!wait)
-        .maybe_next_retry_delay(wait.then_some(DEPLOY_PAUSE))
-        .build()
-}
-
-/// The time since an activity was first scheduled.
-fn has_waited(info: &ActivityInfo) -> Duration {
-    info.scheduled_time.and_then(|scheduled| SystemTime::now().duration_since(scheduled).ok()).unwrap_or_default()
-}
-
-/// What follows an attempt that has failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Retry {
-    /// No attempt.
-    Never,
-    /// Another attempt, after the pause of the retry policy.
-    ByPolicy,
-    /// Another attempt, after this pause.
-    After(Duration),
-}
-
-impl Retry {
-    fn of(info: &ActivityInfo, error: &ModelError) -> Self {
-        // Another worker of the queue may be of a release that serves the model.
-        let waits = error.kind == ModelFailureKind::UnknownModel && error.retryable.is_none();
-        if waits && has_waited(info) < WAIT_FOR_PROVIDER {
-            return Self::After(DEPLOY_PAUSE);
-        }
-        if !error.may_pass(info.attempt) {
-            return Self::Never;
-        }
-        error.pause_asked_for().map_or(Self::ByPolicy, Self::After)
-    }
-
-    /// The pause, where that of the policy is this one.
-    fn pause(self, by_policy: Duration) -> Option<Duration> {
-        match self {
-            Self::Never => None,
-            Self::ByPolicy => Some(by_policy),
-            Self::After(pause) => Some(pause),
-        }
-    }
-
-    /// The pause that the retry policy does not say.
-    fn own_pause(self) -> Option<Duration> {
-        if let Self::After(pause) = self { Some(pause) } else { None }
-    }
-}
-
-/// What a call fails with.
-pub(super) fn failure(info: &ActivityInfo, agent: &str, model: &str, error: ModelError) -> ApplicationFailure {
-    let details = ModelFailureDetails {
-        version: WIRE_VERSION,
-        kind: error.kind.name().to_owned(),
-        agent: agent.to_owned(),
-        model: model.to_owned(),
-        status: error.status,
-        code: error.code.clone(),
-        request_id: error.request_id.clone(),
-        retry_after_ms: error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
-    };
-    let retry = Retry::of(info, &error);
-    ApplicationFailure::builder(error.to_string())
-        .type_name(error.kind.failure_type())
-        .non_retryable(retry == Retry::Never)
-        .maybe_next_retry_delay(retry.own_pause())
-        .details(details)
-        .build()
 }

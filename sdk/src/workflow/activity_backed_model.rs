@@ -9,11 +9,17 @@ use temporalio_workflow::{WorkflowCancellationToken, common::protos::temporal::a
 
 use super::{
     context::DurableContext,
-    failure::{EffectFailure, NoModelActivity, application, failure_type, is_not_registered, message_of, timeout_of},
-    gate::{Cancelled, Gate, Place},
-    model_activity_options::{ModelActivityOptions, Scheduling},
-    size::encoded_len,
-    until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
+    effect::{
+        failure::{
+            EffectFailure, NoModelActivity, application, failure_type, is_not_registered, message_of, timeout_of,
+        },
+        model_activity_options::{ModelActivityOptions, Scheduling},
+        until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
+    },
+    limits::{
+        gate::{Cancelled, Gate, Place},
+        size::encoded_len,
+    },
 };
 use crate::{
     agent::AgentInfo,

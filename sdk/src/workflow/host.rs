@@ -11,20 +11,23 @@ use futures::{FutureExt, future::LocalBoxFuture};
 use temporalio_workflow::WorkflowCancellationToken;
 
 #[cfg(feature = "nexus")]
-use super::nexus::Nexus;
+use super::limits::nexus::Nexus;
 use super::{
     activity_backed_model::{ActivityBackedModel, Books},
     context::DurableContext,
     continuing::{Moving, Place},
-    details::code,
-    gate::{Cancelled, Gate, until_settled},
+    effect::{
+        details::code,
+        mcp_call, mcp_session, session_call,
+        tool_call::{self, Passage},
+    },
     inbox::RunInbox,
-    local_gate::LocalGate,
-    mcp_call, mcp_session,
+    limits::{
+        gate::{Cancelled, Gate, until_settled},
+        local_gate::LocalGate,
+        size::encoded_len,
+    },
     replay_journal::{note_event, note_failure},
-    session_call,
-    size::encoded_len,
-    tool_call::{self, Passage},
 };
 use crate::{
     drive::{

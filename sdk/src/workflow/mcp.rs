@@ -7,8 +7,8 @@ use temporalio_workflow::{WorkflowContext, WorkflowTermination, common::error::A
 
 use super::{
     context::DurableContext,
+    effect::mcp_call::{self, Asked},
     host::short_id,
-    mcp_call::{self, Asked},
 };
 use crate::{
     drive::McpEffectError,

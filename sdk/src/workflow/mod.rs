@@ -6,36 +6,20 @@
 mod activity_backed_model;
 mod context;
 mod continuing;
-mod details;
-mod failure;
-mod gate;
+mod effect;
 mod host;
 mod inbox;
-mod json;
-mod local_gate;
+mod limits;
 mod mcp;
-mod mcp_call;
-mod mcp_session;
-mod model_activity_options;
-#[cfg(feature = "nexus")]
-mod nexus;
-mod open_updates;
 mod ready_made;
 pub(crate) mod replay_journal;
 mod runner;
-mod session_call;
-mod size;
-mod time;
-mod tool_call;
-mod until_deployed;
 
 pub use activity_backed_model::ActivityBackedModel;
 pub use continuing::ContinueOptions;
-pub use failure::EffectFailure;
+pub use effect::failure::EffectFailure;
+pub use effect::model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
 pub use inbox::{AgentInbox, HasAgentInbox};
 pub use mcp::{McpHandle, McpHandleError};
-pub use model_activity_options::{ModelActivityOptions, ModelRetryPolicy, Summary};
 pub use ready_made::{AgentSet, AgentWorkflow, ApprovalWorkflow, ChatWorkflow};
 pub use runner::Runner;
-
-pub use crate::wire::MODEL_ACTIVITY;

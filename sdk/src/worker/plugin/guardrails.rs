@@ -1,10 +1,7 @@
 //! The guardrails of a worker's runs: their activities, and the agents that judge.
 
 use super::AgentsPlugin;
-use crate::{
-    agent::{AgentDef, IntoInputGuardrail, IntoOutputGuardrail},
-    tool::ToolDef,
-};
+use crate::agent::{IntoInputGuardrail, IntoOutputGuardrail};
 
 impl AgentsPlugin {
     /// An input guardrail of a `RunConfig`: what it needs of the worker is registered. Those of agents are found by themselves.
@@ -24,10 +21,4 @@ impl AgentsPlugin {
         self.agents.extend(guardrail.check().agent().cloned());
         self
     }
-}
-
-/// The activities of an agent's guardrails.
-pub(in crate::worker) fn activities_of(agent: &AgentDef) -> impl Iterator<Item = &ToolDef> {
-    let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
-    inputs.chain(agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
 }

@@ -1,5 +1,6 @@
 //! What a worker needs to run agents: providers, states, and the tools of its agents, checked before it starts.
 
+mod agents_worker;
 mod guardrails;
 mod install_error;
 mod mcp;
@@ -14,27 +15,27 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{WorkerOptions, activities::ActivityError};
 use temporalio_workflow::workflow_interceptors::WorkflowInterceptorConstructor;
 
-pub(super) use self::guardrails::activities_of;
+pub use self::agents_worker::{AgentsWorker, AgentsWorkerError};
 pub use self::install_error::{InstallError, InstallIssue};
 use self::tools::runs_on;
+use super::model_activity::ModelActivity;
 #[cfg(feature = "nexus")]
-use super::nexus_endpoint;
-use super::{
+use crate::activity::nexus_endpoint;
+use crate::{
+    activity::{
+        heartbeat::Beater,
+        kept_state,
+        message::Reply,
+        record,
+        registration::{Body, NamedActivities, of_values},
+        session,
+        tool::ToolActivity,
+        tool_versions::ToolVersions,
+    },
     conversations::{ConversationCache, ForgetEnded},
-    destination::Destination,
-    heartbeat::Beater,
-    kept_state,
-    message::Reply,
-    model::ModelProvider,
-    model_activity::ModelActivity,
-    providers::Providers,
-    record_activity,
-    registration::{Body, NamedActivities, of_values},
-    session::{Session, Sessions},
-    session_activity,
-    spill::{SpillStore, Spills},
-    tool_activity::ToolActivity,
-    tool_versions::ToolVersions,
+    provider::{ModelProvider, providers::Providers},
+    secret::Destination,
+    store::{Session, Sessions, SpillStore, Spills},
 };
 use crate::{
     agent::{AgentDef, AgentSources},
@@ -87,7 +88,7 @@ pub struct AgentsPlugin {
     spills: Spills,
     models_elsewhere: bool,
     #[cfg(feature = "mcp")]
-    mcp: super::mcp::McpServers,
+    mcp: crate::mcp::McpServers,
 }
 
 impl AgentsPlugin {
@@ -169,7 +170,7 @@ impl AgentsPlugin {
     /// An MCP server under this name; `Agent::mcp_server` gives an agent its tools.
     #[cfg(feature = "mcp")]
     #[must_use]
-    pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<super::mcp::McpTransport>) -> Self {
+    pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<crate::mcp::McpTransport>) -> Self {
         self.mcp.add(name.into(), transport.into());
         self
     }
@@ -221,10 +222,10 @@ impl AgentsPlugin {
     #[cfg(feature = "mcp")]
     pub(super) fn with_sessions(&self, task_queue: String) -> (Self, WorkerOptions) {
         let mut plugin = self.clone();
-        plugin.mcp.serve(super::mcp::McpSessions::on(task_queue.clone()));
+        plugin.mcp.serve(crate::mcp::McpSessions::on(task_queue.clone()));
         let mut options = WorkerOptions::new(task_queue).build();
         let conversations = plugin.conversations_here();
-        options.register_activities(NamedActivities(super::mcp::activities(
+        options.register_activities(NamedActivities(crate::mcp::activities(
             &plugin.mcp,
             &conversations,
             &Beater::default(),
@@ -269,9 +270,8 @@ impl AgentsPlugin {
             });
             activities.push((MODEL_ACTIVITY.to_owned(), body));
             let conversations = self.conversations.clone();
-            let body = of_values(move |ctx, request| {
-                std::future::ready(record_activity::run(&conversations, &ctx, request)).boxed()
-            });
+            let body =
+                of_values(move |ctx, request| std::future::ready(record::run(&conversations, &ctx, request)).boxed());
             activities.push((RECORD_ACTIVITY.to_owned(), body));
         }
         let conversations = self.conversations_here();
@@ -291,12 +291,12 @@ impl AgentsPlugin {
             let store = Arc::clone(store);
             let body = of_values(move |ctx, request| {
                 let store = Arc::clone(&store);
-                async move { json(&session_activity::run(store, ctx, request).await?) }.boxed()
+                async move { json(&session::run(store, ctx, request).await?) }.boxed()
             });
             activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
         }
         #[cfg(feature = "mcp")]
-        activities.extend(super::mcp::activities(&self.mcp, &conversations, &beater));
+        activities.extend(crate::mcp::activities(&self.mcp, &conversations, &beater));
         #[cfg(feature = "nexus")]
         activities.push(looking_up_endpoints());
         activities.extend(keeping_states());

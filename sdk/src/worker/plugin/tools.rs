@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{AgentsPlugin, InstallIssue, guardrails, mcp};
+use super::{AgentsPlugin, InstallIssue, mcp};
 use crate::{
     agent::Graph,
     tool::{OversizedOutput, ToolBinding, ToolDef, schema},
@@ -25,7 +25,7 @@ impl AgentsPlugin {
         let nested: Vec<Graph> = graphs.iter().flat_map(Graph::nested).collect();
         let agents: Vec<_> = graphs.iter().chain(&nested).flat_map(Graph::agents).collect();
         mcp::check(self, &agents, task_queue, issues);
-        let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(guardrails::activities_of(agent)));
+        let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(agent.guardrail_activities()));
         name_unchecked(agents.iter().flat_map(|agent| &agent.tools).chain(&self.tools));
         let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
         for tool in of_agents.chain(&self.tools).filter(is_activity) {

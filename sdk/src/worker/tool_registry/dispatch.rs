@@ -14,16 +14,15 @@ use super::{ToolRegistry, error::DispatchError};
 use crate::{
     drive::{SingleAnswer, SingleCall, SingleError, call_single},
     engine::RunError,
+    inline::{
+        host::{InlineHost, Patience},
+        mcp::InlineMcp,
+        run_threads::{BodyThread, on_a_run_thread},
+    },
+    provider::providers::Providers,
+    store::{Sessions, Spills},
     tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailureKind, idempotency_key},
     wire::{ToolOutput, error_debug},
-    worker::{
-        inline_host::{InlineHost, Patience},
-        inline_mcp::InlineMcp,
-        providers::Providers,
-        run_threads::{BodyThread, on_a_run_thread},
-        session::Sessions,
-        spill::Spills,
-    },
 };
 
 impl ToolRegistry {
@@ -31,7 +30,7 @@ impl ToolRegistry {
     /// options say, and a failure becomes what its `OnToolError` says. It is the same as in a run, apart from task queue and heartbeat, and
     /// from when the tool is enabled, which agents alone are asked.
     ///
-    /// Calls share the [threads of runs](crate::worker::InlineRunner#threads). Dropping the future cancels the call.
+    /// Calls share the [threads of runs](crate::inline::InlineRunner#threads). Dropping the future cancels the call.
     ///
     /// # Errors
     /// [`DispatchError`]; a tool that fails is none.

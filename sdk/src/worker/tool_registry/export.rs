@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::ToolRegistry;
-use crate::{tool::ToolDef, wire::ToolSpec, worker::function_shape};
+use crate::{provider::function_shape, tool::ToolDef, wire::ToolSpec};
 
 impl ToolRegistry {
     /// The `tools` of a request to OpenAI's Chat Completions API: `{"type": "function", "function": {"name", "description", "parameters",

@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use super::{RegisterError, ToolRegistry};
 use crate::{
+    inline::mcp::{InlineMcp, Unlisted},
+    mcp::{self, McpServers, McpTransport},
     tool::{ActivityBody, McpServer, ToolDef},
-    worker::{
-        inline_mcp::{InlineMcp, Unlisted},
-        mcp::{self, McpServers, McpTransport},
-    },
 };
 
 impl ToolRegistry {

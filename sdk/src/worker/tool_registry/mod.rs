@@ -22,13 +22,12 @@ pub use self::{
     dispatch::{CallFailure, Dispatch, Dispatched},
     error::{DispatchError, RegisterError},
 };
-use super::{
-    destination::Destination,
-    inline_host::Patience,
-    spill::{SpillStore, Spills},
-    worker_env::AllowedEnv,
-};
 use crate::tool::{StateMap, Tool, ToolDef, schema};
+use crate::{
+    inline::host::Patience,
+    secret::{Destination, worker_env::AllowedEnv},
+    store::{SpillStore, Spills},
+};
 
 /// Tools by name, in the order of their registration: to call them by hand, in an activity or a loop of your own, and to show them to a
 /// model through any client. An agent that is given [`tools`](Self::tools) has the same ones.

@@ -10,7 +10,7 @@ use crate::{
     wire::{
         Json, MODEL_ACTIVITY, McpRequest, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest,
     },
-    workflow::json::Foreign,
+    workflow::effect::json::Foreign,
 };
 
 /// The model activity.

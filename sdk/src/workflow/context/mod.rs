@@ -34,7 +34,7 @@ use self::definitions::{
 };
 use super::{
     continuing::{NotContinued, continued_from},
-    json::Foreign,
+    effect::json::Foreign,
     replay_journal::{ReplayJournal, ReplayJournalKey},
 };
 #[cfg(feature = "nexus")]

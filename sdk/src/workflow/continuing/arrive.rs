@@ -12,7 +12,7 @@ use super::{
 use crate::{
     engine::RunError,
     wire::{CarriedState, Ledger, RunState},
-    workflow::{context::DurableContext, size::content_of},
+    workflow::{context::DurableContext, limits::size::content_of},
 };
 
 /// What a run has brought along.

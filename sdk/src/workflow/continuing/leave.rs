@@ -33,7 +33,7 @@ use crate::{
     workflow::{
         context::DurableContext,
         inbox::RunInbox,
-        size::{MOST_BYTES, content_of, kept_len},
+        limits::size::{MOST_BYTES, content_of, kept_len},
     },
 };
 

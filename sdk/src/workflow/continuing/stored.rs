@@ -25,8 +25,10 @@ use crate::{
     },
     workflow::{
         context::DurableContext,
-        failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
-        until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
+        effect::{
+            failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
+            until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
+        },
     },
 };
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use self::questions::Asked;
 pub use self::run_inbox::HasAgentInbox;
 pub(super) use self::run_inbox::{InboxContext, RunInbox, Waits};
-use super::size::MOST_BYTES;
+use super::limits::size::MOST_BYTES;
 use crate::{
     tool::schema::{parse_arguments_with, validate_earlier_keywords},
     wire::{

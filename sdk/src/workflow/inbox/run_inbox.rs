@@ -25,7 +25,7 @@ use crate::{
     drive::{RunFailure, RunOutcome, Stays, WaitOutcome},
     engine::RunError,
     wire::{AgentInterruption, AgentStatus, DecidedInterruption, RunState, Verdict, run_state::Decision},
-    workflow::size::{MOST_BYTES, encoded_len},
+    workflow::limits::size::{MOST_BYTES, encoded_len},
 };
 
 /// A workflow with an inbox. `#[agent_handlers]` implements it.

@@ -21,8 +21,8 @@ use crate::{
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
         continuing::{continued_from, fail_task, refused, waits_for_a_deploy},
-        failure::termination,
-        size::{MOST_BYTES, encoded_len},
+        effect::failure::termination,
+        limits::size::{MOST_BYTES, encoded_len},
     },
 };
 

@@ -17,7 +17,7 @@ use crate::{
         approval::{ApprovalRequest, ApprovalRuling},
         run_state::{Decision, InterruptionKind},
     },
-    workflow::details::asked,
+    workflow::effect::details::asked,
 };
 
 /// Waits for a person's decision on one call: of an agentic session, whose activity cannot be asked anything itself. An `AgentHandle` on this

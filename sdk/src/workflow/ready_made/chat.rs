@@ -9,7 +9,7 @@ use crate::{
         Item, WIRE_VERSION,
         ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatTranscript},
     },
-    workflow::open_updates::HELD_MESSAGES,
+    workflow::limits::open_updates::HELD_MESSAGES,
 };
 
 /// Most bytes of messages that wait, and of answers that are kept: both are a part of the next execution's input.

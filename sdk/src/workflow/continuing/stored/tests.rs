@@ -3,7 +3,7 @@ use serde_json::json;
 use super::chunks;
 use crate::{
     wire::{Item, NewItem, NewItemKind, RunState, size::encoded_len},
-    workflow::{ContinueOptions, size::kept_len},
+    workflow::{ContinueOptions, limits::size::kept_len},
 };
 
 #[test]

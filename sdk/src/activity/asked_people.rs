@@ -1,0 +1,20 @@
+//! The question that an MCP server asks during a call, on its way from the call to the run.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::wire::McpQuestion;
+
+/// What a server has asked people during a call.
+#[derive(Clone, Default)]
+pub(crate) struct AskedPeople(Arc<Mutex<Option<McpQuestion>>>);
+
+impl AskedPeople {
+    #[cfg(feature = "mcp")]
+    pub(crate) fn put(&self, question: McpQuestion) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(question);
+    }
+
+    pub(crate) fn take(&self) -> Option<McpQuestion> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}

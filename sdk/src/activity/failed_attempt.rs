@@ -1,0 +1,49 @@
+//! The warning of a failed attempt at a model call: history keeps the last one alone, and an inline run none.
+
+use std::time::Duration;
+
+use temporalio_sdk::activities::ActivityInfo;
+
+use crate::drive::model_limits::{FACTOR, Retries};
+use crate::provider::ModelError;
+
+/// An attempt at a model call that has failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FailedAttempt<'a> {
+    pub(crate) agent: &'a str,
+    pub(crate) turn: u32,
+    pub(crate) model: &'a str,
+    /// Counted from 1.
+    pub(crate) attempt: u32,
+    /// The pause before the next attempt; `None` when none follows.
+    pub(crate) next_pause: Option<Duration>,
+}
+
+impl FailedAttempt<'_> {
+    /// Logs it. Message and address hold no credentials: see [`ModelError`].
+    pub(crate) fn warn(&self, error: &ModelError) {
+        let Self { agent, turn, model, attempt, next_pause } = *self;
+        tracing::warn!(
+            agent,
+            turn,
+            model,
+            attempt,
+            next_pause = next_pause.map(tracing::field::debug),
+            address = error.address(),
+            kind = error.kind.name(),
+            error = error.message,
+            "an attempt at a model call failed"
+        );
+    }
+}
+
+/// The pause that the server makes after this attempt of an activity, by its retry policy; `None` when it was the last.
+pub(crate) fn pause_after(info: &ActivityInfo) -> Option<Duration> {
+    let policy = info.retry_policy.as_ref()?;
+    let initial = policy.initial_interval();
+    let factor = if policy.backoff_coefficient() >= 1.0 { policy.backoff_coefficient() } else { FACTOR };
+    // What the server takes where a policy says nothing.
+    let longest = policy.maximum_interval().unwrap_or(initial * 100);
+    let retries = Retries { initial, factor, longest, attempts: policy.maximum_attempts() };
+    (!retries.is_last(info.attempt)).then(|| retries.pause(info.attempt))
+}

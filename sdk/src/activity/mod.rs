@@ -1,0 +1,23 @@
+//! The bodies of activities: tools, records of long inputs, states, session stores and Nexus endpoints, and what they share: the
+//! message, the heartbeat, the registration under names known at run time.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
+)]
+
+pub(crate) mod answer;
+pub(crate) mod asked_people;
+pub(crate) mod failed_attempt;
+pub(crate) mod heartbeat;
+pub(crate) mod kept_state;
+pub(crate) mod message;
+pub(crate) mod model_failure;
+#[cfg(feature = "nexus")]
+pub(crate) mod nexus_endpoint;
+pub(crate) mod record;
+pub(crate) mod registration;
+pub(crate) mod session;
+pub(crate) mod tool;
+pub(crate) mod tool_versions;

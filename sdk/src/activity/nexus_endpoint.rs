@@ -1,0 +1,60 @@
+//! The activity that looks a Nexus endpoint up in the server's registry.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use temporalio_client::grpc::OperatorService;
+use temporalio_common::{
+    error::ApplicationFailure, protos::temporal::api::operatorservice::v1::ListNexusEndpointsRequest,
+};
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+use tokio::time::timeout;
+
+use crate::activity::model_failure::version_mismatch;
+use crate::wire::{
+    NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION, WireDecodeError, decode, failure::MALFORMED_REQUEST,
+};
+
+/// How long the server has for its answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Looks the endpoint up. A server that does not say, because the worker may not ask or it knows of no such thing, leaves it to the
+/// call.
+pub(crate) async fn run(ctx: &ActivityContext, request: Value) -> Result<NexusEndpointReply, ActivityError> {
+    let NexusEndpointRequest { version: _, endpoint } = read(ctx, request)?;
+    let asked = ListNexusEndpointsRequest { name: endpoint, ..ListNexusEndpointsRequest::default() };
+    let mut client = ctx.client();
+    let answer =
+        timeout(PATIENCE, OperatorService::list_nexus_endpoints(&mut client, tonic::Request::new(asked))).await;
+    let callable = match answer {
+        Ok(Ok(answer)) => !answer.into_inner().endpoints.is_empty(),
+        Ok(Err(status)) if may_pass(&status) => return Err(again(status.to_string())),
+        Err(elapsed) => return Err(again(elapsed.to_string())),
+        Ok(Err(_)) => true,
+    };
+    Ok(NexusEndpointReply { version: WIRE_VERSION, callable })
+}
+
+fn may_pass(status: &tonic::Status) -> bool {
+    use tonic::Code::{Aborted, Cancelled, DeadlineExceeded, Internal, ResourceExhausted, Unavailable, Unknown};
+    matches!(
+        status.code(),
+        Aborted | Cancelled | DeadlineExceeded | Internal | ResourceExhausted | Unavailable | Unknown
+    )
+}
+
+fn again(reason: String) -> ActivityError {
+    let message = format!("the server does not say whether it has the Nexus endpoint: {reason}");
+    ActivityError::Application(Box::new(ApplicationFailure::builder(message).build()))
+}
+
+fn read(ctx: &ActivityContext, request: Value) -> Result<NexusEndpointRequest, ActivityError> {
+    let failure = match decode("Nexus endpoint request", request) {
+        Ok(request) => return Ok(request),
+        Err(WireDecodeError::Version(mismatch)) => version_mismatch(ctx.info(), mismatch),
+        Err(error) => {
+            ApplicationFailure::builder(error).type_name(MALFORMED_REQUEST.to_owned()).non_retryable(true).build()
+        }
+    };
+    Err(ActivityError::Application(Box::new(failure)))
+}

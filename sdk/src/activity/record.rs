@@ -1,0 +1,27 @@
+//! The activity that records items: history holds its input from then on, and this worker remembers it.
+
+use serde_json::Value;
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use crate::wire::{RecordRequest, WireDecodeError, decode, failure::MALFORMED_REQUEST};
+use crate::{activity::model_failure::version_mismatch, conversations::ConversationCache};
+
+/// Takes note of the items.
+pub(crate) fn run(
+    conversations: &ConversationCache,
+    ctx: &ActivityContext,
+    request: Value,
+) -> Result<Value, ActivityError> {
+    let failure = match decode::<RecordRequest>("record request", request) {
+        Ok(RecordRequest { version: _, items }) => {
+            conversations.recorded(ctx.info(), &items);
+            return Ok(Value::Null);
+        }
+        Err(WireDecodeError::Version(mismatch)) => version_mismatch(ctx.info(), mismatch),
+        Err(error) => {
+            ApplicationFailure::builder(error).type_name(MALFORMED_REQUEST.to_owned()).non_retryable(true).build()
+        }
+    };
+    Err(ActivityError::Application(Box::new(failure)))
+}

@@ -1,0 +1,146 @@
+//! The activity that reads and writes the sessions of one store.
+//!
+//! # Design
+//! **A stored session is read in portions** where it is over 2 MB, as the recorded replies say. A
+//! position is a count and a digest of what the first read found, so that items which others add in
+//! between do not shift it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use crate::{activity::model_failure::version_mismatch, store::Session};
+use crate::{
+    tool::Failure,
+    wire::{
+        Digest, Item, SessionOperation, SessionPlace, SessionReply, SessionRequest, WIRE_VERSION, WireDecodeError,
+        WireVersion, decode,
+        failure::MALFORMED_REQUEST,
+        size::{Bytes, MOST_BYTES},
+    },
+};
+
+/// Workflows that write this version ask for the rest of a session; those before take the first answer for all of it.
+const PORTIONS_SINCE: WireVersion = WireVersion { major: 1, minor: 2 };
+/// How many items others may add between the first portion and the last, where the read has a limit.
+const MOST_ADDED: u32 = 1000;
+
+/// Why a session is not read or written.
+#[derive(Debug, thiserror::Error)]
+enum SessionFailure {
+    /// Retried.
+    #[error(transparent)]
+    Store(#[from] Failure),
+    #[error(
+        "item {place} of session {session_id:?} is {} of JSON, over the limit of {} for one message; shorten it in the store, or \
+         read only later items with a limit",
+        Bytes(*bytes),
+        Bytes(MOST_BYTES)
+    )]
+    ItemTooLarge { session_id: String, place: usize, bytes: usize },
+    #[error(
+        "session {session_id:?} was changed while it was read in portions: the items that were read first are not where they \
+         were; a store may only add items at the end"
+    )]
+    Changed { session_id: String },
+}
+
+/// Reads or writes a session.
+pub(crate) async fn run(
+    store: Arc<dyn Session>,
+    ctx: Arc<ActivityContext>,
+    request: Value,
+) -> Result<SessionReply, ActivityError> {
+    let request = match decode::<SessionRequest>("session request", request) {
+        Ok(request) => request,
+        Err(WireDecodeError::Version(mismatch)) => {
+            return Err(ActivityError::Application(Box::new(version_mismatch(ctx.info(), mismatch))));
+        }
+        Err(error) => {
+            let failure =
+                ApplicationFailure::builder(error).type_name(MALFORMED_REQUEST.to_owned()).non_retryable(true).build();
+            return Err(ActivityError::Application(Box::new(failure)));
+        }
+    };
+    let SessionRequest { version, session_id, operation } = request;
+    let whole = |items| SessionReply { version: WIRE_VERSION, items, more: None };
+    let done = match operation {
+        SessionOperation::Read { limit } => match store.items(&session_id, limit).await {
+            Ok(items) if version < PORTIONS_SINCE => Ok(whole(items)),
+            Ok(items) => portion(&session_id, &items, 0),
+            Err(error) => Err(error.into()),
+        },
+        SessionOperation::ReadOn { limit, after } => match found_again(&*store, &session_id, limit, &after).await {
+            Ok(items) => portion(&session_id, &items, usize::try_from(after.given).unwrap_or(usize::MAX)),
+            Err(error) => Err(error),
+        },
+        SessionOperation::Add { items, key } => {
+            // A workflow that is reset writes anew, maybe other items, under the keys of its first run.
+            let run = ctx.info().workflow_run_id.clone().unwrap_or_default();
+            let added = store.add(&session_id, items, &format!("{run}/{key}")).await;
+            added.map(|()| whole(Vec::new())).map_err(SessionFailure::from)
+        }
+    };
+    done.map_err(|error| {
+        let type_name = match &error {
+            SessionFailure::Store(_) => "SessionError",
+            SessionFailure::ItemTooLarge { .. } => "SessionItemTooLarge",
+            SessionFailure::Changed { .. } => "SessionChanged",
+        };
+        let is_passing = matches!(error, SessionFailure::Store(_));
+        let failure = ApplicationFailure::builder(error.to_string()).type_name(type_name.to_owned());
+        ActivityError::Application(Box::new(failure.non_retryable(!is_passing).build()))
+    })
+}
+
+/// The items from this place on that fit into one reply.
+fn portion(session_id: &str, items: &[Item], given: usize) -> Result<SessionReply, SessionFailure> {
+    let mut bytes = 0;
+    let rest = items.get(given..).unwrap_or_default();
+    let fitting = rest.iter().take_while(|item| {
+        // One more for the comma.
+        bytes += item.json_len() + 1;
+        bytes <= MOST_BYTES
+    });
+    let portion: Vec<Item> = fitting.cloned().collect();
+    let end = given + portion.len();
+    let more = match rest.get(portion.len()) {
+        None => None,
+        Some(item) if portion.is_empty() => {
+            let (session_id, bytes) = (session_id.to_owned(), item.json_len());
+            return Err(SessionFailure::ItemTooLarge { session_id, place: given, bytes });
+        }
+        Some(_) => Some(place(items, end)),
+    };
+    Ok(SessionReply { version: WIRE_VERSION, items: portion, more })
+}
+
+fn place(items: &[Item], given: usize) -> SessionPlace {
+    let count = |count| u64::try_from(count).unwrap_or(u64::MAX);
+    SessionPlace { given: count(given), of: count(items.len()), digest: Digest::of_conversation(items) }
+}
+
+/// The items that the first read has found, whatever others have added since.
+async fn found_again(
+    store: &dyn Session,
+    session_id: &str,
+    limit: Option<u32>,
+    place: &SessionPlace,
+) -> Result<Vec<Item>, SessionFailure> {
+    let of = usize::try_from(place.of).unwrap_or(usize::MAX);
+    let is_same = |items: &[Item]| Digest::of_conversation(items) == place.digest;
+    let mut items = store.items(session_id, limit).await?;
+    if items.get(..of).is_some_and(is_same) {
+        items.truncate(of);
+        return Ok(items);
+    }
+    // With a limit the latest are others by now.
+    let changed = || SessionFailure::Changed { session_id: session_id.to_owned() };
+    let limit = limit.ok_or_else(changed)?;
+    let items = store.items(session_id, Some(limit.saturating_add(MOST_ADDED))).await?;
+    let starts = (0..=items.len().checked_sub(of).ok_or_else(changed)?).rev();
+    let found = starts.map(|start| &items[start..start + of]).find(|items| is_same(items));
+    found.map(<[Item]>::to_vec).ok_or_else(changed)
+}

@@ -1,0 +1,159 @@
+//! The activity that runs one tool.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures::FutureExt;
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
+
+use super::{
+    answer::{Returned, Unfit, answer, panic_message},
+    heartbeat::Beater,
+    message::Request,
+};
+use crate::{
+    activity::model_failure::version_mismatch,
+    conversations::ConversationCache,
+    secret::worker_env::{AllowedEnv, Given, Withheld},
+    store::Spills,
+};
+use crate::{
+    tool::{
+        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, ToolErrorKind,
+        idempotency_key,
+    },
+    wire::{
+        ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError,
+        failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED},
+        version::Versioned,
+    },
+};
+
+/// How long a cancelled tool has to notice and to clean up.
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+
+/// A tool with what the worker supplies to it.
+pub(crate) struct ToolActivity {
+    pub(crate) tool: ToolDef,
+    pub(crate) body: ActivityBody,
+    pub(crate) states: StateMap,
+    pub(crate) conversations: ConversationCache,
+    pub(crate) spills: Spills,
+    pub(crate) env: AllowedEnv,
+    pub(crate) beater: Beater,
+}
+
+impl ToolActivity {
+    pub(crate) async fn perform(
+        &self,
+        ctx: &Arc<ActivityContext>,
+        request: ToolRequest,
+    ) -> Result<ToolReply, ActivityError> {
+        let ToolRequest {
+            version: _,
+            tool,
+            agent,
+            turn,
+            call_id,
+            arguments,
+            context,
+            mut settings,
+            idempotency_key,
+            mcp: _,
+            schema: _,
+        } = request;
+        let key = idempotency_key.unwrap_or_else(|| key_of(ctx.info()));
+        let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt).with_idempotency_key(key);
+        let mut given = Given::default();
+        if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
+            return Err(ActivityError::Application(Box::new(failure(&Unfit::Failed(withheld_from(
+                &self.tool, &withheld,
+            ))))));
+        }
+        let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
+            .with_settings(settings)
+            .with_heartbeat(Arc::new(Beat(Arc::clone(ctx))));
+        // The body is called inside, so that its panic is caught also before it is a future.
+        let body = AssertUnwindSafe(async { (self.body)(&mut tool_ctx, arguments).await }).catch_unwind();
+        let settled = self.beater.beating(ctx, GRACE, body).await?.map_err(|panic| panic_message(&*panic));
+        let info = tool_ctx.info().clone();
+        let returned = Returned { settled, patch: tool_ctx.into_run().patch() };
+        match answer(&self.tool, &self.spills, &info, returned, &given).await {
+            Ok((output, context_patch)) => {
+                self.conversations.returned(ctx.info(), &info.call_id, &output);
+                Ok(ToolReply { version: WIRE_VERSION, output, context_patch, question: None })
+            }
+            Err(unfit) => Err(ActivityError::Application(Box::new(failure(&unfit)))),
+        }
+    }
+}
+
+/// What a tool fails with whose settings refer to a variable that it does not get.
+pub(crate) fn withheld_from(tool: &ToolDef, withheld: &Withheld) -> ToolError {
+    ToolError::failed(withheld.told(&format!("the settings of tool {:?} refer", tool.name()), "the tool"))
+}
+
+/// What names an activity for good, through all its attempts: the call of a request that does not say it, the session in it.
+pub(crate) fn key_of(info: &ActivityInfo) -> String {
+    let of_workflow = [&info.workflow_id, &info.workflow_run_id].map(|id| id.as_deref().unwrap_or_default());
+    key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id], info.activity_run_id.as_deref())
+}
+
+/// A standalone activity has no workflow; its id may be used again once it has ended, and its run id may not.
+fn key(activity: [&str; 4], own_run: Option<&str>) -> String {
+    idempotency_key(activity.into_iter().chain(own_run))
+}
+
+/// A request, its version first.
+///
+/// # Errors
+/// What the activity fails with.
+pub(crate) fn read<T: Versioned>(
+    message: &'static str,
+    ctx: &ActivityContext,
+    request: &Request,
+) -> Result<T, ActivityError> {
+    request.look(message).map_err(|error| {
+        let failure = match error {
+            WireDecodeError::Version(mismatch) => version_mismatch(ctx.info(), mismatch),
+            error => {
+                ApplicationFailure::builder(error).type_name(MALFORMED_REQUEST.to_owned()).non_retryable(true).build()
+            }
+        };
+        ActivityError::Application(Box::new(failure))
+    })
+}
+
+/// A text for the model travels as the failure's detail; a failure without it is told in the run's own words.
+fn failure(unfit: &Unfit) -> ApplicationFailure {
+    let of_type = |message: &str, type_name: &str, retry: bool, tell_model: Option<String>| {
+        ApplicationFailure::builder(message.to_owned())
+            .type_name(type_name.to_owned())
+            .non_retryable(!retry)
+            .maybe_details(tell_model)
+            .build()
+    };
+    match unfit {
+        Unfit::Failed(error) if error.kind() == ToolErrorKind::FailRun => {
+            of_type(error.message(), TOOL_FAILS_RUN, false, None)
+        }
+        Unfit::Failed(error) => {
+            let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
+            of_type(error.message(), TOOL_ERROR, error.kind() == ToolErrorKind::Transient, tell_model)
+        }
+        Unfit::Panicked(message) => of_type(message, TOOL_PANICKED, true, None),
+        // It has run: another attempt would do it all again, and return as much.
+        Unfit::TooLarge(message) => of_type(message, TOOL_OUTPUT_TOO_LARGE, false, None),
+    }
+}
+
+struct Beat(Arc<ActivityContext>);
+
+impl Heartbeat for Beat {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+#[cfg(test)]
+mod tests;

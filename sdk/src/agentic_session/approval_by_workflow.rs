@@ -1,0 +1,268 @@
+//! Decisions through a workflow per question.
+
+use std::time::Duration;
+
+use futures::{FutureExt, TryStreamExt, future::BoxFuture};
+use serde::de::DeserializeOwned;
+use temporalio_client::{
+    Client, NamespacedClient, UntypedWorkflow, WorkflowGetResultOptions, WorkflowHandle, WorkflowIdConflictPolicy,
+    WorkflowIdReusePolicy, WorkflowListOptions, WorkflowStartOptions,
+    errors::{ClientError, WorkflowGetResultError, WorkflowStartError},
+    grpc::WorkflowService,
+};
+use temporalio_common::{
+    data_converters::{RawValue, SerializationContextData, WorkflowSerializationContext},
+    protos::temporal::api::{
+        common::v1::WorkflowExecution,
+        history::v1::{WorkflowExecutionStartedEventAttributes, history_event::Attributes},
+        workflowservice::v1::GetWorkflowExecutionHistoryRequest,
+    },
+};
+use temporalio_sdk::activities::ActivityContext;
+use tokio::time::sleep;
+
+use super::approver::{Approver, Asked};
+use crate::{
+    client::AgentHandle,
+    drive::guard::{Panic, guarded},
+    tool::Failure,
+    wire::{
+        AgentInterruption, ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW,
+        run_state::Decision,
+    },
+};
+
+/// What the model is told when the workflow was ended from outside.
+const NO_RULING: &str = "The call was not approved: the question was closed without a decision.";
+/// How much longer than its timer the workflow has: for a worker that is away when the timer is due.
+const SLACK: Duration = Duration::from_mins(10);
+/// The pause before the server is asked again that could not be reached.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// A question that no workflow can be started for.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "ApprovalByWorkflow needs a client to start a workflow with, and the activity has none ({message}); in a test without a server, give \
+     the session an approver of the test's own"
+)]
+struct NoClient {
+    message: String,
+}
+
+/// Starts a workflow for each call that waits, and takes its result as the decision. The workflow's id tells the call for good
+/// (`<workflow of the activity>-approval-<tool>-<id>`), so that another attempt of the activity waits for the same workflow, also for one that
+/// has ended meanwhile. A workflow of that id that is of another type, on another task queue, or about another call decides nothing, and
+/// fails the attempt.
+///
+/// The workflow is the ready-made [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow), or one of your own, in any language, that takes an
+/// [`ApprovalRequest`] and returns an [`ApprovalRuling`].
+#[derive(Clone, Debug)]
+pub struct ApprovalByWorkflow {
+    workflow_type: String,
+    task_queue: Option<String>,
+    timeout: Duration,
+}
+
+impl Default for ApprovalByWorkflow {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ApprovalByWorkflow {
+    /// By the ready-made workflow, on the activity's own task queue; rejected after 24 hours.
+    pub fn new() -> Self {
+        Self { workflow_type: APPROVAL_WORKFLOW.to_owned(), task_queue: None, timeout: Duration::from_hours(24) }
+    }
+
+    /// By a workflow of this type.
+    #[must_use]
+    pub fn workflow_type(mut self, name: impl Into<String>) -> Self {
+        self.workflow_type = name.into();
+        self
+    }
+
+    /// On this task queue.
+    #[must_use]
+    pub fn task_queue(mut self, name: impl Into<String>) -> Self {
+        self.task_queue = Some(name.into());
+        self
+    }
+
+    /// How long the workflow waits for a person, in whole seconds. It needs room in the activity's start-to-close timeout. Default 24 hours.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// The questions that sessions of this workflow have open: a handle to each, to look at the call and to decide. The server's visibility tells
+    /// them, so one that was asked just now may be missing for a moment.
+    ///
+    /// # Errors
+    /// When the server cannot be asked.
+    pub async fn pending(client: &Client, workflow_id: &str) -> Result<Vec<AgentHandle>, ClientError> {
+        let prefix = format!("{workflow_id}-approval-");
+        let quoted = prefix.replace('\\', "\\\\").replace('\'', "\\'");
+        let query = format!("WorkflowId STARTS_WITH '{quoted}' AND ExecutionStatus = 'Running'");
+        let found = client.list_workflows(query, WorkflowListOptions::default());
+        found.map_ok(|workflow| AgentHandle::new(client, workflow.id())).try_collect().await
+    }
+
+    /// The id of the workflow that a call is decided in.
+    fn workflow_id(asked: &Asked<'_>) -> String {
+        let activity = asked.activity.info();
+        let of = activity.workflow_id.as_deref().unwrap_or(&activity.activity_id);
+        // Tools are named by their authors, those of MCP servers by strangers.
+        let tool: String =
+            asked.interruption.tool.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect();
+        format!("{of}-approval-{tool}-{}", asked.id)
+    }
+
+    /// The workflow, started or found.
+    async fn started(
+        &self,
+        client: &Client,
+        asked: &Asked<'_>,
+    ) -> Result<WorkflowHandle<Client, UntypedWorkflow>, Failure> {
+        let id = Self::workflow_id(asked);
+        let task_queue = self.task_queue.clone().unwrap_or_else(|| asked.activity.info().task_queue.clone());
+        let request = ApprovalRequest {
+            version: WIRE_VERSION,
+            call: asked.interruption.clone().into(),
+            timeout_seconds: self.timeout.as_secs().max(1),
+        };
+        let converter = client.options().data_converter.payload_converter().clone();
+        let handle = loop {
+            let input = RawValue::from_value(&request, &converter);
+            let options = WorkflowStartOptions::new(task_queue.clone(), id.clone())
+                .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
+                .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
+                .execution_timeout(self.timeout.saturating_add(SLACK))
+                .build();
+            match client.start_workflow(UntypedWorkflow::new(&*self.workflow_type), input, options).await {
+                Ok(handle) => break handle,
+                Err(WorkflowStartError::AlreadyStarted { .. }) => break client.get_workflow_handle(&*id),
+                Err(WorkflowStartError::Rpc(status)) if is_passing(&status) => sleep(PAUSE).await,
+                Err(error) => return Err(error.into()),
+            }
+        };
+        self.check_question(client, &id, &task_queue, &request.call).await?;
+        Ok(handle)
+    }
+
+    /// Checks that the workflow of this id is the one that asks about this call: its result counts as the decision, and somebody else
+    /// may have started another one under that id.
+    async fn check_question(
+        &self,
+        client: &Client,
+        id: &str,
+        task_queue: &str,
+        call: &AgentInterruption,
+    ) -> Result<(), Failure> {
+        let another = |what: String| AnotherWorkflow { workflow_id: id.to_owned(), what };
+        let started = first_event(client, id).await?.ok_or_else(|| another("has no beginning".to_owned()))?;
+        let workflow_type = started.workflow_type.unwrap_or_default().name;
+        if workflow_type != self.workflow_type {
+            return Err(another(format!("is of type {workflow_type:?}, not {:?}", self.workflow_type)).into());
+        }
+        let found = started.task_queue.unwrap_or_default().name;
+        if found != task_queue {
+            return Err(another(format!("is on task queue {found:?}, not {task_queue:?}")).into());
+        }
+        let input = RawValue::new(started.input.unwrap_or_default().payloads);
+        match read::<ApprovalRequest>(client, input).await {
+            Ok(asks) if asks.call == *call => Ok(()),
+            Ok(_) => Err(another("asks about another call".to_owned()).into()),
+            Err(error) => Err(another(format!("was not asked about a call: {error}")).into()),
+        }
+    }
+}
+
+/// Somebody else's workflow has the id of a question.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "workflow {workflow_id:?} is not the one that asks about this call: it {what}; what it returns is not taken for a decision. See who \
+     starts workflows under ids of approvals"
+)]
+struct AnotherWorkflow {
+    workflow_id: String,
+    what: String,
+}
+
+/// How the workflow of this id was started, at first where it has continued as new.
+async fn first_event(
+    client: &Client,
+    workflow_id: &str,
+) -> Result<Option<WorkflowExecutionStartedEventAttributes>, tonic::Status> {
+    let mut client = client.clone();
+    let mut run_id = String::new();
+    loop {
+        let request = GetWorkflowExecutionHistoryRequest {
+            namespace: client.namespace(),
+            execution: Some(WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id: run_id.clone() }),
+            maximum_page_size: 1,
+            ..GetWorkflowExecutionHistoryRequest::default()
+        };
+        let answer = WorkflowService::get_workflow_execution_history(&mut client, tonic::Request::new(request)).await;
+        let history = match answer {
+            Ok(answer) => answer.into_inner().history.unwrap_or_default(),
+            Err(status) if is_passing(&status) => {
+                sleep(PAUSE).await;
+                continue;
+            }
+            Err(status) => return Err(status),
+        };
+        let first = history.events.into_iter().next().and_then(|event| event.attributes);
+        let Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) = first else { return Ok(None) };
+        if started.continued_execution_run_id.is_empty() || started.first_execution_run_id == run_id {
+            return Ok(Some(started));
+        }
+        run_id = started.first_execution_run_id;
+    }
+}
+
+impl Approver for ApprovalByWorkflow {
+    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>> {
+        async move {
+            let client = client(asked.activity)?;
+            let handle = self.started(&client, &asked).await?;
+            loop {
+                match handle.get_result(WorkflowGetResultOptions::default()).await {
+                    Ok(ruling) => return read(&client, ruling).await,
+                    Err(WorkflowGetResultError::Rpc(status)) if is_passing(&status) => sleep(PAUSE).await,
+                    Err(error) if error.is_workflow_outcome() => {
+                        tracing::warn!(%error, "an approval workflow has ended without a ruling");
+                        return Ok(Decision::reject_with(NO_RULING).into());
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The worker's client. A context without one panics.
+fn client(activity: &ActivityContext) -> Result<Client, NoClient> {
+    guarded(|| activity.client()).map_err(|Panic { message }| NoClient { message })
+}
+
+async fn read<T: DeserializeOwned + 'static>(client: &Client, value: RawValue) -> Result<T, Failure> {
+    let context = SerializationContextData::Workflow(WorkflowSerializationContext::new());
+    let converter = &client.options().data_converter;
+    Ok(converter.from_payloads(&context, value.payloads).await?)
+}
+
+fn is_passing(status: &tonic::Status) -> bool {
+    use tonic::Code;
+    matches!(
+        status.code(),
+        Code::Unavailable
+            | Code::DeadlineExceeded
+            | Code::ResourceExhausted
+            | Code::Internal
+            | Code::Unknown
+            | Code::Aborted
+    )
+}

@@ -1,0 +1,274 @@
+//! A session under way: what its body works with.
+
+use std::sync::{Arc, atomic::AtomicU32};
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use temporalio_sdk::activities::ActivityContext;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    approver::Approver,
+    calls::Calls,
+    end::End,
+    host::SessionHost,
+    options::AgenticSessionOptions,
+    progress::{Begun, Progress},
+    writer::Writer,
+};
+use crate::{
+    agent::{Agent, AgentDef},
+    drive::{
+        Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
+        run_untyped,
+    },
+    inline::{InlineRunner, runner::on_a_thread},
+    wire::RunState,
+};
+
+/// Runs agents inside one activity, whose heartbeats keep how far they are: a session that is cut off by a crash, a deploy or a failed
+/// attempt goes on where it stood. See [the module](super) for what that costs, and what it promises.
+///
+/// Clones are the same session.
+#[derive(Clone)]
+pub struct AgenticSession {
+    pub(super) shared: Arc<Shared>,
+}
+
+/// What all runs of a session share.
+pub(super) struct Shared {
+    pub(super) ctx: ActivityContext,
+    pub(super) progress: Arc<Progress>,
+    pub(super) writer: Arc<Writer>,
+    pub(super) approver: Option<Arc<dyn Approver>>,
+    pub(super) checkpoint_every: u32,
+    pub(super) compact_over: usize,
+    /// What names the session for good.
+    pub(super) scope: String,
+    pub(super) is_resumed: bool,
+    pub(super) end: Arc<End>,
+}
+
+impl Shared {
+    /// Writes what must be written, without anybody waiting for it.
+    pub(super) fn write_soon(&self) {
+        let writer = Arc::clone(&self.writer);
+        tokio::spawn(async move {
+            // Whoever waits for it next is told why it could not be written.
+            let _ = writer.settle().await;
+        });
+    }
+}
+
+impl AgenticSession {
+    /// What is not to be as it is by default.
+    pub fn options() -> AgenticSessionOptions {
+        AgenticSessionOptions::default()
+    }
+
+    /// Runs agents as this inline runner says: with its models, states, stores, MCP servers and configuration.
+    ///
+    /// The runs of a session are told apart by the order in which they begin, and by their agents. So a body must begin them in the same order each
+    /// time; runs side by side (`join!`) are fine, as long as which of them begins next does not depend on which has ended first.
+    pub fn runner(&self, runner: &InlineRunner) -> SessionRunner {
+        SessionRunner { session: self.clone(), runner: runner.clone() }
+    }
+
+    /// Whether an earlier attempt has left something to go on from.
+    pub fn is_resumed(&self) -> bool {
+        self.shared.is_resumed
+    }
+
+    /// Adds a result, between the runs. The body is run again by another attempt, and adds it again then; what was added here is not
+    /// kept, for that reason. Tools add theirs with [`SessionResults`](super::SessionResults).
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn push(&self, result: impl Serialize) -> Result<(), serde_json::Error> {
+        self.shared.progress.gather(serde_json::to_value(result)?);
+        Ok(())
+    }
+
+    /// What was gathered so far, in order, also by earlier attempts.
+    ///
+    /// # Errors
+    /// When one is not of this type.
+    pub fn results<T: DeserializeOwned>(&self) -> Result<Vec<T>, serde_json::Error> {
+        self.shared.progress.results().into_iter().map(serde_json::from_value).collect()
+    }
+
+    /// The context of the activity. Its heartbeats are the session's: do not record others, they would take the place of the checkpoint.
+    pub fn activity(&self) -> &ActivityContext {
+        &self.shared.ctx
+    }
+
+    /// Waits until the activity is cancelled, or its worker shuts down.
+    pub async fn cancelled(&self) {
+        self.shared.end.token().cancelled().await;
+    }
+}
+
+impl std::fmt::Debug for AgenticSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("AgenticSession").field("scope", &self.shared.scope).finish_non_exhaustive()
+    }
+}
+
+/// Runs agents in a session; the same calls as those of [`Runner`](crate::Runner) in a workflow.
+#[derive(Clone, Debug)]
+pub struct SessionRunner {
+    session: AgenticSession,
+    runner: InlineRunner,
+}
+
+impl SessionRunner {
+    /// Runs an agent, and the agents it hands off to, until there is a final output.
+    ///
+    /// # Errors
+    /// [`RunFailure`]. A run that waits for a decision fails where the session has no approver.
+    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        finished(self.run_until_paused(agent, input).await?)
+    }
+
+    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_any<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunResult<Value>, RunFailure> {
+        finished(self.run_any_until_paused(agent, input).await?)
+    }
+
+    /// Like [`run`](Self::run) for a run that may end paused, where the session has no approver.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        self.typed(agent, input.into().into()).await
+    }
+
+    /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn run_any_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, input.into().into()).await
+    }
+
+    /// Goes on with a paused run, after decisions on its calls. What was not decided keeps it paused, where the session has no approver.
+    ///
+    /// # Errors
+    /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
+    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        self.typed(agent, state.into()).await
+    }
+
+    /// Like [`resume`](Self::resume) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, state.into()).await
+    }
+
+    async fn typed<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        let drive = async |host: &SessionHost, agent: &AgentDef, config: &RunConfig, run| {
+            run_paused_or_typed(host, agent, config, run).await
+        };
+        Box::pin(self.execute(agent.def(), run, drive)).await
+    }
+
+    async fn untyped<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<Value>, RunFailure> {
+        let drive = async |host: &SessionHost, agent: &AgentDef, config: &RunConfig, run| {
+            run_untyped(host, agent, config, run).await
+        };
+        Box::pin(self.execute(agent.def(), run, drive)).await
+    }
+
+    async fn execute<T, F>(&self, agent: &AgentDef, run: Run, drive: F) -> Result<T, RunFailure>
+    where
+        T: Send + 'static,
+        F: AsyncFnOnce(&SessionHost, &AgentDef, &RunConfig, Run) -> Result<T, RunFailure> + Send + 'static,
+    {
+        let (shared, runner, agent) = (Arc::clone(&self.session.shared), self.runner.clone(), agent.clone());
+        let begun = shared.progress.begin(&agent.name);
+        let of_session = shared.end.token().clone();
+        on_a_thread(move |cancelled| async move {
+            // A run ends with its session, and with the future of whoever has begun it.
+            tokio::spawn(link(of_session, cancelled.clone()));
+            let run = match (&begun.earlier.state, &begun.earlier.conversation) {
+                (Some(state), _) => Run::GoOn(state.clone()),
+                (None, Some(conversation)) => Run::Start(conversation.clone().into()),
+                (None, None) => run,
+            };
+            let (host, config) = host(shared, runner, &begun, cancelled);
+            let ended = drive(&host, &agent, &config, run).await;
+            if ended.is_ok() {
+                // Its end is kept like its turns; the run after it begins from there.
+                let _ = host.shared.writer.settle().await;
+            }
+            ended
+        })
+        .await
+    }
+}
+
+/// Cancels one token with another, until one of the two is.
+async fn link(of: CancellationToken, token: CancellationToken) {
+    if token.run_until_cancelled(of.cancelled()).await.is_some() {
+        token.cancel();
+    }
+}
+
+/// The host of a run, put where an earlier attempt stood.
+fn host(
+    shared: Arc<Shared>,
+    runner: InlineRunner,
+    begun: &Begun,
+    cancelled: CancellationToken,
+) -> (SessionHost, RunConfig) {
+    let name = format!("{}-{}", shared.scope, begun.ordinal);
+    let (mut inner, config) = runner.host(name, cancelled);
+    let (calls, states) = (Calls::default(), inner.states.clone());
+    let gathers = calls.clone();
+    inner.attempt_states = Some(Arc::new(move |call| gathers.states(&states, call)));
+    let memory = match &config.session {
+        Some(SessionRef::Memory(memory)) => Some(memory.clone()),
+        _ => None,
+    };
+    let host = SessionHost {
+        inner,
+        shared,
+        ordinal: begun.ordinal,
+        calls,
+        memory,
+        compacts: config.compaction.is_some(),
+        goes_on: false.into(),
+        compacted_at: AtomicU32::new(0),
+    };
+    host.take_up(begun);
+    (host, config)
+}

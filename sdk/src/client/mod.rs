@@ -1,0 +1,15 @@
+//! Handles for callers of agent workflows: messages, decisions, answers, and the transcript of a run.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
+)]
+
+mod agent_handle;
+mod chat_handle;
+pub mod transcript;
+
+pub use agent_handle::{AgentHandle, AgentHandleError};
+pub use chat_handle::ChatHandle;
+pub use transcript::{Transcript, TranscriptError};

@@ -1,0 +1,309 @@
+//! From activities to runs and turns: who was given what, answered what, and what came of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{
+    Transcript, TranscriptError,
+    activity_id::{Place, Role},
+    conversation::Conversation,
+    events::{Events, Exchange, Record, Start},
+    shape::{Activity, Call, GuardrailCall, Run, SessionCall, ToolKind, ToolUse, Turn},
+    words,
+};
+use crate::{
+    conversations::{NotWhole, Recorded},
+    wire::{
+        Definitions, Item, ItemView, ModelCall, ModelResponse, SessionOperation, SessionReply, SessionRequest,
+        ToolReply, ToolRequest, Usage,
+    },
+};
+
+/// The transcript of what was read.
+///
+/// # Errors
+/// [`TranscriptError::NoStart`].
+pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptError> {
+    let Events { mut records, start, end, approvals, .. } = events;
+    let Start { workflow_id, run_id, first_run_id, continued_from, workflow_type, input } =
+        start.ok_or(TranscriptError::NoStart)?;
+    let mut all = Assembly { recorded: recorded(&mut records), runs: Vec::new(), indices: BTreeMap::new(), calls: 0 };
+    for record in records {
+        all.take(record);
+    }
+    let Assembly { recorded, runs, indices, .. } = all;
+    let mut runs: Vec<Run> = runs.into_iter().map(|run| run.finish(&indices)).collect();
+    let approvals = approvals.put_to_calls(&mut runs);
+    let mut usage = Usage::default();
+    for run in &runs {
+        usage.add(&run.usage);
+    }
+    Ok(Transcript {
+        workflow_id,
+        run_id,
+        first_run_id,
+        continued_from,
+        workflow_type,
+        input,
+        runs,
+        approvals,
+        usage,
+        end,
+        recorded,
+    })
+}
+
+/// What the requests refer to, all of it before the first is put together.
+fn recorded(records: &mut [Record]) -> Recorded {
+    let mut recorded = Recorded::default();
+    for Record { activity, exchange } in records {
+        match exchange {
+            Exchange::Model { request, response } => {
+                if let Some(request) = request.take() {
+                    let answered = response.as_ref().map_or_else(Vec::new, |response| response.output.clone());
+                    recorded.model(&activity.id, request, answered);
+                }
+            }
+            Exchange::Tool { request, reply: Some(reply) } => {
+                let item = Item::function_call_output(&request.call_id, reply.output.clone().into_value());
+                recorded.tool(&activity.id, item);
+            }
+            Exchange::Items { items } => recorded.items(&activity.id, std::mem::take(items)),
+            Exchange::Chunk { chunk: Some(chunk) } => recorded.chunk(&activity.id, std::mem::take(chunk)),
+            Exchange::Tool { reply: None, .. }
+            | Exchange::Guardrail { .. }
+            | Exchange::Session { .. }
+            | Exchange::Chunk { chunk: None } => {}
+        }
+    }
+    recorded
+}
+
+struct Assembly {
+    recorded: Recorded,
+    runs: Vec<Growing>,
+    /// The places of the runs, by id.
+    indices: BTreeMap<String, usize>,
+    calls: u32,
+}
+
+/// A run of which more may come.
+struct Growing {
+    run: Run,
+    conversation: Conversation,
+    call_ids: BTreeSet<String>,
+    /// The run that a call would have, if it is one of an agent: by turn and place in it.
+    may_be_runs: Vec<(usize, usize, String)>,
+}
+
+impl Assembly {
+    fn take(&mut self, record: Record) {
+        let Record { activity, exchange } = record;
+        // What they hold is told where a call refers to it.
+        if matches!(exchange, Exchange::Items { .. } | Exchange::Chunk { .. }) {
+            return;
+        }
+        let id = activity.id.clone();
+        let place = Place::of(&id).unwrap_or(Place { run: &id, role: Role::Aside });
+        let index = self.run(place.run);
+        match exchange {
+            Exchange::Model { request: _, response } => {
+                self.calls += 1;
+                let role = place.role;
+                let run = &mut self.runs[index];
+                run.model(&self.recorded, self.calls, activity, role, response);
+            }
+            Exchange::Tool { request, reply } => self.runs[index].tool(activity, request, reply),
+            Exchange::Guardrail { request, reply } => {
+                let ToolRequest { tool: name, agent, .. } = request;
+                let output = reply.map(|reply| as_json(&reply.output.to_text()));
+                self.runs[index].run.guardrails.push(GuardrailCall { name, agent, output, activity });
+            }
+            Exchange::Session { store, request, reply } => {
+                self.runs[index].run.sessions.push(session(store, request, reply, activity));
+            }
+            Exchange::Items { .. } | Exchange::Chunk { .. } => {}
+        }
+    }
+
+    /// The run of this id; before it those that it is inside of.
+    fn run(&mut self, id: &str) -> usize {
+        if let Some(index) = self.indices.get(id) {
+            return *index;
+        }
+        let parent = Place::parent(id).map(str::to_owned);
+        if let Some(parent) = &parent {
+            self.run(parent);
+        }
+        let (sessions, guardrails, turns) = (Vec::new(), Vec::new(), Vec::new());
+        let run = Run { id: id.to_owned(), parent, sessions, guardrails, turns, usage: Usage::default() };
+        self.runs.push(Growing {
+            run,
+            conversation: Conversation::default(),
+            call_ids: BTreeSet::new(),
+            may_be_runs: Vec::new(),
+        });
+        self.indices.insert(id.to_owned(), self.runs.len() - 1);
+        self.runs.len() - 1
+    }
+}
+
+impl Growing {
+    fn model(
+        &mut self,
+        recorded: &Recorded,
+        number: u32,
+        activity: Activity,
+        role: Role,
+        response: Option<ModelResponse>,
+    ) {
+        let request = recorded.request(&activity.id);
+        let turn = match (request, role) {
+            (Some(request), _) => request.turn,
+            (None, Role::Model { turn } | Role::Tool { turn, .. }) => turn,
+            (None, Role::Aside) => 1,
+        };
+        let agent = match request {
+            Some(request) => request.agent.clone(),
+            // A local activity says it in its summary, if anywhere.
+            None => {
+                activity.summary.as_deref().and_then(|summary| summary.split(" · ").next()).unwrap_or("?").to_owned()
+            }
+        };
+        let ModelResponse { output, usage, response_id, incomplete, .. } = response.clone().unwrap_or_default();
+        let mut call = Call {
+            number,
+            model: request.map(|request| request.model.clone()).unwrap_or_default(),
+            instructions: None,
+            new_input: Vec::new(),
+            input_items: request.map_or(0, |request| request.input.count),
+            incomplete_input: None,
+            output,
+            incomplete,
+            response_id,
+            usage: response.is_some().then_some(usage),
+            activity,
+        };
+        let definitions = self.given(recorded, &agent, &mut call);
+        if let Some(usage) = &call.usage {
+            self.run.usage.add(usage);
+        }
+        let at = self.turn(turn, &agent);
+        self.asked_for(at, turn, &definitions, &call.output);
+        self.run.turns[at].calls.push(call);
+    }
+
+    /// Writes what is new in the call's input; gives its definitions, as far as they are known.
+    fn given(&mut self, recorded: &Recorded, agent: &str, call: &mut Call) -> Definitions {
+        let (definitions, input) = match recorded.call(&call.activity.id, self.conversation.latest()) {
+            None => return Definitions::default(),
+            Some(Ok(ModelCall { definitions, input, .. })) => (definitions, input),
+            Some(Err(NotWhole { error, input, definitions })) => {
+                call.incomplete_input = Some(words(&error));
+                (Definitions::clone(&definitions), input)
+            }
+        };
+        let new = self.conversation.take(&call.activity.id, input, &call.output);
+        call.instructions = self.conversation.new_instructions(agent, definitions.instructions.as_deref());
+        call.new_input = new.into_iter().filter(|item| !self.is_told(item)).collect();
+        definitions
+    }
+
+    /// Whether an item is what the model was told of a call of this run; notes it there.
+    fn is_told(&mut self, item: &Item) -> bool {
+        let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return false };
+        let tools = self.run.turns.iter_mut().rev().flat_map(|turn| turn.tools.iter_mut().rev());
+        let mut of_call = tools.filter(|tool| tool.call_id == call_id);
+        let Some(tool) = of_call.next() else { return false };
+        // Where something has changed what the tool returned, both are shown.
+        tool.output.get_or_insert_with(|| output.clone()) == output
+    }
+
+    /// The calls in an answer.
+    fn asked_for(&mut self, at: usize, turn: u32, definitions: &Definitions, output: &[Item]) {
+        let mut index = 0;
+        for item in output {
+            let ItemView::FunctionCall(call) = item.view() else { continue };
+            if !self.call_ids.insert(call.call_id.to_owned()) {
+                continue;
+            }
+            let handoff = definitions.handoffs.iter().find(|handoff| handoff.tool_name == call.name);
+            let kind = if let Some(handoff) = handoff {
+                ToolKind::Handoff { to: handoff.agent_name.clone() }
+            } else {
+                let run = format!("{}-{turn}-tool-{index}", self.run.id);
+                self.may_be_runs.push((at, self.run.turns[at].tools.len(), run));
+                index += 1;
+                ToolKind::InWorkflow
+            };
+            let (name, call_id, arguments) = (call.name.to_owned(), call.call_id.to_owned(), as_json(&call.arguments));
+            self.run.turns[at].tools.push(ToolUse { name, call_id, arguments, kind, output: None, approval: None });
+        }
+    }
+
+    fn tool(&mut self, activity: Activity, request: ToolRequest, reply: Option<ToolReply>) {
+        let ToolRequest {
+            version: _,
+            tool: name,
+            agent,
+            turn,
+            call_id,
+            arguments,
+            context: _,
+            settings: _,
+            idempotency_key: _,
+            mcp: _,
+            schema: _,
+        } = request;
+        let at = self.turn(turn, &agent);
+        // A call during which an MCP server asked people something is made anew.
+        let output = reply.filter(|reply| reply.question.is_none()).map(|reply| reply.output.into_value());
+        let tools = &mut self.run.turns[at].tools;
+        let kind = ToolKind::Activity { activity };
+        let called = tools.iter_mut().find(|tool| tool.call_id == call_id && tool.kind == ToolKind::InWorkflow);
+        if let Some(tool) = called {
+            tool.kind = kind;
+            tool.output = output;
+        } else {
+            // A run that was paused continues: the model made the call in another one.
+            let arguments = Value::Object(arguments);
+            tools.push(ToolUse { name, call_id, arguments, kind, output, approval: None });
+        }
+    }
+
+    fn turn(&mut self, number: u32, agent: &str) -> usize {
+        if let Some(at) = self.run.turns.iter().position(|turn| turn.number == number) {
+            return at;
+        }
+        self.run.turns.push(Turn { number, agent: agent.to_owned(), calls: Vec::new(), tools: Vec::new() });
+        self.run.turns.len() - 1
+    }
+
+    fn finish(self, runs: &BTreeMap<String, usize>) -> Run {
+        let Self { mut run, may_be_runs, .. } = self;
+        for (turn, tool, id) in may_be_runs {
+            let tool = &mut run.turns[turn].tools[tool];
+            if tool.kind == ToolKind::InWorkflow && runs.contains_key(&id) {
+                tool.kind = ToolKind::Agent { run: id };
+            }
+        }
+        run
+    }
+}
+
+fn session(store: String, request: SessionRequest, reply: Option<SessionReply>, activity: Activity) -> SessionCall {
+    let SessionRequest { version: _, session_id, operation } = request;
+    let (operation, items) = match operation {
+        SessionOperation::Read { limit: _ } | SessionOperation::ReadOn { limit: _, after: _ } => {
+            ("read", reply.map(|reply| reply.items).unwrap_or_default())
+        }
+        SessionOperation::Add { items, key: _ } => ("add", items),
+    };
+    SessionCall { store, session_id, operation, items, activity }
+}
+
+/// JSON where it is JSON.
+fn as_json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}

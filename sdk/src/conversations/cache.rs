@@ -1,0 +1,280 @@
+//! The conversations a worker remembers, so that it need not read them from history.
+//!
+//! By workflow run, then by activity: what model calls were given and answered, what tools returned. Nothing here is believed:
+//! whoever takes items out checks the digest of the whole before a model sees them.
+
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use super::pending::Reference;
+use crate::wire::{CallPart, Definitions, Digest, Item, ItemDigest};
+
+/// A run that has not asked for so long is forgotten first, when there is need of room.
+const IDLE: Duration = Duration::from_mins(30);
+/// Most model calls of a run that are kept; of each conversation in it only the latest is needed.
+const CALLS: usize = 256;
+/// Definitions of a run that are kept.
+const DEFINITIONS: usize = 256;
+/// Results of tools of a run that are kept; the next model call takes them over.
+const TOOLS: usize = 1024;
+/// What an entry costs beside its text, in bytes; about.
+const OVERHEAD: usize = 64;
+
+/// A workflow run, from the activity's own info, never from a message.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct RunKey {
+    pub(crate) namespace: String,
+    pub(crate) workflow_id: String,
+    pub(crate) run_id: String,
+}
+
+/// What is remembered, up to a size.
+#[derive(Debug)]
+pub(super) struct Cache {
+    most_bytes: usize,
+    bytes: usize,
+    runs: HashMap<RunKey, Run>,
+    /// The runs by when they were used, the one that was not used for longest first.
+    order: BTreeMap<u64, RunKey>,
+    uses: u64,
+}
+
+/// What is remembered of a workflow run.
+#[derive(Debug)]
+struct Run {
+    used: Instant,
+    /// Its place in the order.
+    use_number: u64,
+    bytes: usize,
+    /// The latest last.
+    calls: VecDeque<Call>,
+    definitions: VecDeque<(String, Digest, Arc<Definitions>)>,
+    tools: VecDeque<(String, Item)>,
+    /// How often each item is there; items are shared between calls and counted once.
+    items: HashMap<ItemDigest, usize>,
+}
+
+#[derive(Debug)]
+struct Call {
+    activity_id: String,
+    /// The call whose conversation it goes on with; not needed any more once this one is answered.
+    goes_on_with: Option<String>,
+    given: Vec<Item>,
+    answered: Vec<Item>,
+}
+
+impl Cache {
+    pub(super) fn new(most_bytes: usize) -> Self {
+        Self { most_bytes, bytes: 0, runs: HashMap::new(), order: BTreeMap::new(), uses: 0 }
+    }
+
+    /// How many bytes of text are remembered.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Items at a place, if they are remembered.
+    pub(super) fn items(&mut self, key: &RunKey, reference: &Reference) -> Option<Vec<Item>> {
+        self.use_now(key);
+        let run = self.runs.get_mut(key)?;
+        match reference {
+            Reference::Tool { activity_id } => {
+                run.tools.iter().rev().find(|(of, _)| of == activity_id).map(|(_, item)| vec![item.clone()])
+            }
+            // It is needed once, by the first call of a run that has loaded it.
+            Reference::State { .. } => None,
+            Reference::Recorded { activity_id, start, end } => {
+                let call = run.calls.iter().rev().find(|call| call.activity_id == *activity_id)?;
+                call.given.get(*start..*end).map(<[Item]>::to_vec)
+            }
+            Reference::Call { activity_id, part, start, end } => {
+                let call = run.calls.iter().rev().find(|call| call.activity_id == *activity_id)?;
+                match part {
+                    Some(CallPart::Given) => call.given.get(*start..*end).map(<[Item]>::to_vec),
+                    Some(CallPart::Answered) => call.answered.get(*start..*end).map(<[Item]>::to_vec),
+                    None => {
+                        let all = call.given.iter().chain(&call.answered);
+                        let items: Vec<Item> = all.skip(*start).take(end.saturating_sub(*start)).cloned().collect();
+                        (items.len() == end.saturating_sub(*start)).then_some(items)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The definitions that a call was given, if they are remembered and have this digest.
+    pub(super) fn definitions(&self, key: &RunKey, activity_id: &str, digest: &Digest) -> Option<Arc<Definitions>> {
+        let known = self.runs.get(key)?.definitions.iter();
+        known
+            .rev()
+            .find(|(of, has, _)| of == activity_id && has == digest)
+            .map(|(.., definitions)| Arc::clone(definitions))
+    }
+
+    /// A model call was given this, and the digest of the items was checked; or it was recorded by itself.
+    pub(super) fn given(&mut self, key: &RunKey, activity_id: &str, given: &[Item], goes_on_with: Option<String>) {
+        let given = given.to_vec();
+        self.change(key, |run| {
+            run.forget(activity_id);
+            run.add(&given);
+            let activity_id = activity_id.to_owned();
+            run.calls.push_back(Call { activity_id, goes_on_with, given, answered: Vec::new() });
+            while run.calls.len() > CALLS {
+                let Some(oldest) = run.calls.front().map(|call| call.activity_id.clone()) else { break };
+                run.forget(&oldest);
+            }
+        });
+    }
+
+    /// A model call was given these definitions itself; their digest was checked.
+    pub(super) fn defined(&mut self, key: &RunKey, activity_id: &str, digest: &Digest, definitions: &Definitions) {
+        self.change(key, |run| {
+            if run.definitions.iter().any(|(of, has, _)| of == activity_id && has == digest) {
+                return;
+            }
+            if run.definitions.len() == DEFINITIONS
+                && let Some((.., oldest)) = run.definitions.pop_front()
+            {
+                run.bytes = run.bytes.saturating_sub(len_of(&oldest));
+            }
+            run.bytes += len_of(definitions);
+            run.definitions.push_back((activity_id.to_owned(), digest.clone(), Arc::new(definitions.clone())));
+        });
+    }
+
+    /// A model call has answered this.
+    pub(super) fn answered(&mut self, key: &RunKey, activity_id: &str, answered: &[Item]) {
+        self.change(key, |run| {
+            if run.calls.iter().any(|call| call.activity_id == activity_id) {
+                run.add(answered);
+            }
+            let mut before = None;
+            for call in run.calls.iter_mut().filter(|call| call.activity_id == activity_id) {
+                before = call.goes_on_with.take();
+                for item in std::mem::replace(&mut call.answered, answered.to_vec()) {
+                    drop_one(&mut run.items, &mut run.bytes, &item);
+                }
+            }
+            // Another conversation may have begun with this one's, and that one may go on itself.
+            if let Some(before) = before.filter(|before| conversation_of(before) == conversation_of(activity_id)) {
+                run.forget(&before);
+            }
+        });
+    }
+
+    /// A tool activity has returned this.
+    pub(super) fn returned(&mut self, key: &RunKey, activity_id: &str, item: Item) {
+        self.change(key, |run| {
+            run.add(std::slice::from_ref(&item));
+            run.tools.push_back((activity_id.to_owned(), item));
+            if run.tools.len() > TOOLS
+                && let Some((_, oldest)) = run.tools.pop_front()
+            {
+                drop_one(&mut run.items, &mut run.bytes, &oldest);
+            }
+        });
+    }
+
+    /// Forgets a run.
+    pub(super) fn forget(&mut self, key: &RunKey) {
+        if let Some(run) = self.runs.remove(key) {
+            self.bytes = self.bytes.saturating_sub(run.bytes);
+            self.order.remove(&run.use_number);
+        }
+    }
+
+    fn change(&mut self, key: &RunKey, change: impl FnOnce(&mut Run)) {
+        if self.most_bytes == 0 {
+            return;
+        }
+        let before = self.runs.get(key).map_or(0, |run| run.bytes);
+        let run = self.runs.entry(key.clone()).or_insert_with(Run::new);
+        change(run);
+        self.bytes = (self.bytes + run.bytes).saturating_sub(before);
+        if run.bytes > self.most_bytes {
+            // The others need not go for one that does not fit.
+            self.forget(key);
+        }
+        self.use_now(key);
+        self.make_room();
+    }
+
+    fn use_now(&mut self, key: &RunKey) {
+        let Some(run) = self.runs.get_mut(key) else { return };
+        let key = self.order.remove(&run.use_number).unwrap_or_else(|| key.clone());
+        self.uses += 1;
+        (run.used, run.use_number) = (Instant::now(), self.uses);
+        self.order.insert(self.uses, key);
+    }
+
+    /// Forgets runs that are idle, and those that were not used for longest, until there is room.
+    fn make_room(&mut self) {
+        let is_full = |cache: &Self| cache.bytes > cache.most_bytes;
+        let mut makes_room = is_full(self);
+        while makes_room && let Some((_, oldest)) = self.order.first_key_value() {
+            let oldest = oldest.clone();
+            self.forget(&oldest);
+            let next = self.order.first_key_value().and_then(|(_, next)| self.runs.get(next));
+            makes_room = is_full(self) || next.is_some_and(|next| next.used.elapsed() > IDLE);
+        }
+    }
+}
+
+impl Run {
+    fn new() -> Self {
+        Self {
+            used: Instant::now(),
+            use_number: 0,
+            bytes: OVERHEAD,
+            calls: VecDeque::new(),
+            definitions: VecDeque::new(),
+            tools: VecDeque::new(),
+            items: HashMap::new(),
+        }
+    }
+
+    fn add(&mut self, items: &[Item]) {
+        for item in items {
+            let count = self.items.entry(item.digest()).or_default();
+            if *count == 0 {
+                self.bytes += item.json_len() + OVERHEAD;
+            }
+            *count += 1;
+        }
+        self.bytes += size_of_val(items);
+    }
+
+    fn forget(&mut self, activity_id: &str) {
+        let Some(place) = self.calls.iter().position(|call| call.activity_id == activity_id) else { return };
+        let Some(Call { activity_id: _, goes_on_with: _, given, answered }) = self.calls.remove(place) else { return };
+        for item in given.iter().chain(&answered) {
+            drop_one(&mut self.items, &mut self.bytes, item);
+        }
+    }
+}
+
+/// What the ids of all model calls of a conversation begin with: `k3x9q2ab` of `k3x9q2ab-4-model`.
+fn conversation_of(activity_id: &str) -> &str {
+    let turn = activity_id.rsplit_once("-model").map_or(activity_id, |(turn, _)| turn);
+    turn.rsplit_once('-').map_or(turn, |(conversation, _)| conversation)
+}
+
+fn drop_one(items: &mut HashMap<ItemDigest, usize>, bytes: &mut usize, item: &Item) {
+    *bytes = bytes.saturating_sub(size_of::<Item>());
+    let Some(count) = items.get_mut(&item.digest()) else { return };
+    *count -= 1;
+    if *count == 0 {
+        items.remove(&item.digest());
+        *bytes = bytes.saturating_sub(item.json_len() + OVERHEAD);
+    }
+}
+
+fn len_of(definitions: &Definitions) -> usize {
+    serde_json::to_vec(definitions).map_or(0, |json| json.len()) + OVERHEAD
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! Reads what is missing of a conversation from the workflow's own history, newest event first.
+//!
+//! Through the client's data converter, so that codecs (encryption, compression) keep working. It stops at the first event
+//! after which nothing is missing, so that a worker which knows the conversation of some turns ago reads some turns only.
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde_json::Value;
+use temporalio_client::{Client, NamespacedClient};
+use temporalio_common::{
+    data_converters::{ActivitySerializationContext, DataConverter, SerializationContextData},
+    protos::temporal::api::{
+        common::v1::Payload,
+        history::v1::{ActivityTaskScheduledEventAttributes, HistoryEvent, history_event::Attributes},
+    },
+};
+
+use super::{cache::RunKey, newest_first::NewestFirst, pending::Pending, states::States};
+use crate::wire::{
+    Conversation, Definitions, DefinitionsPart, Digest, Item, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, ModelReply,
+    ModelRequest, RECORD_ACTIVITY, RecordRequest, ToolReply, ToolRequest, carried::LoadStateReply, decode,
+};
+
+/// Why history did not give what is missing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HistoryError {
+    /// The server refused, or could not be reached.
+    #[error("the workflow's history cannot be read: {0}")]
+    Server(#[from] tonic::Status),
+    /// It is not there.
+    #[error("the workflow's history does not hold {0}")]
+    Absent(String),
+    /// It is there, and cannot be read.
+    #[error("{what} in the workflow's history cannot be read: {why}")]
+    Unreadable { what: String, why: String },
+}
+
+/// Definitions that are missing.
+#[derive(Clone, Debug)]
+pub(super) struct MissingDefinitions {
+    pub(super) activity_id: String,
+    pub(super) digest: Digest,
+}
+
+/// What was read.
+#[derive(Debug, Default)]
+pub(super) struct Read {
+    pub(super) bytes: u64,
+    pub(super) pages: u64,
+    /// The definitions, where they are in history and what was meant.
+    pub(super) definitions: Option<Arc<Definitions>>,
+}
+
+/// Reads until no item is missing, and definitions were found, or found to be others. `known` is asked for what each request on the way refers to.
+///
+/// # Errors
+/// [`HistoryError`].
+pub(super) async fn read(
+    client: &Client,
+    key: &RunKey,
+    pending: &mut Pending,
+    definitions: Option<&MissingDefinitions>,
+    mut known: impl FnMut(&mut Pending),
+) -> Result<Read, HistoryError> {
+    let converter = client.data_converter().clone();
+    let mut read = Read::default();
+    let mut definitions = definitions;
+    // By the event that scheduled them; they come before it.
+    let mut results: HashMap<i64, Vec<Payload>> = HashMap::new();
+    let mut states = States::default();
+    let mut pages = NewestFirst::of(client, key);
+    while let Some(events) = pages.next().await? {
+        read.pages += 1;
+        for event in events {
+            let HistoryEvent { event_id, attributes, .. } = event;
+            match attributes {
+                Some(Attributes::ActivityTaskCompletedEventAttributes(completed)) => {
+                    let payloads = completed.result.unwrap_or_default().payloads;
+                    results.insert(completed.scheduled_event_id, payloads);
+                }
+                Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => {
+                    let result = results.remove(&event_id).unwrap_or_default();
+                    let wants_definitions = definitions.filter(|wanted| wanted.activity_id == scheduled.activity_id);
+                    if pending.wants(&scheduled.activity_id) || wants_definitions.is_some() {
+                        let event = Event { converter: &converter, scheduled, result, read: &mut read };
+                        event.take(pending, wants_definitions, &mut states).await?;
+                        known(pending);
+                        if wants_definitions.is_some() {
+                            definitions = None;
+                        }
+                    }
+                }
+                _ => {}
+            }
+            if pending.missing().is_none() && definitions.is_none() {
+                return Ok(read);
+            }
+        }
+    }
+    match pending.missing() {
+        Some(missing) => Err(HistoryError::Absent(missing.to_string())),
+        None => Ok(read),
+    }
+}
+
+/// An activity that something is wanted of.
+struct Event<'e> {
+    converter: &'e DataConverter,
+    scheduled: ActivityTaskScheduledEventAttributes,
+    /// Empty when it did not complete.
+    result: Vec<Payload>,
+    read: &'e mut Read,
+}
+
+impl Event<'_> {
+    async fn take(
+        mut self,
+        pending: &mut Pending,
+        definitions: Option<&MissingDefinitions>,
+        states: &mut States,
+    ) -> Result<(), HistoryError> {
+        let activity_id = self.scheduled.activity_id.clone();
+        let input = std::mem::take(&mut self.scheduled.input).unwrap_or_default().payloads;
+        let kind = self.scheduled.activity_type.take().unwrap_or_default().name;
+        if kind == LOAD_STATE_ACTIVITY {
+            // A worker refused it, so that it was scheduled again under another id.
+            if self.result.is_empty() {
+                return Ok(());
+            }
+            let LoadStateReply { version: _, chunk } = self.result("the result").await?;
+            return states.take(&activity_id, chunk, pending).map_err(|error| self.unreadable("the state", &error));
+        }
+        if kind == RECORD_ACTIVITY {
+            let RecordRequest { version: _, items } = self.message("the request", input).await?;
+            pending.recorded(&activity_id, &items);
+            return Ok(());
+        }
+        if kind != MODEL_ACTIVITY {
+            let request: ToolRequest = self.message("the request", input).await?;
+            let reply: ToolReply = self.result("the result").await?;
+            let item = Item::function_call_output(&request.call_id, reply.output.into_value());
+            pending.returned(&activity_id, &item);
+            return Ok(());
+        }
+        let request: ModelRequest = self.message("the request", input).await?;
+        let Conversation { segments, count: _, digest: _ } = request.input;
+        let given = Pending::of(segments, request.version).map_err(|error| self.unreadable("the request", &error))?;
+        let answered = if self.result.is_empty() {
+            Vec::new()
+        } else {
+            self.result::<ModelReply>("the answer").await?.response.output
+        };
+        pending.found(&activity_id, &given, &answered);
+        // Others are there where a deploy has changed what replay believes that this call was given.
+        if let (Some(wanted), DefinitionsPart::Inline { digest, definitions }) = (definitions, request.definitions)
+            && wanted.digest == digest
+        {
+            self.read.definitions = Some(Arc::from(definitions));
+        }
+        Ok(())
+    }
+
+    async fn result<T: serde::de::DeserializeOwned>(&mut self, what: &str) -> Result<T, HistoryError> {
+        let payloads = std::mem::take(&mut self.result);
+        self.message(what, payloads).await
+    }
+
+    async fn message<T: serde::de::DeserializeOwned>(
+        &mut self,
+        what: &str,
+        payloads: Vec<Payload>,
+    ) -> Result<T, HistoryError> {
+        self.read.bytes += payloads.iter().map(|payload| payload.data.len() as u64).sum::<u64>();
+        let context = SerializationContextData::Activity(ActivitySerializationContext::new());
+        let json: Value =
+            self.converter.from_payloads(&context, payloads).await.map_err(|error| self.unreadable(what, &error))?;
+        decode("message", json).map_err(|error| self.unreadable(what, &error))
+    }
+
+    fn unreadable(&self, what: &str, why: &dyn std::fmt::Display) -> HistoryError {
+        let what = format!("{what} of activity {}", self.scheduled.activity_id);
+        HistoryError::Unreadable { what, why: why.to_string() }
+    }
+}

@@ -1,0 +1,157 @@
+//! A whole history in hand: the call that each model request in it stands for.
+//!
+//! Pure. It puts together and checks as a worker does that remembers nothing, so that what it gives is what the provider got.
+//!
+//! # Design
+//! **A transcript is put together by the code that workers use.** References are resolved and
+//! digests checked with the same `Pending` and `Wanted` as in a worker that reads history, so
+//! `Transcript::request_of` cannot show another request than the provider got. What is *new* in a
+//! call is found by content, per run: how a request travels (references, or in full after a deploy)
+//! is not visible.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::{
+    ReadError, Unavailable,
+    history::{HistoryError, MissingDefinitions},
+    pending::Pending,
+    states::States,
+    wanted::Wanted,
+};
+use crate::wire::{Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest, model_call::UnfoldError};
+
+/// What the activities of a workflow run were given and returned.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recorded {
+    /// In the order in which they were scheduled.
+    activities: Vec<(String, Exchange)>,
+    places: HashMap<String, usize>,
+}
+
+/// Why a call is not whole, and what was found of it all the same.
+#[derive(Debug)]
+pub(crate) struct NotWhole {
+    pub(crate) error: ReadError,
+    pub(crate) input: Vec<Item>,
+    pub(crate) definitions: Arc<Definitions>,
+}
+
+#[derive(Clone, Debug)]
+enum Exchange {
+    Model {
+        request: Box<ModelRequest>,
+        answered: Vec<Item>,
+    },
+    Tool(Item),
+    /// Items that were recorded by themselves.
+    Items(Vec<Item>),
+    /// A part of the text of a state that was loaded.
+    Chunk(String),
+}
+
+impl Recorded {
+    /// A model call was given this, and answered this; nothing when it failed.
+    pub(crate) fn model(&mut self, activity_id: &str, request: Box<ModelRequest>, answered: Vec<Item>) {
+        self.add(activity_id, Exchange::Model { request, answered });
+    }
+
+    /// A tool activity has returned this item.
+    pub(crate) fn tool(&mut self, activity_id: &str, item: Item) {
+        self.add(activity_id, Exchange::Tool(item));
+    }
+
+    /// An activity recorded these items.
+    pub(crate) fn items(&mut self, activity_id: &str, items: Vec<Item>) {
+        self.add(activity_id, Exchange::Items(items));
+    }
+
+    /// An activity loaded this part of a state.
+    pub(crate) fn chunk(&mut self, activity_id: &str, chunk: String) {
+        self.add(activity_id, Exchange::Chunk(chunk));
+    }
+
+    fn add(&mut self, activity_id: &str, exchange: Exchange) {
+        self.places.insert(activity_id.to_owned(), self.activities.len());
+        self.activities.push((activity_id.to_owned(), exchange));
+    }
+
+    /// What the model activity of this id was given, as it travelled.
+    pub(crate) fn request(&self, activity_id: &str) -> Option<&ModelRequest> {
+        match self.activities.get(*self.places.get(activity_id)?) {
+            Some((_, Exchange::Model { request, .. })) => Some(&**request),
+            _ => None,
+        }
+    }
+
+    /// The call that the request of this activity stands for, checked. `known` is an earlier call whose input is known: it
+    /// saves the way back to the first one.
+    ///
+    /// # Errors
+    /// [`NotWhole`].
+    pub(crate) fn call(
+        &self,
+        activity_id: &str,
+        known: Option<(&str, &[Item])>,
+    ) -> Option<Result<ModelCall, NotWhole>> {
+        let request = self.request(activity_id)?.clone();
+        Some(self.unfold(&self.activities[..self.places[activity_id]], request, known))
+    }
+
+    fn unfold(
+        &self,
+        before: &[(String, Exchange)],
+        request: ModelRequest,
+        known: Option<(&str, &[Item])>,
+    ) -> Result<ModelCall, NotWhole> {
+        let nothing = |error: UnfoldError| NotWhole {
+            error: error.into(),
+            input: Vec::new(),
+            definitions: Arc::new(Definitions::default()),
+        };
+        let (mut wanted, call) = Wanted::of(request).map_err(nothing)?;
+        if let Err(MissingDefinitions { activity_id, digest: wanted_digest }) = &wanted.definitions
+            && let Some(DefinitionsPart::Inline { digest, definitions }) =
+                self.request(activity_id).map(|request| &request.definitions)
+            && digest == wanted_digest
+        {
+            wanted.definitions = Ok(Arc::from(definitions.clone()));
+        }
+        find(&mut wanted.items, before, known).map_err(nothing)?;
+        let input = wanted.items.clone().into_items();
+        let definitions = wanted.definitions.as_ref().map(Arc::clone).unwrap_or_default();
+        let missing = wanted.items.missing().map(|reference| HistoryError::Absent(reference.to_string()));
+        let checked = missing.map_or_else(|| wanted.checked(), |absent| Err(Unavailable::from(absent)));
+        match checked {
+            Ok((input, definitions)) => Ok(ModelCall { definitions: Definitions::clone(&definitions), input, ..call }),
+            Err(error) => Err(NotWhole { error: error.into(), input, definitions }),
+        }
+    }
+}
+
+/// Puts in what history holds, the newest first: a request refers to earlier ones, and those to still earlier ones.
+fn find(items: &mut Pending, before: &[(String, Exchange)], known: Option<(&str, &[Item])>) -> Result<(), UnfoldError> {
+    let mut states = States::default();
+    for (activity_id, exchange) in before.iter().rev() {
+        if items.missing().is_none() {
+            break;
+        }
+        if !items.wants(activity_id) {
+            continue;
+        }
+        match exchange {
+            Exchange::Tool(item) => items.returned(activity_id, item),
+            Exchange::Items(recorded) => items.recorded(activity_id, recorded),
+            // Chunks that are no state leave it missing.
+            Exchange::Chunk(chunk) => drop(states.take(activity_id, chunk.clone(), items)),
+            Exchange::Model { request, answered } => {
+                let segments = match known {
+                    Some((id, items)) if id == activity_id => vec![InputSegment::Items { items: items.to_vec() }],
+                    _ => request.input.segments.clone(),
+                };
+                let given = Pending::of(segments, request.version)?;
+                items.found(activity_id, &given, answered);
+            }
+        }
+    }
+    Ok(())
+}

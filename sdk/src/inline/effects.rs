@@ -1,0 +1,86 @@
+//! Workflow tools in a run without a workflow: timers, time and randomness are the machine's; activities and child workflows are not there.
+
+use std::{
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
+
+use futures::{FutureExt, future::LocalBoxFuture};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
+    tool::{
+        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, WorkflowBody, WorkflowEffects,
+        WorkflowToolContext, WorkflowToolError,
+    },
+};
+
+/// Runs the body right here.
+pub(crate) async fn call(
+    body: &WorkflowBody,
+    call: ToolEffect<'_>,
+    scope: &CancellationToken,
+) -> Result<ToolAnswer, ToolEffectError> {
+    let ToolEffect { tool, info, id: _, arguments, context, mcp: _, mcp_session: _ } = call;
+    let call =
+        ToolContext::new(info, RunContext::new(context), StateMap::default()).with_settings(tool.settings().clone());
+    let mut ctx = WorkflowToolContext::new(call, Rc::new(InlineEffects(scope.clone())));
+    match guarded_future(async { body(&mut ctx, arguments).await }).await {
+        Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),
+        Ok(Err(error)) => Err((&error).into()),
+        Err(panic) => {
+            let message = panic.to_string();
+            Err(ToolEffectError::Panicked { message, source: Box::new(panic) })
+        }
+    }
+}
+
+struct InlineEffects(CancellationToken);
+
+fn nowhere<T: 'static>(what: String) -> LocalBoxFuture<'static, Result<T, WorkflowToolError>> {
+    std::future::ready(Err(WorkflowToolError::NoWorkflow { what })).boxed_local()
+}
+
+impl WorkflowEffects for InlineEffects {
+    fn sleep(&self, duration: Duration) -> LocalBoxFuture<'static, Result<(), WorkflowToolError>> {
+        let token = self.0.clone();
+        async move {
+            let slept = token.run_until_cancelled(tokio::time::sleep(duration)).await;
+            slept.ok_or_else(|| WorkflowToolError::Cancelled { what: "the timer".to_owned() })
+        }
+        .boxed_local()
+    }
+
+    fn activity(
+        &self,
+        activity: RemoteActivity,
+        _input: Value,
+    ) -> LocalBoxFuture<'static, Result<Value, WorkflowToolError>> {
+        nowhere(format!("activity {:?}", activity.activity_type))
+    }
+
+    fn child_workflow(
+        &self,
+        child: ChildWorkflow,
+        _input: Value,
+    ) -> LocalBoxFuture<'static, Result<Value, WorkflowToolError>> {
+        nowhere(format!("child workflow {:?}", child.workflow_type))
+    }
+
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn random(&self) -> u64 {
+        // The first 32 bits of a UUID are random.
+        let [high, low] = [Uuid::new_v4(), Uuid::new_v4()].map(|uuid| uuid.as_u64_pair().0 >> 32);
+        (high << 32) | low
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}

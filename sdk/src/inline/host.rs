@@ -1,0 +1,386 @@
+//! The host of a run without Temporal: calls models and tools right here, and forgets everything at the end.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::{
+    FutureExt,
+    future::{Either, LocalBoxFuture, select},
+};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    body, effects,
+    mcp::{InlineMcp, Unlisted},
+    model,
+    run_threads::BodyThread,
+    states,
+};
+use crate::{
+    activity::{
+        answer::{Returned, Unfit, answer},
+        tool::{GRACE, withheld_from},
+    },
+    provider::providers::Providers,
+    secret::{Destination, worker_env::Given},
+    store::{Sessions, Spills},
+};
+use crate::{
+    agent::{Graph, GraphIssue},
+    drive::{
+        EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, SessionAction, SessionEffect,
+        SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
+        model_limits::{FACTOR, LONGEST_PAUSE, Retries},
+    },
+    engine::EffectError,
+    tool::{
+        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext,
+        ToolErrorKind,
+    },
+    wire::{Item, McpSession, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState},
+};
+
+/// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience {
+    pub(crate) model_attempts: u32,
+    pub(crate) first_pause: Duration,
+}
+
+impl Patience {
+    /// How often a model call is made, where its settings say nothing else.
+    pub(crate) fn of_models(self) -> Retries {
+        let Self { model_attempts: attempts, first_pause: initial } = self;
+        Retries { initial, factor: FACTOR, longest: LONGEST_PAUSE, attempts }
+    }
+
+    /// How long after this attempt of a tool.
+    pub(crate) fn pause(self, attempt: u32) -> Duration {
+        self.first_pause.saturating_mul(2_u32.saturating_pow(attempt - 1)).min(Duration::from_secs(30))
+    }
+}
+
+/// A function that sees the state of a run before each step.
+pub(crate) type Checkpoint = Arc<dyn Fn(&RunState) + Send + Sync>;
+
+/// What an attempt at a call is given.
+pub(crate) type AttemptStates = Arc<dyn Fn(&CallInfo) -> StateMap + Send + Sync>;
+
+/// A tool that only a workflow can call.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "tool {tool:?} runs as an activity or workflow of another worker, which an inline run cannot reach; \
+         run the agent with Runner in a workflow, or give the inline run another tool of that name"
+)]
+struct NoWorkflow {
+    tool: String,
+}
+
+/// A tool that a workflow alone can call.
+#[cfg(feature = "nexus")]
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "tool {tool:?} is a Nexus operation, which only a workflow can call; run the agent with Runner in a workflow, or give the \
+     inline run another tool of that name"
+)]
+struct NoOperation {
+    tool: String,
+}
+
+/// What a call has come to.
+pub(crate) struct Settled {
+    pub(crate) outcome: Result<ToolAnswer, ToolEffectError>,
+    /// Whether it was told to stop before.
+    pub(crate) is_late: bool,
+}
+
+/// One run.
+pub(crate) struct InlineHost {
+    pub(crate) providers: Providers,
+    pub(crate) states: StateMap,
+    pub(crate) checkpoint: Option<Checkpoint>,
+    pub(crate) sessions: Sessions,
+    pub(crate) spills: Spills,
+    pub(crate) mcp: InlineMcp,
+    /// What each attempt at a call is given in the place of [`states`](Self::states), where that is not the same for all.
+    pub(crate) attempt_states: Option<AttemptStates>,
+    /// What tells the writes and the calls of this run from those of others.
+    pub(crate) run: String,
+    pub(crate) session_writes: AtomicU32,
+    pub(crate) patience: Patience,
+    pub(crate) cancelled: CancellationToken,
+    /// Where the bodies of its tools are.
+    pub(crate) bodies: BodyThread,
+}
+
+impl Host for InlineHost {
+    type Scope = CancellationToken;
+
+    fn scope(&self) -> Self::Scope {
+        self.cancelled.child_token()
+    }
+
+    fn child(&self, scope: &Self::Scope) -> Self::Scope {
+        scope.child_token()
+    }
+
+    fn cancel(&self, scope: &Self::Scope) {
+        scope.cancel();
+    }
+
+    fn idempotency_scope(&self) -> String {
+        self.run.clone()
+    }
+
+    fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
+        states::missing(graph, |requirement| self.states.has(requirement))
+    }
+
+    fn checkpoint(&self, _path: &str, state: &RunState) {
+        if let Some(checkpoint) = &self.checkpoint {
+            checkpoint(state);
+        }
+    }
+
+    fn observe(&self, event: &RunEvent<'_>) {
+        event.warn();
+    }
+
+    fn call_model<'a>(
+        &'a self,
+        _id: EffectId,
+        call: ModelCall,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
+        async move {
+            match scope.run_until_cancelled(model::call(&self.providers, self.patience, call)).await {
+                Some(Ok(response)) => Ok(response),
+                Some(Err(error)) if error.kind == ModelFailureKind::ConversationNotFound => {
+                    Err(ModelEffectError::ConversationLost { reason: error.to_string(), source: Box::new(error) })
+                }
+                Some(Err(error)) => {
+                    Err(ModelEffectError::Failed { reason: error.to_string(), source: Box::new(error) })
+                }
+                None => Err(ModelEffectError::Cancelled),
+            }
+        }
+        .boxed_local()
+    }
+
+    fn list_mcp_tools<'a>(
+        &'a self,
+        call: McpEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
+        async move {
+            let listing = self.mcp.list_patiently(call.server, call.session, |attempt| self.patience.pause(attempt));
+            match scope.run_until_cancelled(listing).await {
+                None => Err(McpEffectError::Cancelled),
+                Some(Ok(tools)) => Ok(tools),
+                Some(Err(Unlisted { error, session_lost: true, .. })) => Err(McpEffectError::SessionLost(error)),
+                Some(Err(Unlisted { error, .. })) => Err(McpEffectError::Failed(error)),
+            }
+        }
+        .boxed_local()
+    }
+
+    fn open_mcp_session<'a>(
+        &'a self,
+        call: McpEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<McpSession, McpEffectError>> {
+        async move {
+            let opening = timeout(call.server.listing().start_to_close, self.mcp.open(call.server));
+            match scope.run_until_cancelled(opening).await {
+                None => Err(McpEffectError::Cancelled),
+                Some(Ok(opened)) => opened.map_err(|Unlisted { error, .. }| McpEffectError::Failed(error)),
+                Some(Err(elapsed)) => Err(McpEffectError::Failed(Box::new(elapsed))),
+            }
+        }
+        .boxed_local()
+    }
+
+    fn close_mcp_session(&self, session: McpSession, _id: EffectId) -> LocalBoxFuture<'_, ()> {
+        self.mcp.close(&session);
+        std::future::ready(()).boxed_local()
+    }
+
+    fn call_session<'a>(
+        &'a self,
+        call: SessionEffect,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>> {
+        async move {
+            let is_write = matches!(call.action, SessionAction::Add { .. });
+            let calling = self.session(call);
+            let settled = if is_write { Some(calling.await) } else { scope.run_until_cancelled(calling).await };
+            settled.ok_or(SessionEffectError::Cancelled)?.map_err(SessionEffectError::from)
+        }
+        .boxed_local()
+    }
+
+    fn call_tool<'a>(
+        &'a self,
+        call: ToolEffect<'a>,
+        scope: &'a Self::Scope,
+    ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
+        async move {
+            let Settled { outcome, is_late } = self.tool_with_grace(call, scope).await;
+            if is_late { Err(ToolEffectError::Cancelled) } else { outcome }
+        }
+        .boxed_local()
+    }
+}
+
+impl InlineHost {
+    /// Makes a call; also gives what a body comes to that is told to stop, and ends in time. As in an activity, it may notice, and clean up.
+    pub(crate) async fn tool_with_grace(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Settled {
+        let calling = std::pin::pin!(self.tool(call, scope));
+        match select(calling, std::pin::pin!(scope.cancelled())).await {
+            Either::Left((outcome, _)) => Settled { outcome, is_late: false },
+            Either::Right(((), calling)) => {
+                let outcome = timeout(GRACE, calling).await.unwrap_or(Err(ToolEffectError::Cancelled));
+                Settled { outcome, is_late: true }
+            }
+        }
+    }
+
+    async fn session(&self, call: SessionEffect) -> Result<Vec<Item>, EffectError> {
+        let SessionEffect { store, session_id, action, agent: _ } = call;
+        let Some(session) = self.sessions.get(&store) else {
+            return Err(format!("there is no session store {store:?}; add it with .session_store(..)").into());
+        };
+        match action {
+            SessionAction::Read { limit } => session.items(&session_id, limit).await,
+            SessionAction::Add { items } => {
+                let number = self.session_writes.fetch_add(1, Ordering::Relaxed);
+                session.add(&session_id, items, &format!("{}-{number}", self.run)).await.map(|()| Vec::new())
+            }
+        }
+    }
+
+    async fn tool(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Result<ToolAnswer, ToolEffectError> {
+        match call.tool.binding() {
+            ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
+            ToolBinding::Mcp(binding) => {
+                let ((body, question), session) = (self.mcp.body(&call)?, call.mcp_session.clone());
+                let lost = |began| {
+                    let is_lost = session.as_ref().is_some_and(|session| !self.mcp.has(session));
+                    let source =
+                        || format!("the connection to MCP server {:?} is closed", binding.server().name()).into();
+                    is_lost.then(|| ToolEffectError::SessionLost { began, source: source() })
+                };
+                if let Some(lost) = lost(false) {
+                    return Err(lost);
+                }
+                let answer = self.activity(&body, binding.options(), call, scope).await;
+                let answer = answer.map_err(|error| lost(true).unwrap_or(error))?;
+                Ok(ToolAnswer { question: question.take(), ..answer })
+            }
+            ToolBinding::Workflow(body) => effects::call(body, call, scope).await,
+            ToolBinding::RemoteActivity(_) | ToolBinding::ChildWorkflow(_) | ToolBinding::ChildAgent(_) => {
+                Err(ToolEffectError::Host(Box::new(NoWorkflow { tool: call.info.tool })))
+            }
+            #[cfg(feature = "nexus")]
+            ToolBinding::Nexus(_) => Err(ToolEffectError::Host(Box::new(NoOperation { tool: call.info.tool }))),
+            ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
+                unreachable!("the loop itself runs inline tools and agents")
+            }
+        }
+    }
+
+    /// Runs the body of an activity tool right here, as often as its options allow.
+    async fn activity(
+        &self,
+        body: &ActivityBody,
+        options: &ToolActivityOptions,
+        call: ToolEffect<'_>,
+        scope: &CancellationToken,
+    ) -> Result<ToolAnswer, ToolEffectError> {
+        let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
+        if let Err(withheld) =
+            self.providers.env.to([Destination::tool(call.tool.name())]).fill_members(&mut settings, &mut given)
+        {
+            return Err((&withheld_from(call.tool, &withheld)).into());
+        }
+        loop {
+            let info = call.info.clone().at_attempt(attempt);
+            let states = self.attempt_states.as_ref().map_or_else(|| self.states.clone(), |states| states(&info));
+            let ctx = ToolContext::new(info, RunContext::new(call.context.clone()), states)
+                .with_settings(settings.clone())
+                .with_heartbeat(Arc::new(Beat(scope.clone())));
+            let (limit, arguments) = (options.start_to_close, call.arguments.clone());
+            let settled = body::run_within(limit, &self.bodies, body, ctx, arguments).await;
+            let is_last = attempt >= options.attempts();
+            let settled = match settled {
+                Ok((settled, ctx)) => {
+                    let info = ctx.info().clone();
+                    let returned = Returned { settled, patch: ctx.into_run().patch() };
+                    Ok(answer(call.tool, &self.spills, &info, returned, &given).await)
+                }
+                Err(elapsed) => Err(elapsed),
+            };
+            if let Some(why) = why_failed(&settled, limit) {
+                tracing::warn!(
+                    agent = call.info.agent,
+                    turn = call.info.turn,
+                    tool = call.info.tool,
+                    call_id = call.info.call_id,
+                    attempt,
+                    attempts = options.attempts(),
+                    error = &*why,
+                    "an attempt at a tool call failed"
+                );
+            }
+            match settled {
+                Ok(Ok((output, context_patch))) => return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) }),
+                Ok(Err(Unfit::Failed(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
+                    return Err((&error).into());
+                }
+                Ok(Err(Unfit::Panicked(message))) if is_last => {
+                    let source = message.clone().into();
+                    return Err(ToolEffectError::Panicked { message, source });
+                }
+                Ok(Err(Unfit::TooLarge(message))) => {
+                    let source = message.clone().into();
+                    return Err(ToolEffectError::Oversized { message, source });
+                }
+                Err(elapsed) if is_last && !options.idempotent => {
+                    return Err(ToolEffectError::OutcomeUnknown { source: Box::new(elapsed) });
+                }
+                Err(elapsed) if is_last => {
+                    return Err(ToolEffectError::TimedOut { after: options.start_to_close, source: Box::new(elapsed) });
+                }
+                Ok(_) | Err(_) => {}
+            }
+            if scope.run_until_cancelled(sleep(self.patience.pause(attempt))).await.is_none() {
+                return Err(ToolEffectError::Cancelled);
+            }
+            attempt += 1;
+        }
+    }
+}
+
+/// Why an attempt gave no output, for the log: no history has it.
+fn why_failed<T, E>(settled: &Result<Result<T, Unfit>, E>, limit: Duration) -> Option<String> {
+    Some(match settled {
+        Ok(Ok(_)) => return None,
+        Ok(Err(Unfit::Failed(error))) => error.with_causes(),
+        Ok(Err(Unfit::Panicked(message) | Unfit::TooLarge(message))) => message.clone(),
+        Err(_) => format!("no end within {limit:?}, its start_to_close"),
+    })
+}
+
+struct Beat(CancellationToken);
+
+impl Heartbeat for Beat {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}

@@ -1,0 +1,140 @@
+//! The MCP servers of a run without Temporal; without feature `mcp` there are none.
+
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+
+#[cfg(feature = "mcp")]
+use crate::wire::McpOpened;
+use crate::{
+    activity::asked_people::AskedPeople,
+    drive::{ToolEffect, ToolEffectError},
+    engine::EffectError,
+    tool::{ActivityBody, McpServer},
+    wire::{McpSession, McpTool},
+};
+
+/// The servers.
+#[derive(Clone, Default)]
+pub(crate) struct InlineMcp {
+    #[cfg(feature = "mcp")]
+    pub(crate) servers: crate::mcp::McpServers,
+}
+
+/// Why a server listed nothing, and whether it may the next time.
+pub(crate) struct Unlisted {
+    pub(crate) error: EffectError,
+    pub(crate) may_pass: bool,
+    /// Whether it was asked in a session that is gone.
+    pub(crate) session_lost: bool,
+}
+
+#[cfg(feature = "mcp")]
+impl From<crate::mcp::McpFailure> for Unlisted {
+    fn from(failure: crate::mcp::McpFailure) -> Self {
+        let session_lost = matches!(failure, crate::mcp::McpFailure::SessionLost { .. });
+        Self { may_pass: failure.is_passing(), session_lost, error: Box::new(failure) }
+    }
+}
+
+impl InlineMcp {
+    /// The tools of a server.
+    #[cfg(feature = "mcp")]
+    async fn list(&self, server: &McpServer, session: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
+        let Some(connections) = self.servers.get(server.name()) else { return Err(unknown(server.name())) };
+        let on = crate::mcp::On::of(server.factory_argument(), session.map(|session| &*session.id));
+        crate::mcp::list_tools(connections, on).await.map_err(Unlisted::from)
+    }
+
+    /// The tools of a server, asked for as often as its options allow; `pause` says how long after which attempt.
+    pub(crate) async fn list_patiently(
+        &self,
+        server: &McpServer,
+        session: Option<&McpSession>,
+        pause: impl Fn(u32) -> Duration,
+    ) -> Result<Vec<McpTool>, Unlisted> {
+        let mut attempt = 1;
+        loop {
+            let unlisted = match timeout(server.listing().start_to_close, self.list(server, session)).await {
+                Ok(Ok(tools)) => return Ok(tools),
+                Ok(Err(unlisted)) => unlisted,
+                Err(elapsed) => Unlisted { error: Box::new(elapsed), may_pass: true, session_lost: false },
+            };
+            if unlisted.session_lost || !unlisted.may_pass || attempt >= server.listing().attempts() {
+                return Err(unlisted);
+            }
+            sleep(pause(attempt)).await;
+            attempt += 1;
+        }
+    }
+
+    /// Opens a session with a stateful server.
+    #[cfg(feature = "mcp")]
+    pub(crate) async fn open(&self, server: &McpServer) -> Result<McpSession, Unlisted> {
+        let Some(connections) = self.servers.get(server.name()) else { return Err(unknown(server.name())) };
+        let terms = server.session_terms().cloned().unwrap_or_default();
+        let argument = server.factory_argument();
+        let opening = crate::mcp::Opening {
+            argument,
+            asks_people: server.may_ask_people(),
+            set_up: terms.set_up,
+            idle: terms.idle,
+        };
+        let McpOpened { task_queue, session: id } = self.servers.sessions().open(connections, opening).await?;
+        Ok(McpSession { server: server.name().to_owned(), argument: argument.cloned(), task_queue, id })
+    }
+
+    /// Closes a session.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn close(&self, session: &McpSession) {
+        self.servers.sessions().close(&session.id);
+    }
+
+    /// Whether a session is there.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn has(&self, session: &McpSession) -> bool {
+        self.servers.sessions().has(&session.id)
+    }
+
+    /// The tools of a server.
+    #[cfg(not(feature = "mcp"))]
+    #[expect(clippy::unused_async, clippy::unused_self, reason = "with feature `mcp` it is and uses both")]
+    async fn list(&self, server: &McpServer, _: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
+        Err(unknown(server.name()))
+    }
+
+    /// Opens a session with a stateful server.
+    #[cfg(not(feature = "mcp"))]
+    #[expect(clippy::unused_async, clippy::unused_self, reason = "with feature `mcp` it is and uses both")]
+    pub(crate) async fn open(&self, server: &McpServer) -> Result<McpSession, Unlisted> {
+        Err(unknown(server.name()))
+    }
+
+    /// Closes a session.
+    #[cfg(not(feature = "mcp"))]
+    #[expect(clippy::unused_self, reason = "with feature `mcp` it is used")]
+    pub(crate) fn close(&self, _: &McpSession) {}
+
+    /// Whether a session is there.
+    #[cfg(not(feature = "mcp"))]
+    #[expect(clippy::unused_self, reason = "with feature `mcp` it is used")]
+    pub(crate) fn has(&self, _: &McpSession) -> bool {
+        false
+    }
+
+    /// What runs a call of a server's tool.
+    #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "with feature `mcp` it has the servers"))]
+    pub(crate) fn body(&self, call: &ToolEffect<'_>) -> Result<(ActivityBody, AskedPeople), ToolEffectError> {
+        let target = call.mcp.as_ref().expect("the call of a tool of an MCP server has its target");
+        #[cfg(feature = "mcp")]
+        if let Some(connections) = self.servers.get(&target.server) {
+            return Ok(crate::mcp::body(connections, target.clone()));
+        }
+        Err(ToolEffectError::Host(unknown(&target.server).error))
+    }
+}
+
+fn unknown(server: &str) -> Unlisted {
+    let error = format!("there is no MCP server {server:?}; add it with .mcp_server(..) (feature \"mcp\")").into();
+    Unlisted { error, may_pass: false, session_lost: false }
+}

@@ -1,0 +1,68 @@
+//! A model call without Temporal: as long, and as often, as the activity of a workflow would make it.
+
+use tokio::time::{Instant, sleep};
+
+use super::host::Patience;
+use crate::{
+    activity::failed_attempt::FailedAttempt,
+    provider::{
+        ModelError,
+        providers::{AttemptLimit, Providers},
+    },
+};
+use crate::{
+    drive::model_limits::{ALL_ATTEMPTS, ATTEMPT, TIMEOUT_SETTING, attempt_limit},
+    wire::{ModelCall, ModelResponse},
+};
+
+/// Makes a call, again after failures that may pass.
+///
+/// # Errors
+/// The failure of the last attempt. None follows where its pause would be longer than what is left of [`ALL_ATTEMPTS`], as the server
+/// decides for an activity.
+pub(crate) async fn call(
+    providers: &Providers,
+    patience: Patience,
+    call: ModelCall,
+) -> Result<ModelResponse, ModelError> {
+    let settings = &call.definitions.settings;
+    let retries = patience.of_models().replaced_by(settings);
+    let (time, setting) = match attempt_limit(settings) {
+        Some(time) => (time, TIMEOUT_SETTING),
+        None => (ATTEMPT, "model calls by default; ModelSettings::timeout changes it"),
+    };
+    let began = Instant::now();
+    let mut attempt = 1;
+    loop {
+        let left = ALL_ATTEMPTS.saturating_sub(began.elapsed());
+        let limit = if left < time {
+            AttemptLimit { time: left, setting: "a call with all its attempts, 6 h" }
+        } else {
+            AttemptLimit { time, setting }
+        };
+        let mut error = match providers.call_within(limit, call.clone()).await {
+            Ok(response) => return Ok(response),
+            Err(error) => error,
+        };
+        let failed =
+            |next_pause| FailedAttempt { agent: &call.agent, turn: call.turn, model: &call.model, attempt, next_pause };
+        if retries.is_last(attempt) || !error.may_pass(attempt) {
+            failed(None).warn(&error);
+            return Err(error);
+        }
+        let pause = error.pause_asked_for().unwrap_or_else(|| retries.pause(attempt));
+        let left = ALL_ATTEMPTS.saturating_sub(began.elapsed());
+        if pause >= left {
+            error.message = format!(
+                "{}; the next attempt would be after a pause of {pause:?}, but a call with all its attempts may take {ALL_ATTEMPTS:?}, \
+                 of which {left:?} are left",
+                error.message
+            );
+            failed(None).warn(&error);
+            return Err(error);
+        }
+        failed(Some(pause)).warn(&error);
+        sleep(pause).await;
+        attempt += 1;
+    }
+}

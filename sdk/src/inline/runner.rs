@@ -1,0 +1,363 @@
+//! Runs agents without Temporal: for scripts, tests, and services that may lose a run.
+
+use std::{
+    future::Future,
+    sync::{Arc, atomic::AtomicU32},
+    time::Duration,
+};
+
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    host::{Checkpoint, InlineHost, Patience},
+    mcp::InlineMcp,
+    run_threads::{BodyThread, on_a_run_thread},
+};
+#[cfg(feature = "mcp")]
+use crate::mcp::McpTransport;
+use crate::{
+    agent::Agent,
+    drive::{
+        Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
+        run_untyped,
+    },
+    engine::RunError,
+    tool::{OnToolError, StateMap},
+    wire::RunState,
+};
+use crate::{
+    provider::{ModelProvider, providers::Providers},
+    secret::Destination,
+    store::{Session, Sessions, SpillStore, Spills},
+};
+
+/// Runs the same agents and tools on plain tokio, with the same results and errors; nothing outlives the process.
+///
+/// The future of a run is `Send`, so a web handler can await it, and dropping it cancels the run.
+///
+/// # Threads
+/// All runs of the process share a few threads, as many as there are cores, but at least 2 and at most 16: a run that waits holds none, and
+/// tokio's blocking pool stays free. Inline tools and the author's functions (hooks, instructions, guardrails) are called there, and models
+/// are polled there. One that blocks its thread holds up the other runs on it, so it must be short. The bodies of activity tools have as many
+/// threads of their own: one that blocks holds up no other run, but may hold up other bodies, so a tool that takes its time awaits, or blocks in
+/// `tokio::task::spawn_blocking`.
+///
+/// ```no_run
+/// # use temporal_agents::{Agent, worker::{InlineRunner, OpenAi}};
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// let clerk = Agent::new("clerk").model("gpt-5-mini").instructions("You are brief.");
+/// let runner = InlineRunner::new().model_provider(OpenAi::from_env()?);
+/// println!("{}", runner.run(&clerk, "What is a lock file?").await?.final_output);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Retries
+/// A model call that may succeed later is tried three times in all, with the pauses the provider asks for, an attempt may take 10
+/// minutes, and all of them together 6 hours; `ModelSettings::retry` and `ModelSettings::timeout` go first. A tool as its own
+/// options say, apart from its task queue and its heartbeat.
+#[derive(Clone, Default)]
+pub struct InlineRunner {
+    providers: Providers,
+    states: StateMap,
+    sessions: Sessions,
+    spills: Spills,
+    mcp: InlineMcp,
+    checkpoint: Option<Checkpoint>,
+    config: RunConfig,
+    patience: Patience,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { model_attempts: 3, first_pause: Duration::from_secs(1) }
+    }
+}
+
+impl InlineRunner {
+    /// A runner without a model provider.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A source of models. Several are asked in this order, until one serves the model.
+    #[must_use]
+    pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
+        self.providers.add(provider);
+        self
+    }
+
+    /// A state for tools that take `State<T>`; one per type.
+    #[must_use]
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.states.insert(state);
+        self
+    }
+
+    /// A store that runs with a session in it reach by this name.
+    #[must_use]
+    pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
+        self.sessions.add(name, store);
+        self
+    }
+
+    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for **any** destination: their
+    /// values go wherever a definition has the reference, to each model provider, tool and MCP server, and to each address that a hosted
+    /// tool names. Whoever can write a definition chooses where: prefer [`allow_env_for`](Self::allow_env_for). None is allowed by
+    /// default.
+    #[must_use]
+    pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.providers.env.allow(names);
+        #[cfg(feature = "mcp")]
+        self.mcp.servers.allow(&self.providers.env);
+        self
+    }
+
+    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for this destination alone. A
+    /// reference elsewhere fails the call, which is not retried, and the failure names the variable, the destination and the call that
+    /// would allow it. Further calls add destinations and names.
+    #[must_use]
+    pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.providers.env.allow_for(&to, names);
+        #[cfg(feature = "mcp")]
+        self.mcp.servers.allow(&self.providers.env);
+        self
+    }
+
+    /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
+    #[must_use]
+    pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
+        self.spills = Spills(Some(Arc::new(store)));
+        self
+    }
+
+    /// An MCP server under this name; `Agent::mcp_server` gives an agent its tools.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<McpTransport>) -> Self {
+        self.mcp.servers.add(name.into(), transport.into());
+        self
+    }
+
+    /// How long a connection to an MCP server stays open that nobody uses. Default 5 minutes.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_idle_timeout(mut self, idle: Duration) -> Self {
+        self.mcp.servers.close_after(idle);
+        self
+    }
+
+    /// Where the run finds what was said before, and leaves what it adds.
+    #[must_use]
+    pub fn session(mut self, session: impl Into<SessionRef>) -> Self {
+        self.config.session = Some(session.into());
+        self
+    }
+
+    /// Everything that holds for all agents of a run.
+    #[must_use]
+    pub fn config(mut self, config: RunConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// The model of all agents of the run, whatever they name themselves.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.config.model = Some(model.into());
+        self
+    }
+
+    /// Most model calls of a run, over all its agents. Default 10.
+    #[must_use]
+    pub fn max_turns(mut self, max_turns: u32) -> Self {
+        self.config.max_turns = Some(max_turns);
+        self
+    }
+
+    /// The rule for failed calls of tools that have none of their own: [`OnToolError::tell_arguments`] tells the model which arguments do not fit.
+    /// See [`RunConfig::on_tool_error`].
+    #[must_use]
+    pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
+        self.config.on_tool_error = rule;
+        self
+    }
+
+    /// Sets a key of the run context. A value that cannot be written as JSON fails the run.
+    #[must_use]
+    pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        self.config.set_context(key, value);
+        self
+    }
+
+    /// A function that sees the state before each step, of runs inside the run, too: for tests, and for those who keep states.
+    #[must_use]
+    pub fn on_checkpoint(mut self, checkpoint: impl Fn(&RunState) + Send + Sync + 'static) -> Self {
+        self.checkpoint = Some(Arc::new(checkpoint));
+        self
+    }
+
+    /// The pause before the first retry of a model call or a tool; it doubles from one to the next. Default 1 s.
+    #[must_use]
+    pub fn first_pause(mut self, pause: Duration) -> Self {
+        self.patience.first_pause = pause;
+        self
+    }
+
+    /// Runs an agent, and the agents it hands off to, until there is a final output.
+    ///
+    /// # Errors
+    /// [`RunFailure`], with the state of the run.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        finished(self.typed(agent, input.into().into()).await?)
+    }
+
+    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run_any<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunResult<Value>, RunFailure> {
+        finished(self.untyped(agent, input.into().into()).await?)
+    }
+
+    /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        self.typed(agent, input.into().into()).await
+    }
+
+    /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn run_any_until_paused<O>(
+        &self,
+        agent: &Agent<O>,
+        input: impl Into<RunInput>,
+    ) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, input.into().into()).await
+    }
+
+    /// Goes on with a paused run, after decisions on its calls, here or elsewhere. What was not decided keeps it paused.
+    ///
+    /// # Errors
+    /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        self.typed(agent, state.into()).await
+    }
+
+    /// Like [`resume`](Self::resume) for agents with different output types.
+    ///
+    /// # Errors
+    /// [`RunFailure`].
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime.
+    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
+        self.untyped(agent, state.into()).await
+    }
+
+    async fn typed<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<O>, RunFailure>
+    where
+        O: DeserializeOwned + Send + 'static,
+    {
+        let (runner, agent) = (self.clone(), agent.def().clone());
+        on_a_thread(move |cancelled| async move {
+            let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled);
+            run_paused_or_typed(&host, &agent, &config, run).await
+        })
+        .await
+    }
+
+    async fn untyped<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<Value>, RunFailure> {
+        let (runner, agent) = (self.clone(), agent.def().clone());
+        on_a_thread(move |cancelled| async move {
+            let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled);
+            run_untyped(&host, &agent, &config, run).await
+        })
+        .await
+    }
+
+    /// The host of a run with this name, which no other run has, and its configuration.
+    pub(crate) fn host(self, run: String, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
+        let Self { providers, states, sessions, spills, mcp, checkpoint, config, patience } = self;
+        let (attempt_states, session_writes) = (None, AtomicU32::new(0));
+        let host = InlineHost {
+            providers,
+            states,
+            checkpoint,
+            sessions,
+            spills,
+            mcp,
+            attempt_states,
+            run,
+            session_writes,
+            patience,
+            cancelled,
+            bodies: BodyThread::default(),
+        };
+        (host, config)
+    }
+}
+
+impl std::fmt::Debug for InlineRunner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("InlineRunner")
+            .field("providers", &self.providers.len())
+            .field("states", &self.states)
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The loop's future is not `Send`: it is polled on a thread of runs, and what is `Send` only waits for its result.
+///
+/// # Errors
+/// What the run fails with.
+pub(crate) async fn on_a_thread<T, F>(
+    start: impl FnOnce(CancellationToken) -> F + Send + 'static,
+) -> Result<T, RunFailure>
+where
+    T: Send + 'static,
+    F: Future<Output = Result<T, RunFailure>>,
+{
+    let ended = on_a_run_thread(start).await;
+    ended.unwrap_or_else(|| Err(RunError::Cancelled { agent: String::new(), turn: 0 }.into()))
+}

@@ -1,0 +1,29 @@
+//! The states that tools of a run take and its runner does not have. Found before the first model call: a call of such a tool could only
+//! fail, and the model alone would be told.
+
+use crate::{
+    agent::{Graph, GraphIssue},
+    tool::{StateRequirement, ToolBinding, ToolDef},
+};
+
+/// Returns an issue for each state that a tool or a guardrail of these agents takes, and that is not there.
+pub(crate) fn missing(graph: &Graph, is_there: impl Fn(&StateRequirement) -> bool) -> Vec<GraphIssue> {
+    let nested = graph.nested();
+    let agents = std::iter::once(graph).chain(&nested).flat_map(Graph::agents);
+    let tools = agents.flat_map(|agent| agent.tools.iter().chain(agent.guardrail_activities()));
+    let mut issues = Vec::new();
+    for tool in tools.filter(|tool| matches!(tool.binding(), ToolBinding::Activity { .. })) {
+        let missing = tool.requirements().iter().filter(|requirement| !is_there(requirement));
+        for issue in missing.map(|requirement| issue(tool, requirement)) {
+            // Several agents may have one tool.
+            if !issues.contains(&issue) {
+                issues.push(issue);
+            }
+        }
+    }
+    issues
+}
+
+fn issue(tool: &ToolDef, requirement: &StateRequirement) -> GraphIssue {
+    GraphIssue::MissingState { tool: tool.name().to_owned(), state: requirement.type_name() }
+}

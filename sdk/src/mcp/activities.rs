@@ -1,0 +1,147 @@
+//! The activities of a worker's servers.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::{FutureExt, future::BoxFuture};
+use serde::Serialize;
+use serde_json::{Value, json as object};
+use temporalio_common::error::ApplicationFailure;
+use temporalio_sdk::activities::{ActivityContext, ActivityError};
+
+use super::{
+    ask,
+    call::body,
+    connections::{Connections, McpServers, On},
+    failure::{McpFailure, of_activity},
+    sessions::Opening,
+};
+use crate::{
+    activity::{
+        heartbeat::Beater,
+        message::{Reply, Request},
+        registration::Body,
+        tool::{ToolActivity, read},
+    },
+    conversations::ConversationCache,
+    secret::worker_env::AllowedEnv,
+    store::Spills,
+    tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
+    wire::{
+        MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest, ToolReply, ToolRequest, WIRE_VERSION,
+        failure::MALFORMED_REQUEST,
+    },
+};
+
+/// How long a cancelled question has to end.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// All of them, by type.
+pub(crate) fn activities(
+    servers: &McpServers,
+    conversations: &ConversationCache,
+    beater: &Beater,
+) -> Vec<(String, Body)> {
+    let has_sessions = servers.sessions().are_served();
+    let of = |server| ServerActivities {
+        server: Arc::clone(server),
+        conversations: conversations.clone(),
+        beater: beater.clone(),
+    };
+    servers.iter().flat_map(|server| of(server).named(has_sessions)).collect()
+}
+
+/// The activities of a server: what they share, with one another and with the others of the worker.
+#[derive(Clone)]
+struct ServerActivities {
+    server: Arc<Connections>,
+    conversations: ConversationCache,
+    beater: Beater,
+}
+
+impl ServerActivities {
+    fn named(self, has_sessions: bool) -> Vec<(String, Body)> {
+        let name = |operation: &str| format!("{MCP_ACTIVITY}.{}.{operation}", self.server.server());
+        let (called, asked) = (self.clone(), self.clone());
+        let call: Body = Arc::new(move |ctx, request| calling(called.clone(), ctx, request));
+        let ask: Body = Arc::new(move |ctx, request| asking(asked.clone(), ctx, request));
+        let of_sessions = McpOperation::OF_SESSIONS.iter().filter(|_| has_sessions);
+        let questions = McpOperation::NAMES.iter().chain(of_sessions);
+        let questions = questions.map(|operation| (name(operation), Arc::clone(&ask)));
+        questions.chain([(name(MCP_CALL_TOOL), call)]).collect()
+    }
+}
+
+fn calling(
+    shared: ServerActivities,
+    ctx: Arc<ActivityContext>,
+    request: Request,
+) -> BoxFuture<'static, Result<Reply, ActivityError>> {
+    let ServerActivities { server, conversations, beater } = shared;
+    async move {
+        let request: ToolRequest = read("tool request", &ctx, &request)?;
+        let Some(target) = request.mcp.clone() else { return Err(malformed("it names no tool of an MCP server")) };
+        let session = target.session.clone();
+        let lost = |began, reason: &str| {
+            let (server, reason) = (server.server().to_owned(), reason.to_owned());
+            Err(of_activity(McpFailure::SessionLost { server, began, reason }))
+        };
+        if session.as_ref().is_some_and(|id| !server.sessions().has(id)) {
+            return lost(false, "it was closed, or its worker has begun anew");
+        }
+        let (body, question) = body(&server, target);
+        let binding = ToolBinding::Activity { body: Arc::clone(&body), options: ToolActivityOptions::default() };
+        // Of its terms the worker knows none, so what it returns has the limits of every tool.
+        let tool = ToolDef::new(&*request.tool, "", object!({"type": "object"}), binding);
+        let (states, spills) = (StateMap::default(), Spills::default());
+        let env = AllowedEnv::default();
+        let activity = ToolActivity { tool, body, states, conversations, spills, env, beater };
+        match activity.perform(&ctx, request).await {
+            Err(ActivityError::Application(failure)) if session.is_some_and(|id| !server.sessions().has(&id)) => {
+                lost(true, &failure.to_string())
+            }
+            performed => Ok(Reply::Tool(ToolReply { question: question.take(), ..performed? })),
+        }
+    }
+    .boxed()
+}
+
+fn asking(
+    shared: ServerActivities,
+    ctx: Arc<ActivityContext>,
+    request: Request,
+) -> BoxFuture<'static, Result<Reply, ActivityError>> {
+    let ServerActivities { server, conversations: _, beater } = shared;
+    async move {
+        let McpRequest { version: _, operation, argument, session } = read("MCP request", &ctx, &request)?;
+        let answering = async {
+            match operation {
+                McpOperation::OpenSession { set_up, idle_seconds, asks_people } => {
+                    let idle = Duration::from_secs(idle_seconds);
+                    let opening = Opening { argument: argument.as_ref(), asks_people, set_up, idle };
+                    server.sessions().open(&server, opening).await.map(|opened| object!(opened))
+                }
+                McpOperation::CloseSession => {
+                    server.sessions().close(session.as_deref().unwrap_or_default());
+                    Ok(Value::Null)
+                }
+                operation => ask::answer(&server, On::of(argument.as_ref(), session.as_deref()), operation).await,
+            }
+        };
+        let result = beater.beating(&ctx, GRACE, answering.boxed()).await?.map_err(of_activity)?;
+        json(&McpReply { version: WIRE_VERSION, result }).map(Reply::Value)
+    }
+    .boxed()
+}
+
+fn malformed(reason: &'static str) -> ActivityError {
+    let failure = ApplicationFailure::builder(reason.to_owned())
+        .type_name(MALFORMED_REQUEST.to_owned())
+        .non_retryable(true)
+        .build();
+    ActivityError::Application(Box::new(failure))
+}
+
+fn json(reply: &impl Serialize) -> Result<Value, ActivityError> {
+    serde_json::to_value(reply)
+        .map_err(|error| ActivityError::Application(Box::new(ApplicationFailure::non_retryable(error))))
+}

@@ -1,0 +1,145 @@
+//! Lists, prompts and resources.
+
+use std::ops::ControlFlow;
+
+use rmcp::{
+    Peer, RoleClient, ServiceError,
+    model::{GetPromptRequestParams, PaginatedRequestParams, ReadResourceRequestParams},
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{
+    connections::{Connections, On, Repeat},
+    failure::McpFailure,
+    left_out,
+    listed::{Listed, MOST_ITEMS, MOST_TOOLS},
+};
+use crate::wire::{
+    McpOperation, McpTool,
+    size::{Bytes, MOST_BYTES, encoded_len},
+};
+
+/// Does what is asked; the answer is as [`McpOperation`] says.
+pub(super) async fn answer(
+    connections: &Connections,
+    on: On<'_>,
+    operation: McpOperation,
+) -> Result<Value, McpFailure> {
+    let name = operation.name();
+    let unknown = || McpFailure::Unsupported {
+        server: connections.server().to_owned(),
+        what: format!("cannot be asked to {name}"),
+    };
+    let lists_tools = matches!(operation, McpOperation::ListTools);
+    let (answer, given) = connections
+        .ask(on, Repeat::Harmless, |peer, _client| {
+            let operation = operation.clone();
+            async move { ask(&peer, operation).await }
+        })
+        .await?;
+    let server = || connections.server().to_owned();
+    let answer = match answer {
+        Answer::Of(list) if lists_tools => Answer::Of(left_out::within_bounds(connections.server(), list)),
+        answer => answer,
+    };
+    match answer {
+        Answer::Of(value) if !fits(&value) => {
+            let what =
+                format!("answers {name} with more than {}; what is larger cannot be recorded", Bytes(MOST_BYTES));
+            Err(McpFailure::TooLarge { server: server(), what })
+        }
+        Answer::Of(value) if given.is_empty() => Ok(value),
+        Answer::Of(list) if lists_tools => Ok(given.value(left_out::without_quoted(&server(), list, &given))),
+        Answer::Of(value) => Ok(given.value(value)),
+        Answer::TooLong(excess) => Err(McpFailure::TooLarge { server: server(), what: excess }),
+        Answer::EndlessList => Err(McpFailure::Unsupported {
+            server: server(),
+            what: "lists in circles: it gave a cursor twice".to_owned(),
+        }),
+        Answer::Unreadable(reason) => {
+            Err(McpFailure::Unsupported { server: server(), what: format!("answered what cannot be read: {reason}") })
+        }
+        Answer::NotKnown => Err(unknown()),
+    }
+}
+
+/// The tools of a server.
+pub(crate) async fn list_tools(connections: &Connections, on: On<'_>) -> Result<Vec<McpTool>, McpFailure> {
+    let listed = answer(connections, on, McpOperation::ListTools).await?;
+    serde_json::from_value(listed["tools"].clone()).map_err(|error| McpFailure::Unsupported {
+        server: connections.server().to_owned(),
+        what: format!("lists tools that cannot be read: {error}"),
+    })
+}
+
+pub(super) enum Answer {
+    Of(Value),
+    /// A list with more than is taken; the string says of what.
+    TooLong(String),
+    EndlessList,
+    Unreadable(String),
+    NotKnown,
+}
+
+/// All pages of a list, one after the other as long as it is within its limits.
+macro_rules! pages {
+    ($peer:ident.$list:ident, $member:ident, $listed:expr) => {{
+        let (mut listed, mut cursor): (Listed, _) = ($listed, None);
+        loop {
+            let page = $peer.$list(Some(PaginatedRequestParams::default().with_cursor(cursor))).await?;
+            cursor = page.next_cursor;
+            if let ControlFlow::Break(answer) = listed.page(&page.$member, cursor.as_deref()) {
+                break answer;
+            }
+        }
+    }};
+}
+
+async fn ask(peer: &Peer<RoleClient>, operation: McpOperation) -> Result<Answer, ServiceError> {
+    Ok(match operation {
+        McpOperation::ListTools => pages!(peer.list_tools, tools, Listed::new("tools", MOST_TOOLS, tool)),
+        McpOperation::ListPrompts => pages!(peer.list_prompts, prompts, Listed::new("prompts", MOST_ITEMS, Ok)),
+        McpOperation::ListResources => pages!(peer.list_resources, resources, Listed::new("resources", MOST_ITEMS, Ok)),
+        McpOperation::ListResourceTemplates => {
+            let listed = Listed::new("resourceTemplates", MOST_ITEMS, Ok);
+            pages!(peer.list_resource_templates, resource_templates, listed)
+        }
+        McpOperation::GetPrompt { name, arguments } => {
+            let params = GetPromptRequestParams::new(name).with_arguments(arguments);
+            written(&peer.get_prompt(params).await?)
+        }
+        McpOperation::ReadResource { uri } => written(&peer.read_resource(ReadResourceRequestParams::new(uri)).await?),
+        // Of sessions another one takes care.
+        McpOperation::OpenSession { .. } | McpOperation::CloseSession => Answer::NotKnown,
+    })
+}
+
+/// Whether it can be recorded.
+fn fits(value: &Value) -> bool {
+    encoded_len(value).is_ok_and(|bytes| bytes <= MOST_BYTES)
+}
+
+/// A tool without what nobody here reads: icons, output schemas.
+fn tool(item: Value) -> Result<Value, String> {
+    let tool: McpTool = serde_json::from_value(item).map_err(|error| error.to_string())?;
+    serde_json::to_value(tool).map_err(|error| error.to_string())
+}
+
+fn written(answer: &impl Serialize) -> Answer {
+    match serde_json::to_value(answer) {
+        Ok(Value::Object(mut members)) => {
+            strip(&mut members);
+            Answer::Of(Value::Object(members))
+        }
+        Ok(other) => Answer::Of(other),
+        Err(error) => Answer::Unreadable(error.to_string()),
+    }
+}
+
+/// What the protocol's newer versions say of every answer.
+fn strip(members: &mut Map<String, Value>) {
+    for name in ["resultType", "ttlMs", "cacheScope"] {
+        members.remove(name);
+    }
+}

@@ -1,0 +1,100 @@
+//! Calls of tools.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, MetaObject, RequestMetaObject};
+use serde_json::{Map, Value};
+
+use super::{
+    connections::{Connections, On, Repeat},
+    content,
+    failure::McpFailure,
+};
+use crate::{
+    activity::asked_people::AskedPeople,
+    tool::{ActivityBody, OUTCOME_UNKNOWN, ToolError},
+    wire::{McpQuestion, McpTarget, ToolOutput},
+};
+
+/// The body of a tool's activity, and where it leaves what the server has asked people; its output counts for nothing then.
+pub(crate) fn body(connections: &Arc<Connections>, target: McpTarget) -> (ActivityBody, AskedPeople) {
+    let connections = Arc::clone(connections);
+    let asked = AskedPeople::default();
+    let of_body = asked.clone();
+    let body: ActivityBody = Arc::new(move |_ctx, arguments| {
+        let (connections, target, asked) = (Arc::clone(&connections), target.clone(), of_body.clone());
+        async move {
+            match call(&connections, &target, arguments).await? {
+                Called::Output(output) => Ok(output),
+                Called::Question(question) => {
+                    asked.put(question);
+                    Ok(String::new().into())
+                }
+            }
+        }
+        .boxed()
+    });
+    (body, asked)
+}
+
+/// What a call came to.
+enum Called {
+    Output(ToolOutput),
+    /// The server asks people this.
+    Question(McpQuestion),
+}
+
+/// Calls a tool. What the server or the tool says is wrong is for the model; a server that is not there is tried again.
+async fn call(
+    connections: &Connections,
+    target: &McpTarget,
+    arguments: Map<String, Value>,
+) -> Result<Called, ToolError> {
+    let mut params = CallToolRequestParams::new(target.tool.clone()).with_arguments(arguments);
+    if !target.meta.is_empty() {
+        params.meta = Some(RequestMetaObject(MetaObject(target.meta.clone())));
+    }
+    let repeat = if target.once { Repeat::Never } else { Repeat::Harmless };
+    let on = match (target.session.as_deref(), &target.answers) {
+        (Some(session), _) => On::Session(session),
+        (None, Some(_)) => On::AsksPeople(target.argument.as_ref()),
+        (None, None) => On::Shared(target.argument.as_ref()),
+    };
+    let answer = connections
+        .ask(on, repeat, |peer, client| {
+            let (params, answers) = (params.clone(), target.answers.clone());
+            async move {
+                let Some(answers) = answers else { return Ok((peer.call_tool_once(params).await?, None)) };
+                let (response, question) = client.with(answers, peer.call_tool_once(params)).await;
+                Ok((response?, question))
+            }
+        })
+        .await;
+    let failed = |reason: &dyn std::fmt::Display| {
+        ToolError::tell_model(format!(
+            "Error invoking MCP tool {} on server '{}': {reason}",
+            target.tool, target.server
+        ))
+    };
+    let (result, given) = match answer {
+        Ok(((_, Some(McpQuestion { message, schema })), given)) => {
+            let question = McpQuestion { message: given.text(&message), schema: given.value(schema) };
+            return Ok(Called::Question(question));
+        }
+        Ok(((CallToolResponse::Complete(result), None), given)) => (result, given),
+        Ok(((CallToolResponse::InputRequired(_), None), _)) => {
+            return Err(failed(&"it asks a person for input, who cannot be asked here"));
+        }
+        Ok(_) => return Err(failed(&"it answers later, which is not supported")),
+        Err(McpFailure::Lost { .. }) if target.once => return Err(ToolError::tell_model(OUTCOME_UNKNOWN)),
+        Err(error) if error.is_passing() => return Err(ToolError::transient(error.to_string())),
+        Err(error) => return Err(failed(&error)),
+    };
+    let is_error = result.is_error == Some(true);
+    let structured = result.structured_content.filter(|_| target.structured_content && !is_error);
+    let blocks = result.content.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>();
+    let output = content::output(blocks.map_err(|error| failed(&error))?, structured);
+    let output = if given.is_empty() { output } else { given.redaction().output(output) };
+    if is_error { Err(ToolError::tell_model(output.to_text())) } else { Ok(Called::Output(output)) }
+}

@@ -1,0 +1,146 @@
+//! What a server knows of this client, and what it is answered when it asks people something in the middle of a call.
+//!
+//! Nobody is asked here: an activity does not wait for people. A question whose answer came with the call is answered; any other is cancelled, and
+//! the call ends with it. The run waits for the answer, and makes the call anew.
+
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use rmcp::{
+    ClientHandler, ErrorData, RoleClient,
+    model::{
+        ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationCapability,
+        FormElicitationCapability, Implementation,
+    },
+    service::RequestContext,
+};
+use serde_json::Value;
+use tokio::sync::Mutex as Turnstile;
+
+use crate::{
+    secret::worker_env::Given,
+    wire::{McpAnswer, McpQuestion},
+};
+
+/// Most questions of a connection that are logged: a server may ask for ever.
+const MOST_LOGGED: usize = 10;
+/// Most characters of a question that are logged.
+const MOST_SHOWN: usize = 200;
+
+/// This client, on one connection.
+#[derive(Clone, Default)]
+pub(super) struct Client {
+    /// Whether servers may ask people.
+    asks_people: bool,
+    call: Arc<Mutex<Option<Call>>>,
+    /// A question does not say to which call it belongs, so that calls during which people may be asked are made one by one.
+    one_by_one: Arc<Turnstile<()>>,
+    /// What the connection was opened with.
+    given: Arc<Mutex<Given>>,
+    /// How many questions were declined.
+    logged: Arc<AtomicUsize>,
+}
+
+/// The call under way.
+struct Call {
+    /// What people have answered, as long as it was not used.
+    answers: Vec<McpAnswer>,
+    /// The first question without an answer.
+    question: Option<McpQuestion>,
+}
+
+impl Client {
+    pub(super) fn new(asks_people: bool) -> Self {
+        Self { asks_people, ..Self::default() }
+    }
+
+    /// Makes a call with these answers; gives the first question that has none, too.
+    pub(super) async fn with<T>(
+        &self,
+        answers: Vec<McpAnswer>,
+        call: impl Future<Output = T>,
+    ) -> (T, Option<McpQuestion>) {
+        let _alone = self.one_by_one.lock().await;
+        *self.now() = Some(Call { answers, question: None });
+        let answer = call.await;
+        let question = self.now().take().and_then(|call| call.question);
+        (answer, question)
+    }
+
+    fn now(&self) -> MutexGuard<'_, Option<Call>> {
+        self.call.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps these out of the log, where a server may quote them.
+    pub(super) fn redact(&self, given: &Given) {
+        *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given.clone();
+    }
+
+    fn log_declined(&self, message: &str) {
+        if self.logged.fetch_add(1, Ordering::Relaxed) >= MOST_LOGGED {
+            return;
+        }
+        let question = shown(message, &self.given.lock().unwrap_or_else(PoisonError::into_inner));
+        tracing::warn!(
+            question,
+            "an MCP server asks people something, and is declined; McpServer::asks_people lets the run wait for them"
+        );
+    }
+
+    fn answer(&self, question: McpQuestion) -> ElicitResult {
+        let mut now = self.now();
+        let Some(call) = now.as_mut() else {
+            drop(now);
+            self.log_declined(&question.message);
+            return ElicitResult::new(ElicitationAction::Decline);
+        };
+        let Some(at) = call.answers.iter().position(|answer| answer.question == question) else {
+            call.question.get_or_insert(question);
+            return ElicitResult::new(ElicitationAction::Cancel);
+        };
+        match call.answers.remove(at).content {
+            Some(content) => ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content)),
+            None => ElicitResult::new(ElicitationAction::Decline),
+        }
+    }
+}
+
+impl ClientHandler for Client {
+    fn get_info(&self) -> ClientConfig {
+        let mut config = ClientConfig::default();
+        config.client_info = Implementation::new("temporal-agents", env!("CARGO_PKG_VERSION"));
+        if self.asks_people {
+            let form = FormElicitationCapability::default();
+            config.capabilities.elicitation = Some(ElicitationCapability::new().with_form(form));
+        }
+        config
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = request else {
+            return Ok(ElicitResult::new(ElicitationAction::Decline));
+        };
+        let schema = serde_json::to_value(requested_schema)
+            .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+        Ok(self.answer(McpQuestion { message, schema }))
+    }
+}
+
+/// A message of a server as the log has it: on one line, no longer than a line, without these values.
+fn shown(message: &str, given: &Given) -> String {
+    let clean = given.text(message);
+    let mut shown: String = clean.chars().take(MOST_SHOWN).flat_map(char::escape_debug).collect();
+    if clean.chars().nth(MOST_SHOWN).is_some() {
+        shown.push_str("..");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests;

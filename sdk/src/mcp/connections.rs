@@ -1,0 +1,334 @@
+//! The connections of a server: opened when needed, shared by what is asked at the same time, closed when nobody needs them.
+//!
+//! A connection that fails, or on which somebody has stopped waiting for an answer, is given to nobody any more; whoever still waits
+//! on it keeps it. The next one opens another. What was asked on a connection that had been open before is asked once more on a new one, if
+//! that is harmless: the server may have gone long ago, and nobody has noticed.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    mem,
+    ops::Deref,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::{Duration, Instant},
+};
+
+use rmcp::{Peer, RoleClient, ServiceError};
+use serde_json::Value;
+use tokio::{sync::Mutex as Turnstile, time::sleep};
+
+use super::{
+    client::Client,
+    connect::{Forgotten, Running, Terms, open},
+    failure::McpFailure,
+    sessions::McpSessions,
+    transport::McpTransport,
+};
+use crate::{
+    secret::worker_env::{AllowedEnv, Given},
+    worker::Destination,
+};
+
+/// How long a connection stays open that nobody uses.
+const IDLE: Duration = Duration::from_mins(5);
+
+/// The servers of a worker, by name.
+#[derive(Clone)]
+pub(crate) struct McpServers {
+    servers: BTreeMap<String, Arc<Connections>>,
+    idle: Duration,
+    env: AllowedEnv,
+    sessions: McpSessions,
+}
+
+impl Default for McpServers {
+    fn default() -> Self {
+        let (env, sessions) = (AllowedEnv::default(), McpSessions::default());
+        Self { servers: BTreeMap::new(), idle: IDLE, env, sessions }
+    }
+}
+
+impl McpServers {
+    pub(crate) fn add(&mut self, name: String, transport: McpTransport) {
+        let (server, slots) = (name.clone(), Arc::default());
+        let env = self.env.to([Destination::mcp_server(&name)]);
+        let (idle, sessions) = (self.idle, self.sessions.clone());
+        let connections = Connections { server, transport, idle, env, sessions, slots };
+        self.servers.insert(name, Arc::new(connections));
+    }
+
+    /// Closes connections after this time, also those of the servers that are there already.
+    pub(crate) fn close_after(&mut self, idle: Duration) {
+        self.idle = idle;
+        self.renew();
+    }
+
+    /// Lets the ways to servers refer to these variables, also to those that are there already.
+    pub(crate) fn allow(&mut self, env: &AllowedEnv) {
+        self.env = env.clone();
+        self.renew();
+    }
+
+    /// Serves sessions with these.
+    pub(crate) fn serve(&mut self, sessions: McpSessions) {
+        self.sessions = sessions;
+        self.renew();
+    }
+
+    /// The sessions that are held with them.
+    pub(crate) fn sessions(&self) -> &McpSessions {
+        &self.sessions
+    }
+
+    fn renew(&mut self) {
+        let known: Vec<_> = self.servers.values().map(|one| (one.server.clone(), one.transport.clone())).collect();
+        for (name, transport) in known {
+            self.add(name, transport);
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.servers.is_empty()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Connections>> {
+        self.servers.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Connections>> {
+        self.servers.values()
+    }
+}
+
+/// The connections of one server, by what they are made from.
+pub(crate) struct Connections {
+    server: String,
+    transport: McpTransport,
+    idle: Duration,
+    env: AllowedEnv,
+    sessions: McpSessions,
+    slots: Arc<Slots>,
+}
+
+/// The slots in use, by argument and by whether the server may ask people on the connection.
+type Slots = Mutex<BTreeMap<Key, Arc<Slot>>>;
+
+type Key = (String, bool);
+
+/// Whether what is asked may be asked twice.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeat {
+    Harmless,
+    Never,
+}
+
+/// The connection that is asked on.
+#[derive(Clone, Copy)]
+pub(crate) enum On<'o> {
+    /// The shared one of this argument.
+    Shared(Option<&'o Value>),
+    /// The one of this argument on which the server may ask people.
+    AsksPeople(Option<&'o Value>),
+    /// That of this session.
+    Session(&'o str),
+}
+
+impl<'o> On<'o> {
+    /// That of the session, where there is one.
+    pub(crate) fn of(argument: Option<&'o Value>, session: Option<&'o str>) -> Self {
+        session.map_or(Self::Shared(argument), Self::Session)
+    }
+}
+
+/// The place of a connection.
+#[derive(Default)]
+struct Slot {
+    opening: Turnstile<()>,
+    current: Mutex<Option<Arc<Connection>>>,
+}
+
+struct Connection {
+    running: Running,
+    /// The values of variables that it was opened with.
+    given: Given,
+    last_used: Mutex<Instant>,
+}
+
+impl Connections {
+    pub(crate) fn server(&self) -> &str {
+        &self.server
+    }
+
+    pub(super) fn env(&self) -> &AllowedEnv {
+        &self.env
+    }
+
+    pub(super) fn sessions(&self) -> &McpSessions {
+        &self.sessions
+    }
+
+    /// A connection that nobody shares.
+    pub(super) async fn open(&self, terms: Terms<'_>) -> Result<(Running, Given), McpFailure> {
+        open(&self.server, &self.transport, terms, &self.env).await
+    }
+
+    /// Asks the server; gives its answer, and the values that are to be taken out of it.
+    pub(super) async fn ask<T, F>(
+        &self,
+        on: On<'_>,
+        repeat: Repeat,
+        question: impl Fn(Peer<RoleClient>, Client) -> F,
+    ) -> Result<(T, Given), McpFailure>
+    where
+        F: Future<Output = Result<T, ServiceError>>,
+    {
+        let (argument, asks_people) = match on {
+            On::Session(id) => return self.sessions.ask(&self.server, id, &question).await,
+            On::Shared(argument) => (argument, false),
+            On::AsksPeople(argument) => (argument, true),
+        };
+        let slot = self.slot(argument, asks_people);
+        let (connection, was_open) = self.connection(&slot, argument, asks_people).await?;
+        match self.ask_on(&slot, connection, &question).await {
+            Err(McpFailure::NotReached { .. }) if was_open => {}
+            Err(McpFailure::Lost { .. }) if was_open && repeat == Repeat::Harmless => {}
+            answer => return answer,
+        }
+        let (connection, _) = self.connection(&slot, argument, asks_people).await?;
+        self.ask_on(&slot, connection, &question).await
+    }
+
+    async fn ask_on<T, F>(
+        &self,
+        slot: &Slot,
+        connection: Arc<Connection>,
+        question: &impl Fn(Peer<RoleClient>, Client) -> F,
+    ) -> Result<(T, Given), McpFailure>
+    where
+        F: Future<Output = Result<T, ServiceError>>,
+    {
+        let mut doubt = Doubt { slot, connection: &connection, is_unanswered: true };
+        let answer = question(connection.running.peer().clone(), connection.running.service().clone()).await;
+        let answer = answer.map_err(|error| McpFailure::of_asking(&self.server, error));
+        doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
+        *lock(&connection.last_used) = Instant::now();
+        let given = connection.given.clone();
+        match answer {
+            Ok(answer) => Ok((answer, given)),
+            Err(failure) => Err(failure.without(&given)),
+        }
+    }
+
+    fn slot(&self, argument: Option<&Value>, asks_people: bool) -> InUse {
+        let key = (argument.map(Value::to_string).unwrap_or_default(), asks_people);
+        let slot = Arc::clone(lock(&self.slots).entry(key.clone()).or_default());
+        InUse { slots: Arc::clone(&self.slots), key, slot }
+    }
+
+    /// A connection, and whether it was open already.
+    async fn connection(
+        &self,
+        slot: &InUse,
+        argument: Option<&Value>,
+        asks_people: bool,
+    ) -> Result<(Arc<Connection>, bool), McpFailure> {
+        if let Some(open) = slot.open() {
+            return Ok((open, true));
+        }
+        let _turn = slot.opening.lock().await;
+        if let Some(open) = slot.open() {
+            return Ok((open, true));
+        }
+        let terms = Terms { argument, asks_people, forgotten: Forgotten::Renewed };
+        let (running, given) = self.open(terms).await?;
+        let connection = Arc::new(Connection { running, given, last_used: Mutex::new(Instant::now()) });
+        *lock(&slot.current) = Some(Arc::clone(&connection));
+        let slots = Arc::downgrade(&slot.slots);
+        tokio::spawn(close_when_idle(slots, slot.key.clone(), Arc::downgrade(&connection), self.idle));
+        Ok((connection, false))
+    }
+}
+
+impl Slot {
+    fn open(&self) -> Option<Arc<Connection>> {
+        let current = lock(&self.current);
+        current.as_ref().filter(|open| !open.running.is_closed() && !open.running.is_transport_closed()).cloned()
+    }
+
+    /// Gives this connection to nobody any more.
+    fn close(&self, connection: &Connection) {
+        let mut current = lock(&self.current);
+        if current.as_ref().is_some_and(|open| std::ptr::eq(Arc::as_ptr(open), connection)) {
+            *current = None;
+        }
+    }
+}
+
+/// A slot in use. The last use of one without a connection removes it: arguments may be as many as users.
+struct InUse {
+    slots: Arc<Slots>,
+    key: Key,
+    slot: Arc<Slot>,
+}
+
+impl Deref for InUse {
+    type Target = Slot;
+
+    fn deref(&self) -> &Slot {
+        &self.slot
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        // It is let go with the map locked: of two that end at once, one is the last.
+        let mut slots = lock(&self.slots);
+        let slot = mem::take(&mut self.slot);
+        let is_empty = lock(&slot.current).is_none();
+        drop(slot);
+        if is_empty && slots.get(&self.key).is_some_and(|left| Arc::strong_count(left) == 1) {
+            slots.remove(&self.key);
+        }
+    }
+}
+
+/// A connection on which an answer is awaited: whoever stops waiting leaves it in doubt.
+struct Doubt<'c> {
+    slot: &'c Slot,
+    connection: &'c Connection,
+    is_unanswered: bool,
+}
+
+impl Drop for Doubt<'_> {
+    fn drop(&mut self) {
+        if self.is_unanswered {
+            self.slot.close(self.connection);
+        }
+    }
+}
+
+/// Waits until nobody has used the connection for so long.
+async fn close_when_idle(slots: Weak<Slots>, key: Key, connection: Weak<Connection>, idle: Duration) {
+    let mut left = idle;
+    loop {
+        sleep(left).await;
+        let (Some(slots), Some(connection)) = (slots.upgrade(), connection.upgrade()) else { return };
+        let Some(slot) = lock(&slots).get(&key).cloned() else { return };
+        let slot = InUse { slots, key: key.clone(), slot };
+        let mut current = lock(&slot.current);
+        let unused = lock(&connection.last_used).elapsed();
+        // The slot has one, and this task another.
+        if unused >= idle && Arc::strong_count(&connection) <= 2 {
+            *current = current.take().filter(|open| !Arc::ptr_eq(open, &connection));
+            return;
+        }
+        left = idle.saturating_sub(unused).max(Duration::from_millis(10));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

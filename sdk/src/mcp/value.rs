@@ -1,0 +1,114 @@
+//! The value of a header or of a variable: a text, or a reference to a variable of the worker.
+
+use std::{ffi::OsString, fmt};
+
+use serde_json::Value;
+
+use crate::{
+    secret::worker_env::{AllowedEnv, Given, Withheld},
+    wire::worker_env::referred,
+};
+
+/// The value of a header, or of a variable of a server's environment: a string, or a [`worker_env!`](crate::worker_env) reference, which
+/// is filled in when the connection is opened.
+///
+/// A value of eight bytes or more counts as a credential, whether it is written out or referred to: an answer or an error of the server
+/// that quotes it is passed on with `[redacted]` in its place. Not so a path, a number, an address without a password, and the value of a
+/// variable whose name ends in a word such as `REGION`, `LEVEL` or `DIR`; nor a [`plain`](Self::plain) one.
+#[derive(Clone)]
+pub struct McpValue(Kind);
+
+#[derive(Clone)]
+enum Kind {
+    Text(OsString),
+    Plain(OsString),
+    Variable { before: String, name: String },
+}
+
+impl McpValue {
+    /// A value that is no credential, such as the name of a tenant: the answers of the server may contain it.
+    ///
+    /// ```
+    /// use temporal_agents::worker::mcp::{McpTransport, McpValue};
+    ///
+    /// let crm = McpTransport::stdio("mcp-server-crm", [""; 0]).env("COMPANY", McpValue::plain("Acme Corporation"));
+    /// ```
+    pub fn plain(text: impl Into<OsString>) -> Self {
+        Self(Kind::Plain(text.into()))
+    }
+
+    /// Whether it is a credential for all that is known of it.
+    pub(super) fn may_be_credential(&self) -> bool {
+        !matches!(self.0, Kind::Plain(_))
+    }
+
+    /// The same with this text in front of it.
+    pub(super) fn after(self, before: &str) -> Self {
+        let join = |text: OsString| {
+            let mut whole = OsString::from(before);
+            whole.push(text);
+            whole
+        };
+        Self(match self.0 {
+            Kind::Text(text) => Kind::Text(join(text)),
+            Kind::Plain(text) => Kind::Plain(join(text)),
+            Kind::Variable { before: later, name } => Kind::Variable { before: format!("{before}{later}"), name },
+        })
+    }
+
+    /// The text itself.
+    pub(super) fn filled(&self, env: &AllowedEnv, given: &mut Given) -> Result<OsString, Withheld> {
+        match &self.0 {
+            Kind::Text(text) | Kind::Plain(text) => Ok(text.clone()),
+            Kind::Variable { before, name } => Ok(format!("{before}{}", env.give(name, given)?).into()),
+        }
+    }
+}
+
+impl From<Value> for McpValue {
+    /// A text or a reference; anything else as its JSON.
+    fn from(value: Value) -> Self {
+        match &value {
+            Value::String(text) => text.into(),
+            Value::Object(members) => match referred(members) {
+                Some(name) => Self(Kind::Variable { before: String::new(), name: name.to_owned() }),
+                None => value.to_string().into(),
+            },
+            other => other.to_string().into(),
+        }
+    }
+}
+
+impl From<String> for McpValue {
+    fn from(text: String) -> Self {
+        Self(Kind::Text(text.into()))
+    }
+}
+
+impl From<&String> for McpValue {
+    fn from(text: &String) -> Self {
+        Self(Kind::Text(text.into()))
+    }
+}
+
+impl From<&str> for McpValue {
+    fn from(text: &str) -> Self {
+        Self(Kind::Text(text.into()))
+    }
+}
+
+impl From<OsString> for McpValue {
+    fn from(text: OsString) -> Self {
+        Self(Kind::Text(text))
+    }
+}
+
+impl fmt::Debug for McpValue {
+    /// Without the text, which may be a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Text(_) | Kind::Plain(_) => f.write_str("McpValue(..)"),
+            Kind::Variable { name, .. } => write!(f, "McpValue(worker_env {name:?})"),
+        }
+    }
+}

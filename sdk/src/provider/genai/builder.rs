@@ -1,0 +1,195 @@
+//! The configuration of [`Genai`], checked whole before the first call.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use ::genai::{
+    Client,
+    adapter::AdapterKind,
+    resolver::{AuthData, Endpoint, ProviderConfig},
+};
+use reqwest::Url;
+use secrecy::{ExposeSecret, SecretString};
+
+use super::{Genai, Serves, dialect};
+use crate::{
+    provider::{http::address, http_client},
+    wire::error_debug,
+};
+
+/// Describes a [`Genai`]; see [`Genai::builder`].
+#[derive(Default)]
+#[must_use]
+pub struct GenaiBuilder {
+    api_keys: BTreeMap<String, SecretString>,
+    base_urls: BTreeMap<String, String>,
+    timeout: Option<Duration>,
+    serves: Option<Serves>,
+    name: Option<String>,
+}
+
+/// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum GenaiConfigError {
+    /// No adapter has this name.
+    #[error("genai has no adapter `{adapter}`; it has {known}")]
+    UnknownAdapter {
+        /// The name.
+        adapter: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The key is empty.
+    #[error("the API key of `{adapter}` is empty (any text does where none is checked)")]
+    KeyEmpty {
+        /// Whose it is.
+        adapter: String,
+    },
+    /// The address cannot be used.
+    #[error("the base URL{} of `{adapter}` cannot be used: {reason}", address::quoted(.url.as_deref()))]
+    BaseUrl {
+        /// The address as it was given; absent where it may hold a secret.
+        url: Option<String>,
+        /// Whose it is.
+        adapter: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The platform's certificates could not be loaded.
+    #[error("TLS could not be set up; are the system's CA certificates installed?")]
+    Tls {
+        /// What is wrong with them.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The HTTP client could not be built.
+    #[error("the HTTP client could not be built")]
+    HttpClient {
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+error_debug!(enum GenaiConfigError {
+    UnknownAdapter { adapter, known },
+    KeyEmpty { adapter },
+    BaseUrl { url, adapter, reason },
+    Tls { source },
+    HttpClient { source },
+});
+
+impl GenaiBuilder {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// The key of an adapter, by the namespace of its models: `anthropic`. White space around it is dropped. Without one the
+    /// variable of the worker's environment counts that the adapter reads, such as `ANTHROPIC_API_KEY`.
+    pub fn api_key(mut self, adapter: impl Into<String>, key: impl Into<String>) -> Self {
+        self.api_keys.insert(adapter.into(), key.into().trim().to_owned().into());
+        self
+    }
+
+    /// The address of an adapter: of a gateway, a server of one's own, or a test's. It is what stands before `messages`,
+    /// `chat/completions` or `models/..`, version included: `https://gateway.example.com/v1`. The key goes there.
+    pub fn base_url(mut self, adapter: impl Into<String>, url: impl Into<String>) -> Self {
+        self.base_urls.insert(adapter.into(), url.into());
+        self
+    }
+
+    /// The longest a request may take; by default as long as the activity that makes it.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Which model names this provider serves, in place of [those it serves by itself](Genai#names). The worker asks its next
+    /// provider for others.
+    pub fn serving(mut self, serves: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.serves = Some(Arc::new(serves));
+        self
+    }
+
+    /// The name of this provider in [`Destination::provider`](crate::worker::Destination::provider), for all its adapters. Default `genai`.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// The provider.
+    ///
+    /// # Errors
+    /// [`GenaiConfigError`] says what is missing or cannot be used.
+    pub fn build(self) -> Result<Genai, GenaiConfigError> {
+        let Self { api_keys, base_urls, timeout, serves, name } = self;
+        let mut client = Client::builder();
+        // Without an address of its own an adapter is reached over TLS.
+        let mut https = base_urls.is_empty();
+        for (adapter, url) in &base_urls {
+            let url = base(adapter, url)?;
+            https |= url.scheme() == "https";
+            let endpoint = Endpoint::from_owned(format!("{}/", url.as_str().trim_end_matches('/')));
+            client = client.append_provider_config(kind(adapter)?, ProviderConfig::from_endpoint(endpoint));
+        }
+        for (adapter, key) in &api_keys {
+            let kind = kind(adapter)?;
+            if key.expose_secret().is_empty() {
+                return Err(GenaiConfigError::KeyEmpty { adapter: adapter.clone() });
+            }
+            let auth = AuthData::from_single(key.expose_secret());
+            client = client.append_provider_config(kind, ProviderConfig::from_auth(auth));
+        }
+        let http = http_client::builder(https).map_err(|source| GenaiConfigError::Tls { source: source.into() })?;
+        // The crate reads bodies whole, without a limit: uncompressed, one takes no more memory than was sent.
+        let mut http = http.no_gzip().no_brotli().no_deflate().no_zstd();
+        if let Some(timeout) = timeout {
+            http = http.timeout(timeout);
+        }
+        let http = http.build().map_err(|source| GenaiConfigError::HttpClient { source: source.into() })?;
+        let client = client
+            .with_reqwest(http)
+            .build()
+            .map_err(|source| GenaiConfigError::HttpClient { source: source.into() })?;
+        let serves = serves.unwrap_or_else(|| Arc::new(dialect::serves));
+        Ok(Genai { client, serves, name: name.unwrap_or_else(|| "genai".to_owned()) })
+    }
+}
+
+fn kind(adapter: &str) -> Result<AdapterKind, GenaiConfigError> {
+    AdapterKind::from_lower_str(adapter).ok_or_else(|| GenaiConfigError::UnknownAdapter {
+        adapter: adapter.to_owned(),
+        known: AdapterKind::all().iter().map(AdapterKind::as_lower_str).collect::<Vec<_>>().join(", "),
+    })
+}
+
+fn base(adapter: &str, text: &str) -> Result<Url, GenaiConfigError> {
+    let unusable = |reason: &str| GenaiConfigError::BaseUrl {
+        url: address::as_given(text),
+        adapter: adapter.to_owned(),
+        reason: reason.to_owned(),
+    };
+    let url = Url::parse(text.trim()).map_err(|error| unusable(&error.to_string()))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(unusable("it starts with neither https:// nor http://"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(unusable("it has a query or a fragment"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(unusable("it holds credentials; give them as API key"));
+    }
+    Ok(url)
+}
+
+impl std::fmt::Debug for GenaiBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { api_keys, base_urls, timeout, serves: _, name: _ } = self;
+        f.debug_struct("GenaiBuilder")
+            .field("api_keys", &api_keys.keys().collect::<Vec<_>>())
+            .field("base_urls", &base_urls.keys().collect::<Vec<_>>())
+            .field("timeout", timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+//! What each of the crate's adapters does with a request, as far as a run must know it.
+//!
+//! The crate drops silently what an adapter does not send: an output schema, a choice of tool, all but one of several
+//! tool results. So every adapter that is served is listed here with what it takes, and what it does not take is refused
+//! before anything is sent. Adapters that lose tools or results are not served at all.
+
+use ::genai::{ModelIden, adapter::AdapterKind};
+
+use crate::provider::{ModelError, http::outgoing::unsupported};
+
+/// How messages, tools and answers travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// The Messages API of Anthropic: signed thinking, tool results as blocks that say whether they are errors.
+    Anthropic,
+    /// `generateContent` of Google: signatures beside parts, calls mostly without ids.
+    Gemini,
+    /// Chat Completions, as most others speak it.
+    OpenAi,
+    /// Some other, in which a tool result is a text and no more.
+    Plain,
+}
+
+/// What an adapter takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Dialect {
+    /// The adapter's name, the namespace of its models: `anthropic`.
+    pub(super) adapter: String,
+    pub(super) shape: Shape,
+    /// Whether it sends a choice of tool, an output schema and extra members of the body.
+    pub(super) options: bool,
+    /// Whether it sends a reasoning effort.
+    pub(super) reasoning: bool,
+}
+
+impl Dialect {
+    /// What the adapter of this model takes.
+    ///
+    /// # Errors
+    /// [`ModelFailureKind::Unsupported`](crate::wire::ModelFailureKind::Unsupported) for an adapter that would lose a part of a run.
+    pub(super) fn of(model: &ModelIden) -> Result<Self, ModelError> {
+        let adapter = name(model.adapter_kind);
+        let (_, model_name) = model.model_name.namespace_and_name();
+        let all = |shape| Self { adapter: adapter.clone(), shape, options: true, reasoning: true };
+        let little = |shape, reasoning| Self { adapter: adapter.clone(), shape, options: false, reasoning };
+        Ok(match model.adapter_kind {
+            AdapterKind::Anthropic | AdapterKind::MiniMax => all(Shape::Anthropic),
+            AdapterKind::Vertex if model_name.starts_with("claude") => little(Shape::Anthropic, false),
+            AdapterKind::Gemini | AdapterKind::Vertex => all(Shape::Gemini),
+            AdapterKind::BedrockApi | AdapterKind::Ollama | AdapterKind::OllamaCloud => little(Shape::Plain, true),
+            AdapterKind::OpenAIResp => {
+                return Err(unsupported(format_args!(
+                    "the adapter `{adapter}` is not served through genai; the Responses API is what worker::OpenAi speaks \
+                     whole, and Chat Completions is reached as `openai::{model_name}`"
+                )));
+            }
+            AdapterKind::Cohere | AdapterKind::GeminiIx | AdapterKind::Baidu | AdapterKind::OpenCodeGo => {
+                return Err(unsupported(format_args!(
+                    "the adapter `{adapter}` of genai is not served: it drops parts of what a run sends (tools, results or \
+                     settings); ask for a model of another one"
+                )));
+            }
+            _ => all(Shape::OpenAi),
+        })
+    }
+
+    /// Whether the results of one round go in one message. Others are given one message each, which some of them join.
+    pub(super) fn takes_results_together(&self) -> bool {
+        self.shape == Shape::Anthropic || self.adapter.starts_with("bedrock")
+    }
+}
+
+/// The namespace of an adapter's models.
+pub(super) fn name(kind: AdapterKind) -> String {
+    match kind {
+        AdapterKind::Custom(number) => format!("genai_{number}"),
+        kind => kind.as_lower_str().to_owned(),
+    }
+}
+
+/// Whether a provider that was not told what to serve serves this name: one that names its adapter, or begins as the models
+/// of one do. OpenAI's own names need the namespace, so that they can be left to [`OpenAi`](crate::provider::OpenAi); and
+/// so do those of Ollama, for which the crate takes every name it does not know.
+pub(super) fn serves(model: &str) -> bool {
+    let named = model.split_once("::").is_some_and(|(namespace, _)| AdapterKind::from_lower_str(namespace).is_some());
+    named
+        || AdapterKind::from_model(model).is_ok_and(|kind| {
+            let needs_its_name = matches!(kind, AdapterKind::OpenAI | AdapterKind::OpenAIResp | AdapterKind::Ollama);
+            !needs_its_name && Dialect::of(&ModelIden::new(kind, model)).is_ok()
+        })
+}
+
+#[cfg(test)]
+mod tests;

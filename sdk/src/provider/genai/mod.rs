@@ -1,0 +1,208 @@
+//! A provider over the crate `genai`: models of Anthropic, Google and many others.
+//!
+//! [`Genai`] holds the crate's client and stays on the worker. One model call is one HTTP request: the crate retries nothing, and
+//! neither does this; what the provider says about retries comes back in the [`ModelError`]. The projection is thin and total: what
+//! an adapter of the crate would drop silently is refused by name before anything is sent.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `builder` | configuration, and what can be wrong with it |
+//! | `dialect` | what each adapter takes, and which names are served |
+//! | `request`, `settings`, `messages`, `content`, `results` | from a model call to the crate's request |
+//! | `response`, `failure` | from the crate's answer to ours, or to the failure it stands for |
+//! | `thoughts` | what a model thought, there and back |
+//!
+//! # Design
+//! **The crate genai,** because block orders, signatures and schema dialects of forty providers
+//! change monthly. Its normal form is narrow, so the provider over it is thin. What its types have
+//! no room for is sent as blocks of the API's own, which it passes on to Anthropic only: `is_error`
+//! and images in tool results, images by address. Not possible through it: hosted tools, state at
+//! the provider, log probabilities, the request id of a success (it drops the headers), arguments
+//! that are not JSON (it fails the answer, which is then requested again), and signed thinking
+//! between two texts of one message (it moves it to the front, so a message begins there; the API
+//! joins neighbours). It turns on `serde_json/preserve_order`, which is on anyway, and features of
+//! reqwest (`gzip`) and tokio (`test-util`) for the whole build. It retries nothing.
+
+mod builder;
+mod content;
+mod dialect;
+mod failure;
+mod messages;
+mod request;
+mod response;
+mod results;
+mod settings;
+mod thoughts;
+
+use std::sync::Arc;
+
+use ::genai::{Client, ServiceTarget};
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+pub use builder::{GenaiBuilder, GenaiConfigError};
+
+use self::dialect::Dialect;
+use super::http::{address, redact::Redactor};
+use super::{Model, ModelError, ModelProvider};
+use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
+
+/// The models of Anthropic, Google and others, through the crate [`genai`](https://docs.rs/genai/0.7.2).
+///
+/// ```no_run
+/// use temporal_agents::worker::{AgentsPlugin, Genai, OpenAi};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // Keys from the worker's environment: ANTHROPIC_API_KEY, GEMINI_API_KEY, ..
+/// let plugin = AgentsPlugin::new().model_provider(Genai::from_env()?).model_provider(OpenAi::from_env()?);
+///
+/// // Or a key and an address of one's own.
+/// let gateway = Genai::builder()
+///     .api_key("anthropic", "the gateway's key")
+///     .base_url("anthropic", "https://gateway.example.com/v1")
+///     .serving(|model| model.starts_with("claude"))
+///     .build()?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Names
+///
+/// A model's name says whose it is: `claude-sonnet-4-6`, `gemini-3-flash`, `grok-4`, or with the namespace of an adapter
+/// of the crate `anthropic::claude-sonnet-4-6`, `groq::llama-4`, `ollama::qwen3`. Served are names with a namespace, and
+/// those that begin as the models of one adapter do. `gpt-5`, `o3` and all names that the crate does not know are left to
+/// the worker's next provider; `openai::gpt-5` is not. [`OpenAi`](crate::provider::OpenAi) serves every name unless
+/// it is told otherwise, so it comes after this one, as above. [`GenaiBuilder::serving`] replaces these rules.
+///
+/// A name may end in an effort (`claude-opus-4-6-high`): the crate takes that off and sets it, unless the settings have one.
+///
+/// # What is mapped
+///
+/// | of a call | Anthropic (`anthropic`, `minimax`) | Google (`gemini`, `vertex`) | Chat Completions (most others) |
+/// |---|---|---|---|
+/// | instructions, `system` and `developer` messages | `system` | `systemInstruction` | messages |
+/// | functions and handoffs | `strict` where the schema is | without `strict` | `strict` where the schema is |
+/// | output type | `output_config.format` | `responseJsonSchema` | `response_format` |
+/// | results of one round | one message, `is_error` where a tool failed | one message | one message each |
+/// | images | `data:` URLs and addresses | `data:` URLs | `data:` URLs and addresses |
+/// | thinking | signed, goes back in its place | signatures go back | goes back beside calls |
+/// | `temperature`, `top_p`, `max_tokens`, `tool_choice` | yes | yes | yes |
+/// | `reasoning` | `effort`, `budget_tokens`, `summary` | the same | `effort` |
+/// | `parallel_tool_calls` | yes | only `true` | yes |
+/// | `prompt_cache_retention` | `in_memory`, `5m`, `1h`: of instructions and tools | refused | as it is |
+/// | `metadata` | as it is | refused | as it is |
+/// | `verbosity`, `frequency_penalty`, `presence_penalty`, `store`, `prompt_cache_options` | refused | refused | as they are |
+/// | `extra_body`, `extra_args`, `extra_headers` | yes | yes | yes |
+///
+/// `claude` models of `vertex`, and all of `bedrock_api`, `ollama` and `ollama_cloud`, take no output type, no tool choice and no
+/// extra body through the crate. Refused everywhere: hosted tools, prompt templates, state at the provider, `truncation`,
+/// `response_include`, `top_logprobs`, `context_management`, `extra_query`, and items of kinds other than messages, calls, results and
+/// reasoning. The adapters `openai_resp`, `gemini_ix`, `baidu`, `cohere` and `opencode_go` are refused as a whole.
+///
+/// Without `max_tokens` Anthropic's API gets the most that the model may write, after a table of the crate. Left out without a
+/// word, as they change no answer: `name` of messages, `detail` of images, annotations.
+///
+/// # Answers
+///
+/// An answer that reached its limit has [`incomplete`](ModelResponse::incomplete) `max_output_tokens`; one that ends inside a call is a
+/// failure, since half a call must not run. A filter is `content_filter`; where it left nothing, and where the model itself
+/// refuses, the message is a refusal, which ends the run as one. Any other reason to stop is there in the provider's word.
+/// The crate drops the headers of successes, so [`request_id`](ModelResponse::request_id) is known of failures only.
+#[derive(Clone)]
+pub struct Genai {
+    client: Client,
+    serves: Serves,
+    name: String,
+}
+
+/// Whether a provider serves a model name.
+type Serves = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+impl Genai {
+    /// The provider whose keys are in the worker's environment, under the names that the crate gives them:
+    /// `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`, `XAI_API_KEY`. A key is read when a model that needs it is called.
+    ///
+    /// # Errors
+    /// [`GenaiConfigError`], when the platform's certificates cannot be loaded.
+    pub fn from_env() -> Result<Self, GenaiConfigError> {
+        Self::builder().build()
+    }
+
+    /// A provider described step by step. What it is not given is as in [`Genai::from_env`].
+    pub fn builder() -> GenaiBuilder {
+        GenaiBuilder::new()
+    }
+}
+
+impl ModelProvider for Genai {
+    fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>> {
+        let model = (self.serves)(name)
+            .then(|| -> Arc<dyn Model> { Arc::new(GenaiModel { name: name.to_owned(), client: self.client.clone() }) });
+        Box::pin(std::future::ready(Ok(model)))
+    }
+
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+}
+
+impl std::fmt::Debug for Genai {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Genai").finish_non_exhaustive()
+    }
+}
+
+/// One model, under the name the provider was asked for.
+struct GenaiModel {
+    name: String,
+    client: Client,
+}
+
+impl Model for GenaiModel {
+    fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
+        Box::pin(async move {
+            let whose = format!(" (agent {:?}, model {:?})", call.agent, self.name);
+            let mut outcome = self.ask(call).await;
+            if let Err(error) = &mut outcome
+                && matches!(error.kind, ModelFailureKind::Unsupported | ModelFailureKind::ResponseTooLarge)
+            {
+                error.message.push_str(&whose);
+            }
+            outcome
+        })
+    }
+}
+
+impl GenaiModel {
+    async fn ask(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
+        let nothing = Arc::new(Redactor::new(Vec::new()));
+        let target = self.client.resolve_service_target(&*self.name).await;
+        let target = target.map_err(|error| failure::of(error, "an address that is not known", &nothing))?;
+        let dialect = Dialect::of(&target.model)?;
+        let redactor = Arc::new(Redactor::new(secrets(&target)));
+        let address = address::shown(target.endpoint.base_url(), &redactor);
+        let asked = self.ask_at(target, &dialect, call, &redactor, &address).await;
+        asked.map_err(|error| error.at(address))
+    }
+
+    async fn ask_at(
+        &self,
+        target: ServiceTarget,
+        dialect: &Dialect,
+        call: ModelCall,
+        redactor: &Arc<Redactor>,
+        address: &str,
+    ) -> Result<ModelResponse, ModelError> {
+        let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
+        let (request, options) = request::project(dialect, call)?;
+        let answer = self.client.exec_chat(target, request, Some(&options)).await;
+        let mut answer = answer.map_err(|error| failure::of(error, address, redactor))?;
+        let body = answer.captured_raw_body.take().unwrap_or(Value::Null);
+        response::project(dialect, answer, &failure::answer(&body, redactor), keep_raw_usage)
+    }
+}
+
+/// The key that a request carries; one that is not there is the crate's to complain about.
+fn secrets(target: &ServiceTarget) -> Vec<secrecy::SecretString> {
+    target.auth.single_key_value().ok().map(Into::into).into_iter().collect()
+}

@@ -1,0 +1,228 @@
+//! From the crate's answer to a model response.
+
+use ::genai::chat::{ChatResponse, ContentPart, StopReason, ToolCall, Usage as Counted};
+use serde_json::{Map, Value, json};
+
+use super::{
+    dialect::{Dialect, Shape},
+    thoughts,
+};
+use crate::{
+    provider::{
+        ModelError,
+        http::{answer::Answer, outgoing::unsupported},
+    },
+    wire::{InputTokensDetails, Item, ModelFailureKind, ModelResponse, OutputTokensDetails, Usage},
+};
+
+/// The response in an answer. It has no id: nothing can follow it by one; and the crate drops the headers of a success, so the
+/// request's id is not known either.
+///
+/// # Errors
+/// What the answer stands for where that is no message of a model, or one that breaks off inside a call.
+pub(super) fn project(
+    dialect: &Dialect,
+    response: ChatResponse,
+    answer: &Answer,
+    keep_raw_usage: bool,
+) -> Result<ModelResponse, ModelError> {
+    let raw = answer.object()?;
+    let choices = raw.get("choices").and_then(Value::as_array);
+    if dialect.shape == Shape::OpenAi && choices.is_none_or(Vec::is_empty) {
+        return Err(answer.invalid("the completion has no choices"));
+    }
+    let ChatResponse { content, reasoning_content, stop_reason, usage, .. } = response;
+    let parts: Vec<ContentPart> = content.into_iter().collect();
+    if let (Some(StopReason::MaxTokens(_)), Some(ContentPart::ToolCall(call))) = (&stop_reason, parts.last()) {
+        return Err(cut(answer, call));
+    }
+    let mut items = Items { adapter: &dialect.adapter, done: Vec::new(), texts: Vec::new(), thoughts: Vec::new() };
+    // Where it is not among the parts, it came before them.
+    if let Some(text) = reasoning_content.filter(|text| !text.is_empty())
+        && !parts.iter().any(ContentPart::is_reasoning_content)
+    {
+        items.thoughts.push(ContentPart::ReasoningContent(text));
+    }
+    for part in parts {
+        items.add(part)?;
+    }
+    items.end_thoughts();
+    items.end_texts();
+    let mut output = items.done;
+    let incomplete = stop_reason.and_then(incomplete);
+    if let Some(refusal) = refusal(&raw, &output, incomplete.as_ref()) {
+        output.retain(|item| item.kind() != "message");
+        output.push(refusal);
+    }
+    if let (true, Some(Stopped::Otherwise(reason))) = (output.is_empty(), &incomplete) {
+        return Err(answer.failure(ModelFailureKind::ResponseFailed, &format!("the answer is empty: {reason}")));
+    }
+    let raw_usage =
+        ["usage", "usageMetadata"].into_iter().find_map(|name| raw.get(name)).filter(|usage| !usage.is_null());
+    Ok(ModelResponse {
+        output,
+        usage: counts(&usage),
+        response_id: None,
+        request_id: None,
+        incomplete: incomplete.map(Stopped::reason),
+        raw_usage: raw_usage.filter(|_| keep_raw_usage).cloned(),
+    })
+}
+
+/// Why an answer stops early.
+enum Stopped {
+    /// At a limit of tokens.
+    Length,
+    /// A filter, or the model itself, refuses; the provider's word for it.
+    Filter(String),
+    /// The provider's word for something else.
+    Otherwise(String),
+}
+
+impl Stopped {
+    /// In the words of the Responses API where it has any.
+    fn reason(self) -> String {
+        match self {
+            Self::Length => "max_output_tokens".to_owned(),
+            Self::Filter(_) => "content_filter".to_owned(),
+            Self::Otherwise(reason) => reason,
+        }
+    }
+}
+
+fn incomplete(reason: StopReason) -> Option<Stopped> {
+    match reason {
+        StopReason::Completed(_) | StopReason::ToolCall(_) | StopReason::StopSequence(_) => None,
+        StopReason::MaxTokens(_) => Some(Stopped::Length),
+        StopReason::ContentFilter(reason) => Some(Stopped::Filter(reason)),
+        StopReason::Other(reason) => Some(Stopped::Otherwise(reason)),
+    }
+}
+
+/// The message of a refusal: the model's own, in Chat Completions beside the content, in Anthropic's API a reason to stop; or a
+/// filter's that left nothing of an answer.
+fn refusal(raw: &Map<String, Value>, output: &[Item], stopped: Option<&Stopped>) -> Option<Item> {
+    let own = raw.get("choices").and_then(|choices| choices[0]["message"]["refusal"].as_str());
+    let said: String = output.iter().filter_map(Item::text).collect();
+    let text = match (own.filter(|own| !own.is_empty()), stopped) {
+        (Some(own), _) => own.to_owned(),
+        (None, Some(Stopped::Filter(reason))) if said.is_empty() => {
+            format!("The answer was withheld (stop reason {reason}).")
+        }
+        (None, Some(Stopped::Filter(reason))) if reason == "refusal" => said,
+        _ => return None,
+    };
+    Some(message(vec![json!({"type": "refusal", "refusal": text})]))
+}
+
+/// A call that the end of the answer may have cut must not run: its arguments may be a part of what was meant.
+fn cut(answer: &Answer, call: &ToolCall) -> ModelError {
+    let mut error = answer.failure(
+        ModelFailureKind::InvalidResponse,
+        &format!("the answer reached its limit of tokens in a call of `{}`; raise max_tokens", call.fn_name),
+    );
+    // The same limit cuts the next answer as well.
+    error.retryable = Some(false);
+    error
+}
+
+/// The items of an answer, in its order. Text that stands together is one message, thoughts that stand together one item.
+struct Items<'d> {
+    adapter: &'d str,
+    done: Vec<Item>,
+    texts: Vec<Value>,
+    thoughts: Vec<ContentPart>,
+}
+
+impl Items<'_> {
+    fn add(&mut self, part: ContentPart) -> Result<(), ModelError> {
+        match part {
+            ContentPart::Text(text) if text.is_empty() => {}
+            ContentPart::Text(text) => {
+                self.end_thoughts();
+                self.texts.push(json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []}));
+            }
+            ContentPart::ToolCall(call) => {
+                self.end_thoughts();
+                self.end_texts();
+                self.done.push(function_call(call));
+            }
+            thought
+            @ (ContentPart::ThoughtSignature(_) | ContentPart::ReasoningContent(_) | ContentPart::Custom(_)) => {
+                self.end_texts();
+                self.thoughts.push(thought);
+            }
+            ContentPart::Binary(file) => {
+                return Err(unsupported(format_args!(
+                    "{} (through genai) answered with a file ({}); only text and calls are read",
+                    self.adapter, file.content_type
+                )));
+            }
+            ContentPart::ToolResponse(_) => {}
+        }
+        Ok(())
+    }
+
+    fn end_texts(&mut self) {
+        if !self.texts.is_empty() {
+            self.done.push(message(std::mem::take(&mut self.texts)));
+        }
+    }
+
+    fn end_thoughts(&mut self) {
+        if !self.thoughts.is_empty() {
+            self.done.push(thoughts::item(self.adapter, std::mem::take(&mut self.thoughts)));
+        }
+    }
+}
+
+fn message(content: Vec<Value>) -> Item {
+    Item::from(Map::from_iter([
+        ("type".to_owned(), "message".into()),
+        ("role".to_owned(), "assistant".into()),
+        ("content".to_owned(), content.into()),
+    ]))
+}
+
+fn function_call(call: ToolCall) -> Item {
+    let ToolCall { call_id, fn_name, fn_arguments, thought_signatures: _ } = call;
+    let arguments = if fn_arguments.is_null() { "{}".to_owned() } else { fn_arguments.to_string() };
+    Item::from(Map::from_iter([
+        ("type".to_owned(), "function_call".into()),
+        ("call_id".to_owned(), unique(call_id, &fn_name).into()),
+        ("name".to_owned(), fn_name.into()),
+        ("arguments".to_owned(), arguments.into()),
+    ]))
+}
+
+/// Google's calls mostly come without ids. The crate counts them within one answer (`call#NAME#0`), knows its own by that form
+/// and does not send them; a run needs ids that no other answer has.
+fn unique(call_id: String, name: &str) -> String {
+    let number = || uuid::Uuid::new_v4().as_fields().0;
+    let counted = call_id.strip_prefix("call#").and_then(|rest| rest.rsplit_once('#'));
+    match counted {
+        Some((of, count)) if of == name && count.parse::<u32>().is_ok() => format!("call#{name}#{}", number()),
+        _ if call_id.is_empty() => format!("call_{:08x}", number()),
+        _ => call_id,
+    }
+}
+
+fn counts(usage: &Counted) -> Usage {
+    let count = |count: Option<i32>| count.and_then(|count| u64::try_from(count).ok());
+    let input = usage.prompt_tokens_details.as_ref();
+    let reasoning = usage.completion_tokens_details.as_ref().and_then(|details| count(details.reasoning_tokens));
+    let input_tokens = count(usage.prompt_tokens).unwrap_or_default();
+    // Google leaves the count of what was said out where that is nothing.
+    let output_tokens = count(usage.completion_tokens).or(reasoning).unwrap_or_default();
+    Usage {
+        requests: 1,
+        input_tokens,
+        input_tokens_details: InputTokensDetails {
+            cached_tokens: input.and_then(|details| count(details.cached_tokens)).unwrap_or_default(),
+            cache_write_tokens: input.and_then(|details| count(details.cache_creation_tokens)).unwrap_or_default(),
+        },
+        output_tokens,
+        output_tokens_details: OutputTokensDetails { reasoning_tokens: reasoning.unwrap_or_default() },
+        total_tokens: count(usage.total_tokens).unwrap_or(input_tokens.saturating_add(output_tokens)),
+    }
+}

@@ -1,0 +1,63 @@
+//! What a model thought, kept in a `reasoning` item so that it can go back where it came from.
+//!
+//! Anthropic signs its thinking and wants it back, unchanged and in its place, with the tool results; Google sends signatures
+//! alone; others plain text. The text is the item's `summary`, for people and traces. What only its adapter understands is
+//! opaque data in the item's [`PROVIDER_DATA`]:
+//!
+//! ```json
+//! {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}],
+//!  "provider_data": {"genai": {"adapter": "anthropic", "thoughts": [{"signature": "EqoB.."}, {"summary": 0}]}}}
+//! ```
+//!
+//! Data of one adapter is not shown to another: a signature is worth nothing there, and some refuse it.
+
+use ::genai::chat::ContentPart;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    provider::data::{GENAI, PROVIDER_DATA},
+    wire::Item,
+};
+
+/// The item that holds these parts of an answer: signatures, reasoning, and blocks that the crate does not know.
+pub(super) fn item(adapter: &str, parts: Vec<ContentPart>) -> Item {
+    let mut summary = Vec::new();
+    let mut thoughts = Vec::new();
+    for part in parts {
+        thoughts.push(match part {
+            ContentPart::ThoughtSignature(signature) => json!({"signature": signature}),
+            ContentPart::ReasoningContent(text) => {
+                summary.push(json!({"type": "summary_text", "text": text}));
+                json!({"summary": summary.len() - 1})
+            }
+            ContentPart::Custom(custom) => json!({"block": custom.data}),
+            _ => continue,
+        });
+    }
+    let data = json!({GENAI: {"adapter": adapter, "thoughts": thoughts}});
+    let mut object = Map::new();
+    object.insert("type".to_owned(), "reasoning".into());
+    object.insert("summary".to_owned(), summary.into());
+    object.insert(PROVIDER_DATA.to_owned(), data);
+    Item::from(object)
+}
+
+/// The parts that an item holds for this adapter; none for those of others.
+pub(super) fn parts(adapter: &str, item: &Item) -> Vec<ContentPart> {
+    let data = item.get(PROVIDER_DATA).and_then(|data| data.get(GENAI));
+    let Some(data) = data.filter(|data| data["adapter"] == adapter) else { return Vec::new() };
+    let summary = item.get("summary").unwrap_or(&Value::Null);
+    let thoughts = data["thoughts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    thoughts.iter().filter_map(|thought| part(thought, summary)).collect()
+}
+
+fn part(thought: &Value, summary: &Value) -> Option<ContentPart> {
+    if let Some(signature) = thought["signature"].as_str() {
+        return Some(ContentPart::ThoughtSignature(signature.to_owned()));
+    }
+    if let Some(index) = thought["summary"].as_u64() {
+        let text = summary.get(usize::try_from(index).ok()?)?["text"].as_str()?;
+        return Some(ContentPart::ReasoningContent(text.to_owned()));
+    }
+    thought.get("block").map(|block| ContentPart::from_custom(block.clone(), None))
+}

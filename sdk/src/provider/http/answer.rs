@@ -1,0 +1,135 @@
+//! A provider's whole answer to one HTTP request: status, headers and body, nothing lost and nothing logged.
+//!
+//! It turns itself into the JSON object of a successful answer, or into the failure it stands for. Bodies hold the
+//! user's data, so `Debug` and `Display` show the status only.
+
+use std::{sync::Arc, time::SystemTime};
+
+use reqwest::{StatusCode, header::HeaderMap};
+use serde_json::{Map, Value};
+
+use super::{
+    advice::Advice,
+    body::MOST_BYTES,
+    classify::{self, ProviderError},
+    redact::Redactor,
+};
+use crate::{provider::ModelError, wire::ModelFailureKind};
+
+/// Most characters of a body that a message quotes.
+const EXCERPT: usize = 200;
+/// Most characters of a provider's own error message.
+const LONGEST_MESSAGE: usize = 1000;
+
+/// A provider's answer.
+#[derive(thiserror::Error)]
+#[error("the provider answered {status}")]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+    pub(crate) redactor: Arc<Redactor>,
+}
+
+impl Answer {
+    /// The JSON object of a successful answer.
+    ///
+    /// # Errors
+    /// The failure of any other status; [`ModelFailureKind::InvalidResponse`] when the body is no JSON object;
+    /// the error in the body, for servers that report failures with status 200.
+    pub(crate) fn object(&self) -> Result<Map<String, Value>, ModelError> {
+        if !self.status.is_success() {
+            return Err(self.status_failure());
+        }
+        let text = self.text();
+        if text.trim().is_empty() {
+            return Err(self.failure(ModelFailureKind::InvalidResponse, "the body is empty"));
+        }
+        match serde_json::from_str(&text) {
+            Ok(Value::Object(object)) => match ProviderError::in_answer(&object) {
+                Some(error) => Err(self.reported(error)),
+                None => Ok(object),
+            },
+            Ok(_) => Err(self.invalid("the body is no JSON object")),
+            Err(_) => Err(self.invalid("the body is not JSON")),
+        }
+    }
+
+    /// The failure of a body that is not what the API promises; quotes the start of it.
+    pub(crate) fn invalid(&self, what: &str) -> ModelError {
+        let excerpt = self.redactor.excerpt(&self.text(), EXCERPT);
+        self.failure(ModelFailureKind::InvalidResponse, &format!("{what}: {excerpt}"))
+    }
+
+    /// The failure of a body that is over the limit. The provider's advice to try again does not count.
+    pub(crate) fn too_large(&self) -> ModelError {
+        let limit = MOST_BYTES / (1024 * 1024);
+        let what = format!("the body is over the limit of {limit} MiB; it is not requested again");
+        let mut error = self.failure(ModelFailureKind::ResponseTooLarge, &what);
+        error.retryable = Some(false);
+        error
+    }
+
+    /// A failure of this kind with everything the answer says beside it.
+    pub(crate) fn failure(&self, kind: ModelFailureKind, what: &str) -> ModelError {
+        let label = classify::label(kind);
+        let status = self.status.as_u16();
+        let message = match self.redactor.excerpt(what, LONGEST_MESSAGE) {
+            what if what.is_empty() => format!("{label} ({status})"),
+            what => format!("{label} ({status}): {what}"),
+        };
+        let mut error = ModelError::new(kind, message);
+        error.status = Some(status);
+        self.advice().give(&mut error);
+        error
+    }
+
+    /// The provider's id of the request.
+    #[cfg(feature = "openai")]
+    pub(crate) fn request_id(&self) -> Option<String> {
+        self.advice().request_id
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the worker's clock: a retry-after may be a date")]
+    fn advice(&self) -> Advice {
+        Advice::in_headers(&self.headers, SystemTime::now())
+    }
+
+    /// The failure that an unsuccessful status stands for.
+    pub(crate) fn status_failure(&self) -> ModelError {
+        let text = self.text();
+        let error = ProviderError::in_failure(&text).unwrap_or_default();
+        let kind = classify::kind(self.status, error.code.as_deref());
+        let what = match &error.message {
+            Some(message) => message.clone(),
+            None if self.status.is_redirection() => "the provider redirects; configure its final address".to_owned(),
+            None => self.redactor.excerpt(&text, EXCERPT),
+        };
+        self.with_error(self.failure(kind, &what), error)
+    }
+
+    /// The failure of an error inside the body of a successful answer.
+    fn reported(&self, error: ProviderError) -> ModelError {
+        let what = error.message.clone().unwrap_or_else(|| "the provider reports an error".to_owned());
+        self.with_error(self.failure(error.kind(), &what), error)
+    }
+
+    fn with_error(&self, mut failure: ModelError, error: ProviderError) -> ModelError {
+        failure.retryable = failure.retryable.or(error.retryable());
+        failure.code = error.code.map(|code| self.redactor.excerpt(&code, EXCERPT));
+        failure
+    }
+
+    fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Answer").field("status", &self.status).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

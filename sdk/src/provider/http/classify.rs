@@ -1,0 +1,144 @@
+//! From what went wrong to the kind of failure that Temporal decides by.
+
+use reqwest::StatusCode;
+use serde_json::{Map, Value};
+
+use super::redact::Redactor;
+use crate::{provider::ModelError, wire::ModelFailureKind};
+
+/// The kind of failure a status stands for; 429 and 400 are told apart further by the provider's code.
+pub(crate) fn kind(status: StatusCode, code: Option<&str>) -> ModelFailureKind {
+    match status.as_u16() {
+        // Another call holds the conversation for a moment; the Agents SDK tries again, too.
+        400 if code == Some("conversation_locked") => ModelFailureKind::Conflict,
+        400 | 404 if matches!(code, Some("previous_response_not_found" | "conversation_not_found")) => {
+            ModelFailureKind::ConversationNotFound
+        }
+        401 => ModelFailureKind::Authentication,
+        403 => ModelFailureKind::PermissionDenied,
+        404 => ModelFailureKind::NotFound,
+        408 => ModelFailureKind::Timeout,
+        409 => ModelFailureKind::Conflict,
+        413 => ModelFailureKind::RequestTooLarge,
+        429 => ModelFailureKind::RateLimit,
+        500.. => ModelFailureKind::ServerError,
+        _ => ModelFailureKind::BadRequest,
+    }
+}
+
+/// How a message of this kind begins.
+pub(crate) fn label(kind: ModelFailureKind) -> &'static str {
+    match kind {
+        ModelFailureKind::RateLimit => "rate limited",
+        ModelFailureKind::Authentication => "authentication failed",
+        ModelFailureKind::PermissionDenied => "permission denied",
+        ModelFailureKind::BadRequest => "bad request",
+        ModelFailureKind::NotFound => "not found",
+        ModelFailureKind::ConversationNotFound => "the conversation is gone",
+        ModelFailureKind::Timeout => "timed out",
+        ModelFailureKind::Conflict => "conflict",
+        ModelFailureKind::RequestTooLarge => "request too large",
+        ModelFailureKind::ServerError => "server error",
+        ModelFailureKind::Connection => "connection failed",
+        ModelFailureKind::InvalidResponse => "invalid response",
+        ModelFailureKind::ResponseTooLarge => "response too large",
+        ModelFailureKind::ResponseFailed => "response failed",
+        ModelFailureKind::UnknownModel => "unknown model",
+        ModelFailureKind::Unsupported => "unsupported",
+        ModelFailureKind::Internal => "internal error",
+    }
+}
+
+/// The failure of a request to this address, as [`address::shown`](super::address::shown) writes it, that got no answer, or only part of one.
+pub(crate) fn unanswered(error: reqwest::Error, address: &str, redactor: &Redactor) -> ModelError {
+    // The error's own address may carry credentials.
+    let error = error.without_url();
+    let kind = if error.is_builder() {
+        ModelFailureKind::BadRequest
+    } else if error.is_timeout() && !error.is_connect() {
+        ModelFailureKind::Timeout
+    } else {
+        ModelFailureKind::Connection
+    };
+    let message = format!("{}: {} (at {address})", label(kind), redactor.clean(&root_cause(&error)));
+    ModelError::new(kind, message).at(address).caused_by(error)
+}
+
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut cause = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string()
+}
+
+/// What a provider says about a failure.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ProviderError {
+    /// Its explanation.
+    pub(crate) message: Option<String>,
+    /// Its code; a number where a server uses one.
+    pub(crate) code: Option<String>,
+    /// Its type.
+    pub(crate) r#type: Option<String>,
+}
+
+impl ProviderError {
+    /// The error in the body of a failed request, in the forms that OpenAI and compatible servers use:
+    /// `{"error": {..}}`, `{"error": "text"}`, `{"message": ..}`, `{"detail": ..}`, or a list of one of them.
+    pub(crate) fn in_failure(text: &str) -> Option<Self> {
+        let body: Value = serde_json::from_str(text).ok()?;
+        let body = match &body {
+            Value::Array(bodies) => bodies.first()?,
+            body => body,
+        };
+        let object = body.as_object()?;
+        Some(Self::in_answer(object).unwrap_or_else(|| Self::of_object(object)))
+    }
+
+    /// The `error` member of an answer.
+    pub(crate) fn in_answer(object: &Map<String, Value>) -> Option<Self> {
+        match object.get("error")? {
+            Value::Object(error) => Some(Self::of_object(error)),
+            Value::String(message) => Some(Self { message: Some(message.clone()), ..Self::default() }),
+            _ => None,
+        }
+    }
+
+    fn of_object(error: &Map<String, Value>) -> Self {
+        let text = |name| match error.get(name)? {
+            Value::String(text) if !text.is_empty() => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        Self { message: text("message").or_else(|| text("detail")), code: text("code"), r#type: text("type") }
+    }
+
+    /// The kind of failure when the status does not tell: by code, which some servers fill with a status.
+    pub(crate) fn kind(&self) -> ModelFailureKind {
+        let Some(code) = self.code.as_deref() else { return ModelFailureKind::ResponseFailed };
+        match code {
+            "rate_limit_exceeded" | "insufficient_quota" => ModelFailureKind::RateLimit,
+            "server_error" => ModelFailureKind::ServerError,
+            _ => match code.parse().ok().filter(|status| (400..600).contains(status)) {
+                Some(status) => {
+                    StatusCode::from_u16(status).map_or(ModelFailureKind::ResponseFailed, |s| kind(s, None))
+                }
+                None => ModelFailureKind::ResponseFailed,
+            },
+        }
+    }
+
+    /// What the code says about trying again: no time heals a used-up quota or a wrong input.
+    pub(crate) fn retryable(&self) -> Option<bool> {
+        let names = [self.code.as_deref(), self.r#type.as_deref()];
+        let hopeless = names.contains(&Some("insufficient_quota"))
+            || self.code.as_deref().is_some_and(|code| code.starts_with("invalid_") || is_about_an_image(code));
+        hopeless.then_some(false)
+    }
+}
+
+/// `image_too_large`, `empty_image_file`, `unsupported_image_media_type`: the input is wrong, and stays wrong.
+fn is_about_an_image(code: &str) -> bool {
+    code.contains("image") && !code.starts_with("failed_to_download")
+}

@@ -1,0 +1,110 @@
+//! What one model call sends: the body an API's projection builds, and what the settings add to it.
+//!
+//! The order of precedence, last wins: the projection's members, `extra_args`, `extra_body`. Headers and query
+//! parameters are the call's own; the provider's credentials are added later and elsewhere, and a call may not replace them.
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{provider::ModelError, wire::ModelFailureKind};
+
+/// A request, but for address and credentials.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    pub(crate) body: Map<String, Value>,
+    pub(crate) headers: HeaderMap,
+    #[cfg_attr(not(feature = "openai"), expect(dead_code, reason = "the crate genai sends no query"))]
+    pub(crate) query: Vec<(String, String)>,
+}
+
+/// What the settings add to a request beyond the members their API names.
+#[derive(Debug)]
+pub(crate) struct Extras {
+    pub(crate) args: Option<Map<String, Value>>,
+    pub(crate) body: Option<Map<String, Value>>,
+    pub(crate) headers: Option<Map<String, Value>>,
+    pub(crate) query: Option<Map<String, Value>>,
+}
+
+impl Extras {
+    /// The body with the extras merged in, member by member at its root.
+    ///
+    /// # Errors
+    /// [`ModelFailureKind::BadRequest`] for a header that HTTP cannot carry, and
+    /// [`ModelFailureKind::Unsupported`] for `stream`, whose answer is no single response.
+    pub(crate) fn around(self, mut body: Map<String, Value>) -> Result<Outgoing, ModelError> {
+        let Self { args, body: members, headers, query } = self;
+        body.extend(args.into_iter().flatten());
+        body.extend(members.into_iter().flatten());
+        if body.get("stream").is_some_and(|stream| *stream != Value::Bool(false)) {
+            return Err(unsupported("`stream` in the extra arguments: a model call is one request and one response"));
+        }
+        Ok(Outgoing { body, headers: header_map(headers)?, query: query_pairs(query) })
+    }
+}
+
+/// Sets a member where there is a value for it.
+pub(crate) fn set(body: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        body.insert(name.to_owned(), value.into());
+    }
+}
+
+/// The failure of a call that asks for something an API does not have.
+pub(crate) fn unsupported(what: impl std::fmt::Display) -> ModelError {
+    ModelError::new(ModelFailureKind::Unsupported, format!("unsupported: {what}"))
+}
+
+/// Refuses a setting that an API does not have, if it is set.
+pub(crate) fn refuse<T: Serialize>(api: &str, setting: &str, value: Option<&T>) -> Result<(), ModelError> {
+    match value {
+        None => Ok(()),
+        Some(_) => Err(unsupported(format_args!("the {api} API has no `{setting}`; leave it out"))),
+    }
+}
+
+/// Headers a call may not set: they hold keys, and a call's settings are in history.
+const CREDENTIALS: [&str; 5] = ["authorization", "api-key", "x-api-key", "x-goog-api-key", "proxy-authorization"];
+
+fn header_map(headers: Option<Map<String, Value>>) -> Result<HeaderMap, ModelError> {
+    let mut map = HeaderMap::new();
+    for (name, value) in headers.into_iter().flatten() {
+        if CREDENTIALS.iter().any(|credential| name.eq_ignore_ascii_case(credential)) {
+            return Err(unsupported(format_args!(
+                "`{name}` in extra_headers: settings are recorded in history; give the key to the provider on the worker"
+            )));
+        }
+        let Some(text) = plain(&value) else { continue };
+        let (Ok(header), Ok(mut value)) = (HeaderName::try_from(&name), HeaderValue::try_from(text)) else {
+            let message = format!("bad request: the extra header {name:?} is not one that HTTP can carry");
+            return Err(ModelError::new(ModelFailureKind::BadRequest, message));
+        };
+        // It may be the value of a variable of the worker.
+        value.set_sensitive(true);
+        map.insert(header, value);
+    }
+    Ok(map)
+}
+
+/// A list repeats its parameter; null leaves it out.
+fn query_pairs(query: Option<Map<String, Value>>) -> Vec<(String, String)> {
+    let mut pairs = Vec::new();
+    for (name, value) in query.into_iter().flatten() {
+        let values = match value {
+            Value::Array(values) => values,
+            value => vec![value],
+        };
+        pairs.extend(values.iter().filter_map(plain).map(|text| (name.clone(), text)));
+    }
+    pairs
+}
+
+/// A value as text outside JSON: strings as they are, the rest as JSON, null not at all.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}

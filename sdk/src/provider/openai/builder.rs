@@ -1,0 +1,315 @@
+//! The configuration of [`OpenAi`], checked whole before the first call.
+
+use std::{sync::Arc, time::Duration};
+
+use reqwest::{
+    Url,
+    header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue},
+};
+use secrecy::{ExposeSecret, SecretString};
+
+use super::{Azure, OpenAi, OpenAiApi, Serves, endpoint::Endpoint, tls, transport::Transport};
+use crate::{
+    provider::http::{address, redact::Redactor},
+    wire::error_debug,
+};
+
+const OPENAI: &str = "https://api.openai.com/v1";
+
+/// Describes an [`OpenAi`]; see [`OpenAi::builder`].
+#[derive(Default)]
+#[must_use]
+pub struct OpenAiBuilder {
+    api_key: Option<SecretString>,
+    base_url: Option<String>,
+    /// The environment variable that it is from.
+    base_url_variable: Option<&'static str>,
+    organization: Option<String>,
+    project: Option<String>,
+    azure: Option<Azure>,
+    headers: Vec<(String, SecretString)>,
+    timeout: Option<Duration>,
+    api: OpenAiApi,
+    serves: Option<Serves>,
+    name: Option<String>,
+}
+
+/// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenAiConfigError {
+    /// The environment holds no key.
+    #[error(
+        "OPENAI_API_KEY is not set; set it in the worker's environment, or give a key with \
+         `OpenAi::builder().api_key(..)`"
+    )]
+    KeyNotSet,
+    /// No key was given, or an empty one.
+    #[error(
+        "the API key is empty; give one with `api_key(..)` or OPENAI_API_KEY (any text does where none is checked)"
+    )]
+    KeyEmpty,
+    /// The address cannot be used.
+    #[error("the base URL{}{} cannot be used: {reason}", address::quoted(.url.as_deref()), of_variable(*.variable))]
+    BaseUrl {
+        /// The address as it was given; absent where there is none, or where it may hold a secret.
+        url: Option<String>,
+        /// The environment variable that holds it; absent where the program gives it.
+        variable: Option<&'static str>,
+        /// Why not.
+        reason: String,
+    },
+    /// HTTP cannot carry this header.
+    #[error("the header {name:?} holds characters that HTTP cannot carry")]
+    Header {
+        /// Its name.
+        name: String,
+    },
+    /// The platform's certificates could not be loaded.
+    #[error("TLS could not be set up; are the system's CA certificates installed?")]
+    Tls {
+        /// What is wrong with them.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The HTTP client could not be built.
+    #[error("the HTTP client could not be built")]
+    HttpClient {
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+error_debug!(enum OpenAiConfigError {
+    KeyNotSet,
+    KeyEmpty,
+    BaseUrl { url, variable, reason },
+    Header { name },
+    Tls { source },
+    HttpClient { source },
+});
+
+/// What is said of an address that is not a whole one.
+const IN_FULL: &str = "write it in full, as https://api.openai.com/v1";
+
+/// The environment variable of the address.
+const BASE_URL: &str = "OPENAI_BASE_URL";
+
+/// Where an address is from, in a message.
+fn of_variable(variable: Option<&str>) -> String {
+    variable.map(|variable| format!(" ({variable})")).unwrap_or_default()
+}
+
+impl OpenAiBuilder {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    /// The builder that the environment describes; see [`OpenAi::from_env`]. What is set afterwards replaces it.
+    ///
+    /// # Errors
+    /// [`OpenAiConfigError`] when `OPENAI_API_KEY` is not set or empty.
+    #[expect(clippy::disallowed_methods, reason = "the worker's environment is what it is configured by")]
+    pub fn from_env() -> Result<Self, OpenAiConfigError> {
+        Self::from_variables(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, OpenAiConfigError> {
+        let optional = |name| variable(name).filter(|value| !value.trim().is_empty());
+        let key = variable("OPENAI_API_KEY").ok_or(OpenAiConfigError::KeyNotSet)?;
+        if key.trim().is_empty() {
+            return Err(OpenAiConfigError::KeyEmpty);
+        }
+        Ok(Self {
+            base_url: optional(BASE_URL),
+            base_url_variable: Some(BASE_URL),
+            organization: optional("OPENAI_ORG_ID"),
+            project: optional("OPENAI_PROJECT_ID"),
+            ..Self::new().api_key(key)
+        })
+    }
+
+    /// The key, without which nothing is sent. White space around it is dropped.
+    pub fn api_key(mut self, key: impl Into<String>) -> Self {
+        self.api_key = Some(key.into().trim().to_owned().into());
+        self
+    }
+
+    /// The address before `/responses` or `/chat/completions`; OpenAI's own by default.
+    pub fn base_url(mut self, url: impl Into<String>) -> Self {
+        (self.base_url, self.base_url_variable) = (Some(url.into()), None);
+        self
+    }
+
+    /// The organization that is billed (`OpenAI-Organization`).
+    pub fn organization(mut self, id: impl Into<String>) -> Self {
+        self.organization = Some(id.into());
+        self
+    }
+
+    /// The project that is billed (`OpenAI-Project`).
+    pub fn project(mut self, id: impl Into<String>) -> Self {
+        self.project = Some(id.into());
+        self
+    }
+
+    /// The API to speak; [`OpenAiApi::Responses`] by default.
+    pub fn api(mut self, api: OpenAiApi) -> Self {
+        self.api = api;
+        self
+    }
+
+    /// An Azure OpenAI resource, in place of a base URL; the key is the resource's.
+    pub fn azure(mut self, azure: Azure) -> Self {
+        self.azure = Some(azure);
+        self
+    }
+
+    /// A header of every request, such as a gateway's own. Its value is treated as a secret.
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into().into()));
+        self
+    }
+
+    /// The longest a request may take; by default as long as the activity that makes it.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Which model names this provider serves; all of them by default. The worker asks its next provider for others.
+    pub fn serving(mut self, serves: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.serves = Some(Arc::new(serves));
+        self
+    }
+
+    /// The name of this provider in [`Destination::provider`](crate::worker::Destination::provider), which tells two of them apart. Default `openai`.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// The provider.
+    ///
+    /// # Errors
+    /// [`OpenAiConfigError`] says what is missing or cannot be used.
+    pub fn build(self) -> Result<OpenAi, OpenAiConfigError> {
+        let Self {
+            api_key,
+            base_url,
+            base_url_variable,
+            organization,
+            project,
+            azure,
+            headers,
+            timeout,
+            api,
+            serves,
+            name,
+        } = self;
+        let key = api_key.filter(|key| !key.expose_secret().is_empty()).ok_or(OpenAiConfigError::KeyEmpty)?;
+        let base = base(base_url.as_deref(), base_url_variable, azure.as_ref())?;
+        let http = tls::http_client(base.scheme() == "https", timeout)?;
+
+        let mut carried = HeaderMap::new();
+        match &azure {
+            Some(_) => add(&mut carried, "api-key", key.expose_secret())?,
+            None => add(&mut carried, AUTHORIZATION.as_str(), &format!("Bearer {}", key.expose_secret()))?,
+        }
+        for (name, id) in [("OpenAI-Organization", organization), ("OpenAI-Project", project)] {
+            if let Some(id) = id {
+                add(&mut carried, name, &id)?;
+            }
+        }
+        for (name, value) in &headers {
+            add(&mut carried, name, value.expose_secret())?;
+        }
+
+        let values = headers.into_iter().flat_map(|(_, value)| with_token(value)).filter(is_long);
+        let secrets = values.chain([key.clone()]).collect();
+        let base = base.as_str().trim_end_matches('/').to_owned();
+        let endpoint = Endpoint { base, headers: carried, azure, key };
+        let transport = Arc::new(Transport::new(http, endpoint, Redactor::new(secrets)));
+        let serves = serves.unwrap_or_else(|| Arc::new(|_| true));
+        Ok(OpenAi { transport, api, serves, name: name.unwrap_or_else(|| "openai".to_owned()) })
+    }
+}
+
+/// A header's value, and what follows its scheme: of `Bearer abc` a server may echo only `abc`.
+fn with_token(value: SecretString) -> Vec<SecretString> {
+    let token =
+        value.expose_secret().split_once(' ').map(|(_scheme, token)| SecretString::from(token.trim().to_owned()));
+    std::iter::once(value).chain(token).collect()
+}
+
+/// Whether a header's value is taken out of messages: `true` or `v2` is no secret, and a part of many words.
+fn is_long(value: &SecretString) -> bool {
+    value.expose_secret().len() >= 8
+}
+
+fn base(
+    base_url: Option<&str>,
+    base_url_variable: Option<&'static str>,
+    azure: Option<&Azure>,
+) -> Result<Url, OpenAiConfigError> {
+    let unusable = |reason: &str| OpenAiConfigError::BaseUrl {
+        url: base_url.or(azure.map(Azure::endpoint)).and_then(address::as_given),
+        variable: base_url_variable.filter(|_| base_url.is_some()),
+        reason: reason.to_owned(),
+    };
+    let text = match (base_url, azure) {
+        (Some(_), Some(_)) => return Err(unusable("there is an Azure endpoint, too; give one of them")),
+        (None, Some(azure)) => format!("{}/openai", azure.endpoint().trim().trim_end_matches('/')),
+        (base_url, None) => base_url.unwrap_or(OPENAI).trim().to_owned(),
+    };
+    let url = Url::parse(&text).map_err(|error| unusable(&format!("{error}; {IN_FULL}")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(unusable(&format!("it starts with neither https:// nor http://; {IN_FULL}")));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(unusable("it has a query or a fragment; give query parameters in the model settings"));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(unusable("it holds credentials; give them as API key or header"));
+    }
+    Ok(url)
+}
+
+/// Sets a header whose value nothing shows.
+fn add(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), OpenAiConfigError> {
+    let (Ok(header), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
+        return Err(OpenAiConfigError::Header { name: name.to_owned() });
+    };
+    value.set_sensitive(true);
+    headers.insert(header, value);
+    Ok(())
+}
+
+impl std::fmt::Debug for OpenAiBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            api_key: _,
+            base_url: _,
+            base_url_variable: _,
+            organization,
+            project,
+            azure,
+            headers,
+            timeout,
+            api,
+            serves: _,
+            name: _,
+        } = self;
+        let headers: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
+        f.debug_struct("OpenAiBuilder")
+            .field("organization", organization)
+            .field("project", project)
+            .field("azure", azure)
+            .field("headers", &headers)
+            .field("timeout", timeout)
+            .field("api", api)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

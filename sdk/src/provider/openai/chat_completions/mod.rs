@@ -1,0 +1,36 @@
+//! Chat Completions: a model call as one `POST /chat/completions`, for servers that have no Responses API.
+//!
+//! The other end of the walk that `responses.rs` ends: [`request`] and [`messages`] project the call, [`response`]
+//! the answer, into the items of the Responses API that the rest of this crate speaks. What the API cannot express
+//! (hosted tools, server-side state, prompt templates, some settings) is refused by name, never dropped silently.
+//!
+//! Members of an assistant message that only its server knows (`reasoning_content`, thought signatures) are kept in
+//! the item's `provider_data` and go back to the server where the item does.
+
+mod messages;
+mod request;
+mod response;
+
+use serde_json::Value;
+
+use super::transport::Transport;
+use crate::{
+    provider::ModelError,
+    wire::{ModelCall, ModelResponse},
+};
+
+/// Asks the model once.
+pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
+    let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
+    let outgoing = request::project(transport.model(model), call)?;
+    let answer = transport.chat_completions(model, outgoing).await?;
+    response::project(&answer, keep_raw_usage)
+}
+
+/// The body that goes out for a call; `model` is what the server calls the model.
+pub(super) fn request_body(model: &str, call: ModelCall) -> Result<Value, ModelError> {
+    Ok(Value::Object(request::project(model, call)?.body))
+}
+
+#[cfg(test)]
+mod tests;

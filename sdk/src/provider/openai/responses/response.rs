@@ -1,0 +1,58 @@
+//! From the answer of `POST /responses` to a model response.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    provider::{
+        ModelError,
+        http::{answer::Answer, outgoing::unsupported},
+        openai::usage,
+    },
+    wire::{Item, ModelFailureKind, ModelResponse},
+};
+
+const USAGE: usage::Names = usage::Names {
+    input: "input_tokens",
+    input_details: "input_tokens_details",
+    output: "output_tokens",
+    output_details: "output_tokens_details",
+};
+
+/// The response in an answer.
+///
+/// # Errors
+/// What the answer stands for where that is no response, or a failed or unfinished one.
+pub(super) fn project(answer: &Answer, keep_raw_usage: bool) -> Result<ModelResponse, ModelError> {
+    let mut response = answer.object()?;
+    let incomplete = incomplete(answer, &response)?;
+    let Some(Value::Array(output)) = response.remove("output") else {
+        return Err(answer.invalid("the response has no output"));
+    };
+    let output: Result<Vec<Item>, _> = output.into_iter().map(Item::try_from).collect();
+    let usage = response.get("usage").filter(|usage| !usage.is_null());
+    Ok(ModelResponse {
+        output: output.map_err(|error| answer.invalid(&error.to_string()))?,
+        usage: USAGE.read(usage),
+        response_id: response.get("id").and_then(Value::as_str).map(str::to_owned),
+        request_id: answer.request_id(),
+        incomplete,
+        raw_usage: usage.filter(|_| keep_raw_usage).cloned(),
+    })
+}
+
+/// Why the response stops early, if it does; a status nobody here knows is taken for a complete one.
+fn incomplete(answer: &Answer, response: &Map<String, Value>) -> Result<Option<String>, ModelError> {
+    match response.get("status").and_then(Value::as_str) {
+        Some(status @ ("failed" | "cancelled")) => {
+            Err(answer.failure(ModelFailureKind::ResponseFailed, &format!("the response is {status}")))
+        }
+        Some(status @ ("in_progress" | "queued")) => {
+            Err(unsupported(format_args!("the response is {status}: background responses are not waited for")))
+        }
+        Some("incomplete") => {
+            let reason = response.get("incomplete_details").and_then(|details| details["reason"].as_str());
+            Ok(Some(reason.unwrap_or("unknown").to_owned()))
+        }
+        _ => Ok(None),
+    }
+}

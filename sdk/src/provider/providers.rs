@@ -1,0 +1,95 @@
+//! The model providers of a worker or an inline runner: asks them in order, and calls the model the first one has.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures::FutureExt;
+use tokio::time::timeout;
+
+use super::model::{Model, ModelError, ModelProvider};
+use crate::secret::worker_env::AllowedEnv;
+use crate::{
+    drive::model_limits::exceeded,
+    wire::{ModelCall, ModelFailureKind, ModelResponse},
+};
+
+/// Providers in the order in which they are asked, and what calls may refer to.
+#[derive(Clone, Default)]
+pub(crate) struct Providers {
+    providers: Vec<Arc<dyn ModelProvider>>,
+    pub(crate) env: AllowedEnv,
+}
+
+/// The longest time of one attempt at a model call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AttemptLimit {
+    pub(crate) time: Duration,
+    /// The setting that changes it.
+    pub(crate) setting: &'static str,
+}
+
+impl Providers {
+    /// No models; what else calls may refer to.
+    pub(crate) fn without_models(env: AllowedEnv) -> Self {
+        Self { providers: Vec::new(), env }
+    }
+
+    pub(crate) fn add(&mut self, provider: impl ModelProvider + 'static) {
+        self.providers.push(Arc::new(provider));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.providers.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.providers.len()
+    }
+
+    /// Makes a call, once, and gives it up when it takes longer than this. A panic of a provider is a failure like any other.
+    pub(crate) async fn call_within(&self, limit: AttemptLimit, call: ModelCall) -> Result<ModelResponse, ModelError> {
+        let (agent, model) = (call.agent.clone(), call.model.clone());
+        match timeout(limit.time, self.call(call)).await {
+            Ok(settled) => settled,
+            Err(elapsed) => {
+                let message = exceeded(&agent, &model, limit.time, limit.setting);
+                Err(ModelError::new(ModelFailureKind::Timeout, message).caused_by(elapsed))
+            }
+        }
+    }
+
+    /// Makes a call, once, for as long as its activity lets it.
+    pub(crate) async fn call(&self, mut call: ModelCall) -> Result<ModelResponse, ModelError> {
+        let (provider, model) = caught(self.model(&call.model)).await?;
+        let given = self.env.fill(&mut call, provider.name())?;
+        // Boxed: it is large, and the activity around it is larger.
+        match Box::pin(caught(async { model.call(call).await })).await {
+            Ok(response) => Ok(given.clean_response(response)),
+            Err(error) => Err(given.clean_error(error)),
+        }
+    }
+
+    async fn model(&self, name: &str) -> Result<(&dyn ModelProvider, Arc<dyn Model>), ModelError> {
+        for provider in &self.providers {
+            if let Some(model) = provider.model(name).await? {
+                return Ok((&**provider, model));
+            }
+        }
+        let message = format!(
+            "no model provider of this worker serves {name:?}; add one with AgentsPlugin::model_provider, \
+             or correct the model's name"
+        );
+        Err(ModelError::new(ModelFailureKind::UnknownModel, message))
+    }
+}
+
+/// What a provider's code returns, or the failure that its panic is.
+async fn caught<T>(code: impl Future<Output = Result<T, ModelError>>) -> Result<T, ModelError> {
+    AssertUnwindSafe(code).catch_unwind().await.unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned())
+            .or_else(|| panic.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "a value that is no text".to_owned());
+        Err(ModelError::new(ModelFailureKind::Internal, format!("the model provider panicked: {message}")))
+    })
+}

@@ -1,0 +1,320 @@
+//! Takes secrets out of a text, in whatever form they are in it.
+//!
+//! What a tool or a provider quotes is seldom the value itself: JSON escapes it, JSON in a JSON string does so twice, `{:?}` does in its own
+//! way, a URL holds percent codes, and a header for basic authentication is Base64. So a secret is compared with what a text
+//! *stands for*: an escape, of any depth, counts as the character that it stands for. The Base64 forms, and the lines of a secret of several
+//! lines (a PEM key), are secrets of their own.
+//!
+//! Encryption, hashes, other bases, and encodings of Base64 in Base64 are not looked through.
+
+use std::{borrow::Cow, collections::BTreeMap, ops::Range};
+
+/// What replaces a secret.
+pub(crate) const REDACTED: &str = "[redacted]";
+/// Secrets of this length are taken out wherever they are, and in their Base64 forms.
+const SHORTEST_INSIDE_A_WORD: usize = 8;
+/// Lines of a secret of this length, in characters, are secrets themselves: shorter ones may be words.
+const SHORTEST_LINE: usize = 16;
+
+/// Secrets, and how to find them.
+#[derive(Clone, Default)]
+pub(crate) struct Secrets {
+    forms: Vec<Form>,
+    /// The forms by their first character.
+    by_first: BTreeMap<char, Vec<usize>>,
+    /// The same for ASCII, where a table is faster.
+    by_ascii: Vec<Vec<usize>>,
+    /// The length of the longest, in characters.
+    longest: usize,
+}
+
+/// One form of a secret.
+#[derive(Clone, PartialEq, Eq)]
+struct Form {
+    characters: Vec<char>,
+    /// A short secret (a local server accepts any key, `x` for example) counts only as a word of its own: inside of words it would
+    /// leave nothing readable.
+    only_alone: bool,
+    /// Base64 may be broken into lines.
+    has_breaks: bool,
+}
+
+impl Secrets {
+    /// Adds a secret with its forms.
+    pub(crate) fn add(&mut self, secret: &str) {
+        self.add_form(secret, secret.len() < SHORTEST_INSIDE_A_WORD, false);
+        if secret.len() < SHORTEST_INSIDE_A_WORD {
+            return;
+        }
+        // A file's last line break is seldom quoted.
+        let trimmed = secret.trim();
+        if trimmed.len() >= SHORTEST_INSIDE_A_WORD {
+            self.add_form(trimmed, false, false);
+        }
+        // `.env` files and JSON write line breaks as a backslash and an n.
+        for line in secret.split('\n').flat_map(|line| line.split("\\n")).map(str::trim) {
+            // The first and the last line of a PEM file are no secrets.
+            if line.chars().count() >= SHORTEST_LINE && !line.starts_with("-----") {
+                self.add_form(line, false, false);
+            }
+        }
+        for alphabet in [STANDARD, URL_SAFE] {
+            for before in 0..3 {
+                self.add_form(&base64_inside(secret.as_bytes(), before, alphabet), false, true);
+            }
+        }
+    }
+
+    fn add_form(&mut self, text: &str, only_alone: bool, has_breaks: bool) {
+        let form = Form { characters: text.chars().collect(), only_alone, has_breaks };
+        let Some(first) = form.characters.first().copied() else { return };
+        let place = self.forms.len();
+        let same_first = if first.is_ascii() {
+            self.by_ascii.resize(128, Vec::new());
+            &mut self.by_ascii[first as usize]
+        } else {
+            self.by_first.entry(first).or_default()
+        };
+        if same_first.iter().any(|other| self.forms[*other] == form) {
+            return;
+        }
+        same_first.push(place);
+        self.longest = self.longest.max(form.characters.len());
+        self.forms.push(form);
+    }
+
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.forms.is_empty()
+    }
+
+    /// The length of the longest form, in characters.
+    #[cfg(any(feature = "openai", feature = "genai"))]
+    pub(crate) fn longest(&self) -> usize {
+        self.longest
+    }
+
+    /// Whether the text holds one.
+    pub(crate) fn are_in(&self, text: &str) -> bool {
+        !self.is_empty() && self.found(text).next().is_some()
+    }
+
+    /// The text without them.
+    pub(crate) fn without<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_empty() {
+            return text.into();
+        }
+        let mut places: Vec<Range<usize>> = Vec::new();
+        for found in self.found(text) {
+            match places.last_mut() {
+                Some(last) if found.start < last.end => last.end = last.end.max(found.end),
+                _ => places.push(found),
+            }
+        }
+        if places.is_empty() {
+            return text.into();
+        }
+        let (mut clean, mut rest) = (String::with_capacity(text.len()), 0);
+        for place in places {
+            clean.push_str(&text[rest..place.start]);
+            clean.push_str(REDACTED);
+            rest = place.end;
+        }
+        clean.push_str(&text[rest..]);
+        clean.into()
+    }
+
+    /// Where they are: at each place the longest, in the order of the text. Places may overlap.
+    fn found<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+        let every: Vec<usize> = (0..self.forms.len()).collect();
+        // A run of backslashes is looked at once, not once from each of them.
+        let mut end_of_run = 0;
+        text.char_indices().filter_map(move |(start, first)| {
+            let may_escape = matches!(first, '\\' | '%' | '+');
+            let places: &[usize] = if may_escape && start >= end_of_run {
+                end_of_run = backslashes(text, start).0;
+                &every
+            } else if first == '\\' {
+                &[]
+            } else if first.is_ascii() {
+                self.by_ascii.get(first as usize).map_or(&[], Vec::as_slice)
+            } else {
+                self.by_first.get(&first).map_or(&[], Vec::as_slice)
+            };
+            let ends = places.iter().filter_map(|place| self.forms[*place].end(text, start));
+            ends.max().map(|end| start..end)
+        })
+    }
+}
+
+impl Form {
+    /// Where it ends, if the text stands for it from here on.
+    fn end(&self, text: &str, start: usize) -> Option<usize> {
+        let (mut at, mut next) = (start, 0);
+        while next < self.characters.len() {
+            if self.has_breaks && next > 0 {
+                at = after_breaks(text, at);
+            }
+            let own = self.characters[next..].iter().take_while(|character| **character == '\\').count();
+            let (after, count) = if may_be_backslash(text, at) { backslashes(text, at) } else { (at, 0) };
+            if count < own {
+                return None;
+            }
+            next += own;
+            let Some(character) = self.characters.get(next) else {
+                at = after;
+                break;
+            };
+            let escapes = count > own;
+            let end = if escapes { escaped(text, after, *character) } else { None };
+            let end = if escapes && own == 0 { end } else { end.or_else(|| plain(text, after, *character)) };
+            at = end?;
+            next += 1;
+        }
+        let stands_alone = || !text[..start].ends_with(is_of_key) && !text[at..].starts_with(is_of_key);
+        (!self.only_alone || stands_alone()).then_some(at)
+    }
+}
+
+/// Also `*`: OpenAI masks the middle of the key it echoes.
+pub(crate) fn is_of_key(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*')
+}
+
+fn may_be_backslash(text: &str, at: usize) -> bool {
+    matches!(text.as_bytes().get(at), Some(b'\\' | b'%'))
+}
+
+/// The end of the run of backslashes from here on, and how many they are.
+fn backslashes(text: &str, mut at: usize) -> (usize, usize) {
+    let mut count = 0;
+    loop {
+        match text.as_bytes().get(at) {
+            Some(b'\\') => at += 1,
+            Some(b'%') => match percent_code(text, at, b'\\') {
+                Some(end) => at = end,
+                None => return (at, count),
+            },
+            _ => return (at, count),
+        }
+        count += 1;
+    }
+}
+
+/// The end of line breaks and escaped ones from here on.
+fn after_breaks(text: &str, mut at: usize) -> usize {
+    loop {
+        let (after, count) = if may_be_backslash(text, at) { backslashes(text, at) } else { (at, 0) };
+        match text.as_bytes().get(after) {
+            Some(b'\r' | b'\n') if count == 0 => at = after + 1,
+            Some(b'r' | b'n') if count > 0 => at = after + 1,
+            _ => return at,
+        }
+    }
+}
+
+/// Where the character ends that is here as it is, or in the form of a URL.
+fn plain(text: &str, at: usize, character: char) -> Option<usize> {
+    if text[at..].starts_with(character) {
+        return Some(at + character.len_utf8());
+    }
+    match text.as_bytes().get(at)? {
+        b'+' if character == ' ' => Some(at + 1),
+        b'%' => {
+            let mut bytes = [0; 4];
+            character.encode_utf8(&mut bytes).bytes().try_fold(at, |at, byte| percent_code(text, at, byte))
+        }
+        _ => None,
+    }
+}
+
+/// Where the percent code of this byte ends: `%0A`, also `%250A`, whose percent sign is itself encoded.
+fn percent_code(text: &str, at: usize, byte: u8) -> Option<usize> {
+    let bytes = text.as_bytes();
+    if bytes.get(at) != Some(&b'%') {
+        return None;
+    }
+    let mut at = at + 1;
+    loop {
+        let end = at + 2;
+        if number(bytes.get(at..end)?) == Some(byte.into()) {
+            return Some(end);
+        }
+        if bytes.get(at..end) != Some(b"25") {
+            return None;
+        }
+        at = end;
+    }
+}
+
+/// Where the character ends whose escape is here, after its backslash.
+fn escaped(text: &str, at: usize, character: char) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let letter = match character {
+        '\n' => b'n',
+        '\r' => b'r',
+        '\t' => b't',
+        '\0' => b'0',
+        '\u{8}' => b'b',
+        '\u{c}' => b'f',
+        '"' | '\'' | '/' | '`' | '$' => u8::try_from(character).ok()?,
+        _ => 0,
+    };
+    if letter != 0
+        && let Some(end) = plain(text, at, char::from(letter))
+    {
+        return Some(end);
+    }
+    let code = u32::from(character);
+    let digits = |from: usize, count: usize, code: u32| {
+        (number(bytes.get(from..from + count)?) == Some(code)).then_some(from + count)
+    };
+    match bytes.get(at)? {
+        b'x' => digits(at + 1, 2, code),
+        b'U' => digits(at + 1, 8, code),
+        b'u' if bytes.get(at + 1) == Some(&b'{') => {
+            // Not searched for in all of the text: it may hold as many of these as it has room for.
+            let end = bytes[at + 2..].iter().take(7).position(|byte| *byte == b'}')? + at + 2;
+            (number(&bytes[at + 2..end]) == Some(code)).then_some(end + 1)
+        }
+        b'u' => {
+            let mut units = [0; 2];
+            let units = character.encode_utf16(&mut units);
+            let after = digits(at + 1, 4, units[0].into())?;
+            let Some(low) = units.get(1) else { return Some(after) };
+            let (after, count) = backslashes(text, after);
+            if count == 0 || bytes.get(after) != Some(&b'u') {
+                return None;
+            }
+            digits(after + 1, 4, (*low).into())
+        }
+        _ => None,
+    }
+}
+
+/// The hexadecimal number that these digits are.
+fn number(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0_u32, |number, digit| Some(number.checked_mul(16)? + char::from(*digit).to_digit(16)?))
+}
+
+const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/// What the Base64 of any text holds that has these bytes in it, after so many others (modulo 3): the characters that stand for nothing
+/// else. At either end fewer than six bits are left.
+fn base64_inside(secret: &[u8], before: usize, alphabet: &[u8; 64]) -> String {
+    let bytes = [&vec![0; before][..], secret].concat();
+    let six_bits = |place: usize| {
+        let (byte, shift) = (place * 6 / 8, place * 6 % 8);
+        let two = u16::from(bytes[byte]) << 8 | u16::from(bytes.get(byte + 1).copied().unwrap_or_default());
+        usize::from(two >> (10 - shift) & 0x3f)
+    };
+    let first = (before * 8).div_ceil(6);
+    (first..bytes.len() * 8 / 6).map(|place| char::from(alphabet[six_bits(place)])).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Sessions with stateful MCP servers: opened by an activity on the server's task queue, used and closed by activities on the queue of the one
+//! worker that holds them.
+//!
+//! A worker that is gone takes nothing from its queue: what waits there for long enough tells that the session is lost.
+
+use std::{rc::Rc, time::Duration};
+
+use temporalio_workflow::{
+    ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, RetryPolicy, WorkflowCancellationToken,
+    common::protos::temporal::api::enums::v1::TimeoutType,
+};
+
+use super::{
+    failure::{NEVER_RETRIED, WORKER_SHUTDOWN, failure_type, text_detail, timeout_of},
+    mcp_call::{self, Asked},
+};
+use crate::workflow::context::{DurableContext, McpAsked};
+use crate::{
+    drive::{McpEffect, McpEffectError},
+    engine::EffectError,
+    tool::{McpServer, ToolActivityOptions},
+    wire::{
+        MCP_ACTIVITY, McpOpened, McpOperation, McpRequest, McpSession, WIRE_VERSION,
+        failure::{MCP_CALL_BEGAN, MCP_SESSION_LOST},
+    },
+};
+
+/// The queue of a session's one worker never gets another release.
+pub(in crate::workflow) const WAITS_FOR_NO_DEPLOY: Option<Duration> = Some(Duration::ZERO);
+/// How long a run's end waits until the session is closed.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// Opens a session.
+pub(in crate::workflow) async fn open(
+    ctx: &Rc<dyn DurableContext>,
+    call: McpEffect<'_>,
+    id: String,
+    token: WorkflowCancellationToken,
+) -> Result<McpSession, McpEffectError> {
+    let McpEffect { server, agent, turn, .. } = call;
+    let terms = server.session_terms().cloned().unwrap_or_default();
+    let operation = McpOperation::OpenSession {
+        set_up: terms.set_up,
+        idle_seconds: terms.idle.as_secs().max(1),
+        asks_people: server.may_ask_people(),
+    };
+    let summary = format!("session with {} · {agent} · turn {turn}", server.name());
+    let opened = mcp_call::ask(ctx, Asked { server, operation, summary, session: None }, id, token).await?;
+    let opened: McpOpened = serde_json::from_value(opened)
+        .map_err(|error| EffectError::from(format!("the answer to the opening cannot be read: {error}")))?;
+    let McpOpened { task_queue, session: id } = opened;
+    let (server, argument) = (server.name().to_owned(), server.factory_argument().cloned());
+    Ok(McpSession { server, argument, task_queue, id })
+}
+
+/// Closes a session, whether or not the run is cancelled.
+pub(in crate::workflow) async fn close(ctx: &Rc<dyn DurableContext>, session: McpSession, id: String) {
+    let McpSession { server, argument, task_queue, id: session } = session;
+    let times = ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: CLOSING, schedule_to_close: CLOSING };
+    let detached = WorkflowCancellationToken::new();
+    let options = ActivityOptions::with_close_timeouts(times)
+        .activity_id(id)
+        .task_queue(task_queue)
+        .cancellation_token(detached.clone())
+        .retry_policy(RetryPolicy::builder().maximum_attempts(1).non_retryable_error_types(NEVER_RETRIED).build())
+        .summary(format!("end of session with {server}"))
+        .build();
+    let operation = McpOperation::CloseSession;
+    let activity_type = format!("{MCP_ACTIVITY}.{server}.{}", operation.name());
+    let request = McpRequest { version: WIRE_VERSION, operation, argument, session: Some(session) };
+    // A worker that is gone has closed it, and another one does in time.
+    let _ = ctx.mcp_activity(McpAsked { activity_type, request }, options).await;
+}
+
+/// The options of an activity in a session: on its worker, once. A connection that broke is a session that is lost, so that there is
+/// nothing to try again.
+pub(in crate::workflow) fn options(options: &ToolActivityOptions, session: &McpSession) -> ToolActivityOptions {
+    ToolActivityOptions {
+        task_queue: Some(session.task_queue.clone()),
+        schedule_to_close: None,
+        attempts: 1,
+        local: false,
+        ..options.clone()
+    }
+}
+
+/// Lets the activity wait for the session's worker only so long.
+pub(in crate::workflow) fn limit(server: &McpServer, scheduled: &mut ActivityOptions) {
+    scheduled.schedule_to_start_timeout = server.session_terms().map(|terms| terms.start_within);
+}
+
+/// Whether an activity in a session failed because the session is gone, and if so whether the activity had begun.
+pub(in crate::workflow) fn lost(failure: &ActivityExecutionError) -> Option<bool> {
+    match (timeout_of(failure), failure_type(failure)) {
+        (Some(TimeoutType::ScheduleToStart), _) => Some(false),
+        (Some(TimeoutType::Heartbeat), _) | (_, Some(WORKER_SHUTDOWN)) => Some(true),
+        (_, Some(MCP_SESSION_LOST)) => Some(text_detail(failure).as_deref() == Some(MCP_CALL_BEGAN)),
+        _ => None,
+    }
+}

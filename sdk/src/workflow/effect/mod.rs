@@ -1,0 +1,12 @@
+//! The effects of a run as commands of the workflow: activities for tools, MCP servers and stores, their options, and their failures.
+
+pub(super) mod details;
+pub(super) mod failure;
+pub(super) mod json;
+pub(super) mod mcp_call;
+pub(super) mod mcp_session;
+pub(super) mod model_activity_options;
+pub(super) mod session_call;
+pub(super) mod time;
+pub(super) mod tool_call;
+pub(super) mod until_deployed;

@@ -1,0 +1,227 @@
+//! A tool call as an activity of ours.
+
+use std::{rc::Rc, time::Duration};
+
+use temporalio_workflow::{
+    ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, LocalActivityOptions,
+    RetryPolicy, WorkflowCancellationToken, common::protos::temporal::api::enums::v1::TimeoutType,
+};
+
+use crate::workflow::{
+    context::DurableContext,
+    effect::{
+        failure::{
+            EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, failure_type, is_not_registered,
+            message_of, text_detail, timeout_of,
+        },
+        mcp_session,
+        time::{LONGEST, accepted},
+        until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
+    },
+    limits::size,
+};
+use crate::{
+    drive::{ToolAnswer, ToolEffect, ToolEffectError},
+    tool::{CallInfo, ToolActivityOptions, ToolBinding},
+    wire::{
+        Digest, ToolReply, ToolRequest, WIRE_VERSION,
+        failure::{
+            MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH,
+        },
+    },
+};
+
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Schedules the activity and reads what it returns; with it the id under which it was scheduled in the end. `schema` says for which of
+/// several versions of the tool the call is.
+pub(super) async fn call(
+    ctx: &Rc<dyn DurableContext>,
+    options: &ToolActivityOptions,
+    effect: ToolEffect<'_>,
+    activity_id: String,
+    token: WorkflowCancellationToken,
+    schema: Option<Digest>,
+) -> Result<(ToolAnswer, String), ToolEffectError> {
+    let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session } = effect;
+    match &mcp {
+        None => size::check("what the call is given (arguments and run context)", &(&arguments, &context)),
+        Some(target) => size::check("what the call is given (arguments and _meta)", &(&arguments, target)),
+    }
+    .map_err(ToolEffectError::Host)?;
+    let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
+    let summary = summary_of(&info);
+    let idempotency_key = Some(info.idempotency_key().to_owned());
+    let CallInfo { tool: name, call_id, agent, turn, .. } = info;
+    let request = ToolRequest {
+        version: WIRE_VERSION,
+        tool: name,
+        agent,
+        turn,
+        call_id,
+        arguments,
+        context,
+        settings: tool.settings().clone(),
+        idempotency_key,
+        mcp,
+        schema,
+    };
+    let what = match tool.binding() {
+        ToolBinding::Mcp(binding) => Needed::McpServer(binding.server().name()),
+        _ => Needed::Tool(tool.name()),
+    };
+    let longest = if session.is_some() { mcp_session::WAITS_FOR_NO_DEPLOY } else { options.schedule_to_close };
+    let wanted = Wanted { ctx, id: &activity_id, what, longest, token: &token };
+    let replying = if options.local {
+        let local = local_options(options, summary, &activity_id, token.clone());
+        let schedule = |id| {
+            let mut options = local.clone();
+            options.activity_id = Some(id);
+            ctx.local_tool_activity(tool.activity_type(), request.clone(), options)
+        };
+        wanted.answer(schedule).await
+    } else {
+        let mut scheduled = activity_options(options, || summary, &activity_id, token.clone());
+        if let (Some(_), ToolBinding::Mcp(binding)) = (&session, tool.binding()) {
+            mcp_session::limit(binding.server(), &mut scheduled);
+        }
+        let schedule = |id| ctx.tool_activity(tool.activity_type(), request.clone(), under_id(&scheduled, id));
+        wanted.answer(schedule).await
+    };
+    match replying {
+        Ok(Answered { result, activity_id }) => {
+            let ToolReply { version: _, output, context_patch, question } =
+                result.read("tool reply").map_err(|error| ToolEffectError::Host(error.into()))?;
+            Ok((ToolAnswer { context_patch, question, ..ToolAnswer::new(output) }, activity_id))
+        }
+        Err(Unanswered::Cancelled) => Err(ToolEffectError::Cancelled),
+        Err(Unanswered::Failed(failure, _)) if session.is_some() && mcp_session::lost(&failure).is_some() => {
+            let began = mcp_session::lost(&failure) == Some(true);
+            Err(ToolEffectError::SessionLost { began, source: Box::new(EffectFailure::new(failure)) })
+        }
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            Err(classify(failure, tried_for, tool.name(), options, task_queue))
+        }
+    }
+}
+
+fn classify(
+    failure: ActivityExecutionError,
+    tried_for: Option<Duration>,
+    tool: &str,
+    options: &ToolActivityOptions,
+    task_queue: impl FnOnce() -> String,
+) -> ToolEffectError {
+    let type_name = failure_type(&failure);
+    let is_ours = matches!(type_name, Some(WIRE_VERSION_MISMATCH | MALFORMED_REQUEST));
+    if is_ours || matches!(failure, ActivityExecutionError::Serialization(_)) {
+        return ToolEffectError::Host(Box::new(EffectFailure::after(failure, tried_for)));
+    }
+    if is_not_registered(&failure) {
+        let source = Box::new(EffectFailure::new(failure));
+        return ToolEffectError::NotRegistered { task_queue: task_queue(), tried_for, source };
+    }
+    let timeout = timeout_of(&failure);
+    let broke_off =
+        timeout.is_some_and(|kind| kind != TimeoutType::ScheduleToStart) || type_name == Some(WORKER_SHUTDOWN);
+    if broke_off && !options.idempotent {
+        return ToolEffectError::OutcomeUnknown { source: Box::new(EffectFailure::new(failure)) };
+    }
+    let exceeded = match timeout {
+        Some(TimeoutType::StartToClose) => Some(shortest(options)),
+        Some(TimeoutType::ScheduleToClose) => options.schedule_to_close,
+        _ => None,
+    };
+    if let Some(after) = exceeded {
+        return ToolEffectError::TimedOut { after, source: Box::new(EffectFailure::new(failure)) };
+    }
+    // What the worker did not measure so, the SDK has: a codec that makes payloads larger, say.
+    if type_name == Some(PAYLOADS_TOO_LARGE) {
+        let message = format!("tool {tool:?} returned more than the server takes");
+        return ToolEffectError::Oversized { message, source: Box::new(EffectFailure::new(failure)) };
+    }
+    if type_name == Some(TOOL_OUTPUT_TOO_LARGE) {
+        let message = message_of(&failure);
+        return ToolEffectError::Oversized { message, source: Box::new(EffectFailure::new(failure)) };
+    }
+    if type_name == Some(TOOL_FAILS_RUN) {
+        let message = message_of(&failure);
+        return ToolEffectError::FailsRun { message, source: Box::new(EffectFailure::new(failure)) };
+    }
+    if type_name == Some(TOOL_PANICKED) {
+        let message = message_of(&failure);
+        return ToolEffectError::Panicked { message, source: Box::new(EffectFailure::new(failure)) };
+    }
+    let tell_model = text_detail(&failure).filter(|_| type_name == Some(TOOL_ERROR));
+    let message = message_of(&failure);
+    ToolEffectError::Failed { tell_model, message, source: Box::new(EffectFailure::new(failure)) }
+}
+
+/// The time of one attempt, which the server cuts to that of all.
+fn shortest(options: &ToolActivityOptions) -> Duration {
+    options.schedule_to_close.map_or(options.start_to_close, |all| all.min(options.start_to_close))
+}
+
+/// Options of an activity that is run as a tool's.
+pub(in crate::workflow) fn activity_options(
+    options: &ToolActivityOptions,
+    summary: impl FnOnce() -> String,
+    activity_id: &str,
+    token: WorkflowCancellationToken,
+) -> ActivityOptions {
+    let start_to_close = accepted(options.start_to_close);
+    let close = match options.schedule_to_close {
+        Some(schedule_to_close) => ActivityCloseTimeouts::ScheduleAndStartToClose {
+            start_to_close,
+            schedule_to_close: accepted(schedule_to_close),
+        },
+        None => ActivityCloseTimeouts::StartToClose(start_to_close),
+    };
+    ActivityOptions::with_close_timeouts(close)
+        .activity_id(activity_id)
+        .maybe_task_queue(options.task_queue.clone())
+        .heartbeat_timeout(options.heartbeat.min(LONGEST))
+        .cancellation_token(token)
+        // A tool touches the world: a cancelled one is waited for, so that the run knows what has happened.
+        .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+        .retry_policy(retry_policy(options.attempts(), NEVER_RETRIED))
+        .summary(options.summary.clone().unwrap_or_else(summary))
+        .build()
+}
+
+fn local_options(
+    options: &ToolActivityOptions,
+    summary: String,
+    activity_id: &str,
+    token: WorkflowCancellationToken,
+) -> LocalActivityOptions {
+    LocalActivityOptions::builder()
+        .activity_id(activity_id.to_owned())
+        .start_to_close_timeout(accepted(options.start_to_close))
+        // Without one the SDK sets 100 s.
+        .schedule_to_close_timeout(options.schedule_to_close.map_or(LONGEST, accepted))
+        .cancellation_token(token)
+        .cancel_type(ActivityCancellationType::WaitCancellationCompleted)
+        .retry_policy(retry_policy(options.attempts(), NEVER_RETRIED))
+        .summary(options.summary.clone().unwrap_or(summary))
+        .build()
+}
+
+/// How failed attempts are repeated; failures of these types are not.
+pub(in crate::workflow) fn retry_policy(
+    attempts: u32,
+    never_retried: impl IntoIterator<Item = &'static str>,
+) -> RetryPolicy {
+    RetryPolicy::builder()
+        .initial_interval(FIRST_PAUSE)
+        .maximum_interval(LONGEST_PAUSE)
+        .maximum_attempts(attempts)
+        .non_retryable_error_types(never_retried)
+        .build()
+}
+
+/// The line the Temporal UI shows for a call.
+pub(super) fn summary_of(info: &CallInfo) -> String {
+    format!("{} · {} · turn {}", info.tool, info.agent, info.turn)
+}

@@ -1,0 +1,84 @@
+//! An agent used as a tool, in a child workflow: the ready-made `AgentWorkflow`.
+//!
+//! # Design
+//! The child returns an `AgentReport`: the output, and the usage, which counts into the caller's; a
+//! run that fails leaves its usage in the workflow's failure. It gets the tool's turn limit, where
+//! that is set, and the keys of the run context that the tool names, and returns none. An output
+//! extractor runs in the caller, so the report then has the items.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::{
+    activity::summary_of,
+    foreign::{At, child_id, outcome, reporting_child},
+};
+use crate::workflow::context::DurableContext;
+use crate::{
+    agent::{AgentToolResult, ChildAgentTool},
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
+    tool::{WorkflowToolError, text_of},
+    wire::{AgentReport, AgentRequest, Usage, WireDecodeError, decode},
+};
+
+/// Runs the agent and gives its final output, with what it has used.
+pub(super) async fn call(
+    ctx: &Rc<dyn DurableContext>,
+    agent: &ChildAgentTool,
+    effect: ToolEffect<'_>,
+    id: &str,
+    token: &WorkflowCancellationToken,
+) -> Result<ToolAnswer, ToolEffectError> {
+    let id = child_id(ctx, agent.child(), &effect.arguments, id).map_err(|error| outcome(error, token, true))?;
+    let question = effect.arguments.get("input").and_then(Value::as_str).unwrap_or_default();
+    let mut request = AgentRequest::new(agent.agent(), question);
+    request.context = effect.context;
+    request.report = true;
+    request.report_items = agent.tool().extractor().is_some();
+    request.max_turns = agent.tool().given_turn_limit();
+    let input = serde_json::to_value(request).map_err(|error| ToolEffectError::Host(error.into()))?;
+    let at = At { id, summary: summary_of(&effect.info), token: token.clone() };
+    let returned =
+        reporting_child(ctx, agent.child(), input, at).await.map_err(|(error, left)| failed(error, left, token))?;
+    let report = read(returned).map_err(|error| ToolEffectError::Host(error.into()))?;
+    let text = output(agent, &effect.info.tool, &report)?;
+    Ok(ToolAnswer { usage: report.usage, ..ToolAnswer::new(text.into()) })
+}
+
+/// What a run that gave nothing comes to. What it has used until then counts.
+fn failed(error: WorkflowToolError, left: Option<AgentReport>, token: &WorkflowCancellationToken) -> ToolEffectError {
+    match error {
+        WorkflowToolError::Failed { ref message, .. } => {
+            let (message, usage) = (message.clone(), left.map(|report| report.usage).unwrap_or_default());
+            ToolEffectError::Agent { message, usage, source: Box::new(error) }
+        }
+        error => outcome(error, token, true),
+    }
+}
+
+/// What the caller gets: what the extractor makes of the report, else the final output.
+fn output(agent: &ChildAgentTool, tool: &str, report: &AgentReport) -> Result<String, ToolEffectError> {
+    let AgentReport { version: _, output, usage, new_items, last_agent } = report;
+    if let Some(extract) = agent.tool().extractor() {
+        let result = AgentToolResult::new(output, new_items, last_agent);
+        return guarded(|| extract(&result)).map_err(|panic| ToolEffectError::Agent {
+            message: format!("the output extractor of tool {tool:?}: {panic}"),
+            usage: usage.clone(),
+            source: Box::new(panic),
+        });
+    }
+    match output {
+        Value::Null => Ok(String::new()),
+        output => text_of(output).map_err(|error| ToolEffectError::Host(error.to_string().into())),
+    }
+}
+
+/// A workflow of a release that knows no reports gives the final output alone.
+fn read(returned: Value) -> Result<AgentReport, WireDecodeError> {
+    if ["version", "output", "usage"].iter().all(|key| returned.get(key).is_some()) {
+        return decode("agent report", returned);
+    }
+    Ok(AgentReport::new(returned, Usage::default()))
+}

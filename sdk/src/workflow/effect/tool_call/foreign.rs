@@ -1,0 +1,307 @@
+//! Activities and child workflows that are not ours: JSON in, JSON out, known by their type.
+//!
+//! Nothing of them fails a workflow task: what the server would refuse is refused here first, and what they fail with is data.
+
+use std::{rc::Rc, time::Duration};
+
+use serde_json::{Map, Value};
+use temporalio_workflow::{
+    ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, ChildWorkflowOptions,
+    ParentClosePolicy, StartChildWorkflowExecutionFailedCause, WorkflowCancellationToken,
+    common::{
+        error::{ChildWorkflowExecutionError, ChildWorkflowStartError, IncomingError},
+        protos::temporal::api::{enums::v1::TimeoutType, failure::v1::failure::FailureInfo},
+    },
+};
+
+use super::activity::{retry_policy, summary_of};
+use crate::workflow::{
+    context::{ChildWorkflowError, DurableContext},
+    effect::{
+        failure::{
+            NEVER_RETRIED, NOT_REGISTERED_IN_GO, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail_of, failure_type,
+            is_not_registered, message_of, report_of, text_detail, timeout_of,
+        },
+        json::Foreign,
+        time::{LONGEST, accepted},
+        until_deployed::{Needed, Unanswered, Wanted, under_id},
+    },
+    limits::size::{MOST_BYTES, encoded_len},
+};
+use crate::{
+    drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
+    engine::TriedFor,
+    tool::{ChildId, ChildWorkflow, ParentClose, RemoteActivity, WorkflowToolError, text_of},
+    wire::{AgentReport, failure::TOOL_ERROR},
+};
+
+/// The longest name, id or task queue that a server takes by default, in bytes.
+const LONGEST_NAME: usize = 1000;
+
+/// A tool call as an activity.
+pub(super) async fn call_activity(
+    ctx: &Rc<dyn DurableContext>,
+    remote: &RemoteActivity,
+    effect: ToolEffect<'_>,
+    id: &str,
+    token: &WorkflowCancellationToken,
+) -> Result<ToolAnswer, ToolEffectError> {
+    let (id, summary) = (id.to_owned(), summary_of(&effect.info));
+    let input = Value::Object(effect.arguments);
+    let returned = activity(ctx, remote, input, At { id, summary, token: token.clone() }).await;
+    returned.map_err(|error| outcome(error, token, remote.idempotent)).and_then(|value| answer(&value))
+}
+
+/// A tool call as a child workflow.
+pub(super) async fn call_child(
+    ctx: &Rc<dyn DurableContext>,
+    child: &ChildWorkflow,
+    effect: ToolEffect<'_>,
+    id: &str,
+    token: &WorkflowCancellationToken,
+) -> Result<ToolAnswer, ToolEffectError> {
+    let id = child_id(ctx, child, &effect.arguments, id).map_err(|error| outcome(error, token, true))?;
+    let summary = summary_of(&effect.info);
+    let input = Value::Object(effect.arguments);
+    let returned = child_workflow(ctx, child, input, At { id, summary, token: token.clone() }).await;
+    returned.map_err(|error| outcome(error, token, true)).and_then(|value| answer(&value))
+}
+
+/// The text that a model gets for a value.
+pub(super) fn answer(value: &Value) -> Result<ToolAnswer, ToolEffectError> {
+    let text = text_of(value).map_err(|error| ToolEffectError::Host(error.to_string().into()))?;
+    Ok(ToolAnswer::new(text.into()))
+}
+
+/// The id of something that is started, the line that the Temporal UI shows for it, and what cancels it.
+pub(super) struct At {
+    pub(super) id: String,
+    pub(super) summary: String,
+    pub(super) token: WorkflowCancellationToken,
+}
+
+/// Calls an activity.
+pub(super) async fn activity(
+    ctx: &Rc<dyn DurableContext>,
+    remote: &RemoteActivity,
+    input: Value,
+    at: At,
+) -> Result<Value, WorkflowToolError> {
+    let what = format!("activity {:?}", remote.activity_type);
+    let names = [Some(&remote.activity_type), remote.task_queue.as_ref()];
+    check(&what, &input, names.into_iter().flatten())?;
+    let start_to_close = accepted(remote.start_to_close);
+    let close = match remote.schedule_to_close {
+        Some(longest) => {
+            ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close, schedule_to_close: accepted(longest) }
+        }
+        None => ActivityCloseTimeouts::StartToClose(start_to_close),
+    };
+    let never_retried = NEVER_RETRIED.into_iter().chain([NOT_REGISTERED_IN_GO]);
+    let options = ActivityOptions::with_close_timeouts(close)
+        .activity_id(&*at.id)
+        .maybe_task_queue(remote.task_queue.clone())
+        .schedule_to_start_timeout(accepted(remote.schedule_to_start))
+        .maybe_heartbeat_timeout(remote.heartbeat.map(|longest| longest.min(LONGEST)))
+        .cancellation_token(at.token.clone())
+        .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
+        .retry_policy(retry_policy(remote.attempts_in_all(), never_retried))
+        .summary(remote.summary.clone().unwrap_or(at.summary))
+        .build();
+    let needed = Needed::Remote(&remote.activity_type);
+    let wanted = Wanted { ctx, id: &at.id, what: needed, longest: remote.schedule_to_close, token: &at.token };
+    let schedule = |id| ctx.foreign_activity(remote.activity_type.clone(), input.clone(), under_id(&options, id));
+    match wanted.answer(schedule).await {
+        Ok(answered) => read(what, answered.result),
+        Err(Unanswered::Cancelled) => Err(WorkflowToolError::Cancelled { what }),
+        Err(Unanswered::Failed(failure, tried_for)) => {
+            let task_queue = || remote.task_queue.clone().unwrap_or_else(|| ctx.task_queue());
+            Err(of_activity(what, &failure, TriedFor(tried_for), remote, task_queue))
+        }
+    }
+}
+
+fn of_activity(
+    what: String,
+    failure: &ActivityExecutionError,
+    tried_for: TriedFor,
+    remote: &RemoteActivity,
+    task_queue: impl FnOnce() -> String,
+) -> WorkflowToolError {
+    if let ActivityExecutionError::Serialization(conversion) = failure {
+        return WorkflowToolError::Unreadable { what, reason: conversion.to_string() };
+    }
+    let message = message_of(failure);
+    let error_type = failure_type(failure).map(str::to_owned);
+    if is_not_registered(failure) || error_type.as_deref() == Some(NOT_REGISTERED_IN_GO) {
+        let reason = format!("{message}{tried_for}");
+        return WorkflowToolError::NotRegistered { what, task_queue: task_queue(), reason };
+    }
+    match timeout_of(failure) {
+        Some(TimeoutType::ScheduleToStart) => {
+            let reason = format!("none has taken it within {} s", remote.schedule_to_start.as_secs_f64());
+            WorkflowToolError::NotRegistered { what, task_queue: task_queue(), reason }
+        }
+        Some(TimeoutType::StartToClose) => WorkflowToolError::TimedOut { what, after: Some(remote.start_to_close) },
+        Some(_) => WorkflowToolError::TimedOut { what, after: None },
+        None => WorkflowToolError::Failed { what, error_type, message, detail: text_detail(failure) },
+    }
+}
+
+/// Starts a child workflow and awaits its end.
+pub(super) async fn child_workflow(
+    ctx: &Rc<dyn DurableContext>,
+    child: &ChildWorkflow,
+    input: Value,
+    at: At,
+) -> Result<Value, WorkflowToolError> {
+    reporting_child(ctx, child, input, at).await.map_err(|(error, _)| error)
+}
+
+/// The same for a workflow that leaves a report in its failure.
+pub(super) async fn reporting_child(
+    ctx: &Rc<dyn DurableContext>,
+    child: &ChildWorkflow,
+    input: Value,
+    at: At,
+) -> Result<Value, (WorkflowToolError, Option<AgentReport>)> {
+    let without = |error| (error, None);
+    let what = format!("child workflow {:?}", child.workflow_type);
+    let names = [Some(&child.workflow_type), child.task_queue.as_ref(), Some(&at.id)];
+    check(&what, &input, names.into_iter().flatten()).map_err(without)?;
+    let options = ChildWorkflowOptions::builder()
+        .workflow_id(at.id)
+        .maybe_task_queue(child.task_queue.clone())
+        .parent_close_policy(match child.parent_close_policy {
+            ParentClose::Terminate => ParentClosePolicy::Terminate,
+            ParentClose::RequestCancel => ParentClosePolicy::RequestCancel,
+            ParentClose::Abandon => ParentClosePolicy::Abandon,
+        })
+        .maybe_execution_timeout(child.execution_timeout.map(accepted))
+        .cancellation_token(at.token)
+        .static_summary(child.summary.clone().unwrap_or(at.summary))
+        .build();
+    match ctx.child_workflow(child.workflow_type.clone(), input, options).await {
+        Ok(returned) => read(what, returned).map_err(without),
+        Err(ChildWorkflowError::NotStarted(error)) => Err(without(not_started(what, error))),
+        Err(ChildWorkflowError::Ended(error)) => {
+            let report = error.reason().and_then(|reason| report_of(reason.failure()));
+            Err((ended(what, &error, child.execution_timeout), report))
+        }
+    }
+}
+
+fn not_started(what: String, error: ChildWorkflowStartError) -> WorkflowToolError {
+    match error {
+        ChildWorkflowStartError::Cancelled(_) => WorkflowToolError::Cancelled { what },
+        ChildWorkflowStartError::StartFailed {
+            workflow_id: id,
+            cause: StartChildWorkflowExecutionFailedCause::WorkflowAlreadyExists,
+            ..
+        } => WorkflowToolError::AlreadyRuns { what, id },
+        error => WorkflowToolError::Refused { what, reason: error.to_string() },
+    }
+}
+
+fn ended(what: String, error: &ChildWorkflowExecutionError, limit: Option<Duration>) -> WorkflowToolError {
+    if error.as_cancelled().is_some() {
+        return WorkflowToolError::Cancelled { what };
+    }
+    if error.as_timeout().is_some() {
+        return WorkflowToolError::TimedOut { what, after: limit };
+    }
+    match (error, error.reason().map(IncomingError::failure)) {
+        (ChildWorkflowExecutionError::Serialization(conversion), _) => {
+            WorkflowToolError::Unreadable { what, reason: conversion.to_string() }
+        }
+        (_, Some(failure)) => {
+            let error_type = match &failure.failure_info {
+                Some(FailureInfo::ApplicationFailureInfo(info)) if !info.r#type.is_empty() => Some(info.r#type.clone()),
+                _ => None,
+            };
+            let message = failure.message.clone();
+            WorkflowToolError::Failed { what, error_type, message, detail: detail_of(failure) }
+        }
+        (_, None) => {
+            let message = error.to_string();
+            WorkflowToolError::Failed { what, error_type: None, message, detail: None }
+        }
+    }
+}
+
+/// The workflow id of a child; what it is derived of is unique in the workflow.
+pub(super) fn child_id(
+    ctx: &Rc<dyn DurableContext>,
+    child: &ChildWorkflow,
+    arguments: &Map<String, Value>,
+    unique: &str,
+) -> Result<String, WorkflowToolError> {
+    match &child.id {
+        ChildId::Derived => Ok(format!("{}/{unique}", ctx.workflow_id())),
+        ChildId::Fixed(id) => Ok(id.clone()),
+        ChildId::Computed(compute) => guarded(|| compute(arguments)).map_err(|panic| WorkflowToolError::Refused {
+            what: format!("child workflow {:?}", child.workflow_type),
+            reason: format!("the function that makes its id: {panic}"),
+        }),
+    }
+}
+
+/// Refuses what the server would refuse: the workflow task that asks for it would be tried for ever.
+pub(super) fn check<'n>(
+    what: &str,
+    input: &Value,
+    names: impl Iterator<Item = &'n String>,
+) -> Result<(), WorkflowToolError> {
+    let refused = |reason: String| WorkflowToolError::Refused { what: what.to_owned(), reason };
+    for name in names {
+        if name.is_empty() || name.len() > LONGEST_NAME {
+            let bytes = name.len();
+            return Err(refused(format!(
+                "a type, id or task queue has 1 to {LONGEST_NAME} bytes, and one has {bytes}"
+            )));
+        }
+    }
+    let bytes = encoded_len(input).map_err(|error| refused(error.to_string()))?;
+    if bytes > MOST_BYTES {
+        return Err(refused(format!("its input is {bytes} bytes of JSON, the limit is {MOST_BYTES}")));
+    }
+    Ok(())
+}
+
+pub(super) fn read(what: String, returned: Foreign) -> Result<Value, WorkflowToolError> {
+    returned.into_value().map_err(|error| WorkflowToolError::Unreadable { what, reason: error.to_string() })
+}
+
+/// What an error comes to for the run.
+pub(super) fn outcome(
+    error: WorkflowToolError,
+    token: &WorkflowCancellationToken,
+    idempotent: bool,
+) -> ToolEffectError {
+    let broke_off = match &error {
+        WorkflowToolError::TimedOut { .. } | WorkflowToolError::Unreadable { .. } => true,
+        WorkflowToolError::Failed { error_type: Some(kind), .. } => {
+            [WORKER_SHUTDOWN, PAYLOADS_TOO_LARGE].contains(&&**kind)
+        }
+        _ => false,
+    };
+    if broke_off && !idempotent {
+        return ToolEffectError::OutcomeUnknown { source: Box::new(error) };
+    }
+    let message = error.to_string();
+    match error {
+        WorkflowToolError::Cancelled { .. } if token.is_cancelled() => ToolEffectError::Cancelled,
+        WorkflowToolError::NotRegistered { ref task_queue, .. } => {
+            // The error itself says for how long it was tried.
+            ToolEffectError::NotRegistered { task_queue: task_queue.clone(), tried_for: None, source: Box::new(error) }
+        }
+        WorkflowToolError::TimedOut { after: Some(after), .. } => {
+            ToolEffectError::TimedOut { after, source: Box::new(error) }
+        }
+        WorkflowToolError::Failed { ref error_type, ref detail, .. } => {
+            let tell_model = detail.clone().filter(|_| error_type.as_deref() == Some(TOOL_ERROR));
+            ToolEffectError::Failed { tell_model, message, source: Box::new(error) }
+        }
+        error => ToolEffectError::Failed { tell_model: None, message, source: Box::new(error) },
+    }
+}

@@ -1,0 +1,88 @@
+//! A tool call as what its binding says.
+//!
+//! | binding | file | in history |
+//! |---|---|---|
+//! | activity | `activity.rs` | an activity of ours, or the marker of a local one |
+//! | remote activity, child workflow | `foreign.rs` | somebody else's activity or workflow |
+//! | workflow | `in_workflow.rs` | whatever the body starts |
+//! | agent in a child workflow | `child_agent.rs` | an `AgentWorkflow` |
+//! | Nexus operation | `nexus.rs` | an operation, and before the first one at an endpoint an activity that looks it up |
+
+pub(in crate::workflow) mod activity;
+mod child_agent;
+mod foreign;
+mod in_workflow;
+#[cfg(feature = "nexus")]
+mod nexus;
+
+pub(in crate::workflow) use self::in_workflow::Passage;
+
+use std::rc::Rc;
+
+use temporalio_workflow::WorkflowCancellationToken;
+
+use super::{mcp_call::NoMcpServer, mcp_session};
+use crate::workflow::context::DurableContext;
+use crate::{
+    drive::{ToolAnswer, ToolEffect, ToolEffectError},
+    engine::TriedFor,
+    tool::ToolBinding,
+    wire::Digest,
+};
+
+/// Makes the call under this id and awaits what comes of it; with it the id of the activity that has answered, where that was one. `schema`
+/// names the version of a tool that has several.
+pub(in crate::workflow) async fn call(
+    ctx: &Rc<dyn DurableContext>,
+    effect: ToolEffect<'_>,
+    id: String,
+    token: WorkflowCancellationToken,
+    passage: Passage,
+    schema: Option<Digest>,
+) -> Result<(ToolAnswer, String), ToolEffectError> {
+    let answer = match effect.tool.binding() {
+        ToolBinding::Activity { options, .. } => return activity::call(ctx, options, effect, id, token, schema).await,
+        ToolBinding::RemoteActivity(remote) => foreign::call_activity(ctx, remote, effect, &id, &token).await,
+        ToolBinding::ChildWorkflow(child) => foreign::call_child(ctx, child, effect, &id, &token).await,
+        #[cfg(feature = "nexus")]
+        ToolBinding::Nexus(operation) => nexus::call(ctx, operation, effect, &token).await,
+        ToolBinding::Workflow(body) => in_workflow::call(ctx, body, effect, id.clone(), token, passage).await,
+        ToolBinding::ChildAgent(agent) => child_agent::call(ctx, agent, effect, &id, &token).await,
+        ToolBinding::Mcp(binding) => {
+            let server = binding.server().name();
+            let in_session =
+                effect.mcp_session.as_ref().map(|session| mcp_session::options(binding.options(), session));
+            let options = in_session.as_ref().unwrap_or(binding.options());
+            return activity::call(ctx, options, effect, id, token, None).await.map_err(|error| match error {
+                ToolEffectError::NotRegistered { task_queue, tried_for, source } => {
+                    let (server, tried_for) = (server.to_owned(), TriedFor(tried_for));
+                    ToolEffectError::Host(Box::new(NoMcpServer { server, task_queue, tried_for, source }))
+                }
+                error => error,
+            });
+        }
+        ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
+            unreachable!("the loop itself runs inline tools and agents, and asks for the outputs of client tools")
+        }
+    };
+    Ok((answer?, id))
+}
+
+/// Whether a call is a local activity.
+pub(in crate::workflow) fn is_local(binding: &ToolBinding) -> bool {
+    matches!(binding, ToolBinding::Activity { options, .. } if options.local)
+}
+
+/// Whether a call begins with a command that history shows as an event of its own.
+pub(in crate::workflow) fn begins_with_a_command(binding: &ToolBinding) -> bool {
+    match binding {
+        ToolBinding::Activity { options, .. } => !options.local,
+        ToolBinding::RemoteActivity(_)
+        | ToolBinding::Mcp(_)
+        | ToolBinding::ChildWorkflow(_)
+        | ToolBinding::ChildAgent(_) => true,
+        #[cfg(feature = "nexus")]
+        ToolBinding::Nexus(_) => true,
+        ToolBinding::Workflow(_) | ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => false,
+    }
+}

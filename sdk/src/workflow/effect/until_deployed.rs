@@ -1,0 +1,221 @@
+//! Activities that a worker refuses because it is of an older release: scheduled again by the workflow, until a deploy has brought a worker
+//! that takes them.
+//!
+//! While a release is rolled out, workers of two releases poll one task queue. A worker that does not have an activity, or does not read its
+//! request because that is too new, has done nothing, so that the activity can be scheduled once more however few attempts it has, and also
+//! where it must not run twice. A retry policy cannot say that: it counts such an attempt as any other.
+//!
+//! It is judged for each activity where it is scheduled:
+//!
+//! | what is scheduled | waits |
+//! |---|---|
+//! | tools and guardrails in activities, local ones included | yes; a local one until the workflow itself gets to a worker that has it |
+//! | model calls, the items recorded for them | yes |
+//! | MCP servers: lists, calls, prompts, the opening of sessions | yes |
+//! | MCP servers: what belongs to a session, and its end | no: the queue of its one worker never gets another release |
+//! | stored sessions, states that are kept or loaded | yes |
+//! | Nexus endpoints that are looked up | yes, for as long as they are looked up; then the call shows whether the endpoint is there |
+//! | remote activities | yes, where the failure says that the activity is not registered: `NotFoundError` may be the author's own, too |
+//! | child workflows, Nexus operations | no need: a worker that does not have them fails its task, and the server repeats that by itself |
+//!
+//! # Determinism
+//! The pauses and the limits decide which timers and activities are scheduled: a change here is a change of a rule (see CONTRIBUTING.md). The
+//! patch is asked where an activity was refused and a timer follows, so that other histories have no marker.
+//!
+//! # Design
+//! **`NotFoundError` is retried by the workflow, not by the server.** It is what a worker returns
+//! for an activity that it does not have. The server would retry it for ever, and counts it as an
+//! attempt, of which a tool that is not idempotent has one. Nothing has run, so neither attempts
+//! nor idempotence matter, and no retry policy can express that. The activity is scheduled again as
+//! `<id>-retry-<n>`; references to results name the id that has answered.
+//!
+//! The five minutes count from the first refusal, in workflow time, not from the scheduling: an
+//! activity that has waited in the queue for longer would have no second try. The activity's own
+//! `schedule_to_close` bounds them. Not in a session with an MCP server, whose private queue never
+//! gets another release. An activity that is scheduled again is not executed eagerly: the server
+//! would pass it to the worker that has refused it.
+//!
+//! A local activity runs on the worker that has the workflow: it waits until the workflow has
+//! moved, which stopping that worker brings about. A
+//! request that is too new is scheduled again for ten minutes after the first refusal, once the
+//! attempts of its activity are used up.
+
+use std::{
+    rc::Rc,
+    time::{Duration, SystemTime},
+};
+
+use futures::future::LocalBoxFuture;
+use temporalio_workflow::{ActivityExecutionError, ActivityOptions, TimerOptions, WorkflowCancellationToken};
+
+use super::failure::{NOT_REGISTERED, NOT_REGISTERED_IN_GO, failure_type, is_non_retryable, message_of};
+use crate::wire::failure::WIRE_VERSION_MISMATCH;
+use crate::workflow::context::DurableContext;
+
+/// The patch of runs that wait for deploys.
+const WAITS_FOR_DEPLOYS: &str = "temporal-agents/waits-for-deploys";
+/// How long a worker that has an activity is waited for, from when the first one has refused it.
+const UNTIL_REGISTERED: Duration = Duration::from_mins(5);
+/// The same for a worker that reads a request.
+const UNTIL_NEWER: Duration = Duration::from_mins(10);
+/// The pauses in seconds, the last one again and again. They grow, because each activity is in history with all that it is given: at most 15 in
+/// five minutes and 20 in ten, 40 MB of the largest requests, below the 50 MB at which a server ends a workflow.
+const PAUSES: [u64; 12] = [1, 2, 3, 4, 5, 5, 10, 10, 20, 30, 30, 60];
+/// The longest name in the summary of a timer, in characters; the server takes 400 bytes.
+const LONGEST_NAME: usize = 80;
+
+/// An activity that a worker is wanted for.
+pub(in crate::workflow) struct Wanted<'w> {
+    pub(in crate::workflow) ctx: &'w Rc<dyn DurableContext>,
+    /// Its id; those that are scheduled again have `-retry-<n>` behind it.
+    pub(in crate::workflow) id: &'w str,
+    /// What a worker has to have, for the summary of the timer.
+    pub(in crate::workflow) what: Needed<'w>,
+    /// The longest time of all its attempts, where it has a limit of its own.
+    pub(in crate::workflow) longest: Option<Duration>,
+    pub(in crate::workflow) token: &'w WorkflowCancellationToken,
+}
+
+/// What a worker has to have, by its name.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::workflow) enum Needed<'n> {
+    Tool(&'n str),
+    McpServer(&'n str),
+    /// An activity of this library.
+    Activity(&'n str),
+    /// An activity that is not ours.
+    Remote(&'n str),
+}
+
+impl Needed<'_> {
+    fn described(self) -> String {
+        let (kind, name) = match self {
+            Self::Tool(name) => ("tool", name),
+            Self::McpServer(name) => ("MCP server", name),
+            Self::Activity(name) | Self::Remote(name) => ("activity", name),
+        };
+        format!("{kind} `{}`", name.chars().take(LONGEST_NAME).collect::<String>())
+    }
+}
+
+/// The result of an activity.
+pub(in crate::workflow) struct Answered<T> {
+    pub(in crate::workflow) result: T,
+    /// The id under which it was scheduled in the end.
+    pub(in crate::workflow) activity_id: String,
+}
+
+/// Why an activity has no result.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is returned")]
+pub(in crate::workflow) enum Unanswered {
+    /// The run was cancelled.
+    Cancelled,
+    /// It failed, after a worker was waited for so long; `None` where nothing was waited for.
+    Failed(ActivityExecutionError, Option<Duration>),
+}
+
+/// Why a worker has done nothing with an activity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Refusal {
+    NotRegistered,
+    TooNew,
+}
+
+impl Wanted<'_> {
+    /// Schedules the activity, and again under other ids for as long as workers refuse it and a deploy may still bring one that does not.
+    pub(in crate::workflow) async fn answer<T>(
+        &self,
+        schedule: impl Fn(String) -> LocalBoxFuture<'static, Result<T, ActivityExecutionError>>,
+    ) -> Result<Answered<T>, Unanswered> {
+        let (mut activity_id, mut since, mut times) = (self.id.to_owned(), None, 0);
+        loop {
+            let failure = match schedule(activity_id.clone()).await {
+                Ok(result) => return Ok(Answered { result, activity_id }),
+                Err(ActivityExecutionError::Cancelled(_)) => return Err(Unanswered::Cancelled),
+                Err(failure) if failure.as_cancelled().is_some() => return Err(Unanswered::Cancelled),
+                Err(failure) => failure,
+            };
+            let waited = self.since(&mut since);
+            let failed = |failure| Unanswered::Failed(failure, waited.filter(|_| times > 0));
+            let (Some(refusal), Some(time)) = (Refusal::of(&failure, self.what), waited) else {
+                return Err(failed(failure));
+            };
+            let Some(pause) = refusal.pause(time, times, self.longest).filter(|_| !self.token.is_cancelled()) else {
+                return Err(failed(failure));
+            };
+            if times == 0 && !self.ctx.patched(WAITS_FOR_DEPLOYS) {
+                return Err(failed(failure));
+            }
+            self.wait(refusal, pause, &failure).await?;
+            times += 1;
+            activity_id = format!("{}-retry-{times}", self.id);
+        }
+    }
+
+    /// The time since this was first asked.
+    fn since(&self, since: &mut Option<SystemTime>) -> Option<Duration> {
+        let now = self.ctx.workflow_time()?;
+        Some(now.duration_since(*since.get_or_insert(now)).unwrap_or_default())
+    }
+
+    async fn wait(
+        &self,
+        refusal: Refusal,
+        pause: Duration,
+        failure: &ActivityExecutionError,
+    ) -> Result<(), Unanswered> {
+        let what = self.what.described();
+        let summary = match refusal {
+            Refusal::NotRegistered => format!("waiting for a worker that has {what}"),
+            Refusal::TooNew => format!("waiting for a newer worker that has {what}"),
+        };
+        if !self.ctx.is_replaying() {
+            tracing::warn!(activity_id = self.id, reason = message_of(failure), ?pause, "{summary}");
+        }
+        let timer = TimerOptions::builder(pause).cancellation_token(self.token.clone()).summary(summary).build();
+        if self.ctx.timer(timer).await { Ok(()) } else { Err(Unanswered::Cancelled) }
+    }
+}
+
+/// The options under this activity id.
+pub(in crate::workflow) fn under_id(options: &ActivityOptions, id: String) -> ActivityOptions {
+    let mut options = options.clone();
+    // Eagerly executed, an activity goes to the worker that has just completed the workflow task: the one that may have refused it.
+    options.do_not_eagerly_execute |= options.activity_id.as_ref() != Some(&id);
+    options.activity_id = Some(id);
+    options
+}
+
+impl Refusal {
+    fn of(failure: &ActivityExecutionError, what: Needed<'_>) -> Option<Self> {
+        match failure_type(failure)? {
+            // What runs there may fail with a type of this name itself, and then it has run.
+            NOT_REGISTERED if matches!(what, Needed::Remote(_)) => {
+                let message = message_of(failure).to_ascii_lowercase();
+                message.contains("is not registered on this worker").then_some(Self::NotRegistered)
+            }
+            NOT_REGISTERED => Some(Self::NotRegistered),
+            NOT_REGISTERED_IN_GO if matches!(what, Needed::Remote(_)) => Some(Self::NotRegistered),
+            // A worker calls it final when the message is too old, or when it has waited long enough itself.
+            WIRE_VERSION_MISMATCH if !matches!(what, Needed::Remote(_)) && !is_non_retryable(failure) => {
+                Some(Self::TooNew)
+            }
+            _ => None,
+        }
+    }
+
+    /// The pause before the activity is scheduled again, having waited so long and so often; `None` when that is long enough.
+    fn pause(self, waited: Duration, times: usize, longest: Option<Duration>) -> Option<Duration> {
+        let patience = match self {
+            Self::NotRegistered => UNTIL_REGISTERED,
+            Self::TooNew => UNTIL_NEWER,
+        };
+        let left = longest.map_or(patience, |longest| longest.min(patience)).saturating_sub(waited);
+        let pause = Duration::from_secs(PAUSES[times.min(PAUSES.len() - 1)]);
+        Some(pause.min(left)).filter(|pause| !pause.is_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests;

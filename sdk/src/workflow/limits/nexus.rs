@@ -1,0 +1,144 @@
+//! What a run has to heed about Nexus: how many operations it has under way, and which endpoints there are.
+//!
+//! # Design
+//! The server fails a workflow task that calls an endpoint it does not have, or has more than 30
+//! operations under way, and such a task is retried for ever. So 20 operations are admitted at a
+//! time, and before the first call at an endpoint the worker looks it up (activity
+//! `agents.nexus_endpoint`, id `<run>-<turn>-tool-<n>-endpoint`). What the server does not have is
+//! a failure of kind `NotRegistered`. The server repeats requests, so the header `idempotency-key`
+//! carries the call's key.
+
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::Duration};
+
+use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, WorkflowCancellationToken};
+
+use super::gate::{Cancelled, Gate, Place};
+use crate::workflow::{
+    context::DurableContext,
+    effect::{
+        failure::NEVER_RETRIED,
+        tool_call::activity::retry_policy,
+        until_deployed::{Needed, Unanswered, Wanted, under_id},
+    },
+};
+use crate::{
+    drive::{ToolEffect, ToolEffectError},
+    tool::{NexusOperation, ToolBinding},
+    wire::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION},
+};
+
+/// Most operations that a run has under way. A server takes 30 of a workflow by default, and fails the workflow task that asks for more; a
+/// workflow may have more than this run.
+const MOST_OPERATIONS: usize = 20;
+
+/// How long an endpoint is looked up; then the call has to show whether it is there.
+const PATIENCE: Duration = Duration::from_mins(1);
+const ONE_ATTEMPT: Duration = Duration::from_secs(10);
+
+/// The Nexus operations of one run, and of the runs inside it.
+#[derive(Debug)]
+pub(in crate::workflow) struct Nexus {
+    operations: Gate,
+    lookups: Gate,
+    callable: RefCell<BTreeSet<String>>,
+}
+
+/// What a run says of an endpoint that the server does not have.
+#[derive(Debug, thiserror::Error)]
+#[error("the server has no Nexus endpoint {endpoint:?}; create it, or name one that it has")]
+struct NoEndpoint {
+    endpoint: String,
+}
+
+/// What looking an endpoint up came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// It can be called, as far as the server says.
+    Callable,
+    /// The server has no endpoint of that name.
+    Absent,
+}
+
+impl Default for Nexus {
+    fn default() -> Self {
+        let [operations, lookups] = [MOST_OPERATIONS, 1].map(Gate::at_most);
+        Self { operations, lookups, callable: RefCell::default() }
+    }
+}
+
+impl Nexus {
+    /// Whether somebody has left where others wait.
+    pub(in crate::workflow) fn is_worth_a_look(&self) -> bool {
+        self.operations.is_worth_a_look() | self.lookups.is_worth_a_look()
+    }
+
+    /// Lets a call pass, if it is one of a Nexus operation: as many as the server takes, to endpoints that it has. The place is given
+    /// back when it is dropped; `before` is called when the activity that looks an endpoint up is about to be scheduled.
+    ///
+    /// # Errors
+    /// [`ToolEffectError::Absent`] when the server does not have the endpoint, [`ToolEffectError::Cancelled`].
+    pub(in crate::workflow) async fn admit(
+        &self,
+        ctx: &Rc<dyn DurableContext>,
+        call: &ToolEffect<'_>,
+        id: &str,
+        token: &WorkflowCancellationToken,
+        before: impl FnOnce(),
+    ) -> Result<Option<Place<'_>>, ToolEffectError> {
+        let ToolBinding::Nexus(NexusOperation { endpoint, .. }) = call.tool.binding() else { return Ok(None) };
+        let place = self.operations.enter(0, token).await.map_err(|Cancelled| ToolEffectError::Cancelled)?;
+        let summary = format!("endpoint {endpoint} · {} · turn {}", call.info.agent, call.info.turn);
+        let id = format!("{id}-endpoint");
+        let options = options(&id, summary, token);
+        let needed = Needed::Activity(NEXUS_ENDPOINT_ACTIVITY);
+        let wanted = Wanted { ctx, id: &id, what: needed, longest: Some(PATIENCE), token };
+        match self.look_up(wanted, endpoint, options, before).await {
+            Ok(Found::Callable) => Ok(Some(place)),
+            Ok(Found::Absent) => Err(ToolEffectError::Absent(Box::new(NoEndpoint { endpoint: endpoint.clone() }))),
+            Err(Cancelled) => Err(ToolEffectError::Cancelled),
+        }
+    }
+
+    /// Looks an endpoint up, unless the run has found it before; one after another, so that calls at the same time ask once.
+    async fn look_up(
+        &self,
+        wanted: Wanted<'_>,
+        endpoint: &str,
+        options: ActivityOptions,
+        before: impl FnOnce(),
+    ) -> Result<Found, Cancelled> {
+        let _place = self.lookups.enter(0, wanted.token).await?;
+        if self.callable.borrow().contains(endpoint) {
+            return Ok(Found::Callable);
+        }
+        before();
+        let request = NexusEndpointRequest { version: WIRE_VERSION, endpoint: endpoint.to_owned() };
+        let schedule = |id| wanted.ctx.nexus_endpoint_activity(request.clone(), under_id(&options, id));
+        match wanted.answer(schedule).await {
+            Ok(answered) => match answered.result.read("Nexus endpoint reply") {
+                Ok(NexusEndpointReply { version: _, callable: false }) => return Ok(Found::Absent),
+                Ok(NexusEndpointReply { version: _, callable: true }) => {
+                    self.callable.borrow_mut().insert(endpoint.to_owned());
+                }
+                // Written by a worker of another release: the call has to show it.
+                Err(_) => {}
+            },
+            Err(Unanswered::Cancelled) => return Err(Cancelled),
+            // Nobody says whether it is there: a worker without this activity, a server that does not answer.
+            Err(Unanswered::Failed(..)) => {}
+        }
+        Ok(Found::Callable)
+    }
+}
+
+/// Options of the activity that looks an endpoint up.
+fn options(activity_id: &str, summary: String, token: &WorkflowCancellationToken) -> ActivityOptions {
+    let close =
+        ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: PATIENCE };
+    ActivityOptions::with_close_timeouts(close)
+        .activity_id(activity_id)
+        .cancellation_token(token.clone())
+        .retry_policy(retry_policy(0, NEVER_RETRIED))
+        .summary(summary)
+        .build()
+}

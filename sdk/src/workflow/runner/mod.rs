@@ -1,0 +1,305 @@
+//! What a workflow's author calls to run agents.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | here | the runner and its settings |
+//! | `running.rs` | runs, from an input or from a state |
+//! | `carried.rs` | runs that go on over several executions of their workflow |
+//! | `begin.rs` | what a run begins with, and what it runs on |
+//!
+//! # Design
+//! **`Runner<W>`** has the workflow's type because only then the compiler checks that
+//! `continue_with` makes its input. Everything below the runner is without it.
+
+mod begin;
+mod carried;
+mod running;
+
+use std::{cell::RefCell, collections::BTreeSet, rc::Rc, sync::Arc};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use temporalio_workflow::{WorkflowCancellationToken, WorkflowContext};
+
+use super::{
+    activity_backed_model::ActivityBackedModel,
+    context::DurableContext,
+    continuing::{Announcement, AtWork, ContinueOptions, Continuing},
+    effect::model_activity_options::ModelActivityOptions,
+    inbox::{HasAgentInbox, InboxContext},
+};
+use crate::{
+    drive::{RunConfig, SessionRef},
+    tool::OnToolError,
+    wire::{Ledger, ModelSettings},
+};
+
+/// Runs agents durably inside a workflow.
+///
+/// ```
+/// use temporal_agents::{Agent, Runner};
+/// use temporalio_macros::{workflow, workflow_methods};
+/// use temporalio_workflow::{WorkflowContext, WorkflowResult};
+///
+/// # fn main() {}
+/// # fn triage() -> Agent { Agent::new("triage").model("gpt-5") }
+/// #[workflow]
+/// #[derive(Default)]
+/// pub struct Support;
+///
+/// #[workflow_methods]
+/// impl Support {
+///     #[run(name = "support")]
+///     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+///         let result = Runner::new(ctx).max_turns(8).run(&triage(), question).await?;
+///         Ok(result.final_output)
+///     }
+/// }
+/// ```
+///
+/// # Determinism
+/// Safe: everything goes through the workflow context. Several runs of one workflow, one after another or at the same
+/// time, keep apart by themselves.
+///
+/// # History
+/// Runs of one runner, or of its clones, know what the runs before have recorded: a chat of many messages should keep its runner, so
+/// that each of its items is in history once.
+///
+/// # Cancellation
+/// A run ends with its workflow, or with a [token](Self::cancellation_token) of its own. Dropping its future, as `select!` does with
+/// the one that loses, cancels nothing: its activities run on, and nobody hears of what they give.
+///
+/// `W` is the workflow; it comes from the context.
+pub struct Runner<W> {
+    workflow: WorkflowContext<W>,
+    ctx: Rc<dyn DurableContext>,
+    inbox: Option<Rc<dyn InboxContext>>,
+    config: RunConfig,
+    model: ActivityBackedModel,
+    token: Option<WorkflowCancellationToken>,
+    /// What history holds of the conversations of this runner and its clones.
+    ledger: Rc<RefCell<Ledger>>,
+    continuing: Option<Continuing>,
+    announcement: Announcement,
+    /// The runs of this runner and its clones.
+    at_work: AtWork,
+    continue_when: ContinueOptions,
+    /// The activity types of tools in several versions, beside those that are marked.
+    versioned_tools: Arc<BTreeSet<String>>,
+}
+
+impl<W: 'static> Runner<W> {
+    /// A runner in this workflow, with the defaults of [`RunConfig`] and [`ModelActivityOptions`].
+    pub fn new(ctx: &WorkflowContext<W>) -> Self {
+        Self {
+            workflow: ctx.clone(),
+            ctx: Rc::new(ctx.clone()),
+            inbox: None,
+            config: RunConfig::default(),
+            model: ActivityBackedModel::default(),
+            token: None,
+            ledger: Rc::default(),
+            continuing: None,
+            announcement: Announcement::default(),
+            at_work: AtWork::default(),
+            continue_when: ContinueOptions::default(),
+            versioned_tools: Arc::default(),
+        }
+    }
+
+    /// A runner that takes decisions on calls from the workflow's inbox, and waits for them there.
+    ///
+    /// ```
+    /// use temporal_agents::{Agent, Runner, agent_handlers, workflow::AgentInbox};
+    /// use temporalio_macros::{workflow, workflow_methods};
+    /// use temporalio_workflow::{WorkflowContext, WorkflowResult};
+    ///
+    /// # fn main() {}
+    /// # fn refunds() -> Agent { Agent::new("refunds").model("gpt-5") }
+    /// #[workflow]
+    /// #[derive(Default)]
+    /// pub struct Refunds {
+    ///     inbox: AgentInbox,
+    /// }
+    ///
+    /// #[agent_handlers]
+    /// #[workflow_methods]
+    /// impl Refunds {
+    ///     #[run(name = "refunds")]
+    ///     pub async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
+    ///         Ok(Runner::with_inbox(ctx).run(&refunds(), request).await?.final_output)
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// A run that is dropped before its end stays listed in the inbox: see [`AgentInbox::forget_runs`].
+    ///
+    /// [`AgentInbox::forget_runs`]: super::AgentInbox::forget_runs
+    pub fn with_inbox(ctx: &WorkflowContext<W>) -> Self
+    where
+        W: HasAgentInbox,
+    {
+        Self { inbox: Some(Rc::new(ctx.clone())), ..Self::new(ctx) }
+    }
+
+    /// The model of all agents of the run, whatever they name themselves.
+    #[must_use]
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.config.model = Some(model.into());
+        self
+    }
+
+    /// Model settings laid over those of each agent.
+    #[must_use]
+    pub fn settings(mut self, settings: ModelSettings) -> Self {
+        self.config.settings = settings;
+        self
+    }
+
+    /// Most model calls of a run, over all its agents. Default 10.
+    #[must_use]
+    pub fn max_turns(mut self, max_turns: u32) -> Self {
+        self.config.max_turns = Some(max_turns);
+        self
+    }
+
+    /// No limit on model calls.
+    #[must_use]
+    pub fn unlimited_turns(mut self) -> Self {
+        self.config.max_turns = None;
+        self
+    }
+
+    /// The rule for failed calls of tools that have none of their own: [`OnToolError::tell_arguments`] tells the model which arguments do not fit.
+    /// See [`RunConfig::on_tool_error`].
+    #[must_use]
+    pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
+        self.config.on_tool_error = rule;
+        self
+    }
+
+    /// Sets a key of the run context. A value that cannot be written as JSON (a map with keys that are no strings, say)
+    /// fails the run.
+    #[must_use]
+    pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        self.config.set_context(key, value);
+        self
+    }
+
+    /// Sets the whole run context.
+    #[must_use]
+    pub fn context_values(mut self, values: Map<String, Value>) -> Self {
+        self.config.context = values;
+        self
+    }
+
+    /// Where the run finds what was said before, and leaves what it adds.
+    #[must_use]
+    pub fn session(mut self, session: impl Into<SessionRef>) -> Self {
+        self.config.session = Some(session.into());
+        self
+    }
+
+    /// No session, whatever the [configuration](Self::config) says.
+    pub(in crate::workflow) fn without_session(mut self) -> Self {
+        self.config.session = None;
+        self
+    }
+
+    /// The activity types of tools that the agents of these runs have in several versions.
+    pub(in crate::workflow) fn versioned_tools(mut self, activity_types: Arc<BTreeSet<String>>) -> Self {
+        self.versioned_tools = activity_types;
+        self
+    }
+
+    /// What cancels the runs of this runner. Default: the workflow's own token. Make it a child of that, so that the run ends
+    /// with its workflow, too. A cancelled run tells its activities, awaits its tools and fails with [`RunError::Cancelled`](crate::RunError::Cancelled).
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use temporal_agents::{Agent, Runner, drive::RunFailure, engine::RunError};
+    /// # use temporalio_macros::{workflow, workflow_methods};
+    /// # use temporalio_workflow::{WorkflowContext, WorkflowResult, workflows::join};
+    /// # fn main() {}
+    /// # fn triage() -> Agent { Agent::new("triage").model("gpt-5") }
+    /// # #[workflow]
+    /// # #[derive(Default)]
+    /// # pub struct Hurried;
+    /// # #[workflow_methods]
+    /// # impl Hurried {
+    /// #     #[run(name = "hurried")]
+    /// #     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+    /// let token = ctx.cancellation_token().child_token();
+    /// let runner = Runner::new(ctx).cancellation_token(token.clone());
+    /// let agent = triage();
+    /// let hurry = async {
+    ///     ctx.timer(Duration::from_mins(5)).await;
+    ///     token.cancel();
+    /// };
+    /// let (answer, ()) = join!(runner.run(&agent, question), hurry);
+    /// match answer {
+    ///     Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Ok("That takes too long.".to_owned()),
+    ///     answer => Ok(answer?.final_output),
+    /// }
+    /// #     }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cancellation_token(mut self, token: WorkflowCancellationToken) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// Everything that holds for all agents of the run, at once.
+    #[must_use]
+    pub fn config(mut self, config: RunConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// What model calls go through, with options for all agents and for single ones.
+    #[must_use]
+    pub fn activity_backed_model(mut self, model: ActivityBackedModel) -> Self {
+        self.model = model;
+        self
+    }
+
+    /// How model calls are scheduled.
+    #[must_use]
+    pub fn model_activity(mut self, options: ModelActivityOptions) -> Self {
+        *self.model.options_mut() = options;
+        self
+    }
+
+    /// How the model calls of one agent are scheduled.
+    #[must_use]
+    pub fn model_activity_for(mut self, agent: impl Into<String>, options: ModelActivityOptions) -> Self {
+        self.model = self.model.for_agent(agent, options);
+        self
+    }
+}
+
+impl<W> Clone for Runner<W> {
+    fn clone(&self) -> Self {
+        Self {
+            workflow: self.workflow.clone(),
+            ctx: Rc::clone(&self.ctx),
+            inbox: self.inbox.clone(),
+            config: self.config.clone(),
+            model: self.model.clone(),
+            token: self.token.clone(),
+            continuing: self.continuing.clone(),
+            announcement: self.announcement.clone(),
+            at_work: self.at_work.clone(),
+            continue_when: self.continue_when.clone(),
+            versioned_tools: Arc::clone(&self.versioned_tools),
+            ledger: Rc::clone(&self.ledger),
+        }
+    }
+}
+
+impl<W> std::fmt::Debug for Runner<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runner").field("config", &self.config).field("model", &self.model).finish_non_exhaustive()
+    }
+}
