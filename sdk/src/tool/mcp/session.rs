@@ -78,8 +78,7 @@ impl McpSessionTerms {
         let arguments = match arguments {
             Value::Object(members) => members,
             Value::Null => Map::new(),
-            // Arguments that are not an object are sent as they are, and the server reports the
-            // error.
+            // Arguments that are not an object are sent as one member, which the server refuses.
             other => Map::from_iter([("arguments".to_owned(), other)]),
         };
         self.set_up.push(McpSetUp { tool: tool.into(), arguments });
@@ -93,8 +92,9 @@ impl McpSessionTerms {
         self
     }
 
-    /// Sets the time after which the worker closes an unused session: the run waits for a model or
-    /// a person, or has ended. A session closed in this way is lost. Default 1 hour.
+    /// Sets the time after which the worker closes a session that is not used, because the run
+    /// waits for a model or a person, or has ended. A session closed in this way is lost. Default
+    /// 1 hour.
     #[must_use]
     pub fn idle_timeout(mut self, idle: Duration) -> Self {
         self.idle = idle;

@@ -1,4 +1,4 @@
-//! Which keywords of a schema are not checked, for those who log it.
+//! The keywords of a schema that are not checked, for a log.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,17 @@ use serde_json::{Map, Value};
 use super::{fits::NOT_CHECKED, format, pattern::Pattern};
 use crate::tool::schema::{keywords::has_type, parts::subschemas};
 
-/// Most keywords that are named, and most bytes of one: a schema may come from a stranger.
+/// Most keywords that are returned, and most bytes of the value of one: a schema may come from
+/// outside.
 const MAX_NAMED: usize = 10;
 const MAX_BYTES: usize = 200;
 
-/// Most subschemas that are looked at.
+/// Most subschemas that are examined.
 const MAX_SCHEMAS: usize = 10_000;
 
-/// The keywords of a schema that could refuse a value and that [`validate`](super::validate()) does not check, in words:
-/// `unevaluatedProperties`, `format "duration"`, `pattern "(?=a)": look-around is not matched in linear time`. At most 10.
+/// Returns the keywords of a schema that could refuse a value but that
+/// [`validate`](super::validate()) does not check, as strings: `unevaluatedProperties`, `format
+/// "duration"`, `pattern "(?=a)": look-around is not matched in linear time`. At most 10.
 ///
 /// ```
 /// use serde_json::json;
