@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 /// A type that a tool can have as an argument: it has a schema for the model to read, and is
 /// deserialized from the model's JSON.
 ///
-/// Not implemented by hand: every type that derives `Deserialize` and `JsonSchema` has it.
+/// Not implemented by hand: every type that derives `Deserialize` and `JsonSchema` implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a tool",
     label = "the model cannot write this type",

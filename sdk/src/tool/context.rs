@@ -70,7 +70,7 @@ pub trait Heartbeat: Send + Sync {
     fn is_cancelled(&self) -> bool;
 }
 
-/// A setting of the tool is missing, or is not of the requested type.
+/// The error of a setting that is missing, or is not of the requested type.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingError {

@@ -207,6 +207,7 @@ impl ToolDef {
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let (name, value) = (name.into(), value.into());
+        // Setting a name again replaces its value, and with it the problems of the earlier value.
         let of_it = |issue: &ToolIssue| match issue {
             ToolIssue::SecretInWorkflow { setting } | ToolIssue::UnreadSetting { setting } => *setting == name,
             _ => false,
@@ -296,6 +297,7 @@ impl ToolDef {
     pub fn oversized_output(mut self, oversized: OversizedOutput) -> Self {
         self.output_limit.above = oversized;
         self.issues.retain(|issue| *issue != ToolIssue::SpillsInWorkflow);
+        // Only a body that the worker runs can write to the store.
         let has_a_store = matches!(self.binding, ToolBinding::Activity { .. } | ToolBinding::Mcp(_));
         if oversized == OversizedOutput::Spill && !has_a_store {
             self.issues.push(ToolIssue::SpillsInWorkflow);

@@ -17,6 +17,7 @@ pub(crate) fn idempotency_key<'p>(parts: impl IntoIterator<Item = &'p str>) -> S
     let mut hasher = Sha256::new();
     hasher.update(b"temporal-agents call 1");
     for part in parts {
+        // The length separates the parts: `ab`, `c` and `a`, `bc` have different keys.
         hasher.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_be_bytes());
         hasher.update(part);
     }

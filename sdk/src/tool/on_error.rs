@@ -38,7 +38,6 @@ pub const OUTCOME_UNKNOWN: &str =
 /// `RunConfig::tool_error_formatter` is called last, if no other rule has returned a message. A
 /// call that a person rejected has not failed: the model gets the person's message, or `Tool
 /// execution was not approved.`
-/// has said anything. A call that a person rejected has not failed: the model gets the person's text, or `Tool execution was not approved.`
 ///
 /// # Source
 /// `failure_error_function` of the OpenAI Agents SDK; [`ByKind`](Self::ByKind) is an addition of

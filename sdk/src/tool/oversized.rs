@@ -107,6 +107,7 @@ fn truncated_parts(parts: Vec<Value>, mut room: usize) -> Vec<Value> {
             kept.push(part);
             continue;
         }
+        // The bytes of the part besides its text.
         let around = part["text"].as_str().map_or(bytes, |text| bytes - encoded_len(text).unwrap_or(bytes));
         if let Some(Value::String(text)) = part.get_mut("text") {
             let whole = text.len();

@@ -112,6 +112,7 @@ pub fn merge_patch_between(before: &Map<String, Value>, after: &Map<String, Valu
 /// Returns the merge patch that turns `before` into `after`.
 fn difference(before: Option<&Value>, after: &Value) -> Value {
     let (Some(Value::Object(before)), Value::Object(after)) = (before, after) else { return after.clone() };
+    // In a merge patch, null removes a member.
     let removed = before.keys().filter(|key| !after.contains_key(*key)).map(|key| (key.clone(), Value::Null));
     let changed = after
         .iter()

@@ -1,6 +1,6 @@
 //! Limits on calls of one response that run at the same time.
 
-/// Limits the calls of a tool that run at the same time, also together with calls of other tools.
+/// The limits on a tool's calls that run at the same time, alone and with calls of other tools.
 ///
 /// The limits apply to the calls of one response. They do not apply across runs (for example the
 /// run of an agent that is used as a tool).

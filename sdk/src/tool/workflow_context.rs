@@ -72,7 +72,7 @@ impl WorkflowToolContext {
     /// Waits for this duration, by a timer of the workflow, so that waiting for days costs nothing.
     ///
     /// # Errors
-    /// [`WorkflowToolError::Cancelled`].
+    /// [`WorkflowToolError::Cancelled`] if the call is cancelled first.
     pub fn sleep(&self, duration: Duration) -> LocalBoxFuture<'static, Result<(), WorkflowToolError>> {
         self.effects.sleep(duration)
     }
@@ -81,7 +81,7 @@ impl WorkflowToolContext {
     /// it has none.
     ///
     /// # Errors
-    /// [`WorkflowToolError`].
+    /// [`WorkflowToolError`] if the activity returns no result.
     ///
     /// # Retries
     /// According to the options of the activity.
@@ -97,7 +97,7 @@ impl WorkflowToolContext {
     /// its result as JSON, `null` if it has none.
     ///
     /// # Errors
-    /// [`WorkflowToolError`].
+    /// [`WorkflowToolError`] if the child workflow returns no result.
     pub fn child_workflow(
         &self,
         child: ChildWorkflow,
@@ -118,6 +118,7 @@ impl WorkflowToolContext {
 
     /// Returns a random UUID (version 4) in lower case with hyphens, the same on replay.
     pub fn uuid(&self) -> String {
+        // The bits of version and variant are fixed; all others are random.
         let (high, low) = (self.random(), self.random());
         format!(
             "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
@@ -129,7 +130,7 @@ impl WorkflowToolContext {
         )
     }
 
-    /// Returns `true` if the call was cancelled. The future that it awaits then ends with
+    /// Returns `true` if the call was cancelled. A future that the tool awaits then ends with
     /// [`WorkflowToolError::Cancelled`].
     pub fn is_cancelled(&self) -> bool {
         self.effects.is_cancelled()

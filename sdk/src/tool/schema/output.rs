@@ -48,6 +48,7 @@ fn object_behind_root_reference(root: &Value) -> Option<Value> {
         let Some(reference) = node.get("$ref") else {
             break;
         };
+        // Any other keyword would also apply to the object, so such a schema is wrapped.
         let only_annotations_beside = node.keys().all(|key| key == "$ref" || is_annotation(key));
         if !only_annotations_beside {
             return None;
@@ -60,6 +61,7 @@ fn object_behind_root_reference(root: &Value) -> Option<Value> {
 
     let mut object = root.as_object()?.clone();
     object.shift_remove("$ref");
+    // Annotations of the root take precedence over those of the target.
     for (key, value) in target.as_object()? {
         object.entry(key).or_insert_with(|| value.clone());
     }
@@ -67,6 +69,7 @@ fn object_behind_root_reference(root: &Value) -> Option<Value> {
 }
 
 fn wrapped(mut schema: Value) -> Value {
+    // The root moves below `properties`, so references to it must lead to a definition instead.
     let refers_to_itself =
         rewrite_references(&mut schema, |reference| refers_to_root(reference).then(|| reference.to_owned()));
     let name = refers_to_itself.then(|| free_definition_name(&schema));
@@ -77,6 +80,7 @@ fn wrapped(mut schema: Value) -> Value {
         });
     }
 
+    // References to definitions are resolved at the root, so the definitions must stay there.
     let mut hoisted = hoist_definitions(&mut schema);
     if let Some(name) = name {
         let response = json!({ "$ref": format!("#/$defs/{name}") });

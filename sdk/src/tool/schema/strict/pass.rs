@@ -72,6 +72,7 @@ impl<'a> Pass<'a> {
         if let Some(only) = take_single_all_of(&mut node) {
             let refers = only.contains_key("$ref");
             let merged = merge(node, &only).map_err(|reason| NotStrict::new(at, reason))?;
+            // The entry may itself be a reference, which is then replaced by its target.
             return if refers { self.inline(merged, at) } else { self.node(merged, at) };
         }
         if node.get("default").is_some_and(Value::is_null) {
@@ -182,6 +183,7 @@ fn close_object(node: &mut Node, at: &str) -> Result<(), NotStrict> {
         .and_then(Value::as_object)
         .map(|properties| properties.keys().cloned().map(Value::String).collect());
 
+    // A node with `properties` but without `type` is treated as an object.
     if !node.contains_key("type") && names.is_some() {
         node.insert("type".to_owned(), json!("object"));
     }

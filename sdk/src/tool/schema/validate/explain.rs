@@ -1,7 +1,7 @@
 //! The issues of a value that does not fit.
 //!
-//! It repeats the traversal of the verdict, skips the parts that fit, and reports on the variant of
-//! a union that was meant.
+//! The traversal is that of the verdict, but skips the parts that fit. For a union, it reports the
+//! issues of the variant that was meant.
 
 use serde_json::{Map, Value, json};
 

@@ -173,7 +173,7 @@ impl<'a> Check<'a> {
 
     fn members(&mut self, node: &'a Map<String, Value>, object: &Value) -> Verdict {
         let (parts, mut verdict) = (self.parts(node, object), Verdict::Yes);
-        // The inexpensive parts are first.
+        // Missing and unknown members are decided first, since they need no schema.
         if parts.iter().any(|part| matches!(part, Part::Missing { .. } | Part::Unknown { .. })) {
             return Verdict::No;
         }
@@ -230,6 +230,7 @@ impl<'a> Check<'a> {
                 Verdict::No => {}
             }
         }
+        // An undecided item may fit or not; the verdict is certain if that makes no difference.
         if fitting > most || fitting + undecided < least {
             Verdict::No
         } else if fitting >= least && fitting + undecided <= most {
@@ -277,6 +278,7 @@ impl<'a> Check<'a> {
             }
         }
         match (fitting, undecided) {
+            // Two fitting variants violate `oneOf`; for `anyOf` the loop ends at the first.
             (0, 0) | (2, _) => Verdict::No,
             (1, 0) => Verdict::Yes,
             (1, _) if keyword == "anyOf" => Verdict::Yes,

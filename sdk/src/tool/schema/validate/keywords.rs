@@ -89,6 +89,7 @@ impl<'a> Check<'a> {
     fn are_unique(&mut self, items: &[Value]) -> bool {
         let mut seen = BTreeSet::new();
         for item in items {
+            // Two items are equal if their canonical forms are.
             let mut form = Vec::new();
             canonical::write(item, &mut form);
             if !self.spend(form.len() / AT_ONCE + 1) || !seen.insert(form) {

@@ -30,6 +30,7 @@ impl<'a> Check<'a> {
         let required: Vec<&str> = names(node.get("required")).collect();
         self.spend((required.len() + properties.map_or(0, Map::len)) / 8);
 
+        // Sorted, so that a long list of required names is not searched once for each member.
         let (mut missing, mut sorted) = (Vec::new(), required.clone());
         sorted.sort_unstable();
         for (name, schema) in properties.into_iter().flatten() {
@@ -44,6 +45,7 @@ impl<'a> Check<'a> {
         missing.extend(required.into_iter().filter(|name| !is_declared(name)));
         for (name, rule) in dependencies(node) {
             match rule {
+                // A dependency applies only if its member is present.
                 _ if !members.contains_key(name) => {}
                 Value::Array(_) => missing.extend(names(Some(rule))),
                 schema => parts.push(Part::Whole { schema, object }),
@@ -82,6 +84,7 @@ impl<'a> Check<'a> {
                         is_additional = false;
                         parts.push(Part::Member { name, schema, value });
                     }
+                    // The pattern may match, so the member is not refused as unknown.
                     Verdict::Maybe => {
                         is_additional = false;
                         parts.push(Part::Undecided);

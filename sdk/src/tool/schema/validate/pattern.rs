@@ -28,7 +28,7 @@ const FLAGS: &str = "flags are not matched";
 const TOO_LARGE: &str = "it is too large";
 const MALFORMED: &str = "it is malformed";
 
-/// A compiled pattern.
+/// A pattern: compiled, or not checked.
 pub(super) enum Pattern {
     Checked {
         regex: Box<Regex>,

@@ -44,6 +44,7 @@ fn name(node: &Map<String, Value>, named: &mut BTreeSet<String>) {
     let drafts = ["exclusiveMinimum", "exclusiveMaximum"];
     let of_draft_4 = drafts.iter().filter(|keyword| node.get(**keyword) == Some(&Value::Bool(true)));
     named.extend(of_draft_4.map(|keyword| format!("{keyword}: true")));
+    // A format applies only to strings.
     let may_be_text = !node.contains_key("type") || has_type(node, "string");
     if let (true, Some(Value::String(format))) = (may_be_text, node.get("format"))
         && !format::is_known(format)
