@@ -127,7 +127,7 @@ struct Check<'a> {
     /// The number of the outermost open pair that counted as not fitting, because a reference led
     /// back to it.
     leans_on: usize,
-    // The closeness of variants of unions to a value.
+    /// The closeness of variants of unions to a value, by the pair of both.
     looks: BTreeMap<Pair, Look>,
     /// Pairs whose issues were reported.
     explained: BTreeSet<Pair>,
