@@ -1,4 +1,4 @@
-//! Whether a person decides before a tool runs.
+//! Rules that decide which calls of a tool a person approves before they run.
 
 use std::{fmt, sync::Arc};
 
@@ -7,43 +7,48 @@ use serde_json::{Map, Value};
 
 use super::run_context::RunContext;
 
-/// Which calls of a tool wait for a decision.
+/// A rule that decides which calls of a tool wait for a decision.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum NeedsApproval {
-    /// None.
+    /// No call waits.
     #[default]
     Never,
-    /// All.
+    /// Every call waits.
     Always,
-    /// Those for which this function of run context, arguments and call id says so. Calls whose arguments are no JSON object
-    /// wait, too.
+    /// A call waits if this function of run context, arguments and call id returns `true`. Calls
+    /// whose arguments are not a JSON object also wait.
     When(ApprovalPredicate),
-    /// Those for which this rule says so, which reads the arguments as a type. Whatever the rule cannot judge waits, too.
+    /// A call waits if this rule, which reads the arguments as a type, returns `true`. Calls that
+    /// the rule cannot judge also wait.
     WhenArguments(ApprovalRule),
 }
 
-/// A function of run context, arguments and call id that says whether a call waits for a decision.
+/// A function of run context, arguments and call id that returns `true` if the call waits for a
+/// decision.
 pub type ApprovalPredicate = Arc<dyn Fn(&RunContext, &Map<String, Value>, &str) -> bool + Send + Sync>;
 
-/// A rule over the typed arguments of a tool, which says whether a call waits for a decision.
+/// A rule over the typed arguments of a tool that decides if a call waits for a decision.
 ///
-/// It fails closed: a call waits where its arguments are not of the type, or where the rule panics (which is logged). Made by
-/// `#[tool(needs_approval = euros > 50)]` and by [`Tool::needs_approval_for`](super::Tool::needs_approval_for).
+/// It fails closed: a call waits if its arguments are not of the type, or if the rule panics (which
+/// is logged). Created by `#[tool(needs_approval = euros > 50)]` and by
+/// [`Tool::needs_approval_for`](super::Tool::needs_approval_for).
 #[derive(Clone)]
 pub struct ApprovalRule(Arc<Rule>);
 
 type Rule = dyn Fn(&RunContext, &Map<String, Value>) -> bool + Send + Sync;
 
 impl ApprovalRule {
-    /// A rule of the run context and the arguments.
+    /// Creates a rule from a function of the run context and the typed arguments.
     pub fn new<A: DeserializeOwned>(asks: impl Fn(&RunContext, A) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(move |run, arguments| {
+            // Arguments that do not deserialize into `A` fail closed: the call waits.
             serde_json::from_value(Value::Object(arguments.clone())).map_or(true, |arguments| asks(run, arguments))
         }))
     }
 
-    /// Whether a call with these arguments waits. A panic of the rule passes.
+    /// Returns `true` if a call with these arguments waits for a decision. A panic of the rule is
+    /// not caught here.
     pub(crate) fn asks(&self, run: &RunContext, arguments: &Map<String, Value>) -> bool {
         (self.0)(run, arguments)
     }

@@ -1,11 +1,12 @@
-//! What the model may write: the type of a tool's argument.
+//! The bound on types that a tool can have as an argument.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-/// The type of an argument: it has a schema, for the model to read, and is made from the model's JSON.
+/// A type that a tool can have as an argument: it has a schema for the model to read, and is
+/// deserialized from the model's JSON.
 ///
-/// Nobody implements it by hand; the two derives do.
+/// Not implemented by hand: every type that derives `Deserialize` and `JsonSchema` implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a tool",
     label = "the model cannot write this type",

@@ -1,4 +1,4 @@
-//! Where a tool's body runs.
+//! The binding of a tool: the place where its body runs.
 
 use std::sync::Arc;
 
@@ -22,14 +22,15 @@ use crate::{
 /// It runs again on replay: no clock, no randomness, no I/O.
 pub type InlineBody = Arc<dyn Fn(&mut ToolContext, Map<String, Value>) -> Result<ToolOutput, ToolError> + Send + Sync>;
 
-/// The body of an activity tool: called by the worker, free to do what it likes.
+/// The body of an activity tool: called by the worker, with no restrictions on what it does.
 pub type ActivityBody = Arc<
     dyn for<'a> Fn(&'a mut ToolContext, Map<String, Value>) -> BoxFuture<'a, Result<ToolOutput, ToolError>>
         + Send
         + Sync,
 >;
 
-/// The body of a workflow tool: called in the workflow, and may wait there for what its context gives.
+/// The body of a workflow tool: called in the workflow, where it may wait for the futures that its
+/// context returns.
 ///
 /// # Determinism
 /// It runs again on replay: see [`WorkflowToolContext`].
@@ -39,40 +40,43 @@ pub type WorkflowBody = Arc<
         + Sync,
 >;
 
-/// Where a tool's body runs. Whatever it is, hooks, guardrails, approvals and the rules for failures are the same.
+/// The place where a tool's body runs. Hooks, guardrails, approvals and the rules for failures are
+/// the same for all bindings.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum ToolBinding {
     /// In the workflow, at once.
     Inline(InlineBody),
-    /// In an activity named `agents.tool.<tool>`; with `options.local` in a local one.
+    /// In an activity named `agents.tool.<tool>`; a local activity if `options.local` is set.
     Activity {
-        /// What the worker runs.
+        /// The body that the worker runs.
         body: ActivityBody,
-        /// Timeouts, retries, task queue.
+        /// Timeouts, retries and task queue.
         options: ToolActivityOptions,
     },
-    /// In an activity that exists already, by its type.
+    /// In an existing activity, named by its type.
     RemoteActivity(RemoteActivity),
-    /// At a server of the Model Context Protocol, through an activity named `agents.mcp.<server>.call_tool`.
+    /// On a server of the Model Context Protocol, called through an activity named
+    /// `agents.mcp.<server>.call_tool`.
     Mcp(McpBinding),
     /// In the workflow, where it may wait for timers, activities and child workflows.
     Workflow(WorkflowBody),
-    /// In a child workflow, by its type.
+    /// In a child workflow, named by its type.
     ChildWorkflow(ChildWorkflow),
     /// At a Nexus endpoint (feature `nexus`).
     #[cfg(feature = "nexus")]
     Nexus(NexusOperation),
     /// In a run of another agent, inside this run.
     Agent(Arc<AgentTool>),
-    /// Nowhere here: the run waits until a caller has made the call and supplies its output.
+    /// Outside of the run, which waits until its caller has made the call and supplies the output.
     Client,
     /// In a run of another agent, in a child workflow.
     ChildAgent(Arc<ChildAgentTool>),
 }
 
 impl ToolBinding {
-    /// Whether history holds what a call gives as the reply of an activity of ours, so that others can refer to it.
+    /// Returns `true` if history holds a call's output as the reply of an activity of this library,
+    /// so that later payloads can refer to it.
     pub(crate) fn leaves_a_reply(&self) -> bool {
         match self {
             Self::Activity { options, .. } => !options.local,

@@ -1,4 +1,4 @@
-//! What a tool knows of its call.
+//! The context of a tool call: the call, the values of the run, states and settings.
 
 use std::sync::Arc;
 
@@ -8,17 +8,17 @@ use serde_json::{Map, Value};
 use super::{idempotency::idempotency_key, run_context::RunContext, state::StateMap};
 use crate::wire::error_debug;
 
-/// A call of a tool: who made it and under which id.
+/// A call of a tool: the agent that made it, and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallInfo {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
     /// The model's id of the call.
     pub call_id: String,
-    /// The agent that made it.
+    /// Name of the agent that made the call.
     pub agent: String,
-    /// The turn, counted from 1.
+    /// The turn in which the call was made, counted from 1.
     pub turn: u32,
     /// The attempt, counted from 1; always 1 for inline tools.
     pub attempt: u32,
@@ -26,31 +26,35 @@ pub struct CallInfo {
 }
 
 impl CallInfo {
-    /// A first attempt. Its idempotency key is made of agent, turn and call id alone, as unit tests of tools want it.
+    /// Creates the first attempt of a call. Its idempotency key is derived from agent, turn and
+    /// call id alone, which is enough for unit tests of tools.
     pub fn new(tool: impl Into<String>, call_id: impl Into<String>, agent: impl Into<String>, turn: u32) -> Self {
         let (call_id, agent) = (call_id.into(), agent.into());
         let idempotency_key = idempotency_key([&*agent, &*turn.to_string(), &*call_id]);
         Self { tool: tool.into(), call_id, agent, turn, attempt: 1, idempotency_key }
     }
 
-    /// The same call with the key that its host gives it.
+    /// Sets the idempotency key that the host derived for the call.
     #[must_use]
     pub fn with_idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = key.into();
         self
     }
 
-    /// What names this call towards the outside world, so that an effect that has happened is not repeated: 16 characters of `A-Z a-z 0-9 - _`.
+    /// Returns the key that identifies this call to external services, so that an effect is not
+    /// repeated: 16 characters of `A-Z a-z 0-9 - _`.
     ///
-    /// It is the same at every attempt, after continue-as-new, and when the workflow is reset to a point after the model made the call. No
-    /// other call has it: it is a hash of the id of the workflow's first execution (which no other workflow of any namespace has), the run of agents,
-    /// the agents on the way, the turn, the model's response and the call's id. (Without Temporal a random id of the run is in place of the first two.)
-    /// A guardrail in an activity has one for each input or output that it is asked about.
+    /// It is the same at every attempt, after continue-as-new, and when the workflow is reset to a
+    /// point after the model made the call. No other call has it: it is a hash of the id of the
+    /// workflow's first execution (which no other workflow of any namespace has), the run of
+    /// agents, the path of agents, the turn, the model's response and the call's id. (Without
+    /// Temporal, a random id of the run replaces the first two.) A guardrail in an activity has one
+    /// key for each input or output that it checks.
     pub fn idempotency_key(&self) -> &str {
         &self.idempotency_key
     }
 
-    /// The same call at another attempt.
+    /// Sets the number of the attempt.
     #[must_use]
     pub fn at_attempt(mut self, attempt: u32) -> Self {
         self.attempt = attempt;
@@ -58,32 +62,33 @@ impl CallInfo {
     }
 }
 
-/// How a tool learns that nobody waits for it any more.
+/// Reports to a tool that its call was cancelled.
 ///
-/// The worker implements it over the activity; elsewhere there is none.
+/// The worker implements it over the activity, and the inline host over its cancellation token. Tools
+/// that run in the workflow have none.
 pub trait Heartbeat: Send + Sync {
-    /// Whether the call was cancelled.
+    /// Returns `true` if the call was cancelled.
     fn is_cancelled(&self) -> bool;
 }
 
-/// A setting of the tool is not there, or not of the type asked for.
+/// The error of a setting that is missing, or is not of the requested type.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingError {
-    /// Nobody has set it.
+    /// The setting was not set.
     #[error("the tool has no setting {name:?}; add it where the agent gets the tool, with .setting({name:?}, ..)")]
     Missing {
-        /// The setting.
+        /// Name of the setting.
         name: String,
     },
-    /// It is something else.
+    /// The setting has a value of another type.
     #[error("setting {name:?} of the tool is not a {expected}: {source}")]
     OtherType {
-        /// The setting.
+        /// Name of the setting.
         name: String,
-        /// The Rust type asked for.
+        /// The Rust type that was requested.
         expected: &'static str,
-        /// What serde says.
+        /// The error of serde.
         source: serde_json::Error,
     },
 }
@@ -93,7 +98,7 @@ error_debug!(enum SettingError {
     OtherType { name, expected, source },
 });
 
-/// What a tool knows of its call; a parameter of type `&ToolContext` or `&mut ToolContext` gets it.
+/// The context of a tool call, passed to a parameter of type `&ToolContext` or `&mut ToolContext`.
 #[derive(Clone)]
 pub struct ToolContext {
     info: CallInfo,
@@ -104,29 +109,31 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// A context for this call, with these run values and states; unit tests of tools make one, too.
+    /// Creates a context for this call, with these run values and states. Unit tests of tools also
+    /// create one.
     pub fn new(info: CallInfo, run: RunContext, states: StateMap) -> Self {
         Self { info, run, states, settings: Map::new(), heartbeat: None }
     }
 
-    /// The same context, with the activity's heartbeat.
+    /// Adds the heartbeat of the activity.
     #[must_use]
     pub fn with_heartbeat(mut self, heartbeat: Arc<dyn Heartbeat>) -> Self {
         self.heartbeat = Some(heartbeat);
         self
     }
 
-    /// The same context with what was set for the tool.
+    /// Sets the settings of the tool.
     #[must_use]
     pub fn with_settings(mut self, settings: Map<String, Value>) -> Self {
         self.settings = settings;
         self
     }
 
-    /// What was set for the tool under this name ([`ToolDef::setting`](super::ToolDef::setting)), secrets filled in.
+    /// Returns the tool's setting of this name ([`ToolDef::setting`](super::ToolDef::setting)),
+    /// with secrets filled in.
     ///
     /// # Errors
-    /// [`SettingError`] when it is not there, or no `T`.
+    /// [`SettingError`] if the setting is missing, or is not a `T`.
     pub fn setting<T: DeserializeOwned>(&self, name: &str) -> Result<T, SettingError> {
         let value = self.settings.get(name).ok_or_else(|| SettingError::Missing { name: name.to_owned() })?;
         T::deserialize(value).map_err(|source| SettingError::OtherType {
@@ -136,32 +143,34 @@ impl ToolContext {
         })
     }
 
-    /// The call.
+    /// Returns the call.
     pub fn info(&self) -> &CallInfo {
         &self.info
     }
 
-    /// The values of the run: all of them for an inline tool, the named keys for an activity tool.
+    /// Returns the values of the run: all of them for an inline tool, the named keys for an
+    /// activity tool.
     pub fn run(&self) -> &RunContext {
         &self.run
     }
 
-    /// The values of the run, to set some.
+    /// Returns the values of the run for the tool to change.
     pub fn run_mut(&mut self) -> &mut RunContext {
         &mut self.run
     }
 
-    /// The worker's states.
+    /// Returns the states of the worker.
     pub fn states(&self) -> &StateMap {
         &self.states
     }
 
-    /// Whether the call was cancelled; long activity tools ask now and then. Always false for inline tools.
+    /// Returns `true` if the call was cancelled; a long activity tool should check it regularly.
+    /// Always `false` for inline tools.
     pub fn is_cancelled(&self) -> bool {
         self.heartbeat.as_ref().is_some_and(|heartbeat| heartbeat.is_cancelled())
     }
 
-    /// Gives the run context back.
+    /// Returns the run context, consuming this context.
     pub fn into_run(self) -> RunContext {
         self.run
     }

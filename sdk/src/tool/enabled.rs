@@ -1,30 +1,31 @@
-//! Whether something is offered to the model at a turn.
+//! Rules that decide if a tool or a handoff is offered to the model at a turn.
 
 use std::{fmt, sync::Arc};
 
 use super::run_context::RunContext;
 
-/// When a tool or a handoff is offered; asked at every turn.
+/// A rule that decides if a tool or a handoff is offered; evaluated at every turn. Default: always.
 #[derive(Clone, Default)]
 pub struct Enabled(Option<Predicate>);
 
 type Predicate = Arc<dyn Fn(&RunContext, &str, u32) -> bool + Send + Sync>;
 
 impl Enabled {
-    /// While this holds for the run context, the agent's name and the turn.
+    /// Creates a rule: offered while this function of run context, agent name and turn returns
+    /// `true`.
     ///
     /// # Determinism
-    /// The function runs in the workflow, again on replay.
+    /// The function runs in the workflow, and again on replay.
     pub fn when(predicate: impl Fn(&RunContext, &str, u32) -> bool + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(predicate)))
     }
 
-    /// Whether it is offered now.
+    /// Returns `true` if the tool or handoff is offered at this turn.
     pub fn holds(&self, run: &RunContext, agent: &str, turn: u32) -> bool {
         self.0.as_ref().is_none_or(|predicate| predicate(run, agent, turn))
     }
 
-    /// Whether it is offered at all times.
+    /// Returns `true` if there is no condition: the tool or handoff is offered at every turn.
     pub fn is_always(&self) -> bool {
         self.0.is_none()
     }

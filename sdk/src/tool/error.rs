@@ -1,80 +1,87 @@
-//! What a tool fails with.
+//! The error type of tools.
 
 use std::{error::Error, fmt};
 
-/// A failure of a function of the author: any error, or a text by `.into()`.
+/// The failure of a function that the author wrote: any error, or a string converted with
+/// `.into()`.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// The failure of a tool. Any error becomes one by `?`.
+/// The failure of a tool. `?` converts any error into one.
 ///
-/// By default the model learns only *that* the tool failed, never why: error texts hold paths, addresses and names that
-/// a conversation should not have. [`ToolError::tell_model`] says something to the model.
+/// By default the model learns only *that* the tool failed, never why: error messages hold paths,
+/// addresses and names that a conversation should not have. [`ToolError::tell_model`] sends a
+/// message to the model.
 ///
 /// # Retries
-/// A failure is final, unless it is [`transient`](Self::transient). Those, and panics, timeouts of an attempt and lost workers are tried again
-/// first, as often as the tool's `attempts` say: 3 times in all by default, once for a tool with `idempotent = false`. The first pause is 1 s, each
-/// next one twice as long, up to 30 s. A tool that runs in the workflow has one attempt.
+/// A failure is final, unless it is [`transient`](Self::transient). Transient failures, panics,
+/// timeouts of an attempt and lost workers are retried first, up to the tool's `attempts`: 3
+/// attempts in total by default, 1 for a tool with `idempotent = false`. The first pause is 1 s,
+/// each next one is twice as long, up to 30 s. A tool that runs in the workflow has one attempt.
 pub struct ToolError {
     kind: ToolErrorKind,
     message: String,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// What happens with a tool's failure.
+/// The kind of a tool's failure, which decides how it is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolErrorKind {
-    /// The model gets the fixed text of the run; the message stays in history, or in the log for an inline tool.
+    /// The model gets the run's fixed message; the failure's own message stays in history, or in
+    /// the log for an inline tool.
     Failed,
-    /// The model gets the message.
+    /// The model gets the failure's message.
     TellModel,
-    /// The activity is tried again first; then as `Failed`.
+    /// The activity is retried first; after the last attempt the failure is handled like `Failed`.
     Transient,
-    /// The run ends with it, whatever the tool's rule for errors says.
+    /// The run ends with the failure, regardless of the tool's [`OnToolError`](super::OnToolError).
     FailRun,
 }
 
 impl ToolError {
-    /// A failure whose message the model does not see.
+    /// Creates a failure whose message the model does not see.
     pub fn failed(message: impl Into<String>) -> Self {
         Self { kind: ToolErrorKind::Failed, message: message.into(), source: None }
     }
 
-    /// A failure whose message is the model's tool output.
+    /// Creates a failure whose message is the tool output that the model gets.
     pub fn tell_model(message: impl Into<String>) -> Self {
         Self { kind: ToolErrorKind::TellModel, message: message.into(), source: None }
     }
 
-    /// A failure that may pass: the activity is tried again after its retry policy.
+    /// Creates a failure that may be temporary: the activity is retried by its retry policy.
     pub fn transient(message: impl Into<String>) -> Self {
         Self { kind: ToolErrorKind::Transient, message: message.into(), source: None }
     }
 
-    /// A failure that ends the run, with [`RunError::ToolFailed`](crate::RunError::ToolFailed) and this message: where no model should go on. The
-    /// tool's [`OnToolError`](super::OnToolError) is not asked, and nothing is tried again.
+    /// Creates a failure that ends the run, with
+    /// [`RunError::ToolFailed`](crate::RunError::ToolFailed) and this message, for cases in which
+    /// no model should continue. The tool's [`OnToolError`](super::OnToolError) is not called, and
+    /// nothing is retried.
     pub fn fail_run(message: impl Into<String>) -> Self {
         Self { kind: ToolErrorKind::FailRun, message: message.into(), source: None }
     }
 
-    /// The same failure in other words; what it came from is dropped.
+    /// Returns a failure of the same kind with another message; its source error is dropped.
     #[cfg(feature = "worker")]
     pub(crate) fn with_message(&self, message: String) -> Self {
         Self { kind: self.kind, message, source: None }
     }
 
-    /// What happens with it.
+    /// Returns the kind of the failure.
     pub fn kind(&self) -> ToolErrorKind {
         self.kind
     }
 
-    /// What went wrong.
+    /// Returns the failure's message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The message, followed by the causes that it does not repeat: what a log is to have.
+    /// Returns the message, followed by the causes that it does not already contain, for the log.
     pub(crate) fn with_causes(&self) -> String {
         let mut text = self.message.clone();
+        // The message is that of the source error itself, so its causes start one level below.
         let mut cause = self.source.as_deref().and_then(|error| error.source());
         while let Some(error) = cause {
             let words = error.to_string();
@@ -86,21 +93,21 @@ impl ToolError {
         text
     }
 
-    /// The error it came from, if it came from one.
+    /// Returns the error that was converted into this failure, if there was one.
     pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.source.as_deref()
     }
 }
 
-/// What `?` makes a [`ToolError`] of in a tool's body: every error.
+/// The conversion of every error into a [`ToolError`], which `?` uses in a tool's body.
 ///
-/// Nobody implements it by hand.
+/// Not implemented by hand.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no error that a tool can fail with",
     label = "no error: write `ToolError::tell_model(..)` for what the model is to read, `ToolError::failed(..)` for what it is not"
 )]
 pub trait IntoToolError {
-    /// The failure, whose message the model does not see.
+    /// Converts the error into a failure whose message the model does not see.
     fn into_tool_error(self) -> ToolError;
 }
 

@@ -1,4 +1,4 @@
-//! Guardrails of a single tool: before its body runs, and on what it returns.
+//! Guardrails of a single tool: one kind runs before its body, the other on its output.
 
 use std::{fmt, sync::Arc};
 
@@ -8,32 +8,33 @@ use serde_json::Value;
 use super::{context::CallInfo, run_context::RunContext};
 use crate::wire::{ToolOutput, run_state::ToolGuardrailBehavior};
 
-/// What a guardrail of a tool finds.
+/// The result of a tool's guardrail.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolGuardrailOutput {
-    /// What happens with the call.
+    /// The handling of the call: allowed, rejected, or the end of the run.
     pub behavior: ToolGuardrailBehavior,
-    /// What there is to say about it; reported with the result.
+    /// Information about the check; reported with the run's result.
     pub output_info: Value,
 }
 
 impl ToolGuardrailOutput {
-    /// The call goes on.
+    /// The call continues.
     pub fn allow() -> Self {
         Self { behavior: ToolGuardrailBehavior::Allow, output_info: Value::Null }
     }
 
-    /// The model gets this text instead of the output; before the body, the body does not run.
+    /// The model gets this message instead of the output; from an input guardrail, the body does
+    /// not run.
     pub fn reject_content(message: impl Into<String>) -> Self {
         Self { behavior: ToolGuardrailBehavior::RejectContent { message: message.into() }, output_info: Value::Null }
     }
 
-    /// The run ends.
+    /// The run ends with an error.
     pub fn raise_exception() -> Self {
         Self { behavior: ToolGuardrailBehavior::RaiseException, output_info: Value::Null }
     }
 
-    /// Says something about it; what cannot be written as JSON is left out.
+    /// Attaches information about the check; a value that cannot be written as JSON is left out.
     #[must_use]
     pub fn info(mut self, info: impl Serialize) -> Self {
         self.output_info = serde_json::to_value(info).unwrap_or(Value::Null);
@@ -41,20 +42,20 @@ impl ToolGuardrailOutput {
     }
 }
 
-/// What a guardrail of a tool knows.
+/// The input of a tool's guardrail.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ToolGuardrailContext<'a> {
-    /// The call.
+    /// The call that is checked.
     pub call: &'a CallInfo,
-    /// The arguments as the model wrote them: JSON text, not yet checked.
+    /// The arguments as the model wrote them: a JSON string, not yet checked.
     pub arguments: &'a str,
-    /// The run context.
+    /// The run context of the call.
     pub run: &'a RunContext,
 }
 
 impl<'a> ToolGuardrailContext<'a> {
-    /// A check of this call; unit tests of guardrails make one, too.
+    /// Creates the input for a check of this call. Unit tests of guardrails also create one.
     pub fn new(call: &'a CallInfo, arguments: &'a str, run: &'a RunContext) -> Self {
         Self { call, arguments, run }
     }
@@ -63,10 +64,10 @@ impl<'a> ToolGuardrailContext<'a> {
 type CheckCall = Arc<dyn Fn(&ToolGuardrailContext<'_>) -> ToolGuardrailOutput + Send + Sync>;
 type CheckReturn = Arc<dyn Fn(&ToolGuardrailContext<'_>, &ToolOutput) -> ToolGuardrailOutput + Send + Sync>;
 
-/// A check before a tool's body runs, of the raw arguments.
+/// A check of the raw arguments before a tool's body runs.
 ///
 /// # Determinism
-/// It runs in the workflow, again on replay: no clock, no randomness, no I/O.
+/// The function runs in the workflow, and again on replay: no clock, no randomness, no I/O.
 #[derive(Clone)]
 pub struct ToolInputGuardrail {
     name: String,
@@ -74,7 +75,7 @@ pub struct ToolInputGuardrail {
 }
 
 impl ToolInputGuardrail {
-    /// This function as a guardrail.
+    /// Creates a guardrail from this function.
     pub fn new(
         name: impl Into<String>,
         check: impl Fn(&ToolGuardrailContext<'_>) -> ToolGuardrailOutput + Send + Sync + 'static,
@@ -82,7 +83,7 @@ impl ToolInputGuardrail {
         Self { name: name.into(), check: Arc::new(check) }
     }
 
-    /// The name it is reported under.
+    /// Returns the name under which the guardrail is reported.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -96,7 +97,7 @@ impl ToolInputGuardrail {
 /// A check of what a tool returned.
 ///
 /// # Determinism
-/// It runs in the workflow, again on replay: no clock, no randomness, no I/O.
+/// The function runs in the workflow, and again on replay: no clock, no randomness, no I/O.
 #[derive(Clone)]
 pub struct ToolOutputGuardrail {
     name: String,
@@ -104,7 +105,7 @@ pub struct ToolOutputGuardrail {
 }
 
 impl ToolOutputGuardrail {
-    /// This function as a guardrail.
+    /// Creates a guardrail from this function.
     pub fn new(
         name: impl Into<String>,
         check: impl Fn(&ToolGuardrailContext<'_>, &ToolOutput) -> ToolGuardrailOutput + Send + Sync + 'static,
@@ -112,7 +113,7 @@ impl ToolOutputGuardrail {
         Self { name: name.into(), check: Arc::new(check) }
     }
 
-    /// The name it is reported under.
+    /// Returns the name under which the guardrail is reported.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -1,7 +1,7 @@
-//! What a tool is: a description for the model, and a body that runs where its [`ToolBinding`] says.
+//! Tools: a description for the model, and a body that runs where the tool's [`ToolBinding`] says.
 //!
-//! `#[tool]` turns a function into a [`Tool`]; [`ToolDef`] is the same by hand. Nothing here knows of the worker, so a
-//! crate of tools compiles without it.
+//! `#[tool]` turns a function into a [`Tool`]; a [`ToolDef`] is a tool built by hand. Nothing here
+//! depends on the worker, so a crate of tools compiles without it.
 
 mod approval;
 mod argument;
@@ -63,20 +63,20 @@ pub use state::{FromToolContext, State, StateMap, StateRequirement};
 pub use workflow_context::{WorkflowEffects, WorkflowToolContext};
 pub use workflow_error::WorkflowToolError;
 
-/// Something a model can call.
+/// A tool that a model can call.
 ///
-/// `#[tool]` implements it for a unit struct named like the function, so that `.tool(get_weather)` reads well. A
-/// [`ToolDef`] is a tool, too.
+/// `#[tool]` implements this trait for a unit struct named like the function, so that
+/// `.tool(get_weather)` reads well. A [`ToolDef`] is also a tool.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     label = "not a tool",
     note = "write `#[tool]` above the function, or build a `ToolDef` by hand"
 )]
 pub trait Tool {
-    /// Everything there is to know of the tool: description, schema, body, options.
+    /// Returns the definition of the tool: description, schema, body, options.
     fn definition(&self) -> ToolDef;
 
-    /// The same tool, each call of which waits for a decision before it runs.
+    /// Makes every call of the tool wait for a decision before it runs.
     fn needs_approval(&self) -> ToolDef
     where
         Self: Sized,
@@ -84,11 +84,11 @@ pub trait Tool {
         self.definition().approval(NeedsApproval::Always)
     }
 
-    /// The same tool, some calls of which wait for a decision: those for which this function of run context, arguments and
-    /// call id says so.
+    /// Makes a call wait for a decision if this function of run context, arguments and call id
+    /// returns `true`.
     ///
     /// # Determinism
-    /// The function runs in the workflow, again on replay.
+    /// The function runs in the workflow, and again on replay.
     fn needs_approval_when(
         &self,
         predicate: impl Fn(&RunContext, &serde_json::Map<String, serde_json::Value>, &str) -> bool + Send + Sync + 'static,
@@ -99,11 +99,14 @@ pub trait Tool {
         self.definition().approval(NeedsApproval::When(std::sync::Arc::new(predicate)))
     }
 
-    /// The same tool, some calls of which wait for a decision: those for which this function of run context and typed arguments says so.
+    /// Makes a call wait for a decision if this function of run context and typed arguments returns
+    /// `true`.
     ///
-    /// It cannot be passed by: a call whose arguments are not of the type `A` waits, and so does one for which the function panics. A type with a
-    /// member that is no parameter of the tool is an error before any model call, so that a parameter that was renamed does not turn the
-    /// rule off. Where the rule belongs to the tool itself, `#[tool(needs_approval = euros > 50)]` says it in one place.
+    /// The rule fails closed: a call whose arguments are not of the type `A` waits, and so does one
+    /// for which the function panics. A type with a member that is not a parameter of the tool is
+    /// an error before any model call, so that renaming a parameter does not turn the rule off.
+    /// Where the rule belongs to the tool itself, `#[tool(needs_approval = euros > 50)]` states it
+    /// in one place.
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -120,7 +123,7 @@ pub trait Tool {
     ///     format!("{euros} euros for {invoice}")
     /// }
     ///
-    /// /// What the rule reads of the arguments.
+    /// /// The part of the arguments that the rule reads.
     /// #[derive(Deserialize, JsonSchema)]
     /// struct Amount {
     ///     euros: u32,
@@ -131,7 +134,7 @@ pub trait Tool {
     /// ```
     ///
     /// # Determinism
-    /// The function runs in the workflow, again on replay.
+    /// The function runs in the workflow, and again on replay.
     fn needs_approval_for<A: ToolArgument>(
         &self,
         asks: impl Fn(&RunContext, A) -> bool + Send + Sync + 'static,
@@ -142,10 +145,11 @@ pub trait Tool {
         self.definition().approval_for(asks)
     }
 
-    /// The same tool, offered only while this holds for the run context; asked at every turn.
+    /// Offers the tool only while this function of run context and agent name returns `true`;
+    /// called at every turn.
     ///
     /// # Determinism
-    /// The function runs in the workflow, again on replay.
+    /// The function runs in the workflow, and again on replay.
     fn enabled_when(&self, predicate: impl Fn(&RunContext, &str) -> bool + Send + Sync + 'static) -> ToolDef
     where
         Self: Sized,
@@ -153,7 +157,7 @@ pub trait Tool {
         self.definition().enabled(Enabled::when(move |run, agent, _turn| predicate(run, agent)))
     }
 
-    /// The same tool with something set for it; see [`ToolDef::setting`].
+    /// Adds a setting for the tool; see [`ToolDef::setting`].
     fn setting(&self, name: impl Into<String>, value: impl Into<serde_json::Value>) -> ToolDef
     where
         Self: Sized,
@@ -161,7 +165,7 @@ pub trait Tool {
         self.definition().setting(name, value)
     }
 
-    /// The same tool with a check before its body runs.
+    /// Adds a check that runs before the body.
     fn input_guardrail(&self, guardrail: ToolInputGuardrail) -> ToolDef
     where
         Self: Sized,
@@ -169,7 +173,7 @@ pub trait Tool {
         self.definition().with_input_guardrail(guardrail)
     }
 
-    /// The same tool with a check of what it returns.
+    /// Adds a check of the output that the body returns.
     fn output_guardrail(&self, guardrail: ToolOutputGuardrail) -> ToolDef
     where
         Self: Sized,
@@ -177,7 +181,8 @@ pub trait Tool {
         self.definition().with_output_guardrail(guardrail)
     }
 
-    /// The same tool, at most so many calls of which run at the same time; see [`ToolDef::max_parallel`].
+    /// Limits the number of calls of the tool that run at the same time; see
+    /// [`ToolDef::max_parallel`].
     fn max_parallel(&self, calls: usize) -> ToolDef
     where
         Self: Sized,
@@ -185,7 +190,7 @@ pub trait Tool {
         self.definition().max_parallel(calls)
     }
 
-    /// The same tool, whose calls run one after another.
+    /// Runs the calls of the tool one after another.
     fn serial(&self) -> ToolDef
     where
         Self: Sized,
@@ -193,7 +198,8 @@ pub trait Tool {
         self.definition().serial()
     }
 
-    /// The same tool, whose calls and those of other tools of this class run one after another; see [`ToolDef::exclusive`].
+    /// Runs the calls of the tool, and those of other tools of this class, one after another; see
+    /// [`ToolDef::exclusive`].
     fn exclusive(&self, class: impl Into<String>) -> ToolDef
     where
         Self: Sized,
@@ -201,7 +207,7 @@ pub trait Tool {
         self.definition().exclusive(class)
     }
 
-    /// The same tool with another way to deal with outputs that are too large.
+    /// Sets the handling of outputs that are too large.
     fn oversized_output(&self, oversized: OversizedOutput) -> ToolDef
     where
         Self: Sized,
@@ -209,7 +215,7 @@ pub trait Tool {
         self.definition().oversized_output(oversized)
     }
 
-    /// The same tool, without this in anything it returns; see [`ToolDef::redact`].
+    /// Removes from everything the tool returns what must not be recorded; see [`ToolDef::redact`].
     fn redact(&self, redact: impl Fn(&str) -> String + Send + Sync + 'static) -> ToolDef
     where
         Self: Sized,
@@ -217,7 +223,7 @@ pub trait Tool {
         self.definition().redact(redact)
     }
 
-    /// The same tool as one of several versions; see [`ToolDef::versioned`].
+    /// Marks the tool as one of several versions; see [`ToolDef::versioned`].
     fn versioned(&self) -> ToolDef
     where
         Self: Sized,
@@ -225,7 +231,7 @@ pub trait Tool {
         self.definition().versioned()
     }
 
-    /// The same tool with another way to deal with failed calls.
+    /// Sets the handling of failed calls.
     fn on_error(&self, on_error: OnToolError) -> ToolDef
     where
         Self: Sized,

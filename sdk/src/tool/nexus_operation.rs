@@ -1,13 +1,16 @@
-//! A Nexus operation as a tool: what another team, namespace or language offers behind an endpoint.
+//! A Nexus operation as a tool: a service of another team, namespace or language behind an
+//! endpoint.
 
 use std::time::Duration;
 
-/// An operation of a Nexus service, and how it is called. [`ToolDef::nexus_operation`](super::ToolDef::nexus_operation) offers it to a
-/// model.
+/// An operation of a Nexus service, and the options of its calls.
+/// [`ToolDef::nexus_operation`](super::ToolDef::nexus_operation) offers it to a model.
 ///
-/// Nobody but the handler knows whether the operation is done at once or by a workflow that takes days; the tool is the same. The server
-/// repeats a request that the handler does not answer, or answers with an error that may pass, until one of the times is over: so a handler
-/// may see one call several times. The call's [idempotency key](super::CallInfo::idempotency_key) is in the Nexus header `idempotency-key`.
+/// Only the handler knows if the operation is done at once or by a workflow that takes days; the
+/// tool is the same. The server retries a request that the handler does not answer, or answers with
+/// a retryable error, until one of the timeouts has passed. A handler may therefore receive one
+/// call several times. The call's [idempotency key](super::CallInfo::idempotency_key) is in the
+/// Nexus header `idempotency-key`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -19,42 +22,43 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NexusOperation {
-    /// The endpoint, as the server's registry has it.
+    /// Name of the endpoint in the server's registry.
     pub endpoint: String,
-    /// The service behind it.
+    /// Name of the service behind the endpoint.
     pub service: String,
-    /// The service's operation.
+    /// Name of the service's operation.
     pub operation: String,
-    /// Longest time from the call to its end, all requests and the pauses between them included. Default: no limit, as an operation may be a
-    /// workflow that takes days.
+    /// Longest time from the call to its end, all requests and the pauses between them included.
+    /// Default: no limit, as an operation may be a workflow that takes days.
     pub schedule_to_close: Option<Duration>,
-    /// Longest time until the handler has taken the call; one that is done at once has ended by then. Default 5 min: without a handler the call
-    /// ends then, instead of never.
+    /// Longest time until the handler has accepted the call; an operation that is done at once has
+    /// ended by then. Default 5 min: without a handler the call ends then, instead of never.
     pub schedule_to_start: Duration,
-    /// What a cancelled call waits for.
+    /// The event that a cancelled call waits for.
     pub cancellation: NexusCancellation,
-    /// Whether running it twice is harmless. Default true. With false the model is told of a call that ran out of time that it may have taken
-    /// effect; it is the handler that keeps effects from being repeated, by the idempotency key.
+    /// `true` if the operation may run twice without harm. Default `true`. With `false`, the model
+    /// is told that a call that timed out may have taken effect; the handler must prevent repeated
+    /// effects, by the idempotency key.
     pub idempotent: bool,
 }
 
-/// What a cancelled call of a Nexus operation waits for.
+/// The event that a cancelled call of a Nexus operation waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NexusCancellation {
-    /// Until the operation has ended, in whatever way.
+    /// The end of the operation, with any result.
     #[default]
     Completed,
-    /// Until its handler has taken the request to cancel.
+    /// The handler's acceptance of the cancel request.
     Requested,
-    /// Nothing: the request is sent, and the run goes on.
+    /// None: the cancel request is sent, and the run continues.
     Sent,
-    /// Nothing: the operation is left alone.
+    /// None: no cancel request is sent, and the operation continues.
     Abandoned,
 }
 
 impl NexusOperation {
-    /// This operation of this service at this endpoint, with the defaults.
+    /// Creates the options for this operation of this service at this endpoint, with the defaults.
     pub fn named(endpoint: impl Into<String>, service: impl Into<String>, operation: impl Into<String>) -> Self {
         Self {
             endpoint: endpoint.into(),
@@ -74,21 +78,21 @@ impl NexusOperation {
         self
     }
 
-    /// Sets the longest time until the handler has taken the call.
+    /// Sets the longest time until the handler has accepted the call.
     #[must_use]
     pub fn schedule_to_start(mut self, longest: Duration) -> Self {
         self.schedule_to_start = longest;
         self
     }
 
-    /// Says what a cancelled call waits for.
+    /// Sets the event that a cancelled call waits for.
     #[must_use]
     pub fn cancellation(mut self, cancellation: NexusCancellation) -> Self {
         self.cancellation = cancellation;
         self
     }
 
-    /// Says whether running it twice is harmless.
+    /// Sets the `idempotent` flag: `true` if the operation may run twice without harm.
     #[must_use]
     pub fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;

@@ -1,12 +1,15 @@
-//! From what a function returns to what the model gets: the string itself, or compact JSON, never Debug text.
+//! Conversion of a function's return value into the output for the model: the string itself, or
+//! compact JSON, never Debug output.
 //!
-//! A tool may return a value or a `Result`. Both are `Serialize`, so a plain trait cannot tell them apart; the macro
-//! asks the value for its kind (`(&returned).tool_kind()`), and method resolution finds `Result` first.
+//! A tool may return a value or a `Result`. Both may implement `Serialize`, so a plain trait cannot
+//! distinguish them; the macro calls `(&returned).tool_kind()`, and method resolution finds the
+//! method of `Result` first.
 //!
 //! # Design
-//! **Tool outputs are JSON.** A string is itself, anything else its compact JSON: a model reads
-//! JSON, and the text does not change with a derive. A `ToolDef` made by hand may also return
-//! content parts (`ToolOutput::Content`: text, images, files), which the provider gets as they are.
+//! **Tool outputs are JSON.** A string is used as it is, any other value becomes its compact JSON:
+//! models read JSON, and the output does not change with a derive. A `ToolDef` built by hand may
+//! also return content parts (`ToolOutput::Content`: text, images, files), which the provider gets
+//! as they are.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -14,10 +17,11 @@ use serde_json::Value;
 use super::error::ToolError;
 use crate::wire::ToolOutput;
 
-/// The text a value becomes: a string is itself, anything else its compact JSON.
+/// Converts a value into the string that the model gets: a string is used as it is, any other value
+/// becomes its compact JSON.
 ///
 /// # Errors
-/// When the value cannot be written as JSON (a map with keys that are no strings, say).
+/// An error if the value cannot be written as JSON (for example a map whose keys are not strings).
 pub fn text_of<T: Serialize + ?Sized>(value: &T) -> Result<String, ToolError> {
     Ok(match serde_json::to_value(value)? {
         Value::String(text) => text,
@@ -25,9 +29,9 @@ pub fn text_of<T: Serialize + ?Sized>(value: &T) -> Result<String, ToolError> {
     })
 }
 
-/// Picks the conversion of `Result<T, E>`.
+/// Selects the conversion of `Result<T, E>`.
 pub trait ResultKind {
-    /// The conversion.
+    /// Returns the conversion.
     fn tool_kind(&self) -> OfResult {
         OfResult
     }
@@ -35,9 +39,9 @@ pub trait ResultKind {
 
 impl<T, E> ResultKind for Result<T, E> {}
 
-/// Picks the conversion of any other value.
+/// Selects the conversion of any other value.
 pub trait ValueKind {
-    /// The conversion.
+    /// Returns the conversion.
     fn tool_kind(&self) -> OfValue {
         OfValue
     }
@@ -45,47 +49,48 @@ pub trait ValueKind {
 
 impl<T> ValueKind for &T {}
 
-/// Converts what a function returned as `Result<T, E>`.
+/// Converts a function's return value of type `Result<T, E>`.
 #[derive(Clone, Copy, Debug)]
 pub struct OfResult;
 
 impl OfResult {
-    /// The output, or the failure.
+    /// Returns the output, or the failure.
     ///
     /// # Errors
-    /// The function's own error.
+    /// The error that the function returned, or an error if the value cannot be written as JSON.
     #[expect(clippy::unused_self, reason = "the value is what picks the conversion")]
     pub fn into_output<T: ToolReturn, E: ToolFailure>(self, returned: Result<T, E>) -> Result<ToolOutput, ToolError> {
         returned.map_err(ToolFailure::into_failure)?.into_output()
     }
 }
 
-/// Converts what a function returned as a plain value.
+/// Converts a function's return value that is not a `Result`.
 #[derive(Clone, Copy, Debug)]
 pub struct OfValue;
 
 impl OfValue {
-    /// The output.
+    /// Returns the output.
     ///
     /// # Errors
-    /// When the value cannot be written as JSON.
+    /// An error if the value cannot be written as JSON.
     #[expect(clippy::unused_self, reason = "the value is what picks the conversion")]
     pub fn into_output<T: ToolReturn>(self, returned: T) -> Result<ToolOutput, ToolError> {
         returned.into_output()
     }
 }
 
-/// A value a tool may return: anything that serialises. Content parts need a `ToolDef` by hand: here they would be JSON text.
+/// A value that a tool may return: any type that implements `Serialize`. Content parts need a
+/// `ToolDef` built by hand: here they would become a JSON string.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "not serialisable",
     note = "derive `serde::Serialize` for it, or return a `String`"
 )]
 pub trait ToolReturn {
-    /// What the model gets.
+    /// Converts the value into the output that the model gets.
     ///
     /// # Errors
-    /// When the value cannot be written as JSON.
+    /// An error if the value cannot be written as JSON.
     fn into_output(self) -> Result<ToolOutput, ToolError>;
 }
 
@@ -96,7 +101,7 @@ impl<T: Serialize> ToolReturn for T {
     }
 }
 
-/// An error a tool may return: a [`ToolError`], or anything that becomes one.
+/// An error that a tool may return: a [`ToolError`], or any type that converts into one.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "`{Self}` is no error",
@@ -104,7 +109,7 @@ impl<T: Serialize> ToolReturn for T {
             a text by `ToolError::failed(text)`"
 )]
 pub trait ToolFailure {
-    /// The failure of the tool.
+    /// Converts the error into the failure of the tool.
     fn into_failure(self) -> ToolError;
 }
 

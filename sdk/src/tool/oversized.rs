@@ -1,4 +1,5 @@
-//! What becomes of an output that is larger than history takes, or than the author wants a model to read.
+//! Handling of an output that is larger than history can hold, or than the author wants a model to
+//! read.
 
 use serde_json::{Value, json};
 
@@ -7,26 +8,32 @@ use crate::wire::{
     size::{Bytes, MOST_BYTES, encoded_len},
 };
 
-/// What becomes of an output over the tool's limit ([`ToolDef::max_output_bytes`](super::ToolDef::max_output_bytes)).
+/// The handling of an output over the tool's limit
+/// ([`ToolDef::max_output_bytes`](super::ToolDef::max_output_bytes)).
 ///
-/// It is measured as JSON, before any codec of the data converter, where the body runs: on the worker before it returns the output, in the workflow
-/// for inline tools and agents. Without it the server refuses a payload over 2 MiB, and the activity runs again and again.
+/// The output is measured as JSON, before any codec of the data converter, where the body runs: on
+/// the worker before it returns the output, in the workflow for inline tools and agents. Without
+/// the limit the server would refuse a payload over 2 MiB, and the activity would be retried again
+/// and again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OversizedOutput {
-    /// The call has failed, of kind [`Oversized`](super::ToolFailureKind::Oversized): the model is told how large the output was, or what
-    /// [`OnToolError`](super::OnToolError) says.
+    /// The call fails with the kind [`Oversized`](super::ToolFailureKind::Oversized): the model
+    /// gets a message with the size of the output, or the message that
+    /// [`OnToolError`](super::OnToolError) returns.
     #[default]
     ToModel,
-    /// The model gets as much of its beginning as fits, and a marker that says how much is gone.
+    /// The model gets as much of the beginning as fits, and a marker with the size of the part that
+    /// is left out.
     Truncate,
-    /// The worker's `SpillStore` keeps it; the model gets the reference that the store gives, and a preview.
+    /// The worker's `SpillStore` keeps the output; the model gets the reference that the store
+    /// returns, and a preview.
     ///
-    /// Not for inline tools and agents: they run in the workflow, which can write nowhere.
+    /// Not for inline tools and agents: they run in the workflow, which cannot write to a store.
     Spill,
 }
 
-/// The limit of a tool's outputs, and what happens above it.
+/// The limit for a tool's outputs, and the handling of outputs above it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutputLimit {
     pub(crate) bytes: usize,
@@ -39,7 +46,7 @@ impl Default for OutputLimit {
     }
 }
 
-/// An output is over the limit of its tool.
+/// The error of an output that is over the limit of its tool.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("tool {tool:?} returned {}, the limit is {}", Bytes(*bytes), Bytes(*limit))]
 pub(crate) struct OutputTooLarge {
@@ -49,17 +56,17 @@ pub(crate) struct OutputTooLarge {
 }
 
 impl OutputLimit {
-    /// Measures an output; `None` when it fits.
+    /// Measures an output; returns `None` if it fits.
     pub(crate) fn exceeded_by(self, tool: &str, output: &ToolOutput) -> Option<OutputTooLarge> {
-        // What cannot be written as JSON cannot be sent at all, and says so there.
+        // An output that cannot be written as JSON fails where it is sent, so it passes here.
         let bytes = encoded_len(output).unwrap_or_default();
         (bytes > self.bytes).then(|| OutputTooLarge { tool: tool.to_owned(), bytes, limit: self.bytes })
     }
 
-    /// The output, as far as it can be had without a store: whole, or cut.
+    /// Returns the output as far as this is possible without a store: whole, or truncated.
     ///
     /// # Errors
-    /// [`OutputTooLarge`] when it is neither.
+    /// [`OutputTooLarge`] if the output does not fit and may not be truncated.
     pub(crate) fn fit(self, tool: &str, output: ToolOutput) -> Result<ToolOutput, OutputTooLarge> {
         match (self.exceeded_by(tool, &output), self.above) {
             (None, _) => Ok(output),
@@ -69,13 +76,14 @@ impl OutputLimit {
     }
 }
 
-/// Most bytes of what is said of a failure: from an activity it travels twice, as the failure's message and for the model.
+/// Most bytes of a failure's message: from an activity it is sent twice, as the failure's message
+/// and for the model.
 pub(crate) const MOST_OF_A_FAILURE: usize = 100_000;
 
-/// The most that a marker takes, quotes of JSON included.
+/// Most bytes of a marker, including the quotes of JSON.
 const MARKER: usize = 200;
 
-/// As much of the beginning as fits into so many bytes of JSON, and a marker.
+/// Returns as much of the beginning as fits into `limit` bytes of JSON, and a marker.
 pub(crate) fn truncated(output: ToolOutput, limit: usize) -> ToolOutput {
     let room = limit.saturating_sub(MARKER);
     match output {
@@ -88,7 +96,7 @@ pub(crate) fn truncated(output: ToolOutput, limit: usize) -> ToolOutput {
     }
 }
 
-/// Whole parts while they fit; the text of the first that does not is cut.
+/// Keeps whole parts while they fit; the text of the first part that does not fit is truncated.
 fn truncated_parts(parts: Vec<Value>, mut room: usize) -> Vec<Value> {
     let all = parts.len();
     let mut kept = Vec::new();
@@ -99,6 +107,7 @@ fn truncated_parts(parts: Vec<Value>, mut room: usize) -> Vec<Value> {
             kept.push(part);
             continue;
         }
+        // The bytes of the part besides its text.
         let around = part["text"].as_str().map_or(bytes, |text| bytes - encoded_len(text).unwrap_or(bytes));
         if let Some(Value::String(text)) = part.get_mut("text") {
             let whole = text.len();
@@ -124,7 +133,8 @@ fn marker_part(text: String) -> Value {
     json!({"type": "input_text", "text": text})
 }
 
-/// The longest beginning that takes at most so many bytes inside of a JSON string; it ends between two characters.
+/// Returns the longest beginning that takes at most `room` bytes inside a JSON string; it ends
+/// between two characters.
 pub(crate) fn beginning(text: &str, mut room: usize) -> &str {
     for (place, character) in text.char_indices() {
         let bytes = match character {

@@ -1,4 +1,4 @@
-//! What a tool takes out of everything it returns before it is recorded.
+//! The redaction of everything that a tool returns, before it is recorded.
 
 use std::{
     fmt,
@@ -12,11 +12,12 @@ use serde_json::Value;
 use super::error::ToolError;
 use crate::wire::ToolOutput;
 
-/// A function of a text that gives it back without what must not be recorded.
+/// A function that returns a string without what must not be recorded.
 #[derive(Clone)]
 pub(crate) struct Redaction(Arc<dyn Fn(&str) -> String + Send + Sync>);
 
-/// What stands for a text where the function itself panicked: neither the text nor the panic's message, which may quote it.
+/// Replaces a string for which the function itself panicked: neither the string nor the panic's
+/// message, which may quote it, is recorded.
 const PANICKED: &str = "[the redaction of this tool panicked]";
 
 impl Redaction {
@@ -24,12 +25,12 @@ impl Redaction {
         Self(Arc::new(redact))
     }
 
-    /// The text without it.
+    /// Returns the string, redacted.
     pub(crate) fn text(&self, text: &str) -> String {
         catch_unwind(AssertUnwindSafe(|| (self.0)(text))).unwrap_or_else(|_| PANICKED.to_owned())
     }
 
-    /// The output without it, in each of its texts.
+    /// Returns the output with each of its strings redacted.
     pub(crate) fn output(&self, output: ToolOutput) -> ToolOutput {
         match output {
             ToolOutput::Text(text) => ToolOutput::Text(self.text(&text)),
@@ -37,13 +38,13 @@ impl Redaction {
         }
     }
 
-    /// The error without it. What it came from is dropped.
+    /// Returns the error with its message redacted. Its source error is dropped.
     #[cfg(feature = "worker")]
     pub(crate) fn error(&self, error: &ToolError) -> ToolError {
         error.with_message(self.text(error.message()))
     }
 
-    /// The value without it, in each of its strings; keys stay.
+    /// Returns the value with each of its strings redacted; the keys of objects are not changed.
     pub(crate) fn value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),

@@ -1,9 +1,11 @@
-//! An activity that exists already, as a tool: of any worker, in any language, known by its type.
+//! An existing activity as a tool: of any worker, in any language, named by its type.
 
 use std::time::Duration;
 
-/// An activity by its type, and how it is scheduled. [`ToolDef::remote_activity`](super::ToolDef::remote_activity) offers it to a
-/// model, [`WorkflowToolContext::activity`](super::WorkflowToolContext::activity) calls it from a workflow tool.
+/// An activity, named by its type, and the options with which it is scheduled.
+/// [`ToolDef::remote_activity`](super::ToolDef::remote_activity) offers it to a model,
+/// [`WorkflowToolContext::activity`](super::WorkflowToolContext::activity) calls it from a workflow
+/// tool.
 ///
 /// ```
 /// use std::time::Duration;
@@ -15,29 +17,33 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RemoteActivity {
-    /// The activity's type: the name under which its worker has registered it.
+    /// The type of the activity: the name under which its worker registered it.
     pub activity_type: String,
-    /// The task queue of its worker. Default: the workflow's own.
+    /// The task queue of the activity's worker. Default: the workflow's own.
     pub task_queue: Option<String>,
     /// Longest time of one attempt. Default 60 s.
     pub start_to_close: Duration,
-    /// Longest time until a worker takes the call. Default 5 min: without a worker the call ends then, instead of never.
+    /// Longest time until a worker starts the call. Default 5 min: without a worker the call ends
+    /// then, instead of never.
     pub schedule_to_start: Duration,
-    /// Longest time of all attempts and the pauses between them. Default: no limit but the attempts. It also bounds how long a run waits for a
-    /// worker that has the activity, which is five minutes at most.
+    /// Longest time of all attempts and the pauses between them. Default: no limit but the
+    /// attempts. It also limits how long a run waits for a worker that has the activity, which is
+    /// five minutes at most.
     pub schedule_to_close: Option<Duration>,
-    /// Longest time without a heartbeat. Default: none are expected, because nobody but the activity's author knows whether it sends any.
+    /// Longest time without a heartbeat. Default: no heartbeats are expected, because only the
+    /// activity's author knows if it sends any.
     pub heartbeat: Option<Duration>,
-    /// Attempts in all. Default 3; 1 when it is not idempotent.
+    /// Attempts in total. Default 3; 1 if the activity is not idempotent.
     pub attempts: u32,
-    /// Whether running it twice is harmless. Default true; false means one attempt.
+    /// `true` if the activity may run twice without harm. Default `true`; `false` means one
+    /// attempt.
     pub idempotent: bool,
-    /// The line the Temporal UI shows. Default: tool, agent and turn.
+    /// The summary line in the Temporal UI. Default: tool, agent and turn.
     pub summary: Option<String>,
 }
 
 impl RemoteActivity {
-    /// The activity of this type, with the defaults.
+    /// Creates the options of an activity of this type, with the defaults.
     pub fn named(activity_type: impl Into<String>) -> Self {
         Self {
             activity_type: activity_type.into(),
@@ -52,7 +58,7 @@ impl RemoteActivity {
         }
     }
 
-    /// Sets the task queue of its worker.
+    /// Sets the task queue of the activity's worker.
     #[must_use]
     pub fn task_queue(mut self, task_queue: impl Into<String>) -> Self {
         self.task_queue = Some(task_queue.into());
@@ -66,7 +72,7 @@ impl RemoteActivity {
         self
     }
 
-    /// Sets the longest time until a worker takes the call.
+    /// Sets the longest time until a worker starts the call.
     #[must_use]
     pub fn schedule_to_start(mut self, longest: Duration) -> Self {
         self.schedule_to_start = longest;
@@ -80,35 +86,35 @@ impl RemoteActivity {
         self
     }
 
-    /// Sets the longest time without a heartbeat, which the activity must send then.
+    /// Sets the longest time without a heartbeat; the activity must then send heartbeats.
     #[must_use]
     pub fn heartbeat(mut self, longest: Duration) -> Self {
         self.heartbeat = Some(longest);
         self
     }
 
-    /// Sets how many attempts there are in all.
+    /// Sets the number of attempts in total.
     #[must_use]
     pub fn attempts(mut self, attempts: u32) -> Self {
         self.attempts = attempts;
         self
     }
 
-    /// Says whether running it twice is harmless.
+    /// Sets the `idempotent` flag: `true` if the activity may run twice without harm.
     #[must_use]
     pub fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;
         self
     }
 
-    /// Sets the line the Temporal UI shows.
+    /// Sets the summary line in the Temporal UI.
     #[must_use]
     pub fn summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
         self
     }
 
-    /// Attempts in all, with what `idempotent` says taken into account.
+    /// Returns the attempts in total: 1 if the activity is not idempotent.
     pub(crate) fn attempts_in_all(&self) -> u32 {
         if self.idempotent { self.attempts.max(1) } else { 1 }
     }

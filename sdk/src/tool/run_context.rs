@@ -1,46 +1,47 @@
-//! The run context: an ordered JSON object that author functions share, never sent to a model.
+//! The run context: an ordered JSON object that the author's functions share, never sent to a
+//! model.
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
 use crate::wire::error_debug;
 
-/// Values shared by the functions of a run: instructions, tools, guardrails, hooks.
+/// Values that the functions of a run share: instructions, tools, guardrails, hooks.
 ///
-/// JSON, so that it survives replay, continue-as-new and a pause. Inline tools may set keys; activity tools get the
-/// keys they name. Null and an absent member are the same: changes travel as JSON merge patches, which cannot tell them
-/// apart.
+/// The values are JSON, so that they survive replay, continue-as-new and a pause. Inline tools may
+/// set keys; activity tools get the keys that they name. Null and an absent member are the same:
+/// changes are sent as JSON merge patches, which cannot distinguish them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunContext {
     values: Map<String, Value>,
-    /// What each key that was set held before, in the order of the first settings.
+    /// The earlier value of each key that was set, in the order in which the keys were first set.
     before: Vec<(String, Option<Value>)>,
 }
 
-/// A value of the run context is not of the type asked for.
+/// The error of a value of the run context that is not of the requested type.
 #[derive(thiserror::Error)]
 #[error("run context key {key:?} is not a {expected}: {source}")]
 pub struct ContextError {
-    /// The key.
+    /// Name of the key.
     pub key: String,
-    /// The Rust type asked for.
+    /// The Rust type that was requested.
     pub expected: &'static str,
-    /// What serde says.
+    /// The error of serde.
     pub source: serde_json::Error,
 }
 
 error_debug!(struct ContextError { key, expected, source });
 
 impl RunContext {
-    /// A context with these values.
+    /// Creates a context with these values.
     pub fn new(values: Map<String, Value>) -> Self {
         Self { values, before: Vec::new() }
     }
 
-    /// The value of a key as a `T`; `None` when the key is not set.
+    /// Returns the value of a key as a `T`; `None` if the key is not set.
     ///
     /// # Errors
-    /// [`ContextError`] when the value is no `T`.
+    /// [`ContextError`] if the value is not a `T`.
     pub fn get<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, ContextError> {
         self.values.get(key).map(|value| T::deserialize(value)).transpose().map_err(|source| ContextError {
             key: key.to_owned(),
@@ -52,7 +53,7 @@ impl RunContext {
     /// Sets a key; null removes it.
     ///
     /// # Errors
-    /// [`ContextError`] when the value cannot be written as JSON.
+    /// [`ContextError`] if the value cannot be written as JSON.
     pub fn set<T: Serialize>(&mut self, key: impl Into<String>, value: T) -> Result<(), ContextError> {
         let key = key.into();
         let value = serde_json::to_value(value).map_err(|source| ContextError {
@@ -64,23 +65,26 @@ impl RunContext {
             Value::Null => self.values.shift_remove(&key),
             value => self.values.insert(key.clone(), value),
         };
+        // The patch is relative to the value before the first change, so later changes of the key
+        // do not replace it.
         if !self.before.iter().any(|(known, _)| *known == key) {
             self.before.push((key, before));
         }
         Ok(())
     }
 
-    /// All values, in the order in which their keys were first set.
+    /// Returns all values, in the order in which their keys were first set.
     pub fn values(&self) -> &Map<String, Value> {
         &self.values
     }
 
-    /// The values alone.
+    /// Returns the values, consuming the context.
     pub fn into_values(self) -> Map<String, Value> {
         self.values
     }
 
-    /// What was set since the context was made, as a JSON merge patch (RFC 7396); `None` when nothing was.
+    /// Returns the changes since the context was created, as a JSON merge patch (RFC 7396); `None`
+    /// if no key was set.
     pub fn patch(&self) -> Option<Value> {
         if self.before.is_empty() {
             return None;
@@ -92,12 +96,12 @@ impl RunContext {
     }
 }
 
-/// The values of these keys, where they are there.
+/// Returns the values of those of these keys that are set.
 pub(crate) fn named_keys(context: &Map<String, Value>, keys: &[String]) -> Map<String, Value> {
     keys.iter().filter_map(|key| Some((key.clone(), context.get(key)?.clone()))).collect()
 }
 
-/// The merge patch that makes one object of another; `None` when they are the same.
+/// Returns the merge patch that turns the object `before` into `after`; `None` if they are equal.
 pub fn merge_patch_between(before: &Map<String, Value>, after: &Map<String, Value>) -> Option<Value> {
     if before == after {
         return None;
@@ -105,9 +109,10 @@ pub fn merge_patch_between(before: &Map<String, Value>, after: &Map<String, Valu
     Some(difference(Some(&Value::Object(before.clone())), &Value::Object(after.clone())))
 }
 
-/// The merge patch that makes `after` of `before`.
+/// Returns the merge patch that turns `before` into `after`.
 fn difference(before: Option<&Value>, after: &Value) -> Value {
     let (Some(Value::Object(before)), Value::Object(after)) = (before, after) else { return after.clone() };
+    // In a merge patch, null removes a member.
     let removed = before.keys().filter(|key| !after.contains_key(*key)).map(|key| (key.clone(), Value::Null));
     let changed = after
         .iter()

@@ -1,12 +1,13 @@
-//! Which calls of a response may run at the same time.
+//! Limits on calls of one response that run at the same time.
 
-/// How many calls of a tool run side by side, and with the calls of which other tools they do not.
+/// The limits on a tool's calls that run at the same time, alone and with calls of other tools.
 ///
-/// It holds among the calls of one response. Calls of another run (of an agent used as a tool, say) know nothing of them.
+/// The limits apply to the calls of one response. They do not apply across runs (for example the
+/// run of an agent that is used as a tool).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SideBySide {
-    /// Most calls of the tool at a time; absent = all.
+    /// Most calls of the tool at the same time; `None` means no limit.
     pub(crate) most: Option<usize>,
-    /// The class of tools whose calls run one after another.
+    /// Name of the class of tools whose calls run one after another.
     pub(crate) class: Option<String>,
 }

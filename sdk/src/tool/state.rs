@@ -1,4 +1,4 @@
-//! State of the worker that tools ask for by type: connections, clients, caches.
+//! State of the worker that tools request by type: connections, clients, caches.
 
 use std::{
     any::{Any, TypeId, type_name},
@@ -11,7 +11,8 @@ use super::{context::ToolContext, error::ToolError};
 
 /// A parameter of an activity tool that the worker supplies: `State(api): State<WeatherApi>`.
 ///
-/// `AgentsPlugin::state` puts the value in; a worker whose tools need a state that is not there does not start.
+/// `AgentsPlugin::state` adds the value; a worker whose tools need a state that it does not have
+/// does not start.
 #[derive(Clone, Copy, Debug)]
 pub struct State<T>(pub T);
 
@@ -29,13 +30,13 @@ impl<T> Deref for State<T> {
     note = "take `State<T>`, `&ToolContext`, or a type that implements `Deserialize` and `JsonSchema`"
 )]
 pub trait FromToolContext: Sized {
-    /// Takes the parameter from the context of the call.
+    /// Reads the parameter from the context of the call.
     ///
     /// # Errors
-    /// When the worker has no such state.
+    /// An error if the worker has no such state.
     fn from_context(ctx: &ToolContext) -> Result<Self, ToolError>;
 
-    /// What the worker must have for it.
+    /// Returns the state that the worker must have for the parameter, if it needs one.
     fn requirement() -> Option<StateRequirement>;
 }
 
@@ -55,7 +56,7 @@ impl<T: Clone + Send + Sync + 'static> FromToolContext for State<T> {
     }
 }
 
-/// A state a tool needs.
+/// A state that a tool needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateRequirement {
     id: TypeId,
@@ -63,33 +64,33 @@ pub struct StateRequirement {
 }
 
 impl StateRequirement {
-    /// A state of this type.
+    /// Creates a requirement for a state of this type.
     pub fn of<T: 'static>() -> Self {
         Self { id: TypeId::of::<T>(), name: type_name::<T>() }
     }
 
-    /// The type's name.
+    /// Returns the name of the type.
     pub fn type_name(&self) -> &'static str {
         self.name
     }
 }
 
-/// The states of a worker, one of each type.
+/// The states of a worker, at most one of each type.
 #[derive(Clone, Default)]
 pub struct StateMap(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl StateMap {
-    /// Puts a state in; one of the same type is replaced.
+    /// Adds a state; replaces a state of the same type.
     pub fn insert<T: Send + Sync + 'static>(&mut self, state: T) {
         self.0.insert(TypeId::of::<T>(), Arc::new(state));
     }
 
-    /// A clone of the state of this type.
+    /// Returns a clone of the state of this type.
     pub fn get<T: Clone + Send + Sync + 'static>(&self) -> Option<T> {
         self.0.get(&TypeId::of::<T>()).and_then(|state| state.downcast_ref::<T>()).cloned()
     }
 
-    /// Whether the state is there.
+    /// Returns `true` if the map has the required state.
     pub fn has(&self, requirement: &StateRequirement) -> bool {
         self.0.contains_key(&requirement.id)
     }

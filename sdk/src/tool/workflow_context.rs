@@ -1,4 +1,5 @@
-//! What a workflow tool works with: timers, activities, child workflows, the workflow's own time and randomness.
+//! The context of a workflow tool: timers, activities, child workflows, the workflow's own time and
+//! randomness.
 
 use std::{
     fmt,
@@ -15,70 +16,75 @@ use super::{
     workflow_error::WorkflowToolError,
 };
 
-/// What a workflow tool knows of its call, and its handle on the workflow it runs in. It is a [`ToolContext`], too: call, run context (a
-/// copy of all of it; what the tool sets is merged after all calls of the turn, in call order).
+/// The context of a workflow tool's call, and its handle on the workflow that it runs in. It is
+/// also a [`ToolContext`]: call, run context (a copy of all of it; the values that the tool sets
+/// are merged after all calls of the turn, in call order).
 ///
-/// Nothing happens before a future is awaited. Several at once: [`join_in_order`](crate::drive::join::join_in_order).
+/// Nothing is started before a future is awaited. To await several at once, use
+/// [`join_in_order`](crate::drive::join::join_in_order).
 ///
 /// # Determinism
-/// The body runs in the workflow, again on replay. It awaits what this handle gives and nothing else: tokio, channels and futures with
-/// wakers of their own stop the workflow. It has no clock but [`now`](Self::now), and no randomness but [`random`](Self::random) and
+/// The body runs in the workflow, and again on replay. It must await only the futures that this
+/// handle returns: tokio, channels and futures with wakers of their own stop the workflow. Its only
+/// clock is [`now`](Self::now), and its only sources of randomness are [`random`](Self::random) and
 /// [`uuid`](Self::uuid).
 pub struct WorkflowToolContext {
     call: ToolContext,
     effects: Rc<dyn WorkflowEffects>,
 }
 
-/// What a host does for a workflow tool.
+/// The effects that a host provides for a workflow tool.
 pub trait WorkflowEffects {
-    /// Waits so long.
+    /// Waits for this duration.
     fn sleep(&self, duration: Duration) -> LocalBoxFuture<'static, Result<(), WorkflowToolError>>;
 
-    /// Calls an activity; gives its result as JSON.
+    /// Calls an activity; returns its result as JSON.
     fn activity(
         &self,
         activity: RemoteActivity,
         input: Value,
     ) -> LocalBoxFuture<'static, Result<Value, WorkflowToolError>>;
 
-    /// Starts a child workflow and awaits its end; gives its result as JSON.
+    /// Starts a child workflow and waits for its end; returns its result as JSON.
     fn child_workflow(
         &self,
         child: ChildWorkflow,
         input: Value,
     ) -> LocalBoxFuture<'static, Result<Value, WorkflowToolError>>;
 
-    /// The time.
+    /// Returns the current time of the workflow.
     fn now(&self) -> SystemTime;
 
-    /// A random number.
+    /// Returns a random number.
     fn random(&self) -> u64;
 
-    /// Whether the call was cancelled.
+    /// Returns `true` if the call was cancelled.
     fn is_cancelled(&self) -> bool;
 }
 
 impl WorkflowToolContext {
-    /// The context of a call; unit tests of tools make one, too, with effects of their own.
+    /// Creates the context of a call. Unit tests of tools also create one, with effects of their
+    /// own.
     pub fn new(call: ToolContext, effects: Rc<dyn WorkflowEffects>) -> Self {
         Self { call, effects }
     }
 
-    /// Waits so long, by a timer of the workflow: days cost nothing.
+    /// Waits for this duration, by a timer of the workflow, so that waiting for days costs nothing.
     ///
     /// # Errors
-    /// [`WorkflowToolError::Cancelled`].
+    /// [`WorkflowToolError::Cancelled`] if the call is cancelled first.
     pub fn sleep(&self, duration: Duration) -> LocalBoxFuture<'static, Result<(), WorkflowToolError>> {
         self.effects.sleep(duration)
     }
 
-    /// Calls an activity with this input, its only argument; gives its result as JSON, `null` where it has none.
+    /// Calls an activity with this input, its only argument; returns its result as JSON, `null` if
+    /// it has none.
     ///
     /// # Errors
-    /// [`WorkflowToolError`].
+    /// [`WorkflowToolError`] if the activity returns no result.
     ///
     /// # Retries
-    /// As the options say.
+    /// According to the options of the activity.
     pub fn activity(
         &self,
         activity: RemoteActivity,
@@ -87,10 +93,11 @@ impl WorkflowToolContext {
         self.effects.activity(activity, input.into())
     }
 
-    /// Starts a child workflow with this input, its only argument, and awaits its end; gives its result as JSON, `null` where it has none.
+    /// Starts a child workflow with this input, its only argument, and waits for its end; returns
+    /// its result as JSON, `null` if it has none.
     ///
     /// # Errors
-    /// [`WorkflowToolError`].
+    /// [`WorkflowToolError`] if the child workflow returns no result.
     pub fn child_workflow(
         &self,
         child: ChildWorkflow,
@@ -99,18 +106,19 @@ impl WorkflowToolContext {
         self.effects.child_workflow(child, input.into())
     }
 
-    /// The workflow's time: that of the event it has got to, the same on replay.
+    /// Returns the workflow's time: that of the event that it has reached, the same on replay.
     pub fn now(&self) -> SystemTime {
         self.effects.now()
     }
 
-    /// A random number, the same on replay. Each call of a tool has a stream of its own.
+    /// Returns a random number, the same on replay. Each call of a tool has a stream of its own.
     pub fn random(&self) -> u64 {
         self.effects.random()
     }
 
-    /// A random UUID (version 4) in lower case with hyphens, the same on replay.
+    /// Returns a random UUID (version 4) in lower case with hyphens, the same on replay.
     pub fn uuid(&self) -> String {
+        // The bits of version and variant are fixed; all others are random.
         let (high, low) = (self.random(), self.random());
         format!(
             "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
@@ -122,12 +130,13 @@ impl WorkflowToolContext {
         )
     }
 
-    /// Whether the call was cancelled. What it awaits then ends with [`WorkflowToolError::Cancelled`].
+    /// Returns `true` if the call was cancelled. A future that the tool awaits then ends with
+    /// [`WorkflowToolError::Cancelled`].
     pub fn is_cancelled(&self) -> bool {
         self.effects.is_cancelled()
     }
 
-    /// Gives the run context back.
+    /// Returns the run context, consuming this context.
     pub fn into_run(self) -> RunContext {
         self.call.into_run()
     }

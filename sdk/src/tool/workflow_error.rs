@@ -1,79 +1,82 @@
-//! Why an activity, a child workflow or a timer gave nothing.
+//! The error of an activity, a child workflow or a timer that a workflow tool has awaited.
 
 use std::time::Duration;
 
 use crate::wire::error_debug;
 
-/// Why what a workflow tool has awaited gave nothing. Through `?` it is a failure of the tool, whose text the model does not see.
+/// The error of an operation that a workflow tool has awaited. Through `?` it becomes a failure of
+/// the tool, whose message the model does not see.
 ///
-/// `what` names it: `activity "charge"`, `child workflow "ship_order"`, `the timer`.
+/// `what` is the name of the operation: `activity "charge"`, `child workflow "ship_order"`, `the
+/// timer`.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkflowToolError {
-    /// It was cancelled, with the call or by somebody else.
+    /// The operation was cancelled, with the call or from elsewhere.
     #[error("{what} was cancelled")]
     Cancelled {
-        /// What.
+        /// Name of the operation.
         what: String,
     },
-    /// It did not end in time.
+    /// The operation timed out.
     #[error("{what} did not end in time")]
     TimedOut {
-        /// What.
+        /// Name of the operation.
         what: String,
-        /// The time that one attempt had, where that is what was exceeded.
+        /// The timeout of one attempt, if that is the timeout that was exceeded.
         after: Option<Duration>,
     },
-    /// No worker has it, or none has taken it in time.
+    /// No worker has the activity or workflow type, or no worker has started it in time.
     #[error("{what} finds no worker on task queue {task_queue:?}: {reason}")]
     NotRegistered {
-        /// What.
+        /// Name of the operation.
         what: String,
-        /// The task queue.
+        /// Name of the task queue.
         task_queue: String,
-        /// What came instead.
+        /// The message of the failure, or the time for which no worker has started the operation.
         reason: String,
     },
-    /// It failed, after all its attempts.
+    /// The operation failed, after all its attempts.
     #[error("{what} failed: {message}")]
     Failed {
-        /// What.
+        /// Name of the operation.
         what: String,
-        /// The type of its application failure, where it has one.
+        /// The type of the application failure, if there is one.
         error_type: Option<String>,
-        /// What went wrong, in its own words.
+        /// The message of the failure.
         message: String,
-        /// The failure's first detail, where that is a text.
+        /// The failure's first detail, if that is a string.
         detail: Option<String>,
     },
-    /// A workflow with this id runs already.
+    /// A workflow with this id is already running.
     #[error("{what} cannot start: a workflow with id {id:?} runs already")]
     AlreadyRuns {
-        /// What.
+        /// Name of the operation.
         what: String,
-        /// The id.
+        /// The workflow id.
         id: String,
     },
-    /// It has ended, and what it gave is no JSON.
+    /// The operation has completed, but its result is not JSON.
     #[error("what {what} returned cannot be read as JSON: {reason}")]
     Unreadable {
-        /// What.
+        /// Name of the operation.
         what: String,
-        /// Why.
+        /// The error of the conversion.
         reason: String,
     },
-    /// The server would refuse to start it, and the workflow would try for ever.
+    /// The operation was not started: the server would refuse it, and the workflow task would be
+    /// retried for ever, or the function for the id panicked.
     #[error("{what} cannot be started: {reason}")]
     Refused {
-        /// What.
+        /// Name of the operation.
         what: String,
-        /// Why.
+        /// The reason for which the operation was not started.
         reason: String,
     },
-    /// There is no workflow here.
+    /// The run has no workflow.
     #[error("{what} needs a workflow, and this run has none; run the agent with Runner in a workflow")]
     NoWorkflow {
-        /// What.
+        /// Name of the operation.
         what: String,
     },
 }

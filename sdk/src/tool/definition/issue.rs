@@ -1,41 +1,41 @@
-//! What may be wrong with a definition.
+//! Problems that a tool's definition can have.
 
-/// Something wrong with a tool's definition, reported when its graph is checked.
+/// A problem of a tool's definition, reported when its graph is checked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolIssue {
-    /// No model takes such a name.
+    /// The name is not one that models accept.
     #[error("the name must be 1 to 64 characters without white space; most models take letters, digits, '_' and '-'")]
     Name,
-    /// It is to spill its output, and runs where nothing can be written.
+    /// The tool must spill its output, but runs where it cannot write to a store.
     #[error(
         "it is no activity of this library, which alone can spill an output; make it one, or take OversizedOutput::Truncate"
     )]
     SpillsInWorkflow,
-    /// A setting refers to a secret, and the tool runs where none is.
+    /// A setting refers to a secret, but the tool runs in the workflow, where none may be read.
     #[error(
         "its setting {setting:?} refers to an environment variable, and it runs in the workflow, where none may be read; \
          make it an activity"
     )]
     SecretInWorkflow {
-        /// The setting.
+        /// Name of the setting.
         setting: String,
     },
-    /// A setting that nobody reads.
+    /// The tool has a setting that its body cannot read.
     #[error("it has the setting {setting:?}, and its body is not here to read it; drop the setting")]
     UnreadSetting {
-        /// The setting.
+        /// Name of the setting.
         setting: String,
     },
     /// The schema does not fit OpenAI strict mode.
     #[error("the argument schema cannot be strict at {path:?}: {reason}")]
     NotStrict {
-        /// Where in the schema.
+        /// Path of the place in the schema.
         path: String,
-        /// Why, and what to write instead.
+        /// The reason, and advice on a schema to use instead.
         reason: String,
     },
-    /// An approval rule reads what is no parameter of the tool.
+    /// An approval rule reads a member that is not a parameter of the tool, or no member by name.
     #[error(
         "its approval rule reads {}, and its parameters are {}; the type that the rule takes has members of these names",
         listed(.reads), listed(.known)
@@ -46,13 +46,14 @@ pub enum ToolIssue {
         /// The tool's parameters.
         known: Vec<String>,
     },
-    /// A local activity runs where the workflow runs.
+    /// A local activity has a task queue, although it runs on the worker that runs the workflow.
     #[error("it is a local activity and has task queue {task_queue:?}; drop one of the two")]
     LocalElsewhere {
-        /// The task queue.
+        /// Name of the task queue.
         task_queue: String,
     },
-    /// A local activity is recorded only with its workflow task, and runs again when that is lost.
+    /// A local activity is not idempotent: it is recorded only with its workflow task, and runs
+    /// again when that task is lost.
     #[error(
         "it is a local activity and not idempotent: when its workflow task is lost it runs again, whatever its attempts; make it an \
          activity, or say idempotent = true"
@@ -61,7 +62,7 @@ pub enum ToolIssue {
 }
 
 impl ToolIssue {
-    /// Whether it is wrong because of where the body runs.
+    /// Returns `true` if the problem depends on the tool's binding.
     pub(super) fn is_of_binding(&self) -> bool {
         match self {
             Self::SpillsInWorkflow

@@ -1,4 +1,4 @@
-//! Tools of each kind by hand.
+//! Constructors for tools of each kind.
 
 use std::sync::Arc;
 
@@ -25,7 +25,8 @@ use crate::{
 };
 
 impl ToolDef {
-    /// Gives the tool another body, or lets it run elsewhere; all else stays. So a test puts a body of its own in, or one that looks on.
+    /// Replaces the body, or the place where it runs; everything else is unchanged. A test uses it
+    /// to replace a body, or to observe one.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -43,6 +44,8 @@ impl ToolDef {
     /// ```
     #[must_use]
     pub fn with_binding(mut self, binding: ToolBinding) -> Self {
+        // Settings and the rule for large outputs are applied again, since their problems depend on
+        // the binding.
         self.issues.retain(|issue| !issue.is_of_binding());
         self.binding = binding;
         let (settings, above) = (std::mem::take(&mut self.settings), self.output_limit.above);
@@ -56,7 +59,7 @@ impl ToolDef {
         settings.into_iter().fold(tool, |tool, (name, value)| tool.setting(name, value)).oversized_output(above)
     }
 
-    /// A pure tool that runs in the workflow.
+    /// Creates a pure tool that runs in the workflow.
     ///
     /// # Determinism
     /// The body runs again on replay: no clock, no randomness, no I/O.
@@ -72,7 +75,7 @@ impl ToolDef {
         Self::new(name, description, schema::schema_of::<A>(), binding)
     }
 
-    /// A tool that runs in an activity.
+    /// Creates a tool that runs in an activity.
     pub fn activity<A>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -92,11 +95,13 @@ impl ToolDef {
         Self::new(name, description, schema::schema_of::<A>(), binding)
     }
 
-    /// A tool that runs at the caller's: in a browser, in an editor, on somebody's desk. A call of it pauses the run, durably, as an
-    /// interruption of [kind `Output`](crate::wire::run_state::InterruptionKind::Output), until somebody supplies the output: by the
-    /// update `agent_supply_output` (`AgentHandle::supply_output`), or on a paused run's
-    /// [state](crate::wire::RunState::supply_output). Arguments are checked before anybody is asked, the output by the tool's
-    /// output guardrails. One that needs approval is approved first.
+    /// Creates a tool that runs on the caller's side: in a browser, in an editor, at a person's
+    /// desk. A call of it pauses the run, durably, as an interruption of [kind
+    /// `Output`](crate::wire::run_state::InterruptionKind::Output), until the caller supplies the
+    /// output: by the update `agent_supply_output` (`AgentHandle::supply_output`), or on a paused
+    /// run's [state](crate::wire::RunState::supply_output). The arguments are checked before the
+    /// run pauses, the output by the tool's output guardrails. A call that needs approval is
+    /// approved first.
     ///
     /// ```
     /// use serde_json::json;
@@ -110,13 +115,13 @@ impl ToolDef {
         Self::new(name, description, parameters, ToolBinding::Client)
     }
 
-    /// The same with the arguments of a Rust type.
+    /// Creates a [`client`](Self::client) tool with the argument schema of a Rust type.
     pub fn client_of<A: JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self::client(name, description, schema::schema_of::<A>())
     }
 
-    /// A tool that runs in the workflow and may wait there: for timers, activities and child workflows. `#[tool(workflow)]` makes the same of a
-    /// function.
+    /// Creates a tool that runs in the workflow and may wait there: for timers, activities and
+    /// child workflows. `#[tool(workflow)]` creates one from a function.
     ///
     /// # Determinism
     /// The body runs again on replay: see [`WorkflowToolContext`].
@@ -138,11 +143,13 @@ impl ToolDef {
         Self::new(name, description, schema::schema_of::<A>(), ToolBinding::Workflow(body))
     }
 
-    /// An activity that exists already, also one of another language's worker, as a tool. `parameters` is the JSON schema of its only
-    /// argument, an object. A result that is a text is what the model gets; of any other the model gets the compact JSON.
+    /// Turns an existing activity, which may be of another language's worker, into a tool.
+    /// `parameters` is the JSON schema of its only argument, an object. If the result is a string,
+    /// the model gets that string; otherwise it gets the compact JSON.
     ///
-    /// What it fails with is hidden from the model like the failures of other tools, with one exception: an application failure of type
-    /// `ToolError` whose first detail is a text tells the model that text.
+    /// Failures of the activity are hidden from the model like the failures of other tools, with
+    /// one exception: an application failure of type `ToolError` whose first detail is a string
+    /// sends that string to the model.
     ///
     /// ```
     /// use serde_json::json;
@@ -161,8 +168,8 @@ impl ToolDef {
         Self::new(name, description, parameters, ToolBinding::RemoteActivity(activity))
     }
 
-    /// A workflow as a tool: each call is a child workflow. Argument, result and failures are those of a
-    /// [`remote_activity`](Self::remote_activity).
+    /// Turns a workflow into a tool: each call is a child workflow. Argument, result and failures
+    /// are handled as in [`remote_activity`](Self::remote_activity).
     pub fn child_workflow(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -172,12 +179,13 @@ impl ToolDef {
         Self::new(name, description, parameters, ToolBinding::ChildWorkflow(child))
     }
 
-    /// A Nexus operation as a tool (feature `nexus`), in whatever language and namespace its handler is. Argument and result are those of a
-    /// [`remote_activity`](Self::remote_activity), and so are the failures: the model is told those that an application failure of type
-    /// `ToolError` words, and no other.
+    /// Turns a Nexus operation into a tool (feature `nexus`); its handler can be in any language
+    /// and namespace. Argument and result are handled as in
+    /// [`remote_activity`](Self::remote_activity), and so are failures: the model gets only the
+    /// message of an application failure of type `ToolError`.
     ///
-    /// Before the first call at an endpoint the worker looks it up. One that the server does not have is a failure of kind
-    /// [`NotRegistered`](crate::tool::ToolFailureKind::NotRegistered).
+    /// The worker looks up an endpoint before the first call. An endpoint that the server does not
+    /// have is a failure of kind [`NotRegistered`](crate::tool::ToolFailureKind::NotRegistered).
     ///
     /// ```
     /// use serde_json::json;

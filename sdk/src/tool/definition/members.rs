@@ -1,4 +1,4 @@
-//! What a definition holds, for those who offer the tool, call it and check it.
+//! Accessors of a definition, for the code that offers, calls and checks the tool.
 
 use serde_json::{Map, Value};
 
@@ -25,27 +25,27 @@ impl ToolDef {
         &self.approval
     }
 
-    /// When the tool is offered.
+    /// Returns the rule that decides when the tool is offered.
     pub fn enabled_rule(&self) -> &Enabled {
         &self.enabled
     }
 
-    /// The checks before the body runs.
+    /// Returns the checks that run before the body.
     pub fn input_guardrails(&self) -> &[ToolInputGuardrail] {
         &self.input_guardrails
     }
 
-    /// The checks of what the body returns.
+    /// Returns the checks of the output.
     pub fn output_guardrails(&self) -> &[ToolOutputGuardrail] {
         &self.output_guardrails
     }
 
-    /// What a failed call comes to.
+    /// Returns the rule for failed calls.
     pub fn on_error_rule(&self) -> &OnToolError {
         &self.on_error
     }
 
-    /// The limit of its outputs.
+    /// Returns the limit for the tool's outputs.
     pub(crate) fn output_limit(&self) -> OutputLimit {
         match &self.binding {
             ToolBinding::Activity { options, .. } if options.local && !self.has_own_limit => {
@@ -55,77 +55,79 @@ impl ToolDef {
         }
     }
 
-    /// What is taken out of everything it returns.
+    /// Returns the redaction that is applied to everything the tool returns.
     pub(crate) fn redaction(&self) -> Option<&Redaction> {
         self.redaction.as_ref()
     }
 
-    /// Which calls run at the same time.
+    /// Returns the limits on calls that run at the same time.
     pub(crate) fn side_by_side(&self) -> &SideBySide {
         &self.side_by_side
     }
 
-    /// Whether calls of it say which version of the tool they are for.
+    /// Returns `true` if calls of the tool carry the digest of their version.
     pub fn is_versioned(&self) -> bool {
         self.is_versioned
     }
 
-    /// The digest of the schema that arguments are checked against, without its descriptions: what tells the versions of a tool apart.
+    /// Returns the digest of the schema that arguments are checked against, without its
+    /// descriptions. It distinguishes the versions of a tool.
     pub fn schema_digest(&self) -> Digest {
         Digest::of_value(&schema::without_texts(&self.accepts))
     }
 
-    /// The name the model calls.
+    /// Returns the name that the model calls.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the tool does, for the model.
+    /// Returns the description of the tool for the model.
     pub fn description(&self) -> &str {
         &self.description
     }
 
-    /// The JSON schema of the arguments.
+    /// Returns the JSON schema of the arguments, as the model gets it.
     pub fn parameters(&self) -> &Value {
         &self.parameters
     }
 
-    /// The schema that arguments are checked against: the type's own, before it was made strict for the model.
+    /// Returns the schema that arguments are checked against: the type's own schema, before it was
+    /// made strict for the model.
     pub fn accepts(&self) -> &Value {
         &self.accepts
     }
 
-    /// Whether models are held to the schema by the provider's strict mode.
+    /// Returns `true` if the provider's strict mode restricts models to the schema.
     pub fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// Where the body runs.
+    /// Returns the binding: the place where the body runs.
     pub fn binding(&self) -> &ToolBinding {
         &self.binding
     }
 
-    /// The states the body needs.
+    /// Returns the states that the body needs.
     pub fn requirements(&self) -> &[StateRequirement] {
         &self.requirements
     }
 
-    /// The keys of the run context that the body needs, where it runs in an activity.
+    /// Returns the keys of the run context that the body needs, where it runs in an activity.
     pub fn context_keys(&self) -> &[String] {
         &self.context_keys
     }
 
-    /// What was set for the body, with references in place of secrets.
+    /// Returns the settings of the body, with references in place of secrets.
     pub fn settings(&self) -> &Map<String, Value> {
         &self.settings
     }
 
-    /// What is wrong with the definition.
+    /// Returns the problems of the definition.
     pub fn issues(&self) -> &[ToolIssue] {
         &self.issues
     }
 
-    /// The type of the activity that runs the tool.
+    /// Returns the type of the activity that runs the tool.
     pub fn activity_type(&self) -> String {
         match &self.binding {
             ToolBinding::Mcp(binding) => binding.activity_type(),
@@ -133,7 +135,7 @@ impl ToolDef {
         }
     }
 
-    /// The tool as the model sees it.
+    /// Returns the tool as the model sees it.
     pub fn spec(&self) -> ToolSpec {
         ToolSpec::Function {
             name: self.name.clone(),

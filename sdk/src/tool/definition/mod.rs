@@ -1,11 +1,11 @@
-//! A tool as data: what `#[tool]` expands to, and what one builds by hand.
+//! A tool as data: `#[tool]` expands to it, and an author can build it by hand.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | here | the data, and what an author says of it |
-//! | `kinds.rs` | tools of each kind by hand |
-//! | `members.rs` | what others ask it |
-//! | `issue.rs` | what may be wrong with it |
+//! | this file | the data, and the builder methods of authors |
+//! | `kinds.rs` | constructors for tools of each kind |
+//! | `members.rs` | accessors |
+//! | `issue.rs` | problems that a definition can have |
 
 mod issue;
 mod kinds;
@@ -33,10 +33,10 @@ use super::{
 };
 use crate::wire::{Schema, worker_env};
 
-/// Most bytes of an output of a local activity, unless its tool says more.
+/// Most bytes of an output of a local activity, unless its tool sets another limit.
 const LOCAL_BYTES: usize = 100_000;
 
-/// A tool: name, description, schema, and a body that runs where its [`ToolBinding`] says.
+/// A tool: name, description, schema, and a body that runs where the tool's [`ToolBinding`] says.
 ///
 /// ```
 /// use temporal_agents::tool::ToolDef;
@@ -67,7 +67,7 @@ pub struct ToolDef {
     output_guardrails: Vec<ToolOutputGuardrail>,
     on_error: OnToolError,
     output_limit: OutputLimit,
-    /// Whether somebody has said how large an output may be.
+    /// `true` if the author set the limit for outputs.
     has_own_limit: bool,
     redaction: Option<Redaction>,
     side_by_side: SideBySide,
@@ -77,7 +77,8 @@ pub struct ToolDef {
 }
 
 impl ToolDef {
-    /// A tool with a schema that is not a Rust type's. The schema is made strict where it can be.
+    /// Creates a tool with a schema that is not derived from a Rust type. The schema is made strict
+    /// where possible.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -92,6 +93,8 @@ impl ToolDef {
         let accepts = Schema::from(parameters.clone());
         let parameters = match schema::strict(parameters) {
             Ok(strict) => Schema::from(strict),
+            // The issue is reported when the graph is checked; until then the schema is kept as it
+            // is.
             Err(schema::NotStrict { path, reason }) => {
                 issues.push(ToolIssue::NotStrict { path, reason });
                 accepts.clone()
@@ -100,7 +103,7 @@ impl ToolDef {
         Self { parameters, strict: true, issues, ..Self::unchecked(name, description.into(), accepts, binding) }
     }
 
-    /// A tool whose name is fine and whose schema is sent as it is.
+    /// Creates a tool whose name is not checked and whose schema is sent as it is.
     pub(super) fn unchecked(name: String, description: String, accepts: Schema, binding: ToolBinding) -> Self {
         Self {
             name,
@@ -127,7 +130,8 @@ impl ToolDef {
         }
     }
 
-    /// Sends the schema as the type gives it, without strict mode: for free-form maps and values.
+    /// Sends the schema as it is derived from the type, without strict mode: for free-form maps and
+    /// values.
     #[must_use]
     pub fn lenient<A: JsonSchema>(mut self) -> Self {
         self.parameters = schema::schema_of::<A>().into();
@@ -136,7 +140,7 @@ impl ToolDef {
         self
     }
 
-    /// Sets timeouts, attempts and task queue of an activity tool; an inline tool has none.
+    /// Sets timeouts, attempts and task queue of an activity tool; has no effect on other tools.
     #[must_use]
     pub fn options(mut self, new: ToolActivityOptions) -> Self {
         if let ToolBinding::Activity { options, .. } = &mut self.binding {
@@ -152,7 +156,7 @@ impl ToolDef {
         self
     }
 
-    /// Gives the tool another name.
+    /// Sets another name for the tool.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
@@ -163,23 +167,24 @@ impl ToolDef {
         self
     }
 
-    /// Says which state the body needs, so that a worker without it does not start.
+    /// Adds a state that the body needs, so that a worker without it does not start.
     #[must_use]
     pub fn requires(mut self, requirement: Option<StateRequirement>) -> Self {
         self.requirements.extend(requirement);
         self
     }
 
-    /// Names the keys of the run context that an activity tool gets.
+    /// Adds keys of the run context that are sent to an activity tool.
     #[must_use]
     pub fn with_context(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.context_keys.extend(keys.into_iter().map(Into::into));
         self
     }
 
-    /// Sets something for the tool that its model neither sees nor gives: [`ToolContext::setting`](super::ToolContext::setting) reads it. For an
-    /// activity tool it may be, or hold, a [`worker_env!`](crate::worker_env) reference: the worker puts the value in for the call, and takes it out
-    /// of output and errors.
+    /// Sets a value for the tool that its model neither sees nor supplies:
+    /// [`ToolContext::setting`](super::ToolContext::setting) reads it. For an activity tool the
+    /// value may be, or contain, a [`worker_env!`](crate::worker_env) reference: the worker fills
+    /// in the value for the call, and removes it from output and errors.
     ///
     /// ```
     /// use serde_json::json;
@@ -198,10 +203,11 @@ impl ToolDef {
     /// # let _ = json!(desk.name());
     /// ```
     ///
-    /// Settings are in history with every call, so a secret itself has no place in them.
+    /// Settings are in history with every call, so a secret must not be written into them directly.
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         let (name, value) = (name.into(), value.into());
+        // Setting a name again replaces its value, and with it the problems of the earlier value.
         let of_it = |issue: &ToolIssue| match issue {
             ToolIssue::SecretInWorkflow { setting } | ToolIssue::UnreadSetting { setting } => *setting == name,
             _ => false,
@@ -219,7 +225,7 @@ impl ToolDef {
         self
     }
 
-    /// Sends this schema as it is, without strict mode.
+    /// Sends the tool's own schema as it is, without strict mode.
     #[must_use]
     pub fn not_strict(mut self) -> Self {
         self.parameters = self.accepts.clone();
@@ -228,7 +234,7 @@ impl ToolDef {
         self
     }
 
-    /// Says which calls wait for a decision.
+    /// Sets the rule that decides which calls wait for a decision.
     #[must_use]
     pub fn approval(mut self, approval: NeedsApproval) -> Self {
         self.issues.retain(|issue| !matches!(issue, ToolIssue::ApprovalRule { .. }));
@@ -236,7 +242,8 @@ impl ToolDef {
         self
     }
 
-    /// Says which calls wait for a decision by a rule over typed arguments; see [`Tool::needs_approval_for`](super::Tool::needs_approval_for).
+    /// Sets a rule over typed arguments that decides which calls wait for a decision; see
+    /// [`Tool::needs_approval_for`](super::Tool::needs_approval_for).
     #[must_use]
     pub fn approval_for<A: ToolArgument>(self, asks: impl Fn(&RunContext, A) -> bool + Send + Sync + 'static) -> Self {
         let members = |schema: &Value| -> Vec<String> {
@@ -244,6 +251,8 @@ impl ToolDef {
             properties.into_iter().flat_map(Map::keys).cloned().collect()
         };
         let (mut reads, known) = (members(&schema::schema_of::<A>()), members(&self.accepts));
+        // A type that names no member, or one that is not a parameter, is reported: a renamed
+        // parameter must not turn the rule off.
         let reads_nothing = reads.is_empty();
         reads.retain(|member| !known.contains(member));
         let mut tool = self.approval(NeedsApproval::WhenArguments(ApprovalRule::new(asks)));
@@ -253,39 +262,42 @@ impl ToolDef {
         tool
     }
 
-    /// Says when the tool is offered.
+    /// Sets the rule that decides when the tool is offered.
     #[must_use]
     pub fn enabled(mut self, enabled: Enabled) -> Self {
         self.enabled = enabled;
         self
     }
 
-    /// Adds a check before the body runs.
+    /// Adds a check that runs before the body.
     #[must_use]
     pub fn with_input_guardrail(mut self, guardrail: ToolInputGuardrail) -> Self {
         self.input_guardrails.push(guardrail);
         self
     }
 
-    /// Adds a check of what the body returns.
+    /// Adds a check of the output that the body returns.
     #[must_use]
     pub fn with_output_guardrail(mut self, guardrail: ToolOutputGuardrail) -> Self {
         self.output_guardrails.push(guardrail);
         self
     }
 
-    /// Says what a failed call comes to.
+    /// Sets the handling of failed calls.
     #[must_use]
     pub fn with_on_error(mut self, on_error: OnToolError) -> Self {
         self.on_error = on_error;
         self
     }
 
-    /// Says what becomes of an output that is larger than [`max_output_bytes`](Self::max_output_bytes). Default: the model is told.
+    /// Sets the handling of an output that is larger than
+    /// [`max_output_bytes`](Self::max_output_bytes). Default: the call fails, and the model gets a
+    /// message about the size.
     #[must_use]
     pub fn oversized_output(mut self, oversized: OversizedOutput) -> Self {
         self.output_limit.above = oversized;
         self.issues.retain(|issue| *issue != ToolIssue::SpillsInWorkflow);
+        // Only a body that the worker runs can write to the store.
         let has_a_store = matches!(self.binding, ToolBinding::Activity { .. } | ToolBinding::Mcp(_));
         if oversized == OversizedOutput::Spill && !has_a_store {
             self.issues.push(ToolIssue::SpillsInWorkflow);
@@ -293,10 +305,12 @@ impl ToolDef {
         self
     }
 
-    /// Most bytes of JSON that one output may have. Default 2,000,000, just below what the server takes; 100,000 for a tool that is a local
-    /// activity. Local calls run side by side as long as what they may return is at most 1,000,000 bytes together.
+    /// Sets the most bytes of JSON that one output may have. Default 2,000,000, just below the
+    /// server's limit; 100,000 for a tool that is a local activity. Local calls run at the same
+    /// time as long as the sum of their limits is at most 1,000,000 bytes.
     ///
-    /// More only behind a codec that makes payloads smaller: what is measured is the JSON before it.
+    /// Set more only behind a codec that makes payloads smaller: the measured size is that of the
+    /// JSON before the codec.
     #[must_use]
     pub fn max_output_bytes(mut self, bytes: usize) -> Self {
         self.output_limit.bytes = bytes;
@@ -304,18 +318,20 @@ impl ToolDef {
         self
     }
 
-    /// Takes out of everything the tool returns what must not be recorded: out of outputs, error messages, panics, and changes to the run
-    /// context. It is called where the body runs, for each text, before anything reaches history, logs, guardrails or the model.
+    /// Removes from everything the tool returns what must not be recorded: from outputs, error
+    /// messages, panics, and changes to the run context. The function is called where the body
+    /// runs, for each string, before anything reaches history, logs, guardrails or the model.
     ///
     /// # Determinism
-    /// For an inline tool it runs in the workflow, again on replay.
+    /// For an inline tool the function runs in the workflow, and again on replay.
     #[must_use]
     pub fn redact(mut self, redact: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         self.redaction = Some(Redaction::new(redact));
         self
     }
 
-    /// Most calls of this tool in one response that run at the same time, at least one; the others wait, in call order. Default: all.
+    /// Sets the most calls of this tool in one response that run at the same time, at least one;
+    /// the others wait, in call order. Default: all.
     #[must_use]
     pub fn max_parallel(mut self, calls: usize) -> Self {
         self.side_by_side.most = Some(calls);
@@ -328,18 +344,21 @@ impl ToolDef {
         self.max_parallel(1)
     }
 
-    /// Runs the calls of all tools of this class in one response one after another, in call order: for tools that write to the same thing.
+    /// Runs the calls of all tools of this class in one response one after another, in call order:
+    /// for tools that write to the same resource.
     #[must_use]
     pub fn exclusive(mut self, class: impl Into<String>) -> Self {
         self.side_by_side.class = Some(class.into());
         self
     }
 
-    /// Marks the tool as one of several versions, which have the same name and other parameters. A call of it carries the digest of its schema, so
-    /// that a worker runs this version's body. A worker that has other versions alone refuses the call; it is attempted again after 5
-    /// seconds, for up to 10 minutes, so that another worker takes it.
+    /// Marks the tool as one of several versions, which have the same name and different
+    /// parameters. A call of it carries the digest of its schema, so that a worker runs this
+    /// version's body. A worker that has only other versions refuses the call; the call is retried
+    /// after 5 seconds, for up to 10 minutes, so that another worker can run it.
     ///
-    /// For the newer versions of a tool that agents of open runs still have in an older one, where the workflow itself chooses the agent:
+    /// Use it for the newer versions of a tool whose older version the agents of open runs still
+    /// have, where the workflow itself chooses the agent:
     ///
     /// ```
     /// use temporal_agents::{Agent, tool::{Tool, ToolError}};
@@ -368,15 +387,17 @@ impl ToolDef {
     /// // On the worker: AgentsPlugin::new().agents((desk, desk_v2))
     /// ```
     ///
-    /// Leave the version that open runs began with unmarked: their calls carry no digest, and mean it. An `AgentSet` with versions marks what
-    /// differs by itself.
+    /// Leave the version that open runs started with unmarked: their calls carry no digest, and
+    /// refer to the unmarked version. An `AgentSet` with versions marks the versions that differ by
+    /// itself.
     #[must_use]
     pub fn versioned(mut self) -> Self {
         self.is_versioned = true;
         self
     }
 
-    /// The same body as the activity of a guardrail: named `agents.guardrail.<name>`, never offered to a model.
+    /// Turns the tool into the activity of a guardrail: the same body, named
+    /// `agents.guardrail.<name>`, never offered to a model.
     #[must_use]
     pub fn for_guardrail(mut self) -> Self {
         self.activity_prefix = "agents.guardrail";

@@ -4,31 +4,31 @@ use serde_json::{Value, json};
 
 use super::{HostedTool, builder, texts};
 
-/// The tools of an MCP server; made by [`HostedTool::mcp`] and [`HostedTool::mcp_connector`].
+/// The tools of an MCP server; created by [`HostedTool::mcp`] and [`HostedTool::mcp_connector`].
 ///
-/// A call that needs approval pauses the run, as that of a tool of your own does; [`Agent::on_mcp_approval`](crate::Agent::on_mcp_approval)
-/// decides at once instead.
+/// A call that needs approval pauses the run, like a call of an agent's own tool;
+/// [`Agent::on_mcp_approval`](crate::Agent::on_mcp_approval) decides at once instead.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostedMcp(pub(super) HostedTool);
 
 builder!(HostedMcp);
 
-/// Which calls of an MCP server's tools need approval.
+/// A rule that decides which calls of an MCP server's tools need approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequireApproval {
-    /// All: the provider's own default.
+    /// All calls: the provider's own default.
     Always,
-    /// None.
+    /// No calls.
     Never,
-    /// Those of these tools.
+    /// Calls of these tools.
     AlwaysFor(Vec<String>),
-    /// Those of all other tools.
+    /// Calls of all other tools.
     NeverFor(Vec<String>),
 }
 
 impl HostedMcp {
-    /// Which calls need approval.
+    /// Sets the rule that decides which calls need approval.
     #[must_use]
     pub fn require_approval(self, approval: RequireApproval) -> Self {
         let value = match approval {
@@ -40,19 +40,20 @@ impl HostedMcp {
         self.set("require_approval", value)
     }
 
-    /// Offers these tools of the server alone.
+    /// Offers only these tools of the server.
     #[must_use]
     pub fn allowed_tools(self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.set("allowed_tools", texts(tools))
     }
 
-    /// What the server is for, for the model.
+    /// Sets the description of the server for the model.
     #[must_use]
     pub fn server_description(self, description: impl Into<String>) -> Self {
         self.set("server_description", description.into())
     }
 
-    /// A header that the provider sends to the server. It is recorded in history: no place for a secret.
+    /// Adds a header that the provider sends to the server. It is recorded in history, so it must
+    /// not hold a secret.
     #[must_use]
     pub fn header(self, name: &str, value: impl Into<Value>) -> Self {
         Self(self.0.with_in("headers", name, value))

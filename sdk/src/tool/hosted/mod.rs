@@ -1,4 +1,5 @@
-//! Tools that the provider runs, as objects of its Responses API: what is not set is not sent.
+//! Tools that the provider runs, as objects of its Responses API: options that are not set are not
+//! sent.
 
 mod code_interpreter;
 mod file_search;
@@ -17,7 +18,8 @@ pub use self::{
 };
 use crate::wire::ToolSpec;
 
-/// A tool that the provider runs while it answers; [`Agent::hosted`](crate::Agent::hosted) takes it.
+/// A tool that the provider runs during a model call; added with
+/// [`Agent::hosted`](crate::Agent::hosted).
 ///
 /// ```
 /// use temporal_agents::{
@@ -32,8 +34,9 @@ use crate::wire::ToolSpec;
 ///     .hosted(HostedTool::mcp("crm", "https://crm.example/mcp").require_approval(RequireApproval::Always));
 /// ```
 ///
-/// The configuration is recorded in history with every call, so a secret has no place in it. What the builders have no method for goes
-/// in with `set`. Chat completions have no such tools: a call with one fails there.
+/// The configuration is recorded in history with every call, so it must not hold a secret. Options
+/// for which the builders have no method are set with `set`. The Chat Completions API has no such
+/// tools: a call with one fails there.
 ///
 /// # Source
 /// The hosted tools of the OpenAI Agents SDK.
@@ -44,34 +47,36 @@ pub struct HostedTool {
 }
 
 impl HostedTool {
-    /// Searches the web.
+    /// Creates a tool that searches the web.
     pub fn web_search() -> WebSearch {
         WebSearch(Self::of("web_search", "web_search"))
     }
 
-    /// Searches files in these vector stores of the provider.
+    /// Creates a tool that searches files in these vector stores of the provider.
     pub fn file_search(vector_store_ids: impl IntoIterator<Item = impl Into<String>>) -> FileSearch {
         let ids = texts(vector_store_ids);
         FileSearch(Self::of("file_search", "file_search").with("vector_store_ids", ids))
     }
 
-    /// Runs Python in a container of the provider, a new one unless [another](CodeInterpreter::container) is named.
+    /// Creates a tool that runs Python in a container of the provider, a new one unless
+    /// [another](CodeInterpreter::container) is named.
     pub fn code_interpreter() -> CodeInterpreter {
         let container = Value::Object(Map::from_iter([("type".to_owned(), "auto".into())]));
         CodeInterpreter(Self::of("code_interpreter", "code_interpreter").with("container", container))
     }
 
-    /// Draws images.
+    /// Creates a tool that draws images.
     pub fn image_generation() -> ImageGeneration {
         ImageGeneration(Self::of("image_generation", "image_generation"))
     }
 
-    /// Lets the provider call the tools of an MCP server, at this address.
+    /// Creates a tool with which the provider calls the tools of an MCP server at this address.
     pub fn mcp(server_label: impl Into<String>, server_url: impl Into<String>) -> HostedMcp {
         HostedMcp(Self::mcp_of(server_label).with("server_url", server_url.into()))
     }
 
-    /// Lets the provider call the tools of one of its own connectors: `connector_gmail`, say.
+    /// Creates a tool with which the provider calls the tools of one of its own connectors, for
+    /// example `connector_gmail`.
     pub fn mcp_connector(server_label: impl Into<String>, connector_id: impl Into<String>) -> HostedMcp {
         HostedMcp(Self::mcp_of(server_label).with("connector_id", connector_id.into()))
     }
@@ -84,12 +89,12 @@ impl HostedTool {
         Self { name, config: Map::from_iter([("type".to_owned(), kind.into())]) }
     }
 
-    /// The tool's name in tool choices and logs.
+    /// Returns the tool's name in tool choices and logs.
     pub fn name(&self) -> &str {
         self.name
     }
 
-    /// The object that the provider gets.
+    /// Returns the object that the provider gets.
     pub fn config(&self) -> &Map<String, Value> {
         &self.config
     }
@@ -99,7 +104,7 @@ impl HostedTool {
         self
     }
 
-    /// Sets a member of an object in the configuration, which is made where it is not there.
+    /// Sets a member of an object in the configuration; the object is created if it does not exist.
     fn with_in(mut self, object: &str, key: &str, value: impl Into<Value>) -> Self {
         let inner = self.config.entry(object).or_insert_with(|| Value::Object(Map::new()));
         if !inner.is_object() {
@@ -120,11 +125,12 @@ fn texts(texts: impl IntoIterator<Item = impl Into<String>>) -> Value {
     texts.into_iter().map(|text| Value::String(text.into())).collect()
 }
 
-/// What all builders have.
+/// Implements the methods and conversions that all builders have.
 macro_rules! builder {
     ($name:ident) => {
         impl $name {
-            /// Sets any member of the object that the provider gets, also one that has no method here.
+            /// Sets any member of the object that the provider gets, also one for which this
+            /// builder has no method.
             #[must_use]
             pub fn set(self, key: &str, value: impl Into<serde_json::Value>) -> Self {
                 Self(self.0.with(key, value))

@@ -1,4 +1,4 @@
-//! Tools of a server as tools with a body of their own, for those who reach the server by themselves.
+//! Tools of a server as tools with a body of their own, for authors with a client of their own.
 
 use std::{future::Future, sync::Arc};
 
@@ -15,9 +15,11 @@ use crate::{
 };
 
 impl McpServer {
-    /// The tools of a list, each of which calls this function with its name at the server and the arguments, in an activity of its own
-    /// (`agents.tool.<name>`): for a client of yours, or a list that you have kept. Names, approvals, guardrails, options and the
-    /// rest are as this server's terms say; those about reaching it (argument, session, `_meta`, asking people) are for the function to see to.
+    /// Turns a list of tools into tools that call this function with the name of the tool at the
+    /// server and the arguments. Each call is an activity of its own (`agents.tool.<name>`). Use it
+    /// for a client of your own, or a list that you have stored. Names, approvals, guardrails,
+    /// options and other settings are those of this server; the function itself is responsible for
+    /// the connection (argument, session, `_meta`, questions to people).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -37,8 +39,9 @@ impl McpServer {
     /// ```
     ///
     /// # Determinism
-    /// Whoever makes the agent of a workflow makes it from the same list at every replay. A list that may change belongs to
-    /// [`Agent::mcp_server`](crate::Agent::mcp_server), which has it in history.
+    /// The code that creates the agent of a workflow must use the same list at every replay. For a
+    /// list that may change, use [`Agent::mcp_server`](crate::Agent::mcp_server), which records the
+    /// list in history.
     pub fn tools_called_by<F>(
         self,
         listed: &[McpTool],
@@ -54,7 +57,7 @@ impl McpServer {
         })
     }
 
-    /// The tools of a list, each with the body that is made for it.
+    /// Turns a list of tools into tools whose bodies this function creates.
     pub(crate) fn tools_with(
         self: &Arc<Self>,
         listed: &[McpTool],

@@ -1,4 +1,4 @@
-//! From what a server lists to tools of an agent.
+//! Conversion of the tools that a server lists into tools of an agent.
 
 use std::{fmt::Write, sync::Arc};
 
@@ -14,10 +14,10 @@ use crate::{
     wire::{MCP_ACTIVITY, MCP_CALL_TOOL, McpAnswer, McpTarget, McpTool},
 };
 
-/// The longest name that models take.
+/// The longest tool name that models accept.
 const LONGEST_NAME: usize = 64;
 
-/// A tool of a server: where its calls go.
+/// The binding of a server's tool: the server, the tool's name there, and the options of its calls.
 #[derive(Clone, Debug)]
 pub struct McpBinding {
     server: Arc<McpServer>,
@@ -26,7 +26,8 @@ pub struct McpBinding {
 }
 
 impl McpServer {
-    /// The tools of a list that the agent has; those that a function filters are there, with its rule.
+    /// Returns the tools of a list that are offered to the agent. Tools that
+    /// [`filter`](Self::filter) may exclude are included, with the filter as their rule.
     pub fn tools(self: &Arc<Self>, listed: &[McpTool]) -> Vec<ToolDef> {
         let is_offered = |tool: &&McpTool| {
             self.only.as_ref().is_none_or(|only| only.contains(&tool.name)) && !self.without.contains(&tool.name)
@@ -65,7 +66,7 @@ impl McpServer {
         .enabled(enabled)
         .with_on_error(self.on_error.clone());
         if self.session.is_some() {
-            // What one call leaves, the next one finds.
+            // A call may depend on the state that the previous call left at the server.
             tool = tool.exclusive(format!("MCP server {}", self.name));
         }
         for guardrail in &self.input_guardrails {
@@ -79,27 +80,27 @@ impl McpServer {
 }
 
 impl McpBinding {
-    /// The server.
+    /// Returns the server.
     pub fn server(&self) -> &McpServer {
         &self.server
     }
 
-    /// The tool's name at the server.
+    /// Returns the name of the tool at the server.
     pub fn tool(&self) -> &str {
         &self.tool
     }
 
-    /// How its calls are run.
+    /// Returns the options of the tool's calls.
     pub fn options(&self) -> &ToolActivityOptions {
         &self.options
     }
 
-    /// The type of the activity that makes its calls.
+    /// Returns the type of the activity that makes the tool's calls.
     pub fn activity_type(&self) -> String {
         format!("{MCP_ACTIVITY}.{}.{MCP_CALL_TOOL}", self.server.name)
     }
 
-    /// What a call with this `_meta` and these answers asks for in this session.
+    /// Returns the target of a call with this `_meta` and these answers, in this session.
     pub fn target(&self, meta: Map<String, Value>, session: Option<String>, answers: Vec<McpAnswer>) -> McpTarget {
         McpTarget {
             server: self.server.name.clone(),
@@ -114,14 +115,16 @@ impl McpBinding {
     }
 }
 
-/// A server that says nothing of a tool is taken as our own tools are: it may be called again. One that says anything means the protocol's
-/// defaults for what it leaves out: a tool that writes is not idempotent.
+/// Returns `true` if a call of the tool may be repeated. A tool without any hint is handled like
+/// tools of this library: it may be repeated. If the server sends any hint, the protocol's defaults
+/// apply to those that it leaves out: a tool that writes is not idempotent.
 fn may_be_repeated(tool: &McpTool) -> bool {
     let [reads, repeats, destroys] = ["readOnlyHint", "idempotentHint", "destructiveHint"].map(|hint| tool.hint(hint));
     reads == Some(true) || repeats == Some(true) || [reads, repeats, destroys] == [None; 3]
 }
 
-/// A name that models take: other characters are `_`, and what is too long ends in eight digits of its digest.
+/// Returns a name that models accept: other characters are replaced by `_`, and a name that is too
+/// long ends in eight digits of its digest.
 fn shown_name(prefix: &str, name: &str) -> String {
     let whole = format!("{prefix}{name}");
     let taken = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
@@ -136,7 +139,7 @@ fn shown_name(prefix: &str, name: &str) -> String {
     shown
 }
 
-/// Servers may leave out what providers insist on.
+/// Adds members that providers require and servers may leave out.
 fn with_properties(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Value::Object(members) = &mut schema {

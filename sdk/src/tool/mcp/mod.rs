@@ -1,6 +1,8 @@
-//! Servers of the Model Context Protocol (MCP) as authors name them: whose tools an agent has, and on which terms.
+//! Servers of the Model Context Protocol (MCP) in the definition of an agent: the names of the
+//! servers, and the rules for their tools.
 //!
-//! Only names and rules: how a server is reached is said on the worker, by `AgentsPlugin::mcp_server` under the same name.
+//! The definition has only names and rules: the connection to a server is configured on the worker,
+//! by `AgentsPlugin::mcp_server` under the same name.
 
 mod called;
 mod listed;
@@ -25,8 +27,9 @@ use crate::wire::McpTool;
 
 /// A server of the Model Context Protocol whose tools an agent has.
 ///
-/// The tools are listed by an activity when the agent first has a turn, and the list is in history: a run knows one list, whatever the
-/// server says later, and a replay asks no server. Each call is an activity, too.
+/// An activity lists the tools at the agent's first turn, and the list is recorded in history: a
+/// run uses one list, regardless of later changes at the server, and a replay sends no request to a
+/// server. Each call is also an activity.
 ///
 /// ```
 /// use temporal_agents::{Agent, tool::McpServer};
@@ -56,24 +59,24 @@ pub struct McpServer {
     on_error: OnToolError,
 }
 
-/// A function of run context, agent and tool that says whether the tool is offered.
+/// A function of run context, agent name and tool that returns `true` if the tool is offered.
 pub type McpToolFilter = Arc<dyn Fn(&RunContext, &str, &McpTool) -> bool + Send + Sync>;
 
-/// A function of run context and call that gives what the server gets as `_meta`.
+/// A function of run context and call that returns the `_meta` object that the server gets.
 pub type McpMeta = Arc<dyn Fn(&RunContext, &CallInfo) -> Map<String, Value> + Send + Sync>;
 
-/// When a server is asked for its tools.
+/// The times at which a server's tools are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum McpRefresh {
-    /// Once in a run, and once more in each execution that a run goes on in.
+    /// Once in a run, and once more in each execution in which the run continues.
     #[default]
     OncePerRun,
     /// At every turn of the agent.
     EachTurn,
 }
 
-/// Which tools wait for a decision.
+/// The rule that decides which tools wait for a decision.
 #[derive(Clone)]
 enum Approval {
     All(NeedsApproval),
@@ -81,7 +84,8 @@ enum Approval {
 }
 
 impl McpServer {
-    /// The server that the worker knows by this name. It is part of activity types, as in `agents.mcp.files.call_tool`.
+    /// Creates a server that the worker registers under this name. The name is part of activity
+    /// types, as in `agents.mcp.files.call_tool`.
     pub fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -104,46 +108,49 @@ impl McpServer {
         }
     }
 
-    /// What the model finds in front of each tool's name: two servers with tools of one name need different ones.
+    /// Sets the prefix of each tool's name for the model: two servers with tools of the same name
+    /// need different prefixes.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
         self
     }
 
-    /// Offers these tools and no others, by their names at the server.
+    /// Offers only these tools, by their names at the server.
     #[must_use]
     pub fn only(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.only.get_or_insert_default().extend(tools.into_iter().map(Into::into));
         self
     }
 
-    /// Does not offer these tools.
+    /// Excludes these tools, by their names at the server.
     #[must_use]
     pub fn without(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.without.extend(tools.into_iter().map(Into::into));
         self
     }
 
-    /// Offers a tool while this holds for run context, agent and tool; asked at every turn.
+    /// Offers a tool only while this function of run context, agent name and tool returns `true`;
+    /// called at every turn.
     ///
     /// # Determinism
-    /// The function runs in the workflow, again on replay.
+    /// The function runs in the workflow, and again on replay.
     #[must_use]
     pub fn filter(mut self, filter: impl Fn(&RunContext, &str, &McpTool) -> bool + Send + Sync + 'static) -> Self {
         self.filter = Some(Arc::new(filter));
         self
     }
 
-    /// Every call waits for a decision before it is made.
+    /// Makes every call wait for a decision before it is made.
     #[must_use]
     pub fn needs_approval(mut self) -> Self {
         self.approval = Approval::All(NeedsApproval::Always);
         self
     }
 
-    /// Calls of these tools, by their names at the server, wait for a decision. Where [all](Self::needs_approval) do already, they go on to; a
-    /// [function](Self::needs_approval_when) given before is not asked any more.
+    /// Makes calls of these tools, by their names at the server, wait for a decision. If
+    /// [all](Self::needs_approval) calls already wait, they still do; a
+    /// [function](Self::needs_approval_when) set before is replaced.
     #[must_use]
     pub fn needs_approval_for(mut self, tools: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut named = match self.approval {
@@ -156,10 +163,11 @@ impl McpServer {
         self
     }
 
-    /// Calls for which this function of run context, arguments and call id says so wait for a decision.
+    /// Makes a call wait for a decision if this function of run context, arguments and call id
+    /// returns `true`.
     ///
     /// # Determinism
-    /// The function runs in the workflow, again on replay.
+    /// The function runs in the workflow, and again on replay.
     #[must_use]
     pub fn needs_approval_when(
         mut self,
@@ -169,53 +177,60 @@ impl McpServer {
         self
     }
 
-    /// When the server is asked for its tools. Default: once in a run.
+    /// Sets the times at which the server's tools are listed. Default: once in a run.
     #[must_use]
     pub fn refresh(mut self, refresh: McpRefresh) -> Self {
         self.refresh = refresh;
         self
     }
 
-    /// Timeouts, attempts and task queue of everything but calls. Default: as any tool's, with 5 attempts.
+    /// Sets timeouts, attempts and task queue of all activities except calls. Default: those of any
+    /// tool, with 5 attempts.
     #[must_use]
     pub fn list_options(mut self, options: ToolActivityOptions) -> Self {
         self.list_options = ToolActivityOptions { local: false, ..options };
         self
     }
 
-    /// Timeouts, attempts and task queue of calls. A tool that the server calls destructive, or not idempotent, has one attempt
-    /// whatever they say, and none is a local activity.
+    /// Sets timeouts, attempts and task queue of calls. A tool that the server marks as
+    /// destructive, or not idempotent, has one attempt regardless of these options, and no call is
+    /// a local activity.
     #[must_use]
     pub fn call_options(mut self, options: ToolActivityOptions) -> Self {
         self.call_options = ToolActivityOptions { local: false, ..options };
         self
     }
 
-    /// What the worker makes the connection from, where its transport is a factory: a tenant, a region. It is recorded in history with
-    /// every request, so a secret has no place in it; a [`worker_env!`](crate::worker_env) reference to one has, and the factory gets the value.
+    /// Sets the argument from which the worker creates the connection, if its transport is a
+    /// factory: for example a tenant or a region. It is recorded in history with every request, so
+    /// it must not hold a secret. It may hold a [`worker_env!`](crate::worker_env) reference to a
+    /// secret; the factory gets the value.
     #[must_use]
     pub fn argument(mut self, argument: Value) -> Self {
         self.argument = Some(argument);
         self
     }
 
-    /// The server keeps a state for each connection, and each run has a session with it on these terms.
+    /// Declares that the server keeps a state for each connection, so that each run has a session
+    /// with it, on these terms.
     #[must_use]
     pub fn stateful(mut self, terms: McpSessionTerms) -> Self {
         self.session = Some(terms);
         self
     }
 
-    /// The server may ask people something in the middle of a call (elicitation): the run then waits for their answer, durably, as an interruption of
-    /// [kind `Input`](crate::wire::run_state::InterruptionKind::Input), and the call is made anew, with the answers so far. What a tool does
-    /// before it asks, it does again then. Default: the server is told that nobody can be asked, and is declined.
+    /// Allows the server to ask people questions during a call (elicitation): the run then waits
+    /// for their answer, durably, as an interruption of [kind
+    /// `Input`](crate::wire::run_state::InterruptionKind::Input), and the call is made again, with
+    /// the answers so far. The tool then repeats everything that it does before its question.
+    /// Default: the server is told that nobody can be asked, and its question is declined.
     #[must_use]
     pub fn asks_people(mut self) -> Self {
         self.asks_people = true;
         self
     }
 
-    /// The model gets the structured content of a result, as JSON, where there is any.
+    /// Sends the model the structured content of a result, as JSON, if there is any.
     ///
     /// # Source
     /// `use_structured_content` of the OpenAI Agents SDK.
@@ -225,73 +240,74 @@ impl McpServer {
         self
     }
 
-    /// What the server gets as `_meta` with each call: trace ids, a user's id. It is recorded in history.
+    /// Sets the function that returns the `_meta` object of each call: for example trace ids, or a
+    /// user's id. It is recorded in history.
     ///
     /// # Determinism
-    /// The function runs in the workflow, again on replay.
+    /// The function runs in the workflow, and again on replay.
     #[must_use]
     pub fn meta(mut self, meta: impl Fn(&RunContext, &CallInfo) -> Map<String, Value> + Send + Sync + 'static) -> Self {
         self.meta = Some(Arc::new(meta));
         self
     }
 
-    /// A check before each call.
+    /// Adds a check that runs before each call.
     #[must_use]
     pub fn input_guardrail(mut self, guardrail: ToolInputGuardrail) -> Self {
         self.input_guardrails.push(guardrail);
         self
     }
 
-    /// A check of what each call returns.
+    /// Adds a check of the output of each call.
     #[must_use]
     pub fn output_guardrail(mut self, guardrail: ToolOutputGuardrail) -> Self {
         self.output_guardrails.push(guardrail);
         self
     }
 
-    /// What a failed call comes to.
+    /// Sets the handling of failed calls.
     #[must_use]
     pub fn on_error(mut self, on_error: OnToolError) -> Self {
         self.on_error = on_error;
         self
     }
 
-    /// The name the worker knows the server by.
+    /// Returns the name under which the worker registers the server.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// When the server is asked for its tools.
+    /// Returns the times at which the server's tools are listed.
     pub fn refresh_rule(&self) -> McpRefresh {
         self.refresh
     }
 
-    /// How activities other than calls are run.
+    /// Returns the options of all activities except calls.
     pub fn listing(&self) -> &ToolActivityOptions {
         &self.list_options
     }
 
-    /// How calls are run, before what the server says of a tool.
+    /// Returns the options of calls, before the server's hints about a tool are applied.
     pub fn calling(&self) -> &ToolActivityOptions {
         &self.call_options
     }
 
-    /// What the worker makes the connection from.
+    /// Returns the argument from which the worker creates the connection.
     pub fn factory_argument(&self) -> Option<&Value> {
         self.argument.as_ref()
     }
 
-    /// The terms of a run's session with it, where it is stateful.
+    /// Returns the terms of a run's session with the server, if the server is stateful.
     pub fn session_terms(&self) -> Option<&McpSessionTerms> {
         self.session.as_ref()
     }
 
-    /// Whether the server may ask people.
+    /// Returns `true` if the server may ask people questions.
     pub fn may_ask_people(&self) -> bool {
         self.asks_people
     }
 
-    /// What gives a call its `_meta`.
+    /// Returns the function for the `_meta` object of a call, if there is one.
     pub fn meta_rule(&self) -> Option<&McpMeta> {
         self.meta.as_ref()
     }

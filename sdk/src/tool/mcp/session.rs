@@ -1,4 +1,4 @@
-//! Servers that keep a state for each connection: the terms of a run's session with one.
+//! Servers that keep a state for each connection: the terms of a run's session with such a server.
 
 use std::time::Duration;
 
@@ -8,8 +8,9 @@ use crate::wire::McpSetUp;
 
 /// The terms of a run's session with a stateful server.
 ///
-/// Each run has a session of its own: a connection that one worker process holds, from the first time the tools are listed until the run
-/// ends. Its calls run one after another, on that worker. An agent used as a tool is a run of its own here, too.
+/// Each run has a session of its own: a connection that one worker process holds, from the first
+/// listing of the tools until the run ends. Its calls run one after another, on that worker. The
+/// run of an agent that is used as a tool also has a session of its own.
 ///
 /// ```
 /// use serde_json::json;
@@ -34,17 +35,19 @@ pub struct McpSessionTerms {
     pub(crate) start_within: Duration,
 }
 
-/// What becomes of a run whose session is lost: its worker has ended, or the connection broke.
+/// The handling of a lost session: its worker has ended, or the connection broke.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reestablish {
-    /// The call fails with the kind [`SessionLost`](crate::tool::ToolFailureKind::SessionLost), and the run ends with
-    /// [`McpSessionLost`](crate::drive::McpSessionLost), unless [`OnToolError::by_kind`](crate::tool::OnToolError::by_kind) tells the model
-    /// something; the next call is then made in a new session.
+    /// The call fails with the kind [`SessionLost`](crate::tool::ToolFailureKind::SessionLost), and
+    /// the run ends with [`McpSessionLost`](crate::drive::McpSessionLost), unless
+    /// [`OnToolError::by_kind`](crate::tool::OnToolError::by_kind) returns a message for the model;
+    /// the next call is then made in a new session.
     #[default]
     Never,
-    /// A new session is opened, on any worker, with the set-up made anew, and the call is made there: for servers whose state is no more than the
-    /// set-up makes it. A call that has begun, and that must not be made twice, is not; the model is told that its outcome is not known.
+    /// A new session is opened, on any worker, with the set-up repeated, and the call is made
+    /// there: for servers whose set-up restores all of their state. A call that has started, and
+    /// that must not be made twice, is not repeated; the model is told that its outcome is unknown.
     ReplaySetUp,
 }
 
@@ -60,43 +63,46 @@ impl Default for McpSessionTerms {
 }
 
 impl McpSessionTerms {
-    /// No set-up, and no other session in place of one that is lost.
+    /// Creates terms without a set-up and without a replacement for a lost session.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A call that is made whenever a session is opened, after those before. A result that is an error is one of the opening.
+    /// Adds a call that is made whenever a session is opened, after the calls added before. If its
+    /// result is an error, opening the session fails.
     ///
-    /// Arguments are the members of a JSON object, and in history; [`worker_env!`](crate::worker_env) references in them are filled in on the
-    /// worker.
+    /// The arguments are the members of a JSON object, and are in history;
+    /// [`worker_env!`](crate::worker_env) references in them are filled in on the worker.
     #[must_use]
     pub fn set_up(mut self, tool: impl Into<String>, arguments: Value) -> Self {
         let arguments = match arguments {
             Value::Object(members) => members,
             Value::Null => Map::new(),
-            // No server takes it, and says so.
+            // Arguments that are not an object are sent as one member, which the server refuses.
             other => Map::from_iter([("arguments".to_owned(), other)]),
         };
         self.set_up.push(McpSetUp { tool: tool.into(), arguments });
         self
     }
 
-    /// What becomes of a run whose session is lost. Default: it ends.
+    /// Sets the handling of a lost session. Default: the run ends.
     #[must_use]
     pub fn reestablish(mut self, reestablish: Reestablish) -> Self {
         self.reestablish = reestablish;
         self
     }
 
-    /// How long the worker keeps a session that nobody uses: the run waits for a model or a person, or is gone. A session that was closed so is
-    /// lost. Default 1 hour.
+    /// Sets the time after which the worker closes a session that is not used, because the run
+    /// waits for a model or a person, or has ended. A session closed in this way is lost. Default
+    /// 1 hour.
     #[must_use]
     pub fn idle_timeout(mut self, idle: Duration) -> Self {
         self.idle = idle;
         self
     }
 
-    /// How long a call waits for the session's worker to take it, before that worker counts as gone. Default 15 s.
+    /// Sets the time that a call waits for the session's worker to start it, before that worker
+    /// counts as lost. Default 15 s.
     #[must_use]
     pub fn start_within(mut self, limit: Duration) -> Self {
         self.start_within = limit;

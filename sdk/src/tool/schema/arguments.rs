@@ -5,29 +5,30 @@ use serde_json::{Map, Value};
 use super::validate::{Issue, Validate, validate};
 use crate::wire::error_debug;
 
-/// The arguments that a model wrote for a tool do not fit.
+/// The error of tool arguments that do not fit.
 ///
-/// The text is exactly that of the Agents SDK, with a capital letter, for those who pass it on to a model; a run tells the model
-/// only that the tool failed. It never repeats the arguments: they may be private. What is wrong in detail is in
-/// [`issues`](Self::issues).
+/// The message is exactly that of the Agents SDK, with a capital letter, for code that sends it to
+/// a model; a run tells the model only that the tool failed. It never repeats the arguments: they
+/// may be private. The violations in detail are in [`issues`](Self::issues).
 ///
 /// # Retries
-/// Not by Temporal: the same arguments fail again. The model may write better ones.
+/// Not retried by Temporal: the same arguments fail again. The model may write better ones.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[error("Invalid JSON input for tool {tool}{}", kind.suffix())]
 #[non_exhaustive]
 pub struct InvalidArguments {
     /// Name of the tool.
     pub tool: String,
-    /// What kind of mistake it is.
+    /// The kind of the error.
     pub kind: InvalidArgumentsKind,
-    /// What violates the schema; empty unless the kind is [`Violation`](InvalidArgumentsKind::Violation).
+    /// The violations of the schema; empty unless the kind is
+    /// [`Violation`](InvalidArgumentsKind::Violation).
     pub issues: Vec<Issue>,
 }
 
 error_debug!(struct InvalidArguments { tool, kind, issues });
 
-/// In what way arguments do not fit.
+/// The kind of an error in arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvalidArgumentsKind {
@@ -35,7 +36,7 @@ pub enum InvalidArgumentsKind {
     NotJson,
     /// It is JSON, but not an object.
     NotAnObject,
-    /// It is an object that the schema does not allow.
+    /// It is an object that violates the schema.
     Violation,
 }
 
@@ -50,8 +51,8 @@ impl InvalidArgumentsKind {
 
 /// Parses the arguments of a tool call and checks them against the schema of the tool.
 ///
-/// An empty string counts as `{}`. Pass the schema that the author gave to let optional members be missing, or the
-/// strict one to insist on all of them.
+/// An empty string counts as `{}`. Pass the schema that the author supplied to allow optional
+/// members to be missing, or the strict one to require all of them.
 ///
 /// # Errors
 /// [`InvalidArguments`] if the string is not JSON, not an object, or violates the schema.
@@ -62,7 +63,8 @@ pub fn parse_arguments(tool: &str, arguments: &str, schema: &Value) -> Result<Ma
     parse_arguments_with(validate, tool, arguments, schema)
 }
 
-/// Parses arguments like [`parse_arguments`], with another check against the schema.
+/// Parses arguments like [`parse_arguments`], with another function for the check against the
+/// schema.
 pub(crate) fn parse_arguments_with(
     validate: Validate,
     tool: &str,

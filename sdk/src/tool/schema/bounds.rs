@@ -1,43 +1,45 @@
-//! How large a schema of a stranger may be.
+//! Limits on the size of a schema from outside.
 
 use serde_json::Value;
 
 use super::parts::subschemas;
 
-/// Most bytes of JSON: some 16,000 tokens of every request to the model.
+/// Most bytes of JSON: about 16,000 tokens of every request to the model.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// Most schemas inside a schema.
+/// Most subschemas of a schema.
 const MAX_SCHEMAS: usize = 4_000;
 
-/// Most references, and with it the longest chain of them.
+/// Most references; also the length of their longest chain.
 const MAX_REFERENCES: usize = 1_000;
 
 /// Deepest nesting of schemas.
 const MAX_DEPTH: usize = 64;
 
-/// A schema is larger than one from outside may be.
+/// The error of a schema from outside that is over a limit.
 ///
 /// # Retries
-/// Not by Temporal: the schema stays as it is.
+/// Not retried by Temporal: the schema does not change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its schema has {found} {what}, and {most} are the most; have the server list a smaller one")]
 #[non_exhaustive]
 pub struct TooLarge {
-    /// What was counted: `bytes`, `subschemas`, `references` or `levels`.
+    /// The unit of the count: `bytes`, `subschemas`, `references` or `levels`.
     pub what: &'static str,
-    /// How many there are, counted until there were too many; of bytes, all.
+    /// The count. Only bytes are counted to the end; other counts stop above the limit.
     pub found: usize,
     /// The limit.
     pub most: usize,
 }
 
-/// Measures a schema from outside: at most 64 KiB of JSON, 4,000 schemas inside it, 1,000 references, 64 levels.
+/// Measures a schema from outside: at most 64 KiB of JSON, 4,000 subschemas, 1,000 references, 64
+/// levels.
 ///
-/// What a check of a value against it costs is bounded in any case; these limits keep out what would use that up.
+/// The cost of a check of a value against the schema is limited in any case; these limits refuse
+/// schemas that would use up that cost.
 ///
 /// # Errors
-/// [`TooLarge`] with the first limit that it is beyond.
+/// [`TooLarge`] with the first limit that the schema exceeds.
 pub fn measure(schema: &Value) -> Result<(), TooLarge> {
     let bound =
         |what, found: usize, most: usize| if found > most { Err(TooLarge { what, found, most }) } else { Ok(()) };

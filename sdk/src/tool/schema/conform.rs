@@ -1,4 +1,4 @@
-//! Makes a value fit a schema where that loses nothing the schema speaks of.
+//! Changes a value to fit a schema, where this loses nothing that the schema declares.
 
 use std::collections::BTreeMap;
 
@@ -6,37 +6,40 @@ use serde_json::{Map, Number, Value};
 
 use super::{reference, validate::fits};
 
-/// Whether values of other types are converted, as lenient readers do.
+/// The conversions of scalars into values of another type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversions {
-    /// None: a type is a type.
+    /// No conversions: the type of a value is not changed.
     None,
-    /// Numbers and booleans from their texts, whole numbers from floats without a fraction, numbers and booleans into each other
-    /// where 0 and 1 are meant.
+    /// Strings to numbers and booleans, floats without a fraction to integers, and between numbers
+    /// and booleans if the number is 0 or 1.
     Lax,
 }
 
-/// The value without members that the schema's objects do not declare, and with its scalars converted. What does not fit stays as
-/// it is, for [`validate`](super::validate()) to report.
+/// Returns the value without members that the schema's objects do not declare, and with its scalars
+/// converted. Parts that do not fit are not changed, so that [`validate`](super::validate())
+/// reports them.
 ///
-/// Of a union it takes the first variant that the value fits or, where it fits none, the first that it fits once it is converted.
+/// For a union, the first variant that the value fits is used; if it fits none, the first variant
+/// that it fits once it is converted.
 pub fn conform(schema: &Value, value: Value, conversions: Conversions) -> Value {
     let mut conforming = Conforming { root: schema, conversions, known: BTreeMap::new(), depth: 0, steps: 0 };
     conforming.at(schema, &value)
 }
 
-/// References may lead back to themselves.
+/// Deepest nesting of schemas that are applied; references may form cycles.
 const DEEPEST: usize = 64;
 
-/// Most schemas that are applied to one value; what is left then stays as it is.
+/// Most schemas that are applied to one value; the rest of the value is not changed.
 const MAX_STEPS: usize = 1_000_000;
 
-/// One way over a value.
+/// The state of one pass over a value.
 struct Conforming<'a> {
-    /// References are looked up here.
+    /// The root of the document, in which references are resolved.
     root: &'a Value,
     conversions: Conversions,
-    /// What a union has made of a value that fits none of its variants, by the addresses of both.
+    /// The result for each pair of a union and a value that fits none of its variants, by the
+    /// addresses of both.
     known: BTreeMap<(usize, usize), Value>,
     depth: usize,
     steps: usize,
@@ -83,7 +86,7 @@ impl<'a> Conforming<'a> {
         if let Some(known) = self.known.get(&pair) {
             return known.clone();
         }
-        // Where a reference leads back here, nothing is gained.
+        // If a reference leads back to this pair, the value is not changed.
         self.known.insert(pair, value.clone());
         let mut conformed = None;
         for variant in variants {
@@ -105,7 +108,7 @@ impl<'a> Conforming<'a> {
     fn object(&mut self, schema: &'a Value, members: &Map<String, Value>) -> Map<String, Value> {
         let Some(declared) = schema.get("properties").and_then(Value::as_object) else { return members.clone() };
         let others = schema.get("additionalProperties").filter(|others| **others != Value::Bool(false));
-        // They may speak of members that are not declared here.
+        // These keywords may allow members that are not declared here.
         let is_open = ["allOf", "patternProperties"].iter().any(|keyword| schema.get(*keyword).is_some());
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|one| one == name));
@@ -140,7 +143,7 @@ fn converted(schema: &Value, scalar: Value) -> Value {
     }
 }
 
-/// A float without a fraction as an integer.
+/// Converts a float without a fraction to an integer.
 fn whole(number: &Number) -> Option<i64> {
     let float = number.as_f64().filter(|_| number.is_f64())?;
     let text = format!("{float:.0}");

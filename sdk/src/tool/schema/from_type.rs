@@ -1,4 +1,4 @@
-//! The schema of a Rust type.
+//! Derivation of the schema of a Rust type.
 
 use schemars::{
     JsonSchema, Schema,
@@ -11,12 +11,13 @@ use super::keywords::has_type;
 
 /// Derives the JSON schema of what deserializes into `T`, as a model should see it.
 ///
-/// Draft 2020-12, named types under `$defs`, fields in the order of declaration, doc comments as descriptions. What a
-/// provider refuses or a model does not need is left out: `$schema`, the title of the root (the type's name), the formats
-/// of numbers (`uint64`, `double`; ranges stay), and `uniqueItems` (a Rust set takes duplicates). An object without
-/// members says so with `properties: {}`.
+/// Draft 2020-12, named types under `$defs`, fields in the order of declaration, doc comments as
+/// descriptions. Keywords that a provider refuses or a model does not need are left out: `$schema`,
+/// the title of the root (the type's name), the formats of numbers (`uint64`, `double`; ranges are
+/// kept), and `uniqueItems` (a Rust set accepts duplicates). An object without members has
+/// `properties: {}`.
 ///
-/// A type that takes any JSON at all ([`Value`]) has the schema `true`.
+/// A type that accepts any JSON ([`Value`]) has the schema `true`.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let mut schema = SchemaSettings::draft2020_12()
         .for_deserialize()
@@ -28,7 +29,8 @@ pub fn schema_of<T: JsonSchema>() -> Value {
     }
     RecursiveTransform(tidy).transform(&mut schema);
     match schema.to_value() {
-        // Not `{}`: an author who writes the empty schema for a tool means a tool without parameters.
+        // Not `{}`: an author who writes the empty schema for a tool means a tool without
+        // parameters.
         Value::Object(node) if node.is_empty() => Value::Bool(true),
         schema => schema,
     }
@@ -38,12 +40,13 @@ fn tidy(schema: &mut Schema) {
     let Some(node) = schema.as_object_mut() else {
         return;
     };
-    // No format of JSON Schema applies to numbers; what is there is the width of a Rust type.
+    // No format of JSON Schema applies to numbers; schemars puts the width of the Rust type there.
     if has_type(node, "integer") || has_type(node, "number") {
         node.shift_remove("format");
     }
     node.shift_remove("uniqueItems");
-    // Read before what it describes, wherever the derive macro put it.
+    // The description is first, so that the model reads it before the members, wherever the derive
+    // macro puts it.
     if let Some(description) = node.shift_remove("description") {
         node.shift_insert(0, "description".to_owned(), description);
     }

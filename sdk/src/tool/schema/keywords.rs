@@ -1,9 +1,9 @@
-//! Questions about one schema object that more than one pass asks.
+//! Tests of one schema object that more than one pass needs.
 
 use serde_json::{Map, Value};
 
-/// Keywords that say something about a schema without constraining an instance, so that they may stand beside a `$ref`
-/// and win over the same keyword of its target.
+/// Keywords that describe a schema without constraining an instance, so that they may be next to a
+/// `$ref` and take precedence over the same keyword of its target.
 const ANNOTATIONS: [&str; 16] = [
     "$anchor",
     "$comment",
@@ -27,7 +27,7 @@ pub(super) fn is_annotation(keyword: &str) -> bool {
     ANNOTATIONS.contains(&keyword)
 }
 
-/// Whether `type` names this type, alone or in a list.
+/// Returns `true` if `type` names this type, alone or in a list.
 pub(super) fn has_type(node: &Map<String, Value>, name: &str) -> bool {
     match node.get("type") {
         Some(Value::String(one)) => one == name,
@@ -36,7 +36,7 @@ pub(super) fn has_type(node: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// Whether every instance is an object: nothing else, and not null.
+/// Returns `true` if every instance must be an object, not null or any other type.
 pub(super) fn is_object_schema(schema: &Value) -> bool {
     let Value::Object(node) = schema else {
         return false;

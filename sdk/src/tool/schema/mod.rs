@@ -1,15 +1,18 @@
-//! JSON schemas of tools, handoff inputs and structured outputs: made from Rust types, made strict, checked against.
+//! JSON schemas of tools, handoff inputs and structured outputs: derived from Rust types, made
+//! strict, and used for checks.
 //!
-//! The way of a schema: [`schema_of`] derives it from a type (or an author brings one), [`wrap_output`] gives an output
-//! schema an object as its root, [`strict()`] makes it fit a provider's strict mode, and that is what the model is shown.
-//! What the model answers comes back through [`parse_arguments`] or [`validate()`].
+//! The steps of a schema: [`schema_of`] derives it from a type (or an author supplies one),
+//! [`wrap_output`] gives an output schema an object as its root, and [`strict()`] makes it fit a
+//! provider's strict mode. The model gets the result. [`parse_arguments`] or [`validate()`] checks
+//! the model's answer.
 //!
-//! Everything here is a pure function over [`serde_json::Value`] and safe in workflow code. The order of object keys is
-//! the order of declaration and is kept throughout: a model writes its answer in the order of the schema.
+//! Everything here is a pure function over [`serde_json::Value`] and safe in workflow code. The
+//! order of object keys is the order of declaration and is kept in all steps: a model writes its
+//! answer in the order of the schema.
 //!
-//! A schema from outside is [measured](measure) before it is taken.
+//! A schema from outside is [measured](measure) before it is accepted.
 //!
-//! Not here: the keywords that [`unchecked`] names, and remote references.
+//! Not supported: the keywords that [`unchecked`] lists, and remote references.
 
 mod arguments;
 mod bounds;

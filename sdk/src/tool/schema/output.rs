@@ -1,4 +1,4 @@
-//! Gives an output schema an object as its root.
+//! Wraps output schemas whose root is not an object.
 
 use schemars::{
     Schema,
@@ -11,20 +11,23 @@ use super::{
     reference::resolve,
 };
 
-/// The one member of a wrapped output: its value is the answer.
+/// The only member of a wrapped output: its value is the answer.
 pub const RESPONSE_KEY: &str = "response";
 
-/// Longest chain of references that is followed from the root.
+/// Most references that are followed from the root.
 const MAX_REFERENCES: usize = 100;
 
-/// Wraps an output schema whose root is not an object, and says whether it did.
+/// Wraps an output schema whose root is not an object; the returned flag is `true` if it was
+/// wrapped.
 ///
-/// Providers want an object at the root. A schema of anything else (array, number, union, nullable object) becomes the
-/// one required member [`RESPONSE_KEY`] of an object, with its `$defs` moved to the root. A root that is only a
-/// reference to an object is not wrapped; the object takes its place.
+/// Providers require an object at the root. Any other schema (array, number, union, nullable
+/// object) becomes the one required member [`RESPONSE_KEY`] of an object, with its `$defs` moved to
+/// the root. A root that is only a reference to an object is not wrapped; it is replaced by the
+/// object.
 ///
-/// The wrapper is left open (no `additionalProperties`): [`strict`](super::strict()) closes it, and a schema that is not
-/// strict is sent open, as the Agents SDK sends it.
+/// The wrapper allows additional members (it has no `additionalProperties`):
+/// [`strict`](super::strict()) closes it, and a schema that is not strict is sent open, as the
+/// Agents SDK sends it.
 ///
 /// # Source
 /// Agents SDK, `AgentOutputSchema`.
@@ -45,6 +48,7 @@ fn object_behind_root_reference(root: &Value) -> Option<Value> {
         let Some(reference) = node.get("$ref") else {
             break;
         };
+        // Any other keyword would also apply to the object, so such a schema is wrapped.
         let only_annotations_beside = node.keys().all(|key| key == "$ref" || is_annotation(key));
         if !only_annotations_beside {
             return None;
@@ -57,6 +61,7 @@ fn object_behind_root_reference(root: &Value) -> Option<Value> {
 
     let mut object = root.as_object()?.clone();
     object.shift_remove("$ref");
+    // Annotations of the root take precedence over those of the target.
     for (key, value) in target.as_object()? {
         object.entry(key).or_insert_with(|| value.clone());
     }
@@ -64,6 +69,7 @@ fn object_behind_root_reference(root: &Value) -> Option<Value> {
 }
 
 fn wrapped(mut schema: Value) -> Value {
+    // The root moves below `properties`, so references to it must lead to a definition instead.
     let refers_to_itself =
         rewrite_references(&mut schema, |reference| refers_to_root(reference).then(|| reference.to_owned()));
     let name = refers_to_itself.then(|| free_definition_name(&schema));
@@ -74,6 +80,7 @@ fn wrapped(mut schema: Value) -> Value {
         });
     }
 
+    // References to definitions are resolved at the root, so the definitions must stay there.
     let mut hoisted = hoist_definitions(&mut schema);
     if let Some(name) = name {
         let response = json!({ "$ref": format!("#/$defs/{name}") });
@@ -89,12 +96,14 @@ fn wrapped(mut schema: Value) -> Value {
     Value::Object(wrapper)
 }
 
-/// A reference to the root, or to a part of it that moves with it; definitions stay where they are.
+/// Returns `true` for a reference to the root, or to a part of it that moves with it; definitions
+/// do not move.
 fn refers_to_root(reference: &str) -> bool {
     reference.starts_with('#') && !reference.starts_with("#/$defs/") && !reference.starts_with("#/definitions/")
 }
 
-/// Replaces every reference for which `rewrite` has another one, and says whether there was any.
+/// Replaces every reference for which `rewrite` returns another one; returns `true` if there was
+/// any.
 fn rewrite_references(schema: &mut Value, rewrite: impl Fn(&str) -> Option<String>) -> bool {
     let Ok(schema) = <&mut Schema>::try_from(schema) else {
         return false;

@@ -1,8 +1,8 @@
-//! The schemas inside a schema, in a loop: a schema may be nested as deep as it likes.
+//! The subschemas of a schema, visited in a loop, since a schema may be nested to any depth.
 
 use serde_json::Value;
 
-/// Keywords with a schema, or a list of schemas.
+/// Keywords whose value is a schema, or a list of schemas.
 pub(super) const SCHEMAS: [&str; 13] = [
     "additionalItems",
     "additionalProperties",
@@ -19,11 +19,11 @@ pub(super) const SCHEMAS: [&str; 13] = [
     "then",
 ];
 
-/// Keywords with schemas by name.
+/// Keywords whose value is an object of schemas by name.
 pub(super) const NAMED: [&str; 6] =
     ["$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"];
 
-/// A schema and all schemas inside it, each with how many it is inside of. References are not followed.
+/// Returns a schema and all its subschemas, each with its depth. References are not followed.
 pub(super) fn subschemas(schema: &Value) -> impl Iterator<Item = (usize, &Value)> {
     let mut pending = vec![(0, schema)];
     std::iter::from_fn(move || {

@@ -1,22 +1,22 @@
-//! Looks up the target of a local `$ref`.
+//! Resolution of local `$ref`s.
 //!
-//! Only references into the same document (`#`, `#/$defs/Name`) are followed. There is no I/O: anything else resolves to
-//! nothing, and the caller says what that means.
+//! Only references into the same document (`#`, `#/$defs/Name`) are followed. There is no I/O: any
+//! other reference resolves to `None`, and the caller decides what that means.
 
 use serde_json::Value;
 
-/// The schema that `reference` points to, if it is in this document.
+/// Returns the schema that `reference` points to, if it is in this document.
 pub(super) fn resolve<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     let fragment = reference.strip_prefix('#')?;
     root.pointer(&percent_decoded(fragment)?)
 }
 
-/// One step of a JSON pointer: what stands between two slashes.
+/// Escapes a key as one step of a JSON pointer, the part between two slashes.
 pub(super) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// A fragment is part of a URI: `#/$defs/A%20B` names the definition `A B`.
+/// Decodes a fragment, which is part of a URI: `#/$defs/A%20B` names the definition `A B`.
 fn percent_decoded(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut parts = fragment.split('%');

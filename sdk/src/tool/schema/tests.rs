@@ -1,4 +1,4 @@
-//! Laws that hold for every schema of the supported subset.
+//! Properties that hold for every schema of the supported subset.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -53,7 +53,8 @@ fn any_root() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A value with all members; of a union it takes the last variant, which ends every recursion here.
+/// Returns a value with all members; for a union, of the last variant, which ends every recursion
+/// here.
 fn sample(root: &Value, schema: &Value) -> Value {
     if let Some(reference) = schema["$ref"].as_str() {
         return sample(root, &root.pointer(&reference[1..]).unwrap().clone());

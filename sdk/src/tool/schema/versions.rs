@@ -1,4 +1,4 @@
-//! Versions of one tool, as far as their argument schemas tell them apart.
+//! Comparison of the argument schemas of a tool's versions.
 
 #[cfg(feature = "worker")]
 use serde_json::Map;
@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::parts::{NAMED, SCHEMAS};
 
-/// Keywords that people and models read, and that no argument fits or does not fit.
+/// Keywords for people and models, which do not affect if arguments fit.
 const TEXTS: [&str; 4] = ["$comment", "description", "examples", "title"];
 
-/// A schema without its texts: a corrected description does not make another version.
+/// Returns a schema without its descriptive keywords: a corrected description does not make another
+/// version.
 pub(crate) fn without_texts(schema: &Value) -> Value {
     let Value::Object(node) = schema else { return schema.clone() };
     let part = |(keyword, part): (&String, &Value)| {
@@ -26,14 +27,14 @@ pub(crate) fn without_texts(schema: &Value) -> Value {
     Value::Object(node.iter().filter(|(keyword, _)| !TEXTS.contains(&&***keyword)).map(part).collect())
 }
 
-/// Whether a schema names each of these members.
+/// Returns `true` if a schema names each of these members.
 #[cfg(feature = "worker")]
 pub(crate) fn names_all(schema: &Value, members: &Map<String, Value>) -> bool {
     members.keys().all(|member| names(schema, member))
 }
 
-/// Whether no arguments that name members of the schemas alone can fit both: one of them requires a member that the other
-/// does not name.
+/// Returns `true` if no arguments whose members the schemas name can fit both: one of them requires
+/// a member that the other does not name.
 #[cfg(feature = "worker")]
 pub(crate) fn are_told_apart(one: &Value, other: &Value) -> bool {
     let requires_more = |one: &Value, other: &Value| required(one).any(|member| !names(other, member));

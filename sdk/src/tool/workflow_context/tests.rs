@@ -1,11 +1,11 @@
-//! UUIDs.
+//! The form of random UUIDs.
 
 use std::cell::Cell;
 
 use super::*;
 use crate::tool::{CallInfo, StateMap};
 
-/// Draws these numbers, and can do nothing else.
+/// Returns these numbers, and has no other effects.
 struct Draws(Cell<[u64; 2]>);
 
 impl WorkflowEffects for Draws {

@@ -1,11 +1,11 @@
-//! Joins two schemas that apply to the same value: a parent with the one entry of its `allOf`, or with the target of a
-//! reference that stands in it.
+//! Joins two schemas that apply to the same value: a parent with the one entry of its `allOf`, or
+//! with the target of its reference.
 
 use serde_json::{Map, Value};
 
 use super::super::keywords::is_annotation;
 
-/// Adds to `parent` what `other` says. Fails if no single schema says both.
+/// Adds the keywords of `other` to `parent`. Fails if no single schema has both.
 pub(super) fn merge(mut parent: Map<String, Value>, other: &Map<String, Value>) -> Result<Map<String, Value>, String> {
     stay_within_closed(&parent, other)?;
     stay_within_closed(other, &parent)?;
@@ -41,7 +41,7 @@ fn join(ours: &mut Map<String, Value>, theirs: &Map<String, Value>) -> Result<()
     Ok(())
 }
 
-/// A schema that is closed by its author knows only its own members, so the other one may not add any.
+/// Checks that `other` adds no members to a schema that its author closed.
 fn stay_within_closed(closed: &Map<String, Value>, other: &Map<String, Value>) -> Result<(), String> {
     if closed.get("additionalProperties") != Some(&Value::Bool(false)) {
         return Ok(());

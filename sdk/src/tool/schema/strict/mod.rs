@@ -1,11 +1,14 @@
-//! Makes a schema fit a provider's strict mode, in which a model cannot write anything else.
+//! Makes a schema fit a provider's strict mode, in which a model can write only what the schema
+//! allows.
 //!
-//! Follows the Agents SDK for every schema that it accepts and that a provider can take. It goes further in three ways:
-//! what no provider takes is refused here and not by an HTTP error in a running workflow; a documented field of a
-//! recursive type keeps its reference; and a `$ref` beside `properties` (what an internally tagged enum of structs
+//! The result is that of the Agents SDK for every schema that it accepts and that a provider can
+//! accept. There are three differences: schemas that no provider accepts are refused here and not
+//! by an HTTP error in a running workflow; a documented field of a recursive type keeps its
+//! reference; and a `$ref` next to `properties` (which an internally tagged enum of structs
 //! derives) is merged.
 //!
-//! The parts: [`refuse`] says no, [`merge`] joins two schemas that both apply, [`pass`] walks and rewrites.
+//! The parts: [`refuse`] has the reasons for a refusal, [`merge`] joins two schemas that both
+//! apply, [`pass`] rewrites every node.
 
 mod merge;
 mod pass;
@@ -19,22 +22,23 @@ use super::keywords::is_object_schema;
 /// Deepest nesting of objects and arrays in a schema, and of schemas after references are inlined.
 const MAX_DEPTH: usize = 100;
 
-/// A schema has no strict form.
+/// The error of a schema that has no strict form.
 ///
 /// # Retries
-/// Not by Temporal: it is a mistake in a definition, found before any model call.
+/// Not retried by Temporal: it is a mistake in a definition, found before any model call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("schema cannot be strict at {path}: {reason}")]
 #[non_exhaustive]
 pub struct NotStrict {
-    /// Where, as a reference into the schema: `#` is the root, `#/properties/city` a member.
+    /// The place, as a reference into the schema: `#` is the root, `#/properties/city` a member.
     pub path: String,
-    /// Why, and what to write instead.
+    /// The reason, and advice on a schema to use instead.
     pub reason: String,
 }
 
 impl NotStrict {
-    /// The reason as it is said of an output type or of the input of a handoff, which cannot be lenient as a tool can.
+    /// Returns the reason for an output type or for the input of a handoff, which cannot be lenient
+    /// as a tool can.
     pub(crate) fn reason_beside_tools(reason: &str) -> &str {
         refuse::beside_tools(reason)
     }
@@ -46,13 +50,13 @@ impl NotStrict {
 
 /// Makes a schema strict.
 ///
-/// Every object is closed (`additionalProperties: false`) and requires all its members, at every depth. `oneOf` becomes
-/// `anyOf`, `default: null` goes, an `allOf` of one schema is merged into its parent, and a `$ref` with other keywords
-/// beside it is replaced by its target. The empty schema `{}` is an object without members. Passing a strict schema
-/// changes nothing.
+/// Every object is closed (`additionalProperties: false`) and requires all its members, at every
+/// depth. `oneOf` becomes `anyOf`, `default: null` is removed, an `allOf` of one schema is merged
+/// into its parent, and a `$ref` with other keywords next to it is replaced by its target. The
+/// empty schema `{}` becomes an object without members. A strict schema is not changed.
 ///
-/// Members that were optional are required afterwards: an `Option` is nullable anyway, a field with a serde default has
-/// to be written by the model.
+/// Members that were optional are required in the result: an `Option` is nullable anyway, and the
+/// model has to write a field with a serde default.
 ///
 /// ```
 /// use serde_json::json;
@@ -72,9 +76,10 @@ impl NotStrict {
 /// ```
 ///
 /// # Errors
-/// [`NotStrict`] for what strict mode cannot say: maps, tuples, values of any type, conditions and negation, an `allOf` of
-/// several schemas, an object that is also a union, a root that is not an object, references that lead nowhere, and
-/// schemas beyond 100 levels or 100,000 nodes.
+/// [`NotStrict`] for a schema that strict mode does not support: maps, tuples, values of any type,
+/// conditions and negation, an `allOf` of several schemas, an object that is also a union, a root
+/// that is not an object, references without a target, and schemas beyond 100 levels or 100,000
+/// nodes.
 ///
 /// # Source
 /// Agents SDK, `ensure_strict_json_schema`.
@@ -99,7 +104,7 @@ fn object_root(mut schema: Value) -> Result<Value, NotStrict> {
     if !is_object_schema(&schema) {
         return Err(NotStrict::new("#", refuse::NO_OBJECT_ROOT));
     }
-    // It may have been the list `["object"]`.
+    // The type may have been the list `["object"]`.
     schema["type"] = json!("object");
     Ok(schema)
 }

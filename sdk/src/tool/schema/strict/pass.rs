@@ -1,7 +1,8 @@
-//! One walk over a schema that rewrites every node.
+//! One pass over a schema that rewrites every node.
 //!
-//! A node is rewritten in a fixed order: what applies to it from elsewhere (`allOf`, `$ref`) is merged in first, then its
-//! definitions, itself, its members, items and variants.
+//! A node is rewritten in a fixed order: schemas that apply to it from elsewhere (`allOf`, `$ref`)
+//! are merged into it first; then its definitions, the node itself, and its members, items and
+//! variants are rewritten.
 
 use serde_json::{Map, Value, json};
 
@@ -15,14 +16,14 @@ use super::{
     refuse::{self, refusal},
 };
 
-/// Most schemas in a strict schema; only references that multiply each other get there.
+/// Most schemas in a strict schema; only references that multiply each other exceed this.
 const MAX_NODES: usize = 100_000;
 
 type Node = Map<String, Value>;
 
-/// One run over a schema.
+/// The state of one pass over a schema.
 pub(super) struct Pass<'a> {
-    /// The schema as it was given; references are looked up here.
+    /// The schema before the pass, in which references are resolved.
     root: &'a Value,
     nodes: usize,
     depth: usize,
@@ -71,6 +72,7 @@ impl<'a> Pass<'a> {
         if let Some(only) = take_single_all_of(&mut node) {
             let refers = only.contains_key("$ref");
             let merged = merge(node, &only).map_err(|reason| NotStrict::new(at, reason))?;
+            // The entry may itself be a reference, which is then replaced by its target.
             return if refers { self.inline(merged, at) } else { self.node(merged, at) };
         }
         if node.get("default").is_some_and(Value::is_null) {
@@ -97,12 +99,14 @@ impl<'a> Pass<'a> {
         Ok(node)
     }
 
-    /// Puts the target of a reference in its place; what stands beside the reference wins.
+    /// Replaces a reference with its target; keywords next to the reference take precedence.
     fn inline(&mut self, mut node: Node, at: &str) -> Result<Node, NotStrict> {
         let outer = self.inlined.len();
         while let Some(reference) = node.shift_remove("$ref") {
             let target = self.target(&reference, at)?;
             let reference = reference.as_str().unwrap_or_default();
+            // A recursive reference cannot be replaced: the target would contain itself without
+            // end.
             if self.is_inside(reference, at) {
                 node = kept_reference(node, reference, at)?;
                 break;
@@ -115,7 +119,8 @@ impl<'a> Pass<'a> {
         Ok(node)
     }
 
-    /// Whether the place is part of what the reference points to, so that inlining would never end.
+    /// Returns `true` if the place is part of the reference's target, so that inlining would never
+    /// end.
     fn is_inside(&self, reference: &str, at: &str) -> bool {
         let contains = at.strip_prefix(reference).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         contains || self.inlined.iter().any(|inlined| inlined == reference)
@@ -148,7 +153,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-/// Other forms of `allOf` have been refused before.
+/// Removes an `allOf` and returns its only entry. Other forms of `allOf` have been refused before.
 fn take_single_all_of(node: &mut Node) -> Option<Node> {
     match node.shift_remove("allOf")?.as_array_mut()?.pop()? {
         Value::Object(only) => Some(only),
@@ -156,7 +161,8 @@ fn take_single_all_of(node: &mut Node) -> Option<Node> {
     }
 }
 
-/// A reference that must stay a reference may have no other keyword beside it: a union of one carries them.
+/// Returns a node for a reference that cannot be replaced. No other keyword may be next to it: a
+/// union of one variant carries them.
 fn kept_reference(mut node: Node, reference: &str, at: &str) -> Result<Node, NotStrict> {
     if let Some(keyword) = node.keys().find(|keyword| !is_annotation(keyword)) {
         return Err(NotStrict::new(at, refuse::beside_recursion(keyword)));
@@ -177,6 +183,7 @@ fn close_object(node: &mut Node, at: &str) -> Result<(), NotStrict> {
         .and_then(Value::as_object)
         .map(|properties| properties.keys().cloned().map(Value::String).collect());
 
+    // A node with `properties` but without `type` is treated as an object.
     if !node.contains_key("type") && names.is_some() {
         node.insert("type".to_owned(), json!("object"));
     }
@@ -195,7 +202,8 @@ fn close_object(node: &mut Node, at: &str) -> Result<(), NotStrict> {
     Ok(())
 }
 
-/// Safe because what derives from serde types is disjoint, and needed because strict mode has no `oneOf`.
+/// Renames `oneOf` to `anyOf`, since strict mode has no `oneOf`. This is safe because the variants
+/// derived from serde types are disjoint.
 fn one_of_to_any_of(node: &mut Node) {
     if let Some(Value::Array(one_of)) = node.shift_remove("oneOf") {
         match node.get_mut("anyOf") {

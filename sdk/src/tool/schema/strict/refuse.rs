@@ -1,4 +1,4 @@
-//! What strict mode cannot say, and what to write instead.
+//! Reasons for which a schema has no strict form, with advice on a schema to use instead.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,8 @@ pub(super) const MAP: &str =
     "a map has free keys; use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`";
 pub(super) const ANY_VALUE: &str =
     "any value fits here; give the value a type, take a String that holds JSON, or mark the tool `#[tool(lenient)]`";
-/// What a reason advises where no tool is: an output, and the input of a handoff, is strict in any case.
+/// Returns the reason with other advice where there is no tool: an output, or the input of a
+/// handoff, is always strict.
 pub(super) fn beside_tools(reason: &str) -> &str {
     match reason {
         MAP => "a map has free keys; use a Vec of {key, value} structs, or a String that holds JSON",
@@ -53,7 +54,7 @@ const KEYWORDS: [(&str, &str); 16] = [
     ("maxContains", ARRAY_CONTENTS),
 ];
 
-/// Why this node, as it was given, has no strict form.
+/// Returns the reason for which this node, before it is rewritten, has no strict form.
 pub(super) fn refusal(node: &Map<String, Value>, at: &str) -> Option<&'static str> {
     let known = KEYWORDS.iter().find(|(keyword, _)| node.contains_key(*keyword));
     if let Some((_, reason)) = known {
@@ -79,7 +80,7 @@ fn is_single_object(all_of: &Value) -> bool {
     matches!(all_of.as_array().map(Vec::as_slice), Some([only]) if only.is_object())
 }
 
-/// Why this node, rewritten, still takes values of any type.
+/// Returns the reason for which this node, once rewritten, still accepts values of any type.
 pub(super) fn open_value(node: &Map<String, Value>) -> Option<&'static str> {
     const CONSTRAINTS: [&str; 5] = ["type", "$ref", "enum", "const", "anyOf"];
     if !CONSTRAINTS.iter().any(|keyword| node.contains_key(*keyword)) {
@@ -88,7 +89,7 @@ pub(super) fn open_value(node: &Map<String, Value>) -> Option<&'static str> {
     (has_type(node, "array") && !node.contains_key("items")).then_some(OPEN_ARRAY)
 }
 
-/// Counts objects and arrays, without recursion.
+/// Refuses a schema whose objects and arrays are nested too deep; uses no recursion.
 pub(super) fn deep_nesting(schema: &Value) -> Result<(), NotStrict> {
     let mut pending = vec![(schema, 1)];
     while let Some((value, depth)) = pending.pop() {

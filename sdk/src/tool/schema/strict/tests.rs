@@ -13,7 +13,7 @@ fn strict_member(member: &Value) -> Result<Value, (String, String)> {
         .map_err(|NotStrict { path, reason }| (path, reason))
 }
 
-/// Keys in order, which `Value` does not compare.
+/// Returns the schema as a string, since `Value` does not compare the order of keys.
 fn text(schema: &Value) -> String {
     schema.to_string()
 }

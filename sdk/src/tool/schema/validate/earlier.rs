@@ -1,4 +1,5 @@
-//! The verdict of earlier builds, which checked fewer keywords: what a history holds was judged by it.
+//! The verdict of earlier builds, which checked fewer keywords: calls in existing histories were
+//! checked by them.
 
 use serde_json::{Map, Value};
 
@@ -26,10 +27,11 @@ const LATER: [&str; 15] = [
 /// Keywords with a schema, or a list of schemas, that earlier builds applied.
 const SCHEMAS: [&str; 6] = ["additionalProperties", "allOf", "anyOf", "items", "oneOf", "prefixItems"];
 
-/// Keywords with schemas by name.
+/// Keywords with schemas by name that earlier builds applied.
 const NAMED: [&str; 3] = ["$defs", "definitions", "properties"];
 
-/// Nested schemas that are copied; what is deeper is checked as a whole.
+/// Nested schemas from which later keywords are removed; deeper schemas are checked with all
+/// keywords.
 const MAX_DEPTH: usize = 256;
 
 /// Checks a value by the keywords that earlier builds checked.
@@ -42,7 +44,7 @@ pub(crate) fn validate_earlier_keywords(schema: &Value, instance: &Value) -> Res
 
 fn without_later_keywords(schema: &Value, depth: usize) -> Value {
     let (Value::Object(node), Some(depth)) = (schema, depth.checked_sub(1)) else { return schema.clone() };
-    // Names by pattern made them overlook all members that are not declared.
+    // With `patternProperties`, earlier builds did not check members that are not declared.
     let has_patterns = node.contains_key("patternProperties");
     let is_later = |keyword: &str, rule: &Value| {
         LATER.contains(&keyword)

@@ -1,6 +1,7 @@
 //! The issues of a value that does not fit.
 //!
-//! It goes the way of the verdict again, past what fits, and into the variant of a union that was meant.
+//! The traversal is that of the verdict, but skips the parts that fit. For a union, it reports the
+//! issues of the variant that was meant.
 
 use serde_json::{Map, Value, json};
 
@@ -13,7 +14,7 @@ use super::{
 };
 use crate::tool::schema::reference::resolve;
 
-/// Where a value is: a step from where its parent is.
+/// The path of a value: a step from the path of its parent.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'p>(Option<(&'p Place<'p>, Step<'p>)>);
 
@@ -49,11 +50,12 @@ impl<'p> Place<'p> {
 }
 
 impl<'a> Check<'a> {
-    /// Writes down what is wrong with a value, and does so once for a pair of schema and value.
+    /// Reports the issues of a value, once for each pair of schema and value.
     pub(super) fn explain(&mut self, schema: &'a Value, instance: &Value, place: &Place<'_>) {
         let mut next = if self.enter() { Some(schema) } else { None };
         while let Some(schema) = next.take().filter(|_| !self.is_full()) {
             let pair = pair(schema, instance);
+            // A pair that is known to fit has no issues.
             if self.verdicts.get(&pair).is_some_and(|verdict| *verdict > Verdict::No) {
                 break;
             }
@@ -71,11 +73,12 @@ impl<'a> Check<'a> {
             };
             let before = self.issues.len();
             let is_of_type = self.own_issues(node, instance, place);
-            // Of a value of the wrong type there is nothing else to say.
+            // A value of the wrong type has no other issues.
             let Some(Value::String(reference)) = node.get("$ref").filter(|_| is_of_type) else { break };
             match resolve(self.root, reference) {
                 Some(target) if self.leads_on(target, instance) => next = Some(target),
-                // It leads nowhere, or back to this value; what else is wrong has been said.
+                // The reference has no target, or leads back to this value; other issues were
+                // reported.
                 Some(_) if self.issues.len() > before => {}
                 _ => self.issue(place, "$ref", &json!(reference)),
             }
@@ -83,12 +86,14 @@ impl<'a> Check<'a> {
         self.leave();
     }
 
-    /// Whether a reference leads to what has not been explained, or has been with issues.
+    /// Returns `true` if the target of a reference was not explained yet, or if there are issues
+    /// already.
     fn leads_on(&self, target: &Value, instance: &Value) -> bool {
         !self.explained.contains(&pair(target, instance)) || !self.issues.is_empty()
     }
 
-    /// The issues of a schema's own keywords; false if the value has another type.
+    /// Reports the issues of a schema's own keywords; returns `false` if the value has another
+    /// type.
     fn own_issues(&mut self, node: &'a Map<String, Value>, instance: &Value, place: &Place<'_>) -> bool {
         if !keywords::fits_type(node, instance) {
             self.issue(place, "type", node.get("type").unwrap_or(&Value::Null));

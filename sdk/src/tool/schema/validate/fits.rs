@@ -1,11 +1,12 @@
-//! The verdict of a schema on a value. It stops at the first rule that refuses, and writes nothing down.
+//! The verdict of a schema on a value. It stops at the first keyword that refuses the value, and
+//! reports no issues.
 
 use serde_json::{Map, Value};
 
 use super::{Check, keywords, object::Part, pair, union::Look};
 use crate::tool::schema::reference::resolve;
 
-/// Keywords with schemas inside: what they come to is remembered.
+/// Keywords with schemas inside: their verdict is remembered.
 const COMPOUND: [&str; 16] = [
     "$ref",
     "allOf",
@@ -28,14 +29,14 @@ const COMPOUND: [&str; 16] = [
 /// Keywords that name members.
 const MEMBERS: [&str; 2] = ["required", "dependentRequired"];
 
-/// Keywords that could refuse a value, and are not checked.
+/// Keywords that could refuse a value, but are not checked.
 pub(super) const NOT_CHECKED: [&str; 4] = ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef", "$recursiveRef"];
 
-/// Whether a value fits, from worst to best.
+/// The verdict on a value, ordered from worst to best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Verdict {
     No,
-    /// A keyword that is not checked decides; the value is let pass.
+    /// The verdict depends on a keyword that is not checked; the value is accepted.
     Maybe,
     Yes,
 }
@@ -62,13 +63,13 @@ pub(super) fn is_compound(node: &Map<String, Value>) -> bool {
     COMPOUND.iter().any(|keyword| node.contains_key(*keyword))
 }
 
-/// The schemas in a list under a keyword.
+/// Returns the schemas in a list under a keyword.
 pub(super) fn schemas<'a>(node: &'a Map<String, Value>, keyword: &str) -> &'a [Value] {
     node.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 impl<'a> Check<'a> {
-    /// Applies a schema and, in a loop, what it refers to.
+    /// Applies a schema and, in a loop, the targets of its references.
     pub(super) fn fits(&mut self, schema: &'a Value, instance: &Value) -> Verdict {
         let mut verdict = if self.enter() { Verdict::Yes } else { Verdict::No };
         let (mut next, mut on_the_way) = (Some(schema), Vec::new());
@@ -80,7 +81,7 @@ impl<'a> Check<'a> {
             };
             let pair = pair(schema, instance);
             if let Some(index) = self.open.get(&pair) {
-                // A reference that leads back here, to the same value, fits nothing.
+                // A value does not fit a reference that leads back to the same schema and value.
                 self.leans_on = self.leans_on.min(*index);
                 verdict = Verdict::No;
                 break;
@@ -107,7 +108,8 @@ impl<'a> Check<'a> {
                 verdict = if next.is_some() { verdict } else { Verdict::No };
             }
         }
-        // What leans on a pair around this one holds only inside of that one, and only while the pairs it leans on count as not fitting.
+        // A verdict that depends on an enclosing open pair is valid only inside that pair, and only
+        // while the pairs that it depends on count as not fitting.
         let is_final = self.leans_on >= begun;
         if self.leans_on != usize::MAX && (is_final || verdict > Verdict::No) {
             self.leaning.clear();
@@ -143,7 +145,7 @@ impl<'a> Check<'a> {
         verdict
     }
 
-    /// Applies the schemas inside of one.
+    /// Applies the subschemas of a schema.
     fn inside(&mut self, node: &'a Map<String, Value>, instance: &Value) -> Verdict {
         let mut verdict = match instance {
             Value::Object(_) => self.members(node, instance),
@@ -171,7 +173,7 @@ impl<'a> Check<'a> {
 
     fn members(&mut self, node: &'a Map<String, Value>, object: &Value) -> Verdict {
         let (parts, mut verdict) = (self.parts(node, object), Verdict::Yes);
-        // What costs nothing comes first.
+        // Missing and unknown members are decided first, since they need no schema.
         if parts.iter().any(|part| matches!(part, Part::Missing { .. } | Part::Unknown { .. })) {
             return Verdict::No;
         }
@@ -190,7 +192,8 @@ impl<'a> Check<'a> {
         verdict
     }
 
-    /// Applies a schema to the name of a member: a value that is made for it, and remembered by nobody.
+    /// Applies a schema to the name of a member. The value is temporary, so verdicts by its address
+    /// must not be remembered.
     pub(super) fn name(&mut self, schema: &'a Value, name: &str) -> Verdict {
         let instance = Value::String(name.to_owned());
         let known = std::mem::take(&mut self.verdicts);
@@ -214,7 +217,7 @@ impl<'a> Check<'a> {
         verdict
     }
 
-    /// `contains` with its limits.
+    /// Applies `contains` with its limits.
     pub(super) fn contains(&mut self, node: &'a Map<String, Value>, items: &[Value]) -> Verdict {
         let Some(schema) = node.get("contains") else { return Verdict::Yes };
         let limit = |keyword: &str| node.get(keyword).and_then(Value::as_u64);
@@ -227,6 +230,7 @@ impl<'a> Check<'a> {
                 Verdict::No => {}
             }
         }
+        // An undecided item may fit or not; the verdict is certain if that makes no difference.
         if fitting > most || fitting + undecided < least {
             Verdict::No
         } else if fitting >= least && fitting + undecided <= most {
@@ -236,7 +240,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// `if` with what follows from it.
+    /// Applies `if`, and `then` or `else`.
     fn condition(&mut self, condition: &'a Value, node: &'a Map<String, Value>, instance: &Value) -> Verdict {
         let holds = self.fits(condition, instance);
         let mut branch = |keyword: &str| match node.get(keyword) {
@@ -247,13 +251,16 @@ impl<'a> Check<'a> {
             Verdict::Yes => branch("then"),
             Verdict::No => branch("else"),
             Verdict::Maybe => {
+                // If the condition is undecided, the verdict is certain only where both branches
+                // agree.
                 let (then, otherwise) = (branch("then"), branch("else"));
                 if then == otherwise { then } else { Verdict::Maybe }
             }
         }
     }
 
-    /// `anyOf` ends at the first variant that fits, `oneOf` at the second; none is applied that type or tag rule out.
+    /// Applies a union: `anyOf` ends at the first variant that fits, `oneOf` at the second.
+    /// Variants excluded by type or tag are not applied.
     pub(super) fn union(&mut self, keyword: &str, variants: &'a [Value], instance: &Value) -> Verdict {
         let (mut fitting, mut undecided) = (0, 0);
         for variant in variants {
@@ -271,6 +278,7 @@ impl<'a> Check<'a> {
             }
         }
         match (fitting, undecided) {
+            // Two fitting variants violate `oneOf`; for `anyOf` the loop ends at the first.
             (0, 0) | (2, _) => Verdict::No,
             (1, 0) => Verdict::Yes,
             (1, _) if keyword == "anyOf" => Verdict::Yes,
@@ -279,7 +287,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// The schema of the item at an index. A list under `items` is the tuple of older drafts.
+/// Returns the schema of the item at an index. A list under `items` is the tuple of older drafts.
 pub(super) fn item_schema(node: &Map<String, Value>, index: usize) -> Option<&Value> {
     match node.get("items") {
         Some(Value::Array(tuple)) => tuple.get(index).or_else(|| node.get("additionalItems")),

@@ -1,14 +1,14 @@
-//! `format`, for those whose rule is short and the same everywhere.
+//! The keyword `format`, for formats whose rule is short and the same everywhere.
 //!
-//! Times, dates and addresses follow the RFCs that JSON Schema names, and what models and servers commonly write beside them: times without
-//! an offset, addresses beyond ASCII, UUIDs without hyphens.
+//! Times, dates and addresses follow the RFCs that JSON Schema names, and also allow common forms
+//! of models and servers: times without an offset, addresses beyond ASCII, UUIDs without hyphens.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Formats that say how a value is stored or shown, and rule out none.
+/// Formats that describe how a value is stored or displayed, and refuse no string.
 const ANNOTATIONS: [&str; 4] = ["binary", "byte", "password", "textarea"];
 
-/// Whether a string has this format; none for a format that is not checked.
+/// Returns `true` if a string has this format; `None` for a format that is not checked.
 pub(super) fn check(name: &str, text: &str) -> Option<bool> {
     Some(match name {
         "date-time" => is_date_time(text),
@@ -25,17 +25,17 @@ pub(super) fn check(name: &str, text: &str) -> Option<bool> {
     })
 }
 
-/// Whether a format rules out no string at all.
+/// Returns `true` if a format refuses no string.
 pub(super) fn is_annotation(name: &str) -> bool {
     ANNOTATIONS.contains(&name)
 }
 
-/// Whether a format is checked, or has nothing to check.
+/// Returns `true` if a format is checked, or refuses no string.
 pub(super) fn is_known(name: &str) -> bool {
     is_annotation(name) || check(name, "").is_some()
 }
 
-/// Digits and nothing else, as many as said.
+/// Parses a number of exactly this many digits and no other characters.
 fn number(text: &str, digits: usize) -> Option<u32> {
     (text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok())?
 }
@@ -60,7 +60,8 @@ fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// RFC 3339, also without an offset: with one, a second 60 only where it is the last of a day in UTC.
+/// Checks a time of RFC 3339, also without an offset. With an offset, a second 60 is allowed only
+/// as the last second of a day in UTC.
 fn is_time(text: &str) -> bool {
     let (time, zone) = text.split_at(text.find(['Z', 'z', '+', '-']).unwrap_or(text.len()));
     let (clock, fraction) = time.split_once('.').map_or((time, None), |(clock, fraction)| (clock, Some(fraction)));
@@ -76,7 +77,7 @@ fn is_time(text: &str) -> bool {
     hour < 24 && minute < 60 && (second < 60 || (second == 60 && is_last_minute))
 }
 
-/// Minutes east of UTC.
+/// Parses an offset, and returns it in minutes east of UTC; 0 for `Z` or an empty string.
 fn offset(zone: &str) -> Option<i64> {
     if zone.is_empty() || zone.eq_ignore_ascii_case("z") {
         return Some(0);

@@ -1,34 +1,36 @@
-//! One thing that is wrong with a value.
+//! One violation of a schema.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// Most bytes of what one issue allows: a list of a few hundred short values.
+/// Most bytes of the allowed values of one issue: a list of a few hundred short values.
 pub(super) const MAX_ALLOWED_BYTES: usize = 2_000;
 
-/// Most bytes of what all issues of a check allow; they are shown to the model together.
+/// Most bytes of the allowed values of all issues of a check; the model gets them together.
 pub(super) const MAX_TOTAL_BYTES: usize = 32_000;
 
 /// Most bytes of a path: names of members may be as long as the value.
 const MAX_FIELD_BYTES: usize = 300;
 
-/// Stands in place of what was cut.
+/// The marker at the end of truncated values.
 const CUT: &str = "…";
 
 /// One violation of a schema, in a form that can be shown to a model or to a person.
 ///
-/// It names the place and the rule, never the value: that may be private.
+/// It has the path and the keyword, never the value, which may be private.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Issue {
-    /// Path to the value, steps joined with dots (`filter.tags.0`); empty for the root. A path beyond 300 bytes is cut.
+    /// Path to the value, steps joined with dots (`filter.tags.0`); empty for the root. A path
+    /// beyond 300 bytes is truncated.
     pub field: String,
-    /// The keyword that is violated: `type`, `required`, `enum`, ...
+    /// The violated keyword: `type`, `required`, `enum`, ...
     pub constraint: String,
-    /// What is allowed instead: the value of the keyword; for a missing member and for a union what would fit there; for
-    /// an unknown member the known ones. A long list or string is cut, and ends in `…`.
+    /// The allowed values: the value of the keyword; for a missing member and for a union a summary
+    /// of the schemas that would fit; for an unknown member the known ones. A long list or string
+    /// is truncated, and ends in `…`.
     pub allowed: Value,
 }
 
@@ -50,9 +52,9 @@ impl fmt::Display for Issue {
     }
 }
 
-/// A copy of a value that takes no more than about `room` bytes; what it takes is subtracted.
+/// Copies a value, truncated to about `room` bytes; subtracts its size from `room`.
 pub(super) fn cut(value: &Value, room: &mut usize) -> Value {
-    // About what brackets, a comma or a number take.
+    // The approximate size of brackets, a comma or a number.
     const LEAST: usize = 8;
     if *room < LEAST {
         return CUT.into();

@@ -1,4 +1,4 @@
-//! The keywords that compare one value, without the schemas inside.
+//! Keywords that compare one value, without the schemas inside.
 
 use std::{cmp::Ordering, collections::BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::{tool::schema::keywords::has_type, wire::canonical};
 /// Values or bytes that one step compares.
 const AT_ONCE: usize = 16;
 
-/// Whether the type of a value is one that the schema takes.
+/// Returns `true` if the schema accepts the type of a value.
 pub(super) fn fits_type(node: &Map<String, Value>, instance: &Value) -> bool {
     if !node.contains_key("type") {
         return true;
@@ -25,7 +25,7 @@ pub(super) fn fits_type(node: &Map<String, Value>, instance: &Value) -> bool {
     }
 }
 
-/// The keywords that apply to a value, in the order in which they are reported.
+/// Returns the keywords that apply to a value, in the order in which they are reported.
 pub(super) fn applicable(instance: &Value) -> &'static [&'static str] {
     match instance {
         Value::Null | Value::Bool(_) => &["enum", "const"],
@@ -39,7 +39,7 @@ pub(super) fn applicable(instance: &Value) -> &'static [&'static str] {
 }
 
 impl<'a> Check<'a> {
-    /// The verdict of one of the [`applicable`] keywords.
+    /// Returns the verdict of one of the [`applicable`] keywords.
     pub(super) fn keyword(&mut self, keyword: &str, rule: &'a Value, instance: &Value) -> Verdict {
         match (keyword, rule, instance) {
             ("enum", Value::Array(allowed), _) => {
@@ -55,7 +55,7 @@ impl<'a> Check<'a> {
             },
             ("multipleOf", Value::Number(step), Value::Number(number)) => multiple::is_multiple(number, step).into(),
             ("uniqueItems", Value::Bool(true), Value::Array(items)) => self.are_unique(items).into(),
-            // The form of draft 4, in which it changes what `minimum` means.
+            // The form of draft 4, in which the keyword changes the meaning of `minimum`.
             ("exclusiveMinimum" | "exclusiveMaximum", Value::Bool(true), _) => Verdict::Maybe,
             (_, Value::Number(limit), _) => {
                 let Some(measure) = self.measure(instance) else { return Verdict::Yes };
@@ -65,7 +65,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether a string matches a pattern somewhere.
+    /// Returns the verdict of a pattern that must match anywhere in a string.
     pub(super) fn matches(&mut self, pattern: &'a str, text: &str) -> Verdict {
         let at = pattern.as_ptr().addr();
         if !self.patterns.contains_key(&at) {
@@ -74,7 +74,8 @@ impl<'a> Check<'a> {
         let pattern = self.patterns.entry(at).or_insert_with(|| Pattern::new(pattern));
         let cost = pattern.cost(text);
         if cost / AT_ONCE > super::MAX_STEPS / 4 {
-            // A large attachment, say: one pattern must not use up what a whole check may cost.
+            // For example a large attachment: one pattern must not use up the steps of the whole
+            // check.
             return Verdict::Maybe;
         }
         let verdict = match pattern {
@@ -88,6 +89,7 @@ impl<'a> Check<'a> {
     fn are_unique(&mut self, items: &[Value]) -> bool {
         let mut seen = BTreeSet::new();
         for item in items {
+            // Two items are equal if their canonical forms are.
             let mut form = Vec::new();
             canonical::write(item, &mut form);
             if !self.spend(form.len() / AT_ONCE + 1) || !seen.insert(form) {
@@ -97,7 +99,7 @@ impl<'a> Check<'a> {
         true
     }
 
-    /// The number that limits are compared with.
+    /// Returns the number that limits are compared with: the number itself, or the length.
     fn measure(&mut self, instance: &Value) -> Option<Number> {
         match instance {
             Value::Number(number) => Some(number.clone()),
@@ -122,7 +124,7 @@ fn admits(keyword: &str, ordering: Ordering) -> bool {
     }
 }
 
-/// Integers are compared as integers: as floats, large ones that differ would be equal.
+/// Compares integers as integers: as floats, different large integers would be equal.
 fn compare(left: &Number, right: &Number) -> Option<Ordering> {
     match (left.as_i128(), right.as_i128()) {
         (Some(left), Some(right)) => Some(left.cmp(&right)),

@@ -1,8 +1,9 @@
-//! `multipleOf`, in decimal: as floats, 0.3 is not a multiple of 0.1.
+//! The keyword `multipleOf`, in decimal: as floats, 0.3 is not a multiple of 0.1.
 
 use serde_json::Number;
 
-/// Whether a number is a whole multiple of a step. A step that is not positive allows every number.
+/// Returns `true` if a number is an integer multiple of a step. A step that is not positive allows
+/// every number.
 pub(super) fn is_multiple(number: &Number, step: &Number) -> bool {
     let (Some(number), Some(step)) = (Decimal::of(number), Decimal::of(step)) else { return true };
     if step.digits == 0 || step.is_negative || number.digits == 0 {
@@ -10,22 +11,22 @@ pub(super) fn is_multiple(number: &Number, step: &Number) -> bool {
     }
     let apart = i64::from(number.exponent) - i64::from(step.exponent);
     if apart >= 0 {
-        // Modulo the step at each power of ten, so that nothing grows.
+        // The remainder is taken at each power of ten, so that no intermediate number grows.
         let times_ten = |rest: u128, _| rest * 10 % step.digits;
         return (0..apart).fold(number.digits % step.digits, times_ten) == 0;
     }
     let power = u32::try_from(-apart).ok().and_then(|apart| 10_u128.checked_pow(apart));
     match power.and_then(|power| step.digits.checked_mul(power)) {
         Some(step) => number.digits % step == 0,
-        // The step has more digits than any number.
+        // The step has more digits than any number can have.
         None => false,
     }
 }
 
-/// `digits * 10 ^ exponent`.
+/// A decimal number: `digits * 10 ^ exponent`.
 struct Decimal {
     is_negative: bool,
-    /// At most 20 digits: of a `u64`, or the shortest form of an `f64`.
+    /// At most 20 digits: those of a `u64`, or of the shortest form of an `f64`.
     digits: u128,
     exponent: i32,
 }

@@ -1,27 +1,27 @@
-//! Which members of an object are checked against which schema.
+//! The requirements of a schema on an object and its members.
 
 use serde_json::{Map, Value};
 
 use super::{Check, Verdict};
 
-/// One thing that a schema asks of an object.
+/// One requirement of a schema on an object.
 pub(super) enum Part<'a, 'i> {
-    /// A member is not there.
+    /// A required member is missing.
     Missing { name: &'a str, schema: Option<&'a Value> },
-    /// A member is there that must not be.
+    /// The object has a member that is not allowed.
     Unknown { name: &'i str },
-    /// A member fits a schema.
+    /// A member must fit a schema.
     Member { name: &'i str, schema: &'a Value, value: &'i Value },
-    /// A name fits a schema.
+    /// The name of a member must fit a schema.
     Name { schema: &'a Value, name: &'i str },
-    /// The object as a whole fits a schema.
+    /// The object as a whole must fit a schema.
     Whole { schema: &'a Value, object: &'i Value },
-    /// A pattern that is not checked decides.
+    /// A pattern that is not checked decides about a member.
     Undecided,
 }
 
 impl<'a> Check<'a> {
-    /// All that a schema asks of an object, in the order in which it is reported.
+    /// Returns all requirements of a schema on an object, in the order in which they are reported.
     pub(super) fn parts<'i>(&mut self, node: &'a Map<String, Value>, object: &'i Value) -> Vec<Part<'a, 'i>> {
         let mut parts = Vec::new();
         let Value::Object(members) = object else { return parts };
@@ -30,6 +30,7 @@ impl<'a> Check<'a> {
         let required: Vec<&str> = names(node.get("required")).collect();
         self.spend((required.len() + properties.map_or(0, Map::len)) / 8);
 
+        // Sorted, so that a long list of required names is not searched once for each member.
         let (mut missing, mut sorted) = (Vec::new(), required.clone());
         sorted.sort_unstable();
         for (name, schema) in properties.into_iter().flatten() {
@@ -44,6 +45,7 @@ impl<'a> Check<'a> {
         missing.extend(required.into_iter().filter(|name| !is_declared(name)));
         for (name, rule) in dependencies(node) {
             match rule {
+                // A dependency applies only if its member is present.
                 _ if !members.contains_key(name) => {}
                 Value::Array(_) => missing.extend(names(Some(rule))),
                 schema => parts.push(Part::Whole { schema, object }),
@@ -58,7 +60,7 @@ impl<'a> Check<'a> {
         parts
     }
 
-    /// What `patternProperties` and `additionalProperties` ask of members.
+    /// Adds the requirements of `patternProperties` and `additionalProperties`.
     fn others<'i>(
         &mut self,
         node: &'a Map<String, Value>,
@@ -82,6 +84,7 @@ impl<'a> Check<'a> {
                         is_additional = false;
                         parts.push(Part::Member { name, schema, value });
                     }
+                    // The pattern may match, so the member is not refused as unknown.
                     Verdict::Maybe => {
                         is_additional = false;
                         parts.push(Part::Undecided);
@@ -98,7 +101,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What applies where a member is there; `dependencies` is the form of older drafts.
+/// Returns the rules that apply if a member is present; `dependencies` is the form of older drafts.
 fn dependencies(node: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
     let keywords = ["dependentRequired", "dependentSchemas", "dependencies"];
     keywords.into_iter().filter_map(|keyword| node.get(keyword)?.as_object()).flatten()

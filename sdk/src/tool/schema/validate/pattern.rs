@@ -1,19 +1,22 @@
-//! `pattern` and `patternProperties`: regular expressions of ECMAScript, matched in linear time.
+//! The keywords `pattern` and `patternProperties`: regular expressions of ECMAScript, matched in
+//! linear time.
 //!
-//! A pattern is rewritten for `regex-lite`, class by class, so that it means what it means in ECMAScript without flags: `\d` and
-//! `\w` are ASCII, `\s` is not, `.` is no line terminator. How large a pattern is, is counted here and not by the matcher,
-//! so that no version of it decides which patterns are checked. Not matched: look-around, back references, classes of Unicode,
-//! flags.
+//! A pattern is rewritten for `regex-lite`, class by class, so that it has the meaning of
+//! ECMAScript without flags: `\d` and `\w` are ASCII, `\s` is not, `.` does not match a line
+//! terminator. The size of a pattern is counted here and not by the matcher, so that the set of
+//! checked patterns does not depend on the matcher's version. Not matched: look-around, back
+//! references, Unicode classes, flags.
 
 use regex_lite::{Regex, RegexBuilder};
 
 /// Most bytes of a pattern.
 const MAX_BYTES: usize = 2_000;
 
-/// Most states of a pattern with its repetitions written out; each may be visited for each character.
+/// Most states of a pattern with its repetitions expanded; each may be visited for each character.
 const MAX_STATES: usize = 5_000;
 
-/// The states above take less; it is no rule of ours.
+/// The limit of the matcher itself. Patterns within the limits above need less, so it does not
+/// decide which patterns are checked.
 const MATCHER_BYTES: usize = 1 << 22;
 
 const SPACES: &str = r"\s\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
@@ -25,13 +28,13 @@ const FLAGS: &str = "flags are not matched";
 const TOO_LARGE: &str = "it is too large";
 const MALFORMED: &str = "it is malformed";
 
-/// A pattern.
+/// A pattern: compiled, or not checked.
 pub(super) enum Pattern {
     Checked {
         regex: Box<Regex>,
         states: usize,
     },
-    /// Why not.
+    /// The reason for which the pattern is not checked.
     Unchecked(&'static str),
 }
 
@@ -48,7 +51,7 @@ impl Pattern {
         }
     }
 
-    /// States that are visited, at most, for this text.
+    /// Returns the most states that a match of this string visits.
     pub(super) fn cost(&self, text: &str) -> usize {
         match self {
             Self::Checked { states, .. } => states.saturating_mul(text.len() + 1),
@@ -57,13 +60,13 @@ impl Pattern {
     }
 }
 
-/// One way over a pattern.
+/// The state of one pass over a pattern.
 struct Rewriting<'p> {
     left: std::str::Chars<'p>,
     text: String,
-    /// States of the open groups, from the outermost.
+    /// The states of the open groups, from the outermost.
     groups: Vec<usize>,
-    /// States of what a repetition would repeat; none where nothing can be repeated.
+    /// The states of the part that a repetition would repeat; `None` where nothing can be repeated.
     last: Option<usize>,
 }
 
@@ -136,7 +139,7 @@ impl<'p> Rewriting<'p> {
         self.last = Some(states);
     }
 
-    /// A repetition of what is before it, which may be lazy.
+    /// Appends a repetition of the part before it, which may be lazy.
     fn repetition(&mut self, text: String, times: usize) -> Result<(), &'static str> {
         let states = self.last.take().ok_or(MALFORMED)?;
         self.text.push_str(&text);
@@ -150,7 +153,8 @@ impl<'p> Rewriting<'p> {
         Ok(())
     }
 
-    /// `{2}`, `{2,}` or `{2,4}`, with how often that writes out what it repeats. Anything else is a brace.
+    /// Parses `{2}`, `{2,}` or `{2,4}`, and returns the factor by which it multiplies states. Any
+    /// other `{` is a literal.
     fn counted(&mut self) -> Option<(String, usize)> {
         let (inside, after) = self.left.as_str().split_once('}')?;
         let (least, most) = inside.split_once(',').unwrap_or((inside, inside));
@@ -163,7 +167,8 @@ impl<'p> Rewriting<'p> {
         Some((format!("{{{inside}}}"), times.saturating_mul(2)))
     }
 
-    /// What follows an opening parenthesis. Nobody reads what a group has captured.
+    /// Parses the part after an opening parenthesis. No group captures, since captures are not
+    /// used.
     fn group(&mut self) -> Result<(), &'static str> {
         self.text.push_str("(?:");
         let rest = self.left.as_str();
@@ -183,7 +188,7 @@ impl<'p> Rewriting<'p> {
         Ok(())
     }
 
-    /// What follows a backslash outside of a class.
+    /// Parses the part after a backslash outside of a class.
     fn escape(&mut self) -> Result<(), &'static str> {
         match self.left.clone().next() {
             Some(same @ ('d' | 'D' | 'w' | 'W' | 'b' | 'B')) => {
@@ -207,7 +212,7 @@ impl<'p> Rewriting<'p> {
         Ok(())
     }
 
-    /// The character that follows a backslash, in a class and outside.
+    /// Parses the character after a backslash, in a class and outside.
     fn escaped(&mut self) -> Result<char, &'static str> {
         Ok(match self.left.next().ok_or(MALFORMED)? {
             't' => '\t',
@@ -242,20 +247,21 @@ impl<'p> Rewriting<'p> {
         of_code(code)
     }
 
-    /// A class after its bracket; how many items it has.
+    /// Parses a class after its opening bracket, and returns the number of its items.
     fn class(&mut self) -> Result<usize, &'static str> {
         self.text.push('[');
         if self.left.as_str().starts_with('^') {
             self.left.next();
             self.text.push('^');
         }
-        // The character that a dash would make a range of.
+        // The start of a range, if the next character is a dash.
         let (mut items, mut from) = (0, None);
         loop {
             items += 1;
             let rest = self.left.as_str();
             match self.left.next().ok_or(MALFORMED)? {
-                // `[]` and `[^]` are nothing and anything; nobody writes them.
+                // `[]` matches nothing and `[^]` anything; they are not supported, since patterns
+                // do not use them.
                 ']' if items == 1 => return Err(MALFORMED),
                 ']' => break,
                 '-' if from.is_some() && !rest.starts_with("-]") => {
@@ -299,7 +305,7 @@ impl<'p> Rewriting<'p> {
         Ok(items)
     }
 
-    /// In a class `\b` is a backspace.
+    /// Parses an escape in a class, where `\b` is a backspace.
     fn escaped_in_class(&mut self) -> Result<char, &'static str> {
         if self.left.as_str().starts_with('b') {
             self.left.next();
@@ -309,7 +315,7 @@ impl<'p> Rewriting<'p> {
     }
 }
 
-/// A character that means itself, whatever it means to the matcher.
+/// Appends a literal character, escaped if it may have a meaning for the matcher.
 fn push_literal(text: &mut String, character: char) {
     if character.is_ascii_alphanumeric() {
         text.push(character);

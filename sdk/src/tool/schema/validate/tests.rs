@@ -141,7 +141,7 @@ fn keys_that_a_pattern_may_allow_are_not_refused() {
     assert_eq!(issues(&map, &json!({"abc": 1, "b": 2})), ["b: unknown, allowed: []"]);
 }
 
-/// What is not checked refuses nothing, whatever it is inside of.
+/// A keyword that is not checked refuses nothing, in any schema around it.
 #[rstest]
 #[case::alone(json!({"pattern": "(?=a)"}))]
 #[case::negated(json!({"not": {"pattern": "(?=a)"}}))]
@@ -238,14 +238,14 @@ fn an_issue_survives_serialisation() {
     assert_eq!(serde_json::from_value::<Issue>(json).unwrap(), issue);
 }
 
-/// Checks, and counts the steps of it.
+/// Checks a value, and counts the steps of the check.
 fn steps(schema: &Value, instance: &Value) -> (Result<(), Vec<Issue>>, usize) {
     let mut check = Check::new(schema);
     let checked = check.report(schema, instance);
     (checked, check.steps)
 }
 
-/// `a1` is `a2` twice, `a2` is `a3` twice, and so on.
+/// Returns a schema in which `a1` refers to `a2` twice, `a2` to `a3` twice, and so on.
 fn doublings(keyword: &str, times: usize, last: Value) -> Value {
     let mut definitions = Map::new();
     for number in 1..=times {
@@ -301,7 +301,7 @@ fn a_chain_that_is_nested_is_refused_and_does_not_overflow() {
     assert_eq!(on_a_small_stack(schema, json!({})), ["(root): fails depth, allowed: 512"]);
 }
 
-/// A list of lists, 127 deep, as the parser still reads them.
+/// Returns nested lists, 127 deep, which the parser still accepts.
 fn deep() -> Value {
     (0..126).fold(json!([]), |inner, _| json!([inner]))
 }
@@ -318,13 +318,13 @@ fn a_value_127_deep_fits_a_recursive_schema() {
     assert_eq!(on_a_small_stack(schema, wrong).len(), 1);
 }
 
-/// Issues, from a thread with less than half the stack that threads have.
+/// Returns the issues, found on a thread with less than half of the usual stack.
 fn on_a_small_stack(schema: Value, instance: Value) -> Vec<String> {
     let thread = std::thread::Builder::new().stack_size(900_000);
     thread.spawn(move || issues(&schema, &instance)).unwrap().join().unwrap()
 }
 
-/// A condition of a query: `and`, `or`, `not`, and a comparison.
+/// Returns the schema of a query's condition: `and`, `or`, `not`, and a comparison.
 fn filter(keyword: &str) -> Value {
     let of = json!({"type": "array", "items": {"$ref": "#/$defs/Filter"}});
     let variant = |op: &str, of: &Value| json!({"type": "object", "properties": {"of": of, "op": {"type": "string", "const": op}}, "required": ["op", "of"]});
@@ -417,7 +417,7 @@ fn a_check_that_costs_too_much_is_refused() {
 #[case("a|b*", "c", true)]
 fn a_pattern_means_what_it_means_in_ecmascript(#[case] pattern: &str, #[case] text: &str, #[case] expected: bool) {
     let schema = json!({"pattern": pattern});
-    // `[\s\S]` is the one that is not matched.
+    // Only `[\s\S]` is not matched.
     let is_unchecked = pattern.contains(r"\S");
     assert_eq!(unchecked(&schema).is_empty(), !is_unchecked);
     assert_eq!(validate(&schema, &json!(text)).is_ok(), expected);
@@ -527,7 +527,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A schema of any keywords, whose references may lead anywhere.
+/// Generates schemas with any keywords, whose references may lead anywhere.
 fn any_schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(json!(true)),
@@ -575,7 +575,7 @@ proptest! {
 
     #[test]
     fn a_negation_turns_a_verdict_over(schema in any_schema(), value in any_value()) {
-        // A reference to the root would mean the negation, too.
+        // A reference to the root would then also refer to the negation.
         prop_assume!(!schema.to_string().contains("$ref"));
         let twice = json!({"not": {"not": schema}});
         prop_assert_eq!(validate(&schema, &value).is_ok(), validate(&twice, &value).is_ok());
@@ -623,7 +623,8 @@ fn earlier_keywords_are_those_of_histories_before_patterns_were_checked() {
 
 #[test]
 fn a_verdict_inside_of_a_cycle_is_not_taken_for_one_outside_of_it() {
-    // Whether `b` fits a string is asked inside of `a`, which counts as not fitting until it is decided, and once more after it.
+    // The verdict of `b` on a string is needed inside `a`, which counts as not fitting until it is
+    // decided, and again after `a`.
     let schema = json!({
         "allOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}],
         "$defs": {

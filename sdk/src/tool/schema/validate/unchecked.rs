@@ -1,4 +1,4 @@
-//! Which keywords of a schema are not checked, for those who log it.
+//! The keywords of a schema that are not checked, for a log.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,17 @@ use serde_json::{Map, Value};
 use super::{fits::NOT_CHECKED, format, pattern::Pattern};
 use crate::tool::schema::{keywords::has_type, parts::subschemas};
 
-/// Most keywords that are named, and most bytes of one: a schema may come from a stranger.
+/// Most keywords that are returned, and most bytes of the value of one: a schema may come from
+/// outside.
 const MAX_NAMED: usize = 10;
 const MAX_BYTES: usize = 200;
 
-/// Most subschemas that are looked at.
+/// Most subschemas that are examined.
 const MAX_SCHEMAS: usize = 10_000;
 
-/// The keywords of a schema that could refuse a value and that [`validate`](super::validate()) does not check, in words:
-/// `unevaluatedProperties`, `format "duration"`, `pattern "(?=a)": look-around is not matched in linear time`. At most 10.
+/// Returns the keywords of a schema that could refuse a value but that
+/// [`validate`](super::validate()) does not check, as strings: `unevaluatedProperties`, `format
+/// "duration"`, `pattern "(?=a)": look-around is not matched in linear time`. At most 10.
 ///
 /// ```
 /// use serde_json::json;
@@ -42,6 +44,7 @@ fn name(node: &Map<String, Value>, named: &mut BTreeSet<String>) {
     let drafts = ["exclusiveMinimum", "exclusiveMaximum"];
     let of_draft_4 = drafts.iter().filter(|keyword| node.get(**keyword) == Some(&Value::Bool(true)));
     named.extend(of_draft_4.map(|keyword| format!("{keyword}: true")));
+    // A format applies only to strings.
     let may_be_text = !node.contains_key("type") || has_type(node, "string");
     if let (true, Some(Value::String(format))) = (may_be_text, node.get("format"))
         && !format::is_known(format)

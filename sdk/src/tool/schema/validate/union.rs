@@ -1,25 +1,27 @@
-//! `anyOf` and `oneOf`: which variants can be meant, by type and tag, and how a union is named in an issue.
+//! The keywords `anyOf` and `oneOf`: the variants that can be meant, by type and tag, and the
+//! summary of a union in an issue.
 
 use serde_json::{Map, Value, json};
 
 use super::{Check, MAX_ISSUES, Verdict, issue, keywords, pair};
 use crate::tool::schema::reference::resolve;
 
-/// References and `allOf`s that are followed to find the tag of a variant.
+/// Most references and `allOf`s that are followed to find the tag of a variant.
 const MAX_LOOKS: usize = 8;
 
-/// What a variant's type, tag and members say, from worst to best. Only [`Near`](Self::Near) may fit.
+/// The closeness of a variant to a value by type, tag and members, from worst to best. Only
+/// [`Near`](Self::Near) may fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Look {
-    /// It is of another type, or has another tag (`const`).
+    /// The variant has another type, or another tag (`const`).
     OtherKind,
-    /// It has other members.
+    /// The variant has other members.
     OtherShape,
     Near,
 }
 
 impl<'a> Check<'a> {
-    /// Compares a variant with a value, without the values of its members apart from tags.
+    /// Compares a variant with a value, without the values of its members except tags.
     pub(super) fn look(&mut self, variant: &'a Value, instance: &Value) -> Look {
         self.look_through(variant, instance, MAX_LOOKS)
     }
@@ -70,7 +72,7 @@ impl<'a> Check<'a> {
         Look::Near
     }
 
-    /// The only value that a member's schema takes.
+    /// Returns the only value that a member's schema accepts, if there is only one.
     fn tag(&self, schema: &'a Value) -> Option<&'a Value> {
         let referred = schema.get("$ref").and_then(Value::as_str);
         let schema = referred.and_then(|reference| resolve(self.root, reference)).unwrap_or(schema);
@@ -80,8 +82,9 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// The variant whose failure explains most: the only one whose type and tag fit or, among several of those, the only one
-    /// that has the same members. None also where more than one fits.
+    /// Returns the variant whose failure explains most: the only one whose type and tag fit or,
+    /// among several of those, the only one that has the same members. `None` if there are several,
+    /// or if a variant fits.
     pub(super) fn closest(&mut self, variants: &'a [Value], instance: &Value) -> Option<&'a Value> {
         let mut near = Vec::new();
         for variant in variants {
@@ -100,12 +103,12 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A union in the words of its variants.
+    /// Returns the summaries of a union's variants.
     pub(super) fn summaries(&self, variants: &[Value]) -> Value {
         variants.iter().take(MAX_ISSUES).map(|variant| self.summary(variant)).collect()
     }
 
-    /// A schema in one word, or the list of its words.
+    /// Returns a summary of a schema: its `const`, `enum` or `type`, or the name of its definition.
     pub(super) fn summary(&self, schema: &Value) -> Value {
         let named = schema.get("$ref").and_then(Value::as_str);
         let schema = named.and_then(|reference| resolve(self.root, reference)).unwrap_or(schema);
