@@ -171,7 +171,7 @@ impl From<DecisionAnswer> for DecisionReply {
 pub enum DecisionAnswer {
     /// A run waits for the decision, or has already taken it.
     Accepted,
-    /// No run has asked for the decision yet; it is kept until one does.
+    /// No run has requested the decision yet; it is kept until one does.
     Kept {
         /// Ids of the interruptions that the run waits for.
         waits_for: Vec<String>,
@@ -184,8 +184,8 @@ pub enum DecisionAnswer {
         #[serde(default, skip_serializing_if = "is_default")]
         always: bool,
     },
-    /// The decision is not kept: all runs have ended, or the run that asked for it has, or the
-    /// limit of kept decisions that no run has asked for is reached.
+    /// The decision is not kept: all runs have ended, or the run that requested it has, or the
+    /// limit of kept decisions that no run has requested is reached.
     Unknown {
         /// Ids of the interruptions that runs wait for.
         waits_for: Vec<String>,

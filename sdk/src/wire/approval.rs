@@ -59,6 +59,7 @@ impl ApprovalRuling {
     pub fn on(self, interruption_id: impl Into<String>) -> AgentDecision {
         let Self { version: _, approve, message, supplied, always, by } = self;
         let verdict = match message {
+            // An approval ignores the message.
             _ if approve => Verdict::Approve,
             Some(output) if supplied => Verdict::SupplyOutput { output },
             message => Verdict::Reject { message },

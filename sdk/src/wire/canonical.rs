@@ -61,7 +61,7 @@ pub fn write_object(map: &Map<String, Value>, out: &mut Vec<u8>) {
 }
 
 fn write_number(number: &Number, out: &mut Vec<u8>) {
-    // Integers first: it depends on the features of serde_json if "-0" or 20 digits are kept as a
+    // Integers first: the features of serde_json determine whether "-0" or 20 digits are kept as a
     // float.
     match (number.as_i64(), number.as_u64(), number.as_f64()) {
         (Some(whole), ..) => out.extend_from_slice(whole.to_string().as_bytes()),

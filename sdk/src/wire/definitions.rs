@@ -78,6 +78,8 @@ impl Definitions {
     /// Never: definitions are JSON by construction.
     pub fn digest(&self) -> Digest {
         DIGESTED.with_borrow_mut(|digested| {
+            // A hit moves to the end. A miss is computed and, unless its instructions are long,
+            // appended in place of the oldest entry.
             if let Some(place) = digested.iter().position(|(definitions, _)| definitions == self) {
                 digested[place..].rotate_left(1);
             } else {
@@ -265,6 +267,7 @@ impl ByKind for DefinitionsPart {
 }
 
 fn inline(digest: Digest, definitions: Value) -> Result<DefinitionsPart, serde_json::Error> {
+    // A digest of another algorithm cannot be checked, so the part is reported as an unknown kind.
     if let Some(algorithm) = digest.foreign_algorithm() {
         return Ok(DefinitionsPart::Unknown(format!("digest algorithm {algorithm}")));
     }
@@ -274,6 +277,7 @@ fn inline(digest: Digest, definitions: Value) -> Result<DefinitionsPart, serde_j
             "the definitions do not match their digest: expected {digest}, found {found}"
         )));
     }
+    // An unknown kind of tool is reported as an unknown instruction, not as malformed JSON.
     if let Some(kind) = unknown_tool_kind(&definitions) {
         return Ok(DefinitionsPart::Unknown(format!("tool {kind}")));
     }

@@ -111,7 +111,7 @@ impl ModelFailureKind {
         format!("{MODEL_INVOCATION_ERROR}.{}", self.name())
     }
 
-    /// Returns `true` if Temporal retries a failure of this kind, unless the provider says
+    /// Returns `true` if Temporal retries a failure of this kind, unless the provider states
     /// otherwise.
     pub fn retryable(self) -> bool {
         match self {

@@ -26,7 +26,7 @@ pub struct NexusEndpointReply {
     /// The version of this message.
     pub version: WireVersion,
     /// `false` if the server has no endpoint of that name. `true` also if the server refuses the
-    /// lookup: the call then shows if the endpoint exists.
+    /// lookup: the call then shows whether the endpoint exists.
     pub callable: bool,
 }
 

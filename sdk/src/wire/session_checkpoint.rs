@@ -17,7 +17,7 @@
 //! | member | |
 //! |---|---|
 //! | `format` | `temporal-agents/session`: distinguishes it from the checkpoints of others |
-//! | `version` | of the wire contract; with another major version the session begins anew, with a warning |
+//! | `version` | of the wire contract; another major version starts the session over, with a warning |
 //! | `turns` | model calls so far, for people who look at the activity |
 //! | `results`, `origins` | collected results, and the run of each; null = collected between runs |
 //! | `runs` | each run, in the order in which they began |
@@ -57,7 +57,7 @@ pub struct SessionCheckpoint {
     /// [`SESSION_FORMAT`].
     pub format: String,
     /// The version of this value. A value of another major version is not read, and the session
-    /// begins anew.
+    /// starts over.
     pub version: WireVersion,
     /// Number of model calls that the runs have made, without those of nested runs. For people who
     /// look at the activity.
@@ -180,10 +180,10 @@ pub enum EffectAnswer {
     ToolFailed {
         /// Kind of the failure.
         how: ToolFailed,
-        /// Error message, in the wording of the tool.
+        /// Description of the failure, in the wording of the tool.
         message: String,
     },
-    /// A tool that must not be called twice has begun; it is unknown if the call took effect.
+    /// A tool that must not be called twice has begun; it is unknown whether the call took effect.
     Begun,
 }
 

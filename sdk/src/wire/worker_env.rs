@@ -8,7 +8,7 @@ const MEMBER: &str = "$worker_env";
 /// Returns a reference to an environment variable of the worker that calls the model; JSON shape:
 /// `{"$worker_env": "NAME"}`.
 ///
-/// It takes the place of a string
+/// It replaces a string
 /// - in the configuration of a hosted tool, and in `extra_headers`, `extra_body`, `extra_query` and `extra_args` of the model settings,
 /// - in the settings of a tool that runs in an activity (`ToolDef::setting`),
 /// - in the argument and the set-up of an MCP server (`McpServer::argument`), and in the headers and variables of its transport.

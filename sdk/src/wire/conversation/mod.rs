@@ -219,6 +219,7 @@ impl ByKind for InputSegment {
             }
             "call" => {
                 let Call { activity_id, part, start, end, results } = Call::deserialize(members)?;
+                // An unknown part is reported as an unknown instruction, not as malformed JSON.
                 if let Some(part) = part.as_ref().and_then(Value::as_str).filter(|part| !CallPart::is_known(part)) {
                     return Ok(Self::Unknown(format!("call part {part}")));
                 }

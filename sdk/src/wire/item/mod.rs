@@ -265,6 +265,7 @@ impl TryFrom<Value> for Item {
 impl From<Map<String, Value>> for Item {
     fn from(map: Map<String, Value>) -> Self {
         let (mut kind, mut call_id, mut has_creator) = (None, None, false);
+        // One pass finds the members that are looked up for whole conversations.
         for (place, (name, value)) in map.iter().enumerate() {
             match &**name {
                 "type" => kind = COMMON_KINDS.into_iter().find(|common| value == common),

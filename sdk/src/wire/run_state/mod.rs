@@ -123,7 +123,7 @@ pub struct Rewritten {
     pub items: Vec<NewItem>,
     /// Number of items of the run that they replace.
     pub stands_for: usize,
-    /// Indexes of the items of the run that the input contains word for word.
+    /// Indexes of the items of the run that the input contains verbatim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_input: Vec<usize>,
 }

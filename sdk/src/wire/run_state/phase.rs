@@ -47,7 +47,7 @@ pub enum Phase {
         /// Calls and handoffs that the response requested.
         round: Box<ToolRound>,
     },
-    /// The agent's own rule decides next if the outputs of this round end the run.
+    /// The agent's own rule decides next whether the outputs of this round end the run.
     ToolUseDue {
         /// Calls and handoffs that the response requested.
         round: Box<ToolRound>,

@@ -31,8 +31,8 @@ use self::segments::{List, Place, Segments};
 use super::{Conversation, WORTH_A_REFERENCE};
 use crate::wire::{Definitions, DefinitionsPart, Digest, DigestChain, Item, ItemDigest, RunState, ToolOutput};
 
-/// Maximum number of remembered definitions: of agents that take turns, or with tools that come and
-/// go.
+/// Maximum number of remembered definitions: agents may take turns, and their tools may change from
+/// turn to turn.
 const DEFINITIONS: usize = 32;
 /// Maximum number of conversations that are remembered as a whole. A forgotten one costs more
 /// references, not more items.
@@ -245,6 +245,8 @@ impl Ledger {
         for (call_id, returned) in returned {
             self.returned.entry(call_id).or_default().extend(returned);
         }
+        // An entry of the other ledger replaces the one of the same conversation. The oldest
+        // entries over the limits are dropped.
         self.chains.retain(|(chain, _)| chains.iter().all(|(other, _)| other != chain));
         self.chains.extend(chains);
         self.chains.drain(..self.chains.len().saturating_sub(CHAINS));
@@ -268,8 +270,8 @@ impl Ledger {
     }
 
     fn defined(&self, definitions: &Definitions) -> Option<&Defined> {
-        // Comparing the texts is expensive, so it is done only if no definitions are equal for
-        // certain.
+        // Comparing the texts is expensive, so it is done only if no entry is certain to have the
+        // same text.
         let surely = |defined: &&Defined| defined.definitions.is_same_text(definitions);
         self.definitions.iter().rev().find(surely).or_else(|| {
             let json = definitions.json();
@@ -310,6 +312,7 @@ impl Ledger {
 
     fn place_of_result(&self, item: &Item) -> Option<Place> {
         let call_id = item.call_id()?;
+        // A call id may occur several times, so the output is compared, the latest first.
         let mut returned = self.returned.get(call_id)?.iter().rev();
         let of_item = returned.find(|returned| is_output(item, call_id, &returned.output))?;
         Some(Place::Tool { activity_id: Rc::clone(&of_item.activity_id) })
