@@ -180,7 +180,7 @@ pub enum EffectAnswer {
     ToolFailed {
         /// Kind of the failure.
         how: ToolFailed,
-        /// Description of the failure, in the wording of the tool.
+        /// Description of the failure.
         message: String,
     },
     /// A tool that must not be called twice has begun; it is unknown whether the call took effect.
