@@ -1,7 +1,8 @@
-//! What people and programs say to a run that waits for them, and what they are told.
+//! Messages that people and programs exchange with a run that waits for them.
 //!
-//! Messages of the handlers that `#[agent_handlers]` adds to a workflow: updates and queries by these names, one JSON value
-//! in, one out. A caller of any language sends them. Answers are data, never a failed update.
+//! These are the messages of the handlers that `#[agent_handlers]` adds to a workflow: updates and
+//! queries with the names below, each with one JSON value as input and one as output. A client in
+//! any language can send them. A negative answer is data in the reply, never a failed update.
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
@@ -14,26 +15,30 @@ use super::{
     version::{WIRE_VERSION, WireVersion},
 };
 
-/// The update that decides on a call: an [`AgentDecision`] in, a [`DecisionReply`] out.
+/// Name of the update that decides on a call; takes an [`AgentDecision`], returns a
+/// [`DecisionReply`].
 pub const AGENT_DECIDE: &str = "agent_decide";
-/// The update that supplies the output of a call: a [`SuppliedOutput`] in, a [`DecisionReply`] out.
+/// Name of the update that supplies the output of a call; takes a [`SuppliedOutput`], returns a
+/// [`DecisionReply`].
 pub const AGENT_SUPPLY_OUTPUT: &str = "agent_supply_output";
-/// The query for an [`AgentState`].
+/// Name of the query that returns an [`AgentState`].
 pub const AGENT_STATE: &str = "agent_state";
 
 /// A decision on a call that waits for one.
 ///
-/// JSON shape: `{"interruption_id": "call_1", "decision": {"kind": "approve"}}`, or with `"by": "ann"` beside these.
+/// JSON shape: `{"interruption_id": "call_1", "decision": {"kind": "approve"}}`, optionally with a
+/// member `"by": "ann"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentDecision {
-    /// The version of this message; absent = 1.0, for people who write it by hand.
+    /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// The id of the interruption.
+    /// Id of the interruption.
     pub interruption_id: String,
-    /// What is decided.
+    /// The verdict on the call.
     pub decision: Verdict,
-    /// Whether it holds for all later calls of this tool by this agent, in this run, too.
+    /// `true` if the decision also applies to all later calls of this tool by this agent in this
+    /// run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
     /// The name or id of the person who decided, as the caller states it: at most 256 characters,
@@ -43,7 +48,7 @@ pub struct AgentDecision {
     pub by: Option<String>,
 }
 
-/// What is decided about a call. An *instruction* kind: one that is not known is refused.
+/// A verdict on a call. An *instruction* kind: an unknown kind is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -52,46 +57,46 @@ pub enum Verdict {
     Approve,
     /// The call is not made.
     Reject {
-        /// What the model gets instead of an output; absent = the run's own text.
+        /// Output that the model gets instead; absent = the run's default message.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
-    /// The call is not made: somebody else has made it, and the model gets this as its output.
+    /// The run does not make the call, because it was made elsewhere; the model gets this output.
     SupplyOutput {
-        /// The output.
+        /// Output of the call for the model.
         output: String,
     },
 }
 
 impl AgentDecision {
-    /// The call is made.
+    /// Returns the decision to make the call.
     pub fn approve(interruption_id: impl Into<String>) -> Self {
         Self::new(interruption_id, Verdict::Approve)
     }
 
-    /// The call is not made; the model is told so in the run's own words.
+    /// Returns the decision not to make the call; the model gets the run's default message.
     pub fn reject(interruption_id: impl Into<String>) -> Self {
         Self::new(interruption_id, Verdict::Reject { message: None })
     }
 
-    /// The call is not made; the model gets this text.
+    /// Returns the decision not to make the call; the model gets this message.
     pub fn reject_with(interruption_id: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(interruption_id, Verdict::Reject { message: Some(message.into()) })
     }
 
-    /// This decision.
+    /// Returns a message with this verdict, for this call only.
     pub fn new(interruption_id: impl Into<String>, decision: Verdict) -> Self {
         Self { version: WIRE_VERSION, interruption_id: interruption_id.into(), decision, always: false, by: None }
     }
 
-    /// Says who has decided: a name or an id, of which the first 256 characters are kept.
+    /// Sets the name or id of the person who decided; the first 256 characters are kept.
     #[must_use]
     pub fn by(mut self, name: impl Into<String>) -> Self {
         self.by = decider::named(name);
         self
     }
 
-    /// The same for all later calls of this tool by this agent, in this run.
+    /// Also applies the decision to all later calls of this tool by this agent in this run.
     #[must_use]
     pub fn always(mut self) -> Self {
         self.always = true;
@@ -99,7 +104,7 @@ impl AgentDecision {
     }
 }
 
-/// The output of a call that somebody else has made.
+/// The output of a call that was made outside the run.
 ///
 /// JSON shape: `{"interruption_id": "call_1", "output": "paid by hand"}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,23 +112,24 @@ pub struct SuppliedOutput {
     /// The version of this message; absent = 1.0.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// The id of the interruption.
+    /// Id of the interruption.
     pub interruption_id: String,
-    /// What the model gets: a string as it is, anything else as its JSON.
+    /// Output for the model: a string as it is, any other value as its JSON.
     pub output: Value,
-    /// Who has made the call, as the caller names them: a name or an id, at most 256 characters, of which no model is told. Nobody checks it: a service
-    /// that lets people decide writes here whom it has authenticated.
+    /// Name or id of the person who made the call, as the caller states it: at most 256 characters,
+    /// not sent to models and not checked. A service that lets people decide writes the
+    /// authenticated user here.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
     pub by: Option<String>,
 }
 
 impl SuppliedOutput {
-    /// This output.
+    /// Returns a message with this output.
     pub fn new(interruption_id: impl Into<String>, output: impl Into<Value>) -> Self {
         Self { version: WIRE_VERSION, interruption_id: interruption_id.into(), output: output.into(), by: None }
     }
 
-    /// Says who has made the call: a name or an id, of which the first 256 characters are kept.
+    /// Sets the name or id of the person who made the call; the first 256 characters are kept.
     #[must_use]
     pub fn by(mut self, name: impl Into<String>) -> Self {
         self.by = decider::named(name);
@@ -142,12 +148,12 @@ impl From<SuppliedOutput> for AgentDecision {
     }
 }
 
-/// The result of both updates.
+/// The result of the updates `agent_decide` and `agent_supply_output`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// What became of the decision.
+    /// The outcome of the decision.
     pub answer: DecisionAnswer,
 }
 
@@ -157,35 +163,36 @@ impl From<DecisionAnswer> for DecisionReply {
     }
 }
 
-/// What became of a decision. The same decision sent twice has the same effect, and the same answer, as sent once.
+/// The outcome of a decision. A decision that is sent twice has the same effect, and returns the
+/// same answer, as one that is sent once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DecisionAnswer {
-    /// The run waits for it, or has taken it.
+    /// A run waits for the decision, or has already taken it.
     Accepted,
-    /// The run has not asked for it; it is kept until the run does.
+    /// No run has requested the decision yet; it is kept until one does.
     Kept {
-        /// What the run waits for.
+        /// Ids of the interruptions that the run waits for.
         waits_for: Vec<String>,
     },
-    /// Something else was decided before, and counts.
+    /// A different decision was made before, and remains in effect.
     AlreadyDecided {
-        /// What was decided.
+        /// The earlier decision.
         decision: Verdict,
-        /// Whether it holds for later calls, too.
+        /// `true` if the earlier decision also applies to later calls of the tool.
         #[serde(default, skip_serializing_if = "is_default")]
         always: bool,
     },
-    /// No run will ask for it, so it is not kept: all have ended, or the one that did, or too much is kept already that no run
-    /// has asked for.
+    /// The decision is not kept: all runs have ended, or the run that requested it has, or the
+    /// limit of kept decisions that no run has requested is reached.
     Unknown {
-        /// What runs wait for.
+        /// Ids of the interruptions that runs wait for.
         waits_for: Vec<String>,
     },
     /// This call cannot be decided in this way.
     Refused {
-        /// Why, and what to do instead.
+        /// Reason for the refusal, and what to do instead.
         reason: String,
     },
     /// An answer of a later release.
@@ -193,36 +200,36 @@ pub enum DecisionAnswer {
     Other,
 }
 
-/// How far a workflow's run is, and what it waits for.
+/// Progress of a workflow's run, and the calls that the run waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentState {
     /// The version of this message.
     pub version: WireVersion,
-    /// What the run does.
+    /// Status of the run.
     pub status: AgentStatus,
-    /// The agent whose turn it is, or was last; absent before the first turn.
+    /// Name of the agent whose turn it is, or was last; absent before the first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Its turn, counted from 1; 0 before the first one.
+    /// Number of the turn, counted from 1; 0 before the first turn.
     #[serde(default)]
     pub turn: u32,
-    /// The calls that wait for a decision, in the order in which they are to be shown.
+    /// The calls that wait for a decision, in display order.
     #[serde(default)]
     pub interruptions: Vec<AgentInterruption>,
-    /// What was decided, in the order of arrival.
+    /// The decisions, in order of arrival.
     #[serde(default)]
     pub decided: Vec<DecidedInterruption>,
 }
 
-/// What the run of a workflow does.
+/// Status of a workflow's run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AgentStatus {
-    /// No run has begun, or one was carried over and has not begun again.
+    /// No run has begun, or a run was carried over and has not continued yet.
     #[default]
     Idle,
-    /// A run is at work.
+    /// A run is in progress.
     Running,
     /// A run waits for decisions.
     Waiting,
@@ -240,22 +247,24 @@ pub enum AgentStatus {
 /// A call that waits for a decision, or, with `kind` [`Output`](InterruptionKind::Output), for its output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInterruption {
-    /// What to decide by: the id of the call, with `#2` and so on at its end where another question had that id.
+    /// Id to decide by: the id of the call, with a suffix (`#2` and so on) if another question had
+    /// that id.
     pub id: String,
-    /// The agent that calls.
+    /// Name of the agent that made the call.
     pub agent: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
     /// The arguments as the model wrote them: JSON text.
     pub arguments: String,
-    /// The hosted MCP server that asks; absent for the tools of an agent.
+    /// Label of the hosted MCP server that requests approval; absent for the tools of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What it waits for; absent = a decision.
+    /// Kind of input that the call waits for; absent = a decision.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: InterruptionKind,
-    /// What an MCP server asks, where `kind` is [`Input`](InterruptionKind::Input): `{"message": .., "schema": ..}`. The answer is supplied as an
-    /// output is, as the text of a JSON object that fits the schema; a rejection declines.
+    /// Question of an MCP server, if `kind` is [`Input`](InterruptionKind::Input):
+    /// `{"message": .., "schema": ..}`. The answer is supplied like an output, as the string of a
+    /// JSON object that fits the schema; a rejection declines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<McpQuestion>,
 }
@@ -269,28 +278,30 @@ impl From<Interruption> for AgentInterruption {
     }
 }
 
-/// A decision that has arrived.
+/// A decision that the workflow has received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecidedInterruption {
-    /// The id of the interruption.
+    /// Id of the interruption.
     pub id: String,
-    /// What was decided.
+    /// The decision.
     pub decision: Verdict,
-    /// Whether it holds for later calls, too.
+    /// `true` if the decision also applies to later calls of the tool.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
-    /// Whether a run has taken it; until then it is kept.
+    /// `true` if a run has taken the decision; until then it is kept.
     pub taken: bool,
-    /// Who has decided, as the decision says.
+    /// Name or id of the person who decided, as the decision states it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
     pub by: Option<String>,
 }
 
+/// The version of a message without one: 1.0.
 pub(crate) fn first_version() -> WireVersion {
     WireVersion { major: 1, minor: 0 }
 }
 
-/// A version this build reads, so that a message of another one is refused before it is half understood.
+/// Reads the version and checks that this build supports it, so that a message of another version
+/// is refused before it is partly read.
 pub(crate) fn readable_version<'de, D: Deserializer<'de>>(json: D) -> Result<WireVersion, D::Error> {
     let version = WireVersion::deserialize(json)?;
     version.check("agent message").map_err(D::Error::custom)?;

@@ -1,6 +1,7 @@
-//! What the workflow that waits for a person's decision is asked, and what it answers.
+//! Input and result of the workflow that waits for a person's decision.
 //!
-//! JSON shapes: `tests/golden/wire/v1.2/approval_request-*.json`, `approval_ruling-*.json`. Any workflow that takes the one and returns the other will do;
+//! JSON shapes: `tests/golden/wire/v1.2/approval_request-*.json`, `approval_ruling-*.json`. Any
+//! workflow with this input and this result can be used;
 //! [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow) is one.
 
 use serde::{Deserialize, Serialize};
@@ -16,33 +17,34 @@ use super::{
 /// The workflow type of [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow).
 pub const APPROVAL_WORKFLOW: &str = "ApprovalWorkflow";
 
-/// A call that a person is to decide on: the workflow's input.
+/// The workflow's input: a call that a person decides on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     /// The version of this message; absent = 1.0.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// The call.
+    /// The call to decide on.
     pub call: AgentInterruption,
-    /// How long it waits, in seconds, before the call is rejected.
+    /// Seconds to wait for a decision before the call is rejected.
     pub timeout_seconds: u64,
 }
 
-/// What was decided: the workflow's result. `{"approve": true}` is enough.
+/// The workflow's result: the decision. `{"approve": true}` is sufficient.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalRuling {
-    /// The version of this message; absent = 1.0, for people who write it by hand.
+    /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// Whether the call is made.
+    /// `true` if the call is made.
     pub approve: bool,
-    /// For a call that is not made: what the model is told. With `supplied` the output that somebody else has made.
+    /// Message for the model about a call that is not made. With `supplied`, the output of a call
+    /// that was made elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Whether the message is the call's output.
+    /// `true` if the message is the call's output.
     #[serde(default, skip_serializing_if = "is_default")]
     pub supplied: bool,
-    /// Whether it holds for all later calls of this tool in the run, too.
+    /// `true` if the decision also applies to all later calls of this tool in the run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
     /// The name or id of the person who decided, as the caller states it: at most 256 characters,
@@ -53,10 +55,11 @@ pub struct ApprovalRuling {
 }
 
 impl ApprovalRuling {
-    /// The same as a decision on the call of this id.
+    /// Converts the ruling to a decision on the call with this id.
     pub fn on(self, interruption_id: impl Into<String>) -> AgentDecision {
         let Self { version: _, approve, message, supplied, always, by } = self;
         let verdict = match message {
+            // An approval ignores the message.
             _ if approve => Verdict::Approve,
             Some(output) if supplied => Verdict::SupplyOutput { output },
             message => Verdict::Reject { message },
@@ -64,7 +67,7 @@ impl ApprovalRuling {
         AgentDecision { always, by, ..AgentDecision::new(interruption_id, verdict) }
     }
 
-    /// The decision itself.
+    /// Converts the ruling to a [`Decision`], without `always`.
     pub fn decision(self) -> Decision {
         let Self { version: _, approve, message, supplied, always: _, by } = self;
         Decision { approve, message, supplied, by }

@@ -1,7 +1,8 @@
 //! The questions of a paused run as its history records them: one upsert of the memo in the workflow task in which the run pauses.
 //!
-//! Readers of a history find here what no event would say otherwise. It is bounded: long arguments are cut, and questions that do not fit
-//! are counted. The query `agent_state` returns all of them in full.
+//! No other event of the history contains the questions. The size of the memo is bounded: long
+//! arguments are truncated, and questions that do not fit are counted. The query `agent_state`
+//! returns all of them in full.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +14,13 @@ use super::{
     version::{WIRE_VERSION, WireVersion},
 };
 
-/// The key of the memo.
+/// Key of the memo.
 pub const QUESTIONS_MEMO: &str = "agents.questions";
 
-/// Most bytes of arguments for each question: enough to recognise the call in a list.
+/// Maximum bytes of arguments for each question: enough to recognise the call in a list.
 const MOST_ARGUMENTS: usize = 512;
-/// Most bytes of JSON of all questions. Each pause records them, and a memo is read with every list of workflows.
+/// Maximum bytes of JSON of all questions. Each pause records them, and every list of workflows
+/// reads the memo.
 const MOST_QUESTIONS: usize = 4 * 1024;
 
 /// The questions that a run waits for when it pauses.
@@ -29,13 +31,13 @@ const MOST_QUESTIONS: usize = 4 * 1024;
 pub struct AskedQuestions {
     /// The version of this value.
     pub version: WireVersion,
-    /// The agent whose turn it is.
+    /// Name of the agent whose turn it is.
     pub agent: String,
-    /// Its turn, counted from 1.
+    /// Number of the turn, counted from 1.
     pub turn: u32,
-    /// In the order in which they are to be shown.
+    /// The questions that fit, in display order.
     pub questions: Vec<AskedQuestion>,
-    /// The number of questions that did not fit.
+    /// Number of questions that did not fit.
     #[serde(default, skip_serializing_if = "is_default")]
     pub left_out: u32,
 }
@@ -44,32 +46,33 @@ pub struct AskedQuestions {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AskedQuestion {
-    /// The id to decide by.
+    /// Id to decide by.
     pub id: String,
-    /// The agent that calls.
+    /// Name of the agent that made the call.
     pub agent: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
     /// The first 512 bytes of the arguments as the model wrote them.
     pub arguments: String,
-    /// Whether the arguments are longer than that.
+    /// `true` if the arguments are longer than that.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_cut: bool,
-    /// The hosted MCP server that asks; absent for the tools of an agent.
+    /// Label of the hosted MCP server that requests approval; absent for the tools of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What the call waits for; absent = a decision.
+    /// Kind of input that the call waits for; absent = a decision.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: InterruptionKind,
 }
 
 impl AskedQuestions {
-    /// The questions of this agent at this turn, as many as fit.
+    /// Returns the questions of this agent at this turn, as many as fit.
     pub fn new(agent: impl Into<String>, turn: u32, waits_for: impl IntoIterator<Item = AgentInterruption>) -> Self {
         let (mut questions, mut bytes, mut left_out) = (Vec::new(), 0_usize, 0_u32);
         for question in waits_for.into_iter().map(AskedQuestion::from) {
             let len = encoded_len(&question).unwrap_or(usize::MAX);
             if bytes.saturating_add(len) > MOST_QUESTIONS {
+                // A later question may still fit, since it may be shorter.
                 left_out = left_out.saturating_add(1);
                 continue;
             }

@@ -1,4 +1,5 @@
-//! Objects with a member `kind` that says what the others are. A kind that is not known can be kept by its name.
+//! Objects whose member `kind` determines their other members. An unknown kind can be kept by its
+//! name.
 
 use std::{fmt, marker::PhantomData};
 
@@ -8,14 +9,15 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-/// What is one of several kinds.
+/// A type that is read from an object of one of several kinds.
 pub(super) trait ByKind: Sized {
     /// Reads the other members of an object of this kind.
     fn read<'de, D: Deserializer<'de>>(kind: &str, members: D) -> Result<Self, D::Error>;
 }
 
-/// Reads an object whose kind comes first, as it is written, in one go; of any other order all members are kept until the kind is there.
-/// (No release writes a kind twice: of two, the first counts where it comes first.)
+/// Reads an object in one pass if its kind comes first, as it is written. In any other order, all
+/// members are kept until the kind is found. (No release writes a kind twice: of two, the first
+/// counts where it comes first.)
 pub(super) fn by_kind<'de, D: Deserializer<'de>, T: ByKind>(deserializer: D) -> Result<T, D::Error> {
     struct Members<T>(PhantomData<T>);
 

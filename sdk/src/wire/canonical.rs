@@ -1,16 +1,19 @@
-//! Canonical JSON after RFC 8785: the same bytes for the same value, whatever its key order or spacing.
+//! Canonical JSON according to RFC 8785: the same bytes for the same value, whatever its key order
+//! or spacing.
 //!
-//! Only digests are made of it; nothing is sent in this form. It differs from the RFC in one point: integers that
-//! fit 64 bits keep all their digits instead of being rounded to a double, so that two values never share a digest.
+//! It is used only for digests; nothing is sent in this form. It differs from the RFC in one point:
+//! integers that fit 64 bits keep all their digits instead of being rounded to a double, so that
+//! two values never share a digest.
 //!
 //! # Design
-//! **Key order.** `serde_json/preserve_order` and `schemars/preserve_order` are on. A model writes
-//! its answer in the order of the schema, so order matters. Any crate in a build can switch that
-//! feature on for all, and none can switch it off: so it is on always, and the order is the same in
-//! every build. Digests do not depend on it, because they are made of canonical JSON.
+//! **Key order.** `serde_json/preserve_order` and `schemars/preserve_order` are enabled. A model
+//! writes its answer in the order of the schema, so order matters. Any crate in a build can enable
+//! that feature for all crates, and no crate can disable it. So it is always enabled, and the order
+//! is the same in every build. Digests do not depend on it, because they are computed from
+//! canonical JSON.
 //!
-//! **Floats.** `serde_json/float_roundtrip` is on. Without it, reading a float may change its last
-//! digit, and with it the digest of the conversation.
+//! **Floats.** `serde_json/float_roundtrip` is enabled. Without it, reading a float may change its
+//! last digit, and therefore the digest of the conversation.
 
 use serde_json::{Map, Number, Value};
 
@@ -40,7 +43,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
 pub fn write_object(map: &Map<String, Value>, out: &mut Vec<u8>) {
     let mut members: Vec<(&String, &Value)> = map.iter().collect();
     if members.iter().all(|(name, _)| name.is_ascii()) {
-        // The same order, sooner.
+        // For ASCII names the order of bytes is the same, and comparing them is faster.
         members.sort_unstable_by_key(|(name, _)| *name);
     } else {
         members.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
@@ -58,7 +61,8 @@ pub fn write_object(map: &Map<String, Value>, out: &mut Vec<u8>) {
 }
 
 fn write_number(number: &Number, out: &mut Vec<u8>) {
-    // Whole numbers first: whether serde_json keeps "-0" or 20 digits as a float depends on its features.
+    // Integers first: the features of serde_json determine whether "-0" or 20 digits are kept as a
+    // float.
     match (number.as_i64(), number.as_u64(), number.as_f64()) {
         (Some(whole), ..) => out.extend_from_slice(whole.to_string().as_bytes()),
         (None, Some(whole), _) => out.extend_from_slice(whole.to_string().as_bytes()),
@@ -68,7 +72,8 @@ fn write_number(number: &Number, out: &mut Vec<u8>) {
 }
 
 fn write_string(text: &str, out: &mut Vec<u8>) {
-    // Most texts need no escapes. No early end, so that many bytes are looked at in one go.
+    // Most strings need no escapes. The loop has no early exit, so that many bytes are checked at
+    // once.
     let is_escaped = |byte: u8| u8::from(byte < b' ') | u8::from(byte == b'"') | u8::from(byte == b'\\');
     let escapes = text.bytes().fold(0, |found, byte| found | is_escaped(byte));
     if escapes == 0 {
@@ -77,6 +82,7 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
         out.push(b'"');
         return;
     }
-    // serde_json escapes exactly what the RFC asks for: ", \, and the control characters, in lower-case hex.
+    // serde_json escapes exactly what the RFC requires: ", \, and the control characters, in
+    // lower-case hex.
     serde_json::to_writer(out, text).expect("writing a string to memory cannot fail");
 }

@@ -1,7 +1,8 @@
-//! What a run leaves to the next execution of its workflow, when that continues as new.
+//! State of a run that is passed to the next execution of its workflow by continue-as-new.
 //!
-//! A [`Carried`] is a part of the workflow's input. A small state is in it; a large one is left in chunks in the history of the
-//! execution before (the inputs of `agents.keep_state` activities), from where the next one reads it (`agents.load_state`).
+//! A [`Carried`] is a part of the workflow's input. It contains a small state itself. A large state
+//! is recorded in chunks in the history of the previous execution (as the inputs of
+//! `agents.keep_state` activities), from where the next execution reads it (`agents.load_state`).
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,54 +15,58 @@ use super::{
     version::{Versioned, WIRE_VERSION, WireVersion},
 };
 
-/// The type of the activity that records a chunk of a state.
+/// Type of the activity that records a chunk of a state.
 pub const KEEP_STATE_ACTIVITY: &str = "agents.keep_state";
-/// The type of the activity that reads such a chunk from the execution before.
+/// Type of the activity that reads a chunk of a state from the previous execution.
 pub const LOAD_STATE_ACTIVITY: &str = "agents.load_state";
 
-/// A run on its way from one execution of its workflow to the next: a part of the input the workflow continues as new with.
+/// A run that continues in the next execution of its workflow: a part of the input with which the
+/// workflow continues as new.
 ///
-/// The author's input type has a place for it, and the next execution gives it to `Runner::run_carried`, which refuses one that no
-/// execution before has left: a caller may write it, too. Reading it fails on a version that is not [read here](WireVersion::check):
-/// the workflow task is then tried again, until a newer worker takes it.
+/// The author's input type has a field for it, and the next execution passes it to
+/// `Runner::run_carried`, which refuses a value that no previous execution has passed on, because a
+/// caller may also write one. Reading it fails on a version that is not
+/// [read here](WireVersion::check): the workflow task is then retried until a newer worker takes
+/// it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     /// The version of this value.
     #[serde(deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// How often the run has continued as new, this time included.
+    /// Number of times that the run has continued as new, including this time.
     pub continued: u32,
-    /// The run itself.
+    /// State of the run, or a reference to it.
     pub state: CarriedState,
-    /// The workflow's inbox of decisions, where the run has one; a value with a version of its own.
+    /// The workflow's inbox of decisions, if the run has one; a value with its own version.
     #[serde(default, skip_serializing_if = "is_default")]
     pub inbox: Option<Value>,
 }
 
-/// Where the state of a run is. An *instruction* kind: one that is not known cannot be gone on with.
+/// Location of a run's state. An *instruction* kind: a run whose kind is unknown cannot continue.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CarriedState {
-    /// Here.
+    /// The state is in this value.
     Inline {
-        /// The state.
+        /// State of the run.
         state: Box<RunState>,
     },
-    /// In the history of the execution before.
+    /// The state is in the history of the previous execution.
     Kept(KeptState),
 }
 
-/// A state in chunks of its JSON text, in the history of an execution of the same workflow.
+/// A state that is recorded as chunks of its JSON text in the history of an execution of the same
+/// workflow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptState {
-    /// The id of that execution (Temporal's run id).
+    /// Id of that execution (Temporal's run id).
     pub run_id: String,
-    /// The ids of the activities that have recorded the chunks, in their order.
+    /// Ids of the activities that recorded the chunks, in the order of the chunks.
     pub activity_ids: Vec<String>,
-    /// How long the text is.
+    /// Length of the JSON text in bytes.
     pub bytes: u64,
-    /// Its digest.
+    /// Digest of the JSON text.
     pub digest: Digest,
 }
 
@@ -70,30 +75,30 @@ pub struct KeptState {
 pub struct KeepStateRequest {
     /// The version of this message.
     pub version: WireVersion,
-    /// The chunk: a part of JSON text.
+    /// The chunk: a part of the state's JSON text.
     pub chunk: String,
-    /// That text.
+    /// The whole text that the chunk is a part of.
     pub of: StateText,
 }
 
-/// The text of a state that is kept in chunks.
+/// The JSON text of a state that is recorded in chunks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StateText {
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Its digest.
+    /// Digest of the text.
     pub digest: Digest,
-    /// In how many chunks it is kept.
+    /// Number of chunks in which the text is recorded.
     pub chunks: u32,
 }
 
-/// Its result: the chunk is in history.
+/// The result of the activity that records a chunk. It shows that the chunk is in history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeepStateReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// The text that the chunk in history is a part of. A worker that replays may make another text of the same state, so that what
-    /// was kept is known from here alone.
+    /// The text that the chunk in history is a part of. A worker that replays may produce another
+    /// text for the same state, so only this value identifies the text that was recorded.
     pub of: StateText,
 }
 
@@ -108,18 +113,18 @@ impl Versioned for KeepStateReply {
 pub struct LoadStateRequest {
     /// The version of this message.
     pub version: WireVersion,
-    /// The execution of this workflow that has it in its history.
+    /// Run id of the execution of this workflow whose history contains the chunk.
     pub run_id: String,
-    /// The id of the activity that has recorded it there.
+    /// Id of the activity that recorded the chunk there.
     pub activity_id: String,
 }
 
-/// Its result.
+/// The result of the activity that reads a chunk.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadStateReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// The chunk.
+    /// The chunk: a part of the state's JSON text.
     pub chunk: String,
 }
 
@@ -130,7 +135,7 @@ impl Versioned for LoadStateReply {
 }
 
 impl Carried {
-    /// A run that goes on from this state for the `continued`th time.
+    /// Returns a run that continues from this state for the `continued`th time.
     pub fn new(continued: u32, state: CarriedState, inbox: Option<Value>) -> Self {
         Self { version: WIRE_VERSION, continued, state, inbox }
     }

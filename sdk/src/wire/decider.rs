@@ -1,17 +1,17 @@
-//! Who has decided on a call: a name that people give, of bounded length.
+//! Names of people who decided on a call: set by callers, of bounded length.
 //!
 //! # Design
-//! **A name of who decided is cut, not refused.** Updates were recorded before a release knew of
-//! `by`; the member was ignored. So anything but a string is still ignored, and a long name is cut
-//! at 256 characters: no verdict over a recorded update changes.
+//! **A long name is truncated, not refused.** Updates were recorded by releases that did not know
+//! `by` and ignored the member. So any value but a string is still ignored, and a long name is
+//! truncated to 256 characters: the verdict on a recorded update never changes.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// Most characters of a name; the rest is cut off.
+/// Maximum number of characters of a name; the rest is cut off.
 const LONGEST: usize = 256;
 
-/// The name as it is kept; an empty one is none.
+/// Truncates a name to the maximum length; returns `None` for an empty name.
 pub(crate) fn named(name: impl Into<String>) -> Option<String> {
     let mut name = name.into();
     if let Some((end, _)) = name.char_indices().nth(LONGEST) {
@@ -20,10 +20,11 @@ pub(crate) fn named(name: impl Into<String>) -> Option<String> {
     Some(name).filter(|name| !name.is_empty())
 }
 
-/// Reads a name. A message with anything else in its place is read without one: messages of callers were taken before there was a name.
+/// Reads a name. A message with any other value in its place is read without a name, because
+/// messages of callers were accepted before the member existed.
 ///
 /// # Errors
-/// Where there is no value at all.
+/// If there is no value at all.
 pub(crate) fn read<'de, D: Deserializer<'de>>(json: D) -> Result<Option<String>, D::Error> {
     Ok(match Value::deserialize(json)? {
         Value::String(name) => named(name),

@@ -1,7 +1,9 @@
-//! What an agent is to a model at one turn: instructions, tools, handoffs, output schema, settings.
+//! Definitions of an agent for the model at one turn: instructions, tools, handoffs, output schema,
+//! settings.
 //!
-//! Sent whole when they first appear or change, and referred to afterwards ([`DefinitionsPart`]); the digest lets
-//! the worker prove that it sends the model what the workflow meant.
+//! They are sent in full when they first appear or change, and by reference afterwards
+//! ([`DefinitionsPart`]). With the digest the worker proves that it sends the model what the
+//! workflow meant.
 
 use std::cell::RefCell;
 
@@ -18,7 +20,7 @@ use super::{
     settings::ModelSettings,
 };
 
-/// What an agent is to a model at one turn.
+/// Definitions of an agent for the model at one turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Definitions {
     /// The system prompt.
@@ -27,28 +29,29 @@ pub struct Definitions {
     /// A prompt template stored at the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt: Option<Prompt>,
-    /// The tools on offer, in the order in which the model sees them.
+    /// The tools offered to the model, in the order in which the model sees them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolSpec>,
-    /// The handoffs on offer; the model sees them as tools after the others.
+    /// The handoffs offered to the model, which sees them as tools after the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handoffs: Vec<HandoffSpec>,
-    /// The shape of the final answer; absent = plain text.
+    /// Shape of the final answer; absent = plain text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<OutputSpec>,
-    /// How the model is asked.
+    /// Settings of the model call.
     #[serde(default)]
     pub settings: ModelSettings,
 }
 
 impl Definitions {
-    /// The definitions as JSON text, members in their order.
+    /// Returns the definitions as JSON text, with their members in order.
     pub(crate) fn json(&self) -> String {
         serde_json::to_string(self).expect("definitions are JSON by construction")
     }
 
-    /// Whether the two are surely the same text: their schemas are copies of one another, and the rest is equal. Settings and
-    /// hosted tools have members whose order counts, so those must be absent or the same text, too.
+    /// Returns `true` if both certainly have the same JSON text: their schemas are copies of one
+    /// another, and the rest is equal. Settings and hosted tools have members whose order counts,
+    /// so these must be absent or have the same text.
     pub(crate) fn is_same_text(&self, other: &Self) -> bool {
         let Self { instructions, prompt, tools, handoffs, output, settings } = self;
         *instructions == other.instructions
@@ -69,12 +72,14 @@ impl Definitions {
             && settings.is_same_text(&other.settings)
     }
 
-    /// The digest of these definitions; those of the latest are remembered.
+    /// Returns the digest of these definitions. The digests of the latest definitions are cached.
     ///
     /// # Panics
     /// Never: definitions are JSON by construction.
     pub fn digest(&self) -> Digest {
         DIGESTED.with_borrow_mut(|digested| {
+            // A hit moves to the end. A miss is computed and, unless its instructions are long,
+            // appended in place of the oldest entry.
             if let Some(place) = digested.iter().position(|(definitions, _)| definitions == self) {
                 digested[place..].rotate_left(1);
             } else {
@@ -92,51 +97,54 @@ impl Definitions {
 }
 
 thread_local! {
-    /// Definitions and their digests, the one that was asked for last at the end. The workflows of a worker share a thread, and most runs give a model
-    /// what the runs before gave it. Equal definitions have the same canonical JSON.
+    /// Definitions and their digests, the most recently requested one last. The workflows of a
+    /// worker share a thread, and most runs send a model the same definitions as earlier runs.
+    /// Equal definitions have the same canonical JSON.
     static DIGESTED: RefCell<Vec<(Definitions, Digest)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Most definitions whose digests are remembered.
+/// Maximum number of definitions whose digests are cached.
 const DIGESTED_AT_MOST: usize = 16;
-/// Instructions of more bytes are most likely made for one run, and are not kept for others.
+/// Maximum length in bytes of instructions whose digest is cached: longer ones are most likely made
+/// for one run.
 const LONG_INSTRUCTIONS: usize = 16_384;
 
 /// A prompt template stored at the provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prompt {
-    /// The template's id.
+    /// Id of the template.
     pub id: String,
-    /// Its version; absent = the newest.
+    /// Version of the template; absent = the newest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The values of its variables.
+    /// Values of the template's variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<Map<String, Value>>,
 }
 
-/// A tool as the model sees it. A hosted tool's configuration is data, it goes to the provider as it is; the kinds
-/// themselves are *instructions*: one that is not known is refused with the definitions it is part of.
+/// A tool as the model sees it. The configuration of a hosted tool is data and is sent to the
+/// provider unchanged. The kinds themselves are *instructions*: an unknown kind is refused together
+/// with the definitions that contain it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolSpec {
-    /// A function the run executes.
+    /// A function that the run executes.
     Function {
-        /// The name the model calls.
+        /// Name that the model calls.
         name: String,
-        /// What it does, for the model.
+        /// Description of the tool for the model.
         description: String,
-        /// The JSON schema of its arguments; key order is kept.
+        /// JSON schema of the arguments; key order is kept.
         parameters: Schema,
-        /// Whether the schema fits OpenAI strict mode.
+        /// `true` if the schema fits OpenAI strict mode.
         strict: bool,
     },
     /// A tool the provider executes (web search, file search, hosted MCP, ...).
     Hosted {
-        /// Its name in tool choices and logs, for example `web_search`.
+        /// Name of the tool in tool choices and logs, for example `web_search`.
         name: String,
-        /// The provider's own tool object, with its `type`.
+        /// The provider's own tool object, including its `type`.
         config: Map<String, Value>,
     },
 }
@@ -144,7 +152,7 @@ pub enum ToolSpec {
 impl ToolSpec {
     const KINDS: [&str; 2] = ["function", "hosted"];
 
-    /// Whether the two are surely the same text.
+    /// Returns `true` if both certainly have the same JSON text.
     fn is_same_text(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Function { parameters: one, .. }, Self::Function { parameters: another, .. }) => {
@@ -154,7 +162,7 @@ impl ToolSpec {
         }
     }
 
-    /// The tool's name.
+    /// Returns the tool's name.
     pub fn name(&self) -> &str {
         match self {
             Self::Function { name, .. } | Self::Hosted { name, .. } => name,
@@ -165,57 +173,59 @@ impl ToolSpec {
 /// A handoff as the model sees it: a function that transfers the conversation to another agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HandoffSpec {
-    /// The function name the model calls, for example `transfer_to_refunds`.
+    /// Name of the function that the model calls, for example `transfer_to_refunds`.
     pub tool_name: String,
-    /// What it is for, for the model.
+    /// Description of the handoff for the model.
     pub tool_description: String,
-    /// The JSON schema of its arguments.
+    /// JSON schema of the arguments.
     pub input_json_schema: Schema,
-    /// Whether the schema fits OpenAI strict mode.
+    /// `true` if the schema fits OpenAI strict mode.
     pub strict: bool,
-    /// The agent it leads to.
+    /// Name of the agent that the handoff transfers to.
     pub agent_name: String,
 }
 
 /// The shape of a final answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputSpec {
-    /// The schema's name at the provider.
+    /// Name of the schema at the provider.
     pub name: String,
-    /// The JSON schema, an object at its root.
+    /// JSON schema, an object at its root.
     pub schema: Schema,
-    /// Whether the schema fits OpenAI strict mode.
+    /// `true` if the schema fits OpenAI strict mode.
     pub strict: bool,
 }
 
-/// Definitions in a message: whole, or as those of an earlier call. An *instruction*: an unknown kind is refused.
+/// Definitions in a message: in full, or as a reference to those of an earlier call. An
+/// *instruction*: an unknown kind is refused.
 ///
-/// The digest is checked when the part is read, against the JSON that arrived: members that a later minor version added
-/// count for the digest, though this build leaves them out.
+/// The digest is checked when the part is read, against the JSON that arrived: members that a later
+/// minor version added count for the digest, although this build ignores them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DefinitionsPart {
     /// The definitions themselves.
     Inline {
-        /// Their digest.
+        /// Digest of the definitions.
         digest: Digest,
         /// The definitions.
         definitions: Box<Definitions>,
     },
-    /// Those that the model call with this activity id was given.
+    /// The definitions that the model call with this activity id was sent with.
     Call {
-        /// The activity id of that call, in the same workflow run.
+        /// Activity id of that call, in the same workflow run.
         activity_id: String,
-        /// Their digest.
+        /// Digest of the definitions.
         digest: Digest,
     },
-    /// A kind this build does not know; reading it succeeds so that the version error can name it.
+    /// A kind that this build does not know. Reading it succeeds, so that the version error can
+    /// name the kind.
     #[serde(skip_serializing)]
     Unknown(String),
 }
 
 impl DefinitionsPart {
-    /// The definitions themselves, with their digest.
+    /// Returns a part that contains the definitions themselves and their digest.
     pub fn inline(definitions: Definitions) -> Self {
         Self::Inline { digest: definitions.digest(), definitions: Box::new(definitions) }
     }
@@ -257,6 +267,7 @@ impl ByKind for DefinitionsPart {
 }
 
 fn inline(digest: Digest, definitions: Value) -> Result<DefinitionsPart, serde_json::Error> {
+    // A digest of another algorithm cannot be checked, so the part is reported as an unknown kind.
     if let Some(algorithm) = digest.foreign_algorithm() {
         return Ok(DefinitionsPart::Unknown(format!("digest algorithm {algorithm}")));
     }
@@ -266,6 +277,7 @@ fn inline(digest: Digest, definitions: Value) -> Result<DefinitionsPart, serde_j
             "the definitions do not match their digest: expected {digest}, found {found}"
         )));
     }
+    // An unknown kind of tool is reported as an unknown instruction, not as malformed JSON.
     if let Some(kind) = unknown_tool_kind(&definitions) {
         return Ok(DefinitionsPart::Unknown(format!("tool {kind}")));
     }

@@ -1,33 +1,36 @@
-//! The `Debug` of errors that a `main` or a test prints: the structure, and then the message. `fn main() -> Result<(), Box<dyn Error>>` and
-//! `unwrap` print nothing else, and the message is what says what to do.
+//! The `Debug` output of errors that a `main` or a test prints: the structure, and then the
+//! message. `fn main() -> Result<(), Box<dyn Error>>` and `unwrap` print nothing else, and only the
+//! message tells the user what to do.
 
 use std::fmt;
 
-/// An error as data, without its message.
+/// An error that can write its structure without its message.
 pub trait ErrorStructure {
-    /// Writes name and fields, as a derived `Debug` does.
+    /// Writes the name and the fields, like a derived `Debug`.
     ///
     /// # Errors
-    /// Those of the formatter.
+    /// Errors of the formatter.
     fn structure(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-/// Writes an error's structure, and after it the message: behind a colon, or on lines of its own with `{:#?}`.
+/// Writes an error's structure and then its message: after a colon, or on lines of its own with
+/// `{:#?}`.
 ///
 /// # Errors
-/// Those of the formatter.
+/// Errors of the formatter.
 pub fn structure_and_message<E: ErrorStructure + fmt::Display>(error: &E, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     error.structure(f)?;
     f.write_str(if f.alternate() { "\n" } else { ": " })?;
-    // Not by the formatter at hand: width and precision are those of the structure.
+    // Not with the given formatter, whose width and precision are for the structure.
     write!(f, "{error}")
 }
 
-/// A field of an error. One that is such an error itself is shown without its message, which is in the outer one.
+/// A field of an error. A field that is itself an error with a structure is shown without its
+/// message, which is in the outer message.
 #[derive(Clone, Copy, Debug)]
 pub struct Field<'a, T>(pub &'a T);
 
-/// Only the structure of an error.
+/// Shows only the structure of an error.
 struct Structure<'a, T>(&'a T);
 
 impl<T: ErrorStructure> fmt::Debug for Structure<'_, T> {
@@ -36,9 +39,10 @@ impl<T: ErrorStructure> fmt::Debug for Structure<'_, T> {
     }
 }
 
-/// Fields that are errors with a structure. It goes before [`OtherField`], which takes one reference more to call.
+/// Fields that are errors with a structure. Method resolution prefers it to [`OtherField`], which
+/// needs one more reference to call.
 pub trait ErrorField {
-    /// What is shown of it.
+    /// Returns the value to show for the field.
     fn shown(&self) -> impl fmt::Debug;
 }
 
@@ -48,9 +52,9 @@ impl<T: ErrorStructure> ErrorField for Field<'_, T> {
     }
 }
 
-/// Any other field.
+/// Fields of any other type.
 pub trait OtherField {
-    /// What is shown of it.
+    /// Returns the value to show for the field.
     fn shown(&self) -> impl fmt::Debug;
 }
 
@@ -60,7 +64,8 @@ impl<T: fmt::Debug> OtherField for &Field<'_, T> {
     }
 }
 
-/// Implements `Debug` for an error: its structure, then its message. All variants and fields are named, so that a new one is not forgotten.
+/// Implements `Debug` for an error: its structure, then its message. The caller names all variants
+/// and fields, so that a new one is not forgotten.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __error_debug {

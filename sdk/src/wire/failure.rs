@@ -1,42 +1,45 @@
-//! The typed failures of a model call: the names seen in history, and the details that come with them.
+//! The typed failures of a model call: their names in history, and the details that they carry.
 //!
-//! A failed model activity is an ApplicationFailure of type `ModelInvocationError.<kind>` whose first detail is
-//! [`ModelFailureDetails`]. Kinds are open: a reader that does not know one keeps its name.
+//! A failed model activity is an ApplicationFailure of type `ModelInvocationError.<kind>` whose
+//! first detail is [`ModelFailureDetails`]. The set of kinds is open: a reader that does not know a
+//! kind keeps its name.
 
 use serde::{Deserialize, Serialize};
 
 use super::version::WireVersion;
 
-/// The prefix of every failure type of a model call.
+/// Prefix of every failure type of a model call.
 pub const MODEL_INVOCATION_ERROR: &str = "ModelInvocationError";
-/// The failure type of a message another release wrote.
+/// Failure type of a message that another release wrote and this build must not act on.
 pub const WIRE_VERSION_MISMATCH: &str = "WireVersionMismatch";
-/// The failure type of a request (of a tool, a session, a recording, a state) that has a readable version but not its shape.
+/// Failure type of a request (of a tool, a session, a recording, a state) that has a readable
+/// version but not the shape of that version.
 pub const MALFORMED_REQUEST: &str = "MalformedRequest";
-/// The failure type of a model request whose references lead nowhere; the workflow sends what is missing once more. Its first
-/// detail is [`ConversationUnavailable`].
+/// Failure type of a model request with references that cannot be resolved; the workflow then sends
+/// the missing parts again. Its first detail is [`ConversationUnavailable`].
 pub const CONVERSATION_UNAVAILABLE: &str = "ConversationUnavailable";
-/// The failure type of a part of a run's state that the execution before does not have, or that cannot be read there.
+/// Failure type of a part of a run's state that the previous execution does not have, or that
+/// cannot be read there.
 pub const STATE_UNAVAILABLE: &str = "StateUnavailable";
-/// The failure type of a tool that answered with an error for the model.
+/// Failure type of a tool that returned an error for the model.
 pub const TOOL_ERROR: &str = "ToolError";
-/// The failure type of a tool that answered with an error that ends the run.
+/// Failure type of a tool that returned an error that ends the run.
 pub const TOOL_FAILS_RUN: &str = "ToolFailsRun";
-/// The failure type of a tool that panicked.
+/// Failure type of a tool that panicked.
 pub const TOOL_PANICKED: &str = "ToolPanicked";
-/// The failure type of a tool that has run and returned more than it may.
+/// Failure type of a tool that has run and returned an output over the size limit.
 pub const TOOL_OUTPUT_TOO_LARGE: &str = "ToolOutputTooLarge";
-/// The failure type of what was asked in a session with a stateful MCP server that is gone. Its first detail is [`MCP_CALL_BEGAN`] where the
-/// server may have heard.
+/// Failure type of a request in a session with a stateful MCP server, if the session is lost. Its
+/// first detail is [`MCP_CALL_BEGAN`] if the server may have received the request.
 pub const MCP_SESSION_LOST: &str = "McpError.SessionLost";
-/// See [`MCP_SESSION_LOST`].
+/// First detail of [`MCP_SESSION_LOST`] if the server may have received the request.
 pub const MCP_CALL_BEGAN: &str = "began";
-/// The failure type of a run that failed for a reason of its own (not a Temporal failure).
+/// Failure type of a run that failed for a reason of its own (not a Temporal failure).
 pub const AGENTS_WORKFLOW_ERROR: &str = "AgentsWorkflowError";
-/// The failure type of an agentic session that failed for a reason of its own.
+/// Failure type of an agentic session that failed for a reason of its own.
 pub const AGENTIC_SESSION_ERROR: &str = "AgenticSessionError";
 
-/// What kind of failure a model call ended with.
+/// Kind of the failure with which a model call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ModelFailureKind {
@@ -44,14 +47,15 @@ pub enum ModelFailureKind {
     RateLimit,
     /// 401: the key is missing or wrong.
     Authentication,
-    /// 403: the key may not do this.
+    /// 403: the key has no permission for this request.
     PermissionDenied,
     /// 400 and other 4xx: the request is wrong.
     BadRequest,
-    /// 404: the model does not exist, or something else that the request names.
+    /// 404: the model, or another resource that the request names, does not exist.
     NotFound,
-    /// The conversation that the provider keeps, or the response that the call follows, is not there any more: it has expired or was deleted.
-    /// A run that has all items makes the call again in full.
+    /// The conversation that the provider keeps, or the response that the call follows, no longer
+    /// exists: it has expired or was deleted. A run that has all items makes the call again in
+    /// full.
     ConversationNotFound,
     /// 408, or the provider did not answer in time.
     Timeout,
@@ -63,22 +67,23 @@ pub enum ModelFailureKind {
     ServerError,
     /// The provider could not be reached.
     Connection,
-    /// The provider answered something that is no response (a broken or empty body).
+    /// The provider returned a body that is not a response (broken or empty).
     InvalidResponse,
-    /// The response is larger than a worker reads, or than history takes. It would be as large the next time, and is billed each time.
+    /// The response is larger than the limit of a worker or of history. A retry would return one of
+    /// the same size, and each is billed.
     ResponseTooLarge,
     /// The provider reports that the response failed.
     ResponseFailed,
     /// No provider of this worker serves the model.
     UnknownModel,
-    /// The provider cannot do what the call asks for.
+    /// The provider does not support what the call requests.
     Unsupported,
     /// A bug: the provider's code panicked, or broke its contract.
     Internal,
 }
 
 impl ModelFailureKind {
-    /// The kind's name, the part after the dot of the failure type.
+    /// Returns the kind's name, the part after the dot of the failure type.
     pub fn name(self) -> &'static str {
         match self {
             Self::RateLimit => "RateLimit",
@@ -101,12 +106,13 @@ impl ModelFailureKind {
         }
     }
 
-    /// The failure type in history, for example `ModelInvocationError.RateLimit`.
+    /// Returns the failure type in history, for example `ModelInvocationError.RateLimit`.
     pub fn failure_type(self) -> String {
         format!("{MODEL_INVOCATION_ERROR}.{}", self.name())
     }
 
-    /// Whether Temporal retries a failure of this kind when the provider says nothing else.
+    /// Returns `true` if Temporal retries a failure of this kind, unless the provider states
+    /// otherwise.
     pub fn retryable(self) -> bool {
         match self {
             Self::RateLimit
@@ -135,45 +141,47 @@ impl ModelFailureKind {
 pub struct ModelFailureDetails {
     /// The version of this message.
     pub version: WireVersion,
-    /// The kind's name; see [`ModelFailureKind::name`].
+    /// Name of the kind; see [`ModelFailureKind::name`].
     pub kind: String,
-    /// The agent whose call failed.
+    /// Name of the agent whose call failed.
     pub agent: String,
-    /// The model that was called.
+    /// Name of the model that was called.
     pub model: String,
-    /// The HTTP status, where there was a response.
+    /// HTTP status, if there was a response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The provider's own error code, for example `context_length_exceeded`.
+    /// Error code of the provider, for example `context_length_exceeded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The provider's id of the HTTP request.
+    /// Id of the HTTP request, assigned by the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Milliseconds the provider asked to wait.
+    /// Milliseconds to wait before the next attempt, as requested by the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
 }
 
-/// The first detail of a model call that could not be put together from history.
+/// The first detail of a model call that could not be reconstructed from history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationUnavailable {
     /// The version of this message.
     pub version: WireVersion,
-    /// What is missing.
+    /// The missing part.
     pub what: ConversationPart,
-    /// Why, for people.
+    /// Cause, as a message for people.
     pub cause: String,
 }
 
-/// A part of a model call that history should hold.
+/// A part of a model call that history should contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ConversationPart {
-    /// The definitions alone: a deploy has changed what replay believes that earlier calls were given.
+    /// The definitions alone: because of a deploy, replay assumes other definitions for earlier
+    /// calls than those were sent with.
     Definitions,
-    /// Items of the conversation, or all of it. Any part that this build does not know counts as this one.
+    /// Items of the conversation, or all of it. Any part that this build does not know is read as
+    /// this one.
     #[serde(other)]
     Items,
 }

@@ -1,7 +1,9 @@
-//! What a workflow asks a server of the Model Context Protocol (MCP) through an activity, apart from tool calls.
+//! Requests of a workflow to a server of the Model Context Protocol (MCP) through an activity,
+//! except tool calls.
 //!
-//! A tool call is a [`ToolRequest`](super::ToolRequest) with an [`McpTarget`] in it, so that conversations refer to what it returned
-//! as to any other tool's. Nothing here holds a secret: addresses and headers are the worker's.
+//! A tool call is a [`ToolRequest`](super::ToolRequest) that contains an [`McpTarget`], so that
+//! conversations refer to its result like to that of any other tool. No message here contains a
+//! secret: addresses and headers stay on the worker.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value, json};
@@ -11,75 +13,75 @@ use super::{
     version::{Versioned, WireVersion},
 };
 
-/// What the types of the activities of MCP servers begin with; the server's name and what is asked follow, as in
-/// `agents.mcp.files.list_tools`.
+/// Prefix of the types of the activities of MCP servers; the server's name and the operation
+/// follow, as in `agents.mcp.files.list_tools`.
 pub const MCP_ACTIVITY: &str = "agents.mcp";
-/// What ends the type of the activity that calls a tool.
+/// Last part of the type of the activity that calls a tool.
 pub const MCP_CALL_TOOL: &str = "call_tool";
 
-/// What a workflow asks a server.
+/// A request of a workflow to an MCP server.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpRequest {
     /// The version of this message.
     pub version: WireVersion,
-    /// What to do.
+    /// The operation to perform.
     pub operation: McpOperation,
-    /// What the worker's factory makes the connection from.
+    /// Argument from which the worker's factory creates the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<Value>,
-    /// The session to ask in, with a stateful server.
+    /// Id of the session of the request, for a stateful server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
 }
 
-/// What to do. An *instruction* kind: one that is not known is refused.
+/// An operation of an MCP server. An *instruction* kind: an unknown kind is refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum McpOperation {
-    /// List the tools: `{"tools": [McpTool]}`. Tools whose schemas are too large are not in it, but, only then, in
-    /// `"leftOut": [{"name": .., "reason": ..}]`.
+    /// Lists the tools: `{"tools": [McpTool]}`. Tools whose schemas are too large are left out and
+    /// listed in a member that is absent otherwise: `"leftOut": [{"name": .., "reason": ..}]`.
     ListTools,
-    /// List the prompts: `{"prompts": [..]}`, each as the server gives it.
+    /// Lists the prompts: `{"prompts": [..]}`, each as the server returns it.
     ListPrompts,
-    /// Give a prompt: `{"description": .., "messages": [..]}`.
+    /// Returns a prompt: `{"description": .., "messages": [..]}`.
     GetPrompt {
-        /// Its name.
+        /// Name of the prompt.
         name: String,
-        /// Its arguments.
+        /// Arguments of the prompt.
         #[serde(default, skip_serializing_if = "Map::is_empty")]
         arguments: Map<String, Value>,
     },
-    /// List the resources: `{"resources": [..]}`.
+    /// Lists the resources: `{"resources": [..]}`.
     ListResources,
-    /// List the templates of resources: `{"resourceTemplates": [..]}`.
+    /// Lists the templates of resources: `{"resourceTemplates": [..]}`.
     ListResourceTemplates,
-    /// Read a resource: `{"contents": [..]}`.
+    /// Reads a resource: `{"contents": [..]}`.
     ReadResource {
-        /// Its address.
+        /// URI of the resource.
         uri: String,
     },
-    /// Open a session: [`McpOpened`].
+    /// Opens a session: [`McpOpened`].
     OpenSession {
-        /// The calls that begin it.
+        /// Tool calls that the worker makes when it opens the session.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         set_up: Vec<McpSetUp>,
-        /// How long it stays open unused, in seconds.
+        /// Seconds that the session stays open without being used.
         idle_seconds: u64,
-        /// Whether the server may ask people during calls.
+        /// `true` if the server may ask people questions during calls.
         #[serde(default, skip_serializing_if = "is_false")]
         asks_people: bool,
     },
-    /// Close the session: null.
+    /// Closes the session: null.
     CloseSession,
 }
 
-/// A call that begins a session.
+/// A tool call that the worker makes when it opens a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpSetUp {
-    /// The tool's name at the server.
+    /// Name of the tool at the server.
     pub tool: String,
-    /// Its arguments; references to variables of the worker are filled in there.
+    /// Arguments of the call; the worker fills in references to its environment variables.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub arguments: Map<String, Value>,
 }
@@ -87,35 +89,35 @@ pub struct McpSetUp {
 /// A session that a worker has opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpOpened {
-    /// The task queue of the worker that holds it, and of no other.
+    /// Task queue of the worker that holds the session, and of no other worker.
     pub task_queue: String,
-    /// Its id there.
+    /// Id of the session at that worker.
     pub session: String,
 }
 
-/// A session of a run with a stateful server, as the run's state has it.
+/// A session of a run with a stateful server, in the form in which the run's state contains it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpSession {
-    /// The server.
+    /// Name of the server.
     pub server: String,
-    /// What its connection was made from.
+    /// Argument from which the worker's factory created the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<Value>,
-    /// The task queue of the worker that holds it, and of no other.
+    /// Task queue of the worker that holds the session, and of no other worker.
     pub task_queue: String,
-    /// Its id there.
+    /// Id of the session at that worker.
     pub id: String,
 }
 
 impl McpOperation {
-    /// What opens and closes sessions.
+    /// Names of the operations that open and close sessions.
     pub const OF_SESSIONS: [&str; 2] = ["open_session", "close_session"];
 
-    /// All that can be asked of a server, by name.
+    /// Names of all other operations.
     pub const NAMES: [&str; 6] =
         ["list_tools", "list_prompts", "get_prompt", "list_resources", "list_resource_templates", "read_resource"];
 
-    /// Its name, the end of the activity's type.
+    /// Returns the operation's name, which is the last part of the activity's type.
     pub fn name(&self) -> &'static str {
         match self {
             Self::ListTools => "list_tools",
@@ -130,12 +132,13 @@ impl McpOperation {
     }
 }
 
-/// What a server answered, as the protocol writes it, less what nobody here reads.
+/// Answer of a server in the shape of the protocol, without the members that this crate does not
+/// read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// The answer; [`McpOperation`] has the shapes.
+    /// The answer; [`McpOperation`] documents its shapes.
     pub result: Value,
 }
 
@@ -151,20 +154,20 @@ impl Versioned for McpReply {
     }
 }
 
-/// A tool of a server, as the protocol writes it.
+/// A tool of a server, in the shape of the protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct McpTool {
-    /// Its name at the server.
+    /// Name of the tool at the server.
     pub name: String,
-    /// What it does, for the model.
+    /// Description of the tool for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The JSON schema of its arguments. A list that leaves it out, or has null for it, means any object.
+    /// JSON schema of the arguments. A list that omits it, or has null for it, means any object.
     #[serde(default = "any_object", deserialize_with = "schema_or_any_object")]
     pub input_schema: Schema,
-    /// What the server says of it, not to be relied on: `title`, `readOnlyHint`, `destructiveHint`, `idempotentHint`,
-    /// `openWorldHint`.
+    /// Hints of the server about the tool, which are not reliable: `title`, `readOnlyHint`,
+    /// `destructiveHint`, `idempotentHint`, `openWorldHint`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub annotations: Map<String, Value>,
 }
@@ -178,54 +181,54 @@ fn schema_or_any_object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Sc
 }
 
 impl McpTool {
-    /// What the server says of it under this name, where that is a truth value.
+    /// Returns the server's hint of this name, if it is a boolean.
     pub fn hint(&self, name: &str) -> Option<bool> {
         self.annotations.get(name).and_then(Value::as_bool)
     }
 }
 
-/// Which tool of a server is called, and how.
+/// The tool of a server to call, and the options of the call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpTarget {
-    /// The server.
+    /// Name of the server.
     pub server: String,
-    /// The tool's name at the server.
+    /// Name of the tool at the server.
     pub tool: String,
-    /// What the worker's factory makes the connection from.
+    /// Argument from which the worker's factory creates the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<Value>,
-    /// The session of the call, with a stateful server.
+    /// Id of the session of the call, for a stateful server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// What the server gets as `_meta`.
+    /// Metadata for the server, sent as `_meta`.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub meta: Map<String, Value>,
-    /// Whether the structured content of a result is what the model gets, where there is any.
+    /// `true` if the model gets the structured content of a result, where there is any.
     #[serde(default, skip_serializing_if = "is_false")]
     pub structured_content: bool,
-    /// What people have answered the server so far; absent = nobody is asked.
+    /// Answers of people to the server so far; absent = the server cannot ask people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<McpAnswer>>,
-    /// Whether the call must not be made twice.
+    /// `true` if the call must not be made twice.
     #[serde(default, skip_serializing_if = "is_false")]
     pub once: bool,
 }
 
-/// What a server asks people in the middle of a call.
+/// A question that a server asks people during a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpQuestion {
-    /// What people are told.
+    /// Message for people.
     pub message: String,
-    /// The JSON schema of the answer: an object of texts, numbers, truth values and choices.
+    /// JSON schema of the answer: an object of strings, numbers, booleans and choices.
     pub schema: Value,
 }
 
-/// What people have answered.
+/// The answer of people to a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpAnswer {
-    /// What they were asked.
+    /// The question.
     pub question: McpQuestion,
-    /// Their answer; absent = they decline.
+    /// The answer; absent = declined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<Map<String, Value>>,
 }

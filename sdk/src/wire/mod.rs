@@ -1,11 +1,12 @@
-//! The contract between the workflow half and the worker half: what crosses history.
+//! The contract between workflow code and worker: the messages that history contains.
 //!
-//! Both sides compile against these types, so this module imports nothing of ours. It promises that a message
-//! written by one release is read by the next ([`version`]), that *data* (items, usage) is kept as it came with
-//! unknown fields and kinds, and that *instructions* (input segments, definition parts) of an unknown kind are a
-//! [`WireVersionMismatch`] and never a guess. It does not schedule, call or decide anything.
+//! Both sides compile against these types, so this module imports no other module of this crate. It
+//! guarantees that a message written by one release is read by the next ([`version`]), that *data*
+//! (items, usage) is kept unchanged, including unknown fields and kinds, and that *instructions*
+//! (input segments, definition parts) of an unknown kind are a [`WireVersionMismatch`] and never a
+//! guess. It does not schedule, call or decide anything.
 //!
-//! Golden files of every message of every version lie in `tests/golden/wire/`.
+//! Golden files of every message of every version are in `tests/golden/wire/`.
 
 mod absent;
 pub mod agent_handlers;

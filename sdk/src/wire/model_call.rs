@@ -1,9 +1,10 @@
-//! A model call: what the engine asks for, what crosses history, what comes back.
+//! A model call: the engine's request, its form in history, and the response.
 //!
-//! Third of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs` -> here ->
-//! `worker/model_activity.rs` -> `worker/openai/responses.rs`). [`ModelCall`] is the call itself, complete;
-//! [`ModelRequest`] is how it travels, with references to what history holds; [`ModelResponse`] is the answer and
-//! [`ModelReply`] how that travels.
+//! Third of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs`
+//! -> here -> `worker/model_activity.rs` -> `worker/openai/responses.rs`). [`ModelCall`] is the
+//! complete call; [`ModelRequest`] is the form in which it is sent, with references to parts that
+//! history contains; [`ModelResponse`] is the answer and [`ModelReply`] the form in which it is
+//! returned.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,31 +19,32 @@ use super::{
 };
 use crate::wire::error_debug;
 
-/// The type of the activity that calls models.
+/// Type of the activity that calls models.
 pub const MODEL_ACTIVITY: &str = "agents.call_model";
 
-/// A complete model call, as a [`Model`](crate::Model) gets it.
+/// A complete model call, as a [`Model`](crate::Model) receives it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ModelCall {
-    /// The agent whose turn it is.
+    /// Name of the agent whose turn it is.
     pub agent: String,
-    /// The turn, counted from 1 over the whole run.
+    /// Number of the turn, counted from 1 over the whole run.
     pub turn: u32,
-    /// The model's name, as the agent or the run gives it.
+    /// Name of the model, as specified by the agent or the run.
     pub model: String,
-    /// What the agent is to the model.
+    /// Definitions of the agent for the model at this turn.
     pub definitions: Definitions,
-    /// The conversation so far; with server-side state only what the server has not seen.
+    /// The conversation so far; with server-side state, only the items that the server has not
+    /// seen.
     pub input: Vec<Item>,
-    /// The response this call follows, for providers that keep the conversation.
+    /// Id of the response that this call follows, for providers that keep the conversation.
     pub previous_response_id: Option<String>,
-    /// The conversation at the provider.
+    /// Id of the conversation at the provider.
     pub conversation_id: Option<String>,
 }
 
 impl ModelCall {
-    /// A call with this agent, model, definitions and input; turn 1, no server-side state.
+    /// Returns a call with this agent, model, definitions and input; turn 1, no server-side state.
     pub fn new(agent: impl Into<String>, model: impl Into<String>, definitions: Definitions, input: Vec<Item>) -> Self {
         Self {
             agent: agent.into(),
@@ -79,30 +81,30 @@ pub struct ModelRequest {
     pub conversation_id: Option<String>,
 }
 
-/// Why a request cannot be turned back into the call that was meant.
+/// Error of a request that cannot be converted back to the call that was meant.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum UnfoldError {
-    /// It holds an instruction this build does not know.
+    /// The request contains an instruction that this build does not know.
     #[error(transparent)]
     Version(#[from] WireVersionMismatch),
-    /// It refers to what history holds; only the worker can read that.
+    /// The request refers to parts in history, which only the worker can read.
     #[error("the model request refers to history")]
     Refers,
-    /// Its segments hold another number of items than it says.
+    /// The segments contain a different number of items than the request states.
     #[error("the model request says it has {expected} items, but it has {found}")]
     Count {
-        /// The count in the message.
+        /// Number of items that the message states.
         expected: u32,
-        /// The items that arrived.
+        /// Number of items that arrived.
         found: usize,
     },
-    /// Its items are not those it was digested from.
+    /// The items do not match the digest of the request.
     #[error("the items of the model request do not match their digest: expected {expected}, found {found}")]
     Digest {
-        /// The digest in the message.
+        /// Digest in the message.
         expected: Digest,
-        /// The digest of what arrived.
+        /// Digest of the items that arrived.
         found: Digest,
     },
 }
@@ -121,14 +123,14 @@ impl Versioned for ModelRequest {
 }
 
 impl ModelRequest {
-    /// The message for a call that sends everything.
+    /// Returns the message for a call that is sent in full.
     pub fn in_full(call: &ModelCall) -> Self {
         let definitions = DefinitionsPart::inline(call.definitions.clone());
         let input = Conversation::of_items(call.input.clone());
         Self::with_parts(call, definitions, input)
     }
 
-    /// The message for a call whose definitions and input travel like this.
+    /// Returns the message for a call whose definitions and input are sent in these forms.
     pub fn with_parts(call: &ModelCall, definitions: DefinitionsPart, input: Conversation) -> Self {
         let ModelCall { agent, turn, model, definitions: _, input: _, previous_response_id, conversation_id } = call;
         Self {
@@ -143,16 +145,17 @@ impl ModelRequest {
         }
     }
 
-    /// Whether something of it is to be read from history.
+    /// Returns `true` if a part of the request must be read from history.
     pub fn refers(&self) -> bool {
         matches!(self.definitions, DefinitionsPart::Call { .. }) || self.input.segments.iter().any(InputSegment::refers)
     }
 
-    /// The call that was meant, of a request that refers to nothing; its items are checked. (Definitions are checked where
-    /// they are read, see [`DefinitionsPart`].)
+    /// Returns the call that was meant by a request without references, after checking its items.
+    /// (Definitions are checked when they are read, see [`DefinitionsPart`].)
     ///
     /// # Errors
-    /// [`UnfoldError`]: an unknown instruction, or other items than count and digest say.
+    /// [`UnfoldError`]: an unknown instruction, a reference, or items that do not match count and
+    /// digest.
     pub fn unfold(self) -> Result<ModelCall, UnfoldError> {
         let Self { version, agent, turn, model, definitions, input, previous_response_id, conversation_id } = self;
         let unknown = |kind: &str| WireVersionMismatch {
@@ -192,24 +195,25 @@ impl ModelRequest {
     }
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelResponse {
-    /// The output items, as they came and in their order.
+    /// The output items, unchanged and in their order.
     pub output: Vec<Item>,
-    /// What the call used. As it travels the total is absent where it is the sum.
+    /// Usage of the call. In messages the total is absent if it is the sum.
     #[serde(default, with = "in_answer")]
     pub usage: Usage,
-    /// The provider's id of the response.
+    /// Id of the response, assigned by the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The provider's id of the HTTP request, for its support.
+    /// Id of the HTTP request, assigned by the provider, for questions to its support.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Why the answer stops early (`max_output_tokens`, `content_filter`); absent = complete.
+    /// Reason for which the answer stops early (`max_output_tokens`, `content_filter`); absent =
+    /// complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
-    /// The provider's own usage object, where the settings ask for it.
+    /// The provider's own usage object, if the settings request it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_usage: Option<Value>,
 }
@@ -219,7 +223,7 @@ pub struct ModelResponse {
 pub struct ModelReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// The answer.
+    /// The answer of the model.
     pub response: ModelResponse,
 }
 

@@ -1,30 +1,32 @@
-//! What a workflow asks its worker about a Nexus endpoint, before it calls the first operation there.
+//! The lookup of a Nexus endpoint by the worker, before a workflow calls its first operation there.
 //!
-//! A server refuses a workflow task that calls an endpoint it does not have, and the task is tried again for ever. So the worker
-//! looks it up first, in an activity, and history has what it found.
+//! A server refuses a workflow task that calls an endpoint it does not have, and the task is
+//! retried forever. So the worker looks up the endpoint first, in an activity, and history contains
+//! the result.
 
 use serde::{Deserialize, Serialize};
 
 use super::version::{Versioned, WireVersion};
 
-/// The type of the activity that looks an endpoint up.
+/// Type of the activity that looks up an endpoint.
 pub const NEXUS_ENDPOINT_ACTIVITY: &str = "agents.nexus_endpoint";
 
-/// Asks whether the server has an endpoint.
+/// A request to look up an endpoint at the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NexusEndpointRequest {
     /// The version of this message.
     pub version: WireVersion,
-    /// Its name.
+    /// Name of the endpoint.
     pub endpoint: String,
 }
 
-/// Whether the server has it.
+/// The result of the lookup of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NexusEndpointReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// False when the server has none of that name; true also when it does not say, for then the call has to show it.
+    /// `false` if the server has no endpoint of that name. `true` also if the server refuses the
+    /// lookup: the call then shows whether the endpoint exists.
     pub callable: bool,
 }
 

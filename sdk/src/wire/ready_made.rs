@@ -1,8 +1,10 @@
-//! What the ready-made workflows are started with, are told, and answer.
+//! Inputs, messages and results of the ready-made workflows.
 //!
-//! A caller of any language writes these as JSON. Reading a start fails for no JSON value that can be read at all: an input that cannot be decoded would fail
-//! the workflow's tasks for ever. One that cannot be understood is kept as it came, and fails the workflow, unless an execution before has
-//! left it. So does one that carries a run which no execution before has left, which only the workflow can tell.
+//! A client in any language writes these as JSON. Reading an input succeeds for every JSON value
+//! that can be parsed: an input that cannot be decoded would fail the workflow's tasks forever. An
+//! input that cannot be understood is kept unchanged and fails the workflow, unless a previous
+//! execution has passed it on. An input that carries a run which no previous execution has passed
+//! on also fails the workflow; only the workflow can detect that.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -17,54 +19,60 @@ use super::{
     version::{WIRE_VERSION, WireVersion},
 };
 
-/// The workflow type of `AgentWorkflow`.
+/// Workflow type of `AgentWorkflow`.
 pub const AGENT_WORKFLOW: &str = "AgentWorkflow";
-/// The workflow type of `ChatWorkflow`.
+/// Workflow type of `ChatWorkflow`.
 pub const CHAT_WORKFLOW: &str = "ChatWorkflow";
-/// The update that says something to a chat: a [`ChatMessage`] in, a [`ChatReply`] out.
+/// Name of the update that sends a message to a chat; takes a [`ChatMessage`], returns a
+/// [`ChatReply`].
 pub const CHAT_SEND: &str = "chat_send";
-/// The query for the answer to a message, by the message's id: a [`ChatReply`] that is [`ChatOutcome::GoesOn`] while there is none yet, or
-/// null for a message that the chat does not know (any more).
+/// Name of the query for the answer to a message; takes the message's id. Returns a [`ChatReply`]
+/// that is [`ChatOutcome::GoesOn`] while there is no answer yet, or null for a message that the
+/// chat does not know (any more).
 pub const CHAT_REPLY: &str = "chat_reply";
-/// The query for a [`ChatTranscript`].
+/// Name of the query that returns a [`ChatTranscript`].
 pub const CHAT_TRANSCRIPT: &str = "chat_transcript";
-/// The update that ends a chat: nothing in, a [`ChatReply`] out.
+/// Name of the update that ends a chat; takes nothing, returns a [`ChatReply`].
 pub const CHAT_END: &str = "chat_end";
 
-/// What an `AgentWorkflow` is started with.
+/// The input of an `AgentWorkflow`.
 ///
-/// JSON shape: `{"agent": "triage", "input": "Where is my parcel?"}`, or just the text where there is one agent.
+/// JSON shape: `{"agent": "triage", "input": "Where is my parcel?"}`, or only the string if there
+/// is one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct AgentRequest {
-    /// The version of this message; absent = 1.0, for people who write it by hand.
+    /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// The agent; absent = the only one there is.
+    /// Name of the agent; absent = the only agent of the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What it is asked.
+    /// Input of the agent.
     #[serde(default, skip_serializing_if = "is_default")]
     pub input: RequestInput,
     /// The run context at the start.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
-    /// Whether the result is to be an [`AgentReport`] instead of the final output alone.
+    /// `true` if the result is an [`AgentReport`] instead of the final output alone.
     #[serde(default, skip_serializing_if = "is_default")]
     pub report: bool,
-    /// Whether the report is to have the items of the run, too.
+    /// `true` if the report also contains the items of the run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub report_items: bool,
-    /// Most model calls of the run; absent = as the workflow's own set of agents says.
+    /// Maximum number of model calls of the run; absent = the setting of the workflow's set of
+    /// agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
-    /// The run so far; the workflow writes it when it continues as new. From anybody else it fails the workflow.
+    /// The run so far; the workflow sets it when it continues as new. An input from any other
+    /// source that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Box<Carried>>,
-    /// The version of the agents that the carried run has; absent = the first. From anybody but the workflow it fails the workflow.
+    /// Version of the agents of the carried run; absent = the first. An input from any source but
+    /// the workflow that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
-    /// The input, where it could not be understood.
+    /// The input, if it could not be understood.
     #[serde(skip)]
     pub(crate) malformed: Option<Malformed>,
 }
@@ -72,20 +80,21 @@ pub struct AgentRequest {
 /// An input that could not be understood.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Malformed {
-    /// The input, as it came.
+    /// The input, unchanged.
     pub(crate) json: Value,
-    /// Why it could not be understood.
+    /// Error of reading the input.
     pub(crate) reason: String,
 }
 
 impl Malformed {
-    /// Whether it claims to be what an execution before has left. Only `null` is the same as nothing.
+    /// Returns `true` if the input claims to carry something from a previous execution. Only `null`
+    /// is equivalent to an absent member.
     fn carries_something(&self) -> bool {
         self.json.get("carried").is_some_and(|carried| !carried.is_null())
     }
 }
 
-/// Reads an input; one that cannot be understood is kept.
+/// Reads an input, and keeps one that cannot be understood.
 fn read<'de, D: Deserializer<'de>, T>(
     deserializer: D,
     understand: impl FnOnce(Value) -> Result<T, serde_json::Error>,
@@ -95,7 +104,7 @@ fn read<'de, D: Deserializer<'de>, T>(
     Ok(understand(json.clone()).unwrap_or_else(|error| keep(Malformed { json, reason: error.to_string() })))
 }
 
-/// What an agent is asked; JSON shape: a text, or a list of items.
+/// Input of an agent; JSON shape: a string, or a list of items.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RequestInput {
@@ -112,7 +121,7 @@ impl Default for RequestInput {
 }
 
 impl RequestInput {
-    /// Whether nothing is asked.
+    /// Returns `true` if there is no input.
     pub(crate) fn is_empty(&self) -> bool {
         match self {
             Self::Text(text) => text.trim().is_empty(),
@@ -120,7 +129,7 @@ impl RequestInput {
         }
     }
 
-    /// The items, where it is not a text.
+    /// Returns the items; none if the input is a string.
     pub(crate) fn items(&self) -> &[Item] {
         match self {
             Self::Text(_) => &[],
@@ -128,7 +137,7 @@ impl RequestInput {
         }
     }
 
-    /// The items; a text is a user message.
+    /// Returns the items; a string becomes a user message.
     pub fn into_items(self) -> Vec<Item> {
         match self {
             Self::Text(text) => vec![Item::user(text)],
@@ -138,17 +147,17 @@ impl RequestInput {
 }
 
 impl AgentRequest {
-    /// This question, for this agent.
+    /// Returns a request with this input, for this agent.
     pub fn new(agent: impl Into<String>, input: impl Into<String>) -> Self {
         Self { agent: Some(agent.into()), input: RequestInput::Text(input.into()), ..Self::empty() }
     }
 
-    /// A run that goes on.
+    /// Returns the request with which a carried run continues.
     pub(crate) fn carried(agent: String, carried: Carried) -> Self {
         Self { agent: Some(agent), carried: Some(Box::new(carried)), ..Self::empty() }
     }
 
-    /// Whether it claims to be a run that an execution before has left.
+    /// Returns `true` if the input claims to carry a run from a previous execution.
     pub(crate) fn carries_something(&self) -> bool {
         self.carried.is_some() || self.malformed.as_ref().is_some_and(Malformed::carries_something)
     }
@@ -178,26 +187,27 @@ impl Serialize for AgentRequest {
     }
 }
 
-/// The result of an `AgentWorkflow` that was asked for a report. One that fails has it as the detail of its failure, with what its model
-/// calls have used until then, and without an output.
+/// The result of an `AgentWorkflow` whose input requests a report. If that workflow fails, its
+/// failure has the report as its detail, with the usage of the model calls until then, and without
+/// an output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentReport {
     /// The version of this message.
     pub version: WireVersion,
     /// The final output.
     pub output: Value,
-    /// What its model calls have used.
+    /// Usage of the run's model calls.
     pub usage: Usage,
-    /// What has happened in the run, where that was asked for.
+    /// Items of the run, if they were requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub new_items: Vec<NewItem>,
-    /// The agent that gave the output, where the items were asked for.
+    /// Name of the agent that produced the output, if the items were requested.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub last_agent: String,
 }
 
 impl AgentReport {
-    /// This output, after this use.
+    /// Returns a report with this output and this usage.
     pub fn new(output: Value, usage: Usage) -> Self {
         Self { version: WIRE_VERSION, output, usage, new_items: Vec::new(), last_agent: String::new() }
     }
@@ -213,67 +223,70 @@ impl<'de> Deserialize<'de> for AgentRequest {
     }
 }
 
-/// What a `ChatWorkflow` is started with.
+/// The input of a `ChatWorkflow`.
 ///
-/// JSON shape: `{"agent": "librarian"}`, or `{}` where there is one agent.
+/// JSON shape: `{"agent": "librarian"}`, or `{}` if there is one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct ChatRequest {
-    /// The version of this message; absent = 1.0, for people who write it by hand.
+    /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// The agent; absent = the only one there is.
+    /// Name of the agent; absent = the only agent of the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// What was said before.
+    /// The conversation before this chat.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conversation: Vec<Item>,
-    /// The chat so far; the workflow writes it when it continues as new. From anybody else it fails the workflow.
+    /// The chat so far; the workflow sets it when it continues as new. An input from any other
+    /// source that has it fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried: Option<Box<CarriedChat>>,
-    /// Whether a message begins with the agent that answered the one before; absent = as the workflow's own set of agents says. Where that lets
-    /// no caller choose, `true` fails the workflow.
+    /// `true` if each message begins with the agent that answered the previous one; absent = the
+    /// setting of the workflow's set of agents. If that set does not let callers choose, `true`
+    /// fails the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_agent_continues: Option<bool>,
-    /// The input, where it could not be understood.
+    /// The input, if it could not be understood.
     #[serde(skip)]
     pub(crate) malformed: Option<Malformed>,
 }
 
-/// A chat on its way to the next execution of its workflow.
+/// A chat that continues in the next execution of its workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CarriedChat {
-    /// The conversation; a run that is under way, where one is.
+    /// The conversation, or the run that is in progress, if there is one.
     pub run: Carried,
     /// The message that the run answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<ChatMessage>,
-    /// Messages that wait.
+    /// Messages that wait for their turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<ChatMessage>,
-    /// The latest answers, for those who ask again.
+    /// The latest answers, for clients that request them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<ChatReply>,
-    /// How many messages have come.
+    /// Number of messages received.
     pub messages: u32,
-    /// Whether the chat is to end once all is answered.
+    /// `true` if the chat ends once all messages are answered.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_ending: bool,
-    /// The version of the agents that the run has; absent = the first.
+    /// Version of the agents of the run; absent = the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
-    /// The agent that the message begins with, or the next one; absent = the start agent.
+    /// Name of the agent with which the current message began, or with which the next one begins;
+    /// absent = the start agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_agent: Option<String>,
 }
 
 impl ChatRequest {
-    /// A chat with this agent.
+    /// Returns a request for a chat with this agent.
     pub fn new(agent: impl Into<String>) -> Self {
         Self { agent: Some(agent.into()), ..Self::empty() }
     }
 
-    /// Whether it claims to be a chat that an execution before has left.
+    /// Returns `true` if the input claims to carry a chat from a previous execution.
     pub(crate) fn carries_something(&self) -> bool {
         self.carried.is_some() || self.malformed.as_ref().is_some_and(Malformed::carries_something)
     }
@@ -289,7 +302,7 @@ impl ChatRequest {
         }
     }
 
-    /// A chat that goes on.
+    /// Returns the request with which a carried chat continues.
     pub(crate) fn carried(agent: String, carried: CarriedChat) -> Self {
         Self { agent: Some(agent), carried: Some(Box::new(carried)), ..Self::empty() }
     }
@@ -311,61 +324,63 @@ impl<'de> Deserialize<'de> for ChatRequest {
     }
 }
 
-/// Something said to a chat; JSON shape: `{"text": "Where is my parcel?"}`.
+/// A message to a chat; JSON shape: `{"text": "Where is my parcel?"}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChatMessage {
     /// The version of this message; absent = 1.0.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     pub version: WireVersion,
-    /// What the message is known by: one with the id of an earlier one asks for its answer, and is not said again. At most 256 bytes. Absent = the
-    /// chat gives it one that begins with `#`, as no other may.
+    /// Id of the message, at most 256 bytes. A message with the id of an earlier one requests the
+    /// answer to it, and is not added again. Absent = the chat assigns an id that begins with `#`,
+    /// which no other id may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What is said.
+    /// Text of the message.
     pub text: String,
 }
 
 impl ChatMessage {
-    /// This text under this id.
+    /// Returns a message with this text and this id.
     pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
         Self { version: WIRE_VERSION, id: Some(id.into()), text: text.into() }
     }
 }
 
-/// What became of a message.
+/// The reply to a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChatReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// The message's id.
+    /// Id of the message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
-    /// What became of it.
+    /// The outcome of the message.
     pub outcome: ChatOutcome,
 }
 
-/// What became of a message.
+/// The outcome of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ChatOutcome {
     /// The agent has answered.
     Answered {
-        /// The answer: a text, or what the agent's output type makes of it.
+        /// The answer: a string, or a value of the agent's output type.
         output: Value,
     },
-    /// The run has failed; what it has done is in the conversation, after the message. Where it has done nothing, the conversation stays
-    /// as it was before the message.
+    /// The run has failed. Its completed work is in the conversation, after the message. If there
+    /// is none, the conversation is the same as before the message.
     Failed {
-        /// Why.
+        /// Reason for the failure.
         reason: String,
     },
-    /// The message was taken, and its answer comes later: the workflow continues as new, or enough messages hold their updates. Ask for the
-    /// answer by the query `chat_reply`; where the chat does not know the message, send it once more with this id.
+    /// The message was accepted, and its answer comes later: the workflow continues as new, or
+    /// enough messages already hold their updates open. Use the query `chat_reply` to get the
+    /// answer; if the chat does not know the message, send it again with this id.
     GoesOn,
-    /// The message was not taken.
+    /// The message was not accepted.
     Refused {
-        /// Why, and what to do.
+        /// Reason for the refusal, and what to do.
         reason: String,
     },
     /// The chat ends.
@@ -376,29 +391,30 @@ pub enum ChatOutcome {
 }
 
 impl ChatReply {
-    /// This outcome of this message.
+    /// Returns a reply with this outcome of this message.
     pub(crate) fn new(message: impl Into<String>, outcome: ChatOutcome) -> Self {
         Self { version: WIRE_VERSION, message: message.into(), outcome }
     }
 }
 
-/// What was said in a chat.
+/// The conversation of a chat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChatTranscript {
     /// The version of this message.
     pub version: WireVersion,
-    /// The agent.
+    /// Name of the agent that the chat was started with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The conversation, tool calls included, up to the latest message that was answered; the latest items, up to 1 MiB.
+    /// The conversation, including tool calls, up to the latest message that was answered; only the
+    /// latest items, up to 1 MiB.
     pub items: Vec<Item>,
-    /// How many older items were left out.
+    /// Number of older items that were left out.
     #[serde(default, skip_serializing_if = "is_default")]
     pub left_out: u32,
     /// The message that is being answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current: Option<ChatMessage>,
-    /// Messages that wait.
+    /// Messages that wait for their turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waiting: Vec<ChatMessage>,
 }

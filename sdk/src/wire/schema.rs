@@ -1,4 +1,4 @@
-//! A JSON schema in a definition: shared, because an agent shows the same ones at every turn.
+//! A JSON schema in a definition: shared, because an agent sends the same schemas at every turn.
 
 use std::{ops::Deref, sync::Arc};
 
@@ -10,7 +10,8 @@ use serde_json::Value;
 pub struct Schema(Arc<Value>);
 
 impl Schema {
-    /// Whether the two are copies of one schema. Equal ones may differ in the order of their members.
+    /// Returns `true` if both are copies of one schema. Equal schemas may differ in the order of
+    /// their members.
     pub(crate) fn is_shared_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

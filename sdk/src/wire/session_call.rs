@@ -8,7 +8,7 @@ use super::{
     version::{Versioned, WireVersion},
 };
 
-/// What the type of a session's activity begins with; the store's name follows.
+/// Prefix of the type of a session's activity; the store's name follows.
 pub const SESSION_ACTIVITY: &str = "agents.session";
 
 /// The input of a session activity.
@@ -16,37 +16,39 @@ pub const SESSION_ACTIVITY: &str = "agents.session";
 pub struct SessionRequest {
     /// The version of this message.
     pub version: WireVersion,
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
-    /// What to do.
+    /// The operation to perform.
     pub operation: SessionOperation,
 }
 
-/// What to do with a session. An *instruction* kind: one that is not known is refused.
+/// An operation on a session. An *instruction* kind: an unknown kind is refused.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SessionOperation {
-    /// Give the items, the latest ones if there is a limit; oldest first.
+    /// Returns the items, oldest first; only the latest ones if there is a limit.
     Read {
-        /// Most items.
+        /// Maximum number of items.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
     },
-    /// Give more of the items of a read whose reply has [`more`](SessionReply::more). Since version 1.2.
+    /// Returns more items of a read whose reply has [`more`](SessionReply::more). Since version
+    /// 1.2.
     ReadOn {
-        /// As in the first read.
+        /// Limit of the first read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
-        /// Where the reply before ended.
+        /// End of the previous reply.
         after: SessionPlace,
     },
-    /// Add items at the end.
+    /// Adds items at the end.
     Add {
-        /// The items.
+        /// The items to add.
         items: Vec<Item>,
-        /// The same for every attempt of one write, and for no other of its workflow run. The worker puts the id of that run in
-        /// front; a store that has seen the whole leaves the items out.
+        /// Idempotency key: equal for every attempt of one write, and different for each other
+        /// write of its workflow run. The worker adds the id of that run as a prefix; a store that
+        /// has already seen the whole key skips the items.
         key: String,
     },
 }
@@ -59,23 +61,24 @@ pub struct SessionReply {
     /// The items that were read; absent = none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
-    /// Where the items end, when they are not all: to be given back in [`SessionOperation::ReadOn`]. Only in replies to requests of version
-    /// 1.2 and later.
+    /// Place at which the items end, if there are more: the next request passes it in
+    /// [`SessionOperation::ReadOn`]. Only in replies to requests of version 1.2 and later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<SessionPlace>,
 }
 
-/// A place in what the first read of a session has found.
+/// A place in the items that the first read of a session found.
 ///
-/// It says what was found, not where it is in the store: other runs may add items between two portions, and a limit counts from the end.
-/// The digest finds the same items again.
+/// It identifies the items that were found, not a position in the store: other runs may add items
+/// between two portions, and a limit counts from the end. The digest is used to find the same items
+/// again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionPlace {
-    /// Items before the place.
+    /// Number of items before the place.
     pub given: u64,
-    /// Items that the first read has found.
+    /// Number of items that the first read found.
     pub of: u64,
-    /// The digest of all of these.
+    /// Digest of all items that the first read found.
     pub digest: Digest,
 }
 

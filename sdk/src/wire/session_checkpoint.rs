@@ -1,11 +1,15 @@
-//! The checkpoint of an agentic session: what an activity that runs agents keeps in its heartbeat details.
+//! The checkpoint of an agentic session: the state that an activity that runs agents keeps in its
+//! heartbeat details.
 //!
-//! One value, in `details[0]` of each heartbeat, as a JSON object: `tests/golden/wire/v1.2/session_checkpoint-*.json`, or, where the session has a
-//! store for what is too large, `kept_checkpoint.json`. Each run is the state it goes on from, and what its model and its tools have answered
-//! since: a run that goes on from there gets those answers at once, and makes only the calls that have none.
+//! One value, in `details[0]` of each heartbeat, as a JSON object:
+//! `tests/golden/wire/v1.2/session_checkpoint-*.json`, or, if the session has a store for
+//! checkpoints that are too large, `kept_checkpoint.json`. Each run consists of the state that it
+//! continues from, and the answers of its model and its tools since: a run that continues from
+//! there gets those answers at once, and makes only the calls that have none.
 //!
-//! Who reads it, in any language, looks at `format` first, then at the major `version`; members they do not know are of a later minor one.
-//! `turns` and `results` are for everybody. `runs` are for this library alone: the ids of effects in `answers` are its own.
+//! A reader, in any language, first checks `format`, then the major `version`; members that it does
+//! not know belong to a later minor version. `turns` and `results` are for all readers. `runs` is
+//! for this library alone: the ids of effects in `answers` are internal.
 //!
 //! This module does not read the checkpoints of others; `worker/agentic_session/proposal.rs` does.
 //!
@@ -13,18 +17,20 @@
 //! | member | |
 //! |---|---|
 //! | `format` | `temporal-agents/session`: distinguishes it from the checkpoints of others |
-//! | `version` | of the wire contract; at another major one the session begins anew, with a warning |
+//! | `version` | of the wire contract; another major version starts the session over, with a warning |
 //! | `turns` | model calls so far, for people who look at the activity |
-//! | `results`, `origins` | collected results, and the run of each; null = from between the runs |
+//! | `results`, `origins` | collected results, and the run of each; null = collected between runs |
 //! | `runs` | each run, in the order in which they began |
 //!
 //! A run has its `agent`, the `state` it continues from, the `answers` since by effect id, `memory`
-//! and `session_writes` of its session, and the `conversation` it begins with when others began it.
+//! and `session_writes` of its session, and, if it continues from a checkpoint of another kind, the
+//! `conversation` it begins with.
 //!
-//! A checkpoint that a store keeps leaves `{format, version, kept: {key, bytes, digest}}` in the
-//! heartbeat. A tool that is not idempotent leaves `begun` before its call; without an answer after
-//! it the outcome is reported as unknown. `tests/tests/it/agentic_session/crash.rs` kills workers
-//! at each of these points and counts what runs again.
+//! For a checkpoint that a store keeps, the heartbeat contains
+//! `{format, version, kept: {key, bytes, digest}}`. For a tool that is not idempotent, `begun` is
+//! recorded before its call; if there is no answer after it, the outcome is reported as unknown.
+//! `tests/tests/it/agentic_session/crash.rs` kills workers at each of these points and counts what
+//! runs again.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -42,24 +48,26 @@ use super::{
     version::{Versioned, WIRE_VERSION, WireVersion},
 };
 
-/// What tells our checkpoints from those of others.
+/// Value of `format` that distinguishes the checkpoints of this crate from others.
 pub const SESSION_FORMAT: &str = "temporal-agents/session";
 
-/// What an agentic session keeps.
+/// The checkpoint of an agentic session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionCheckpoint {
     /// [`SESSION_FORMAT`].
     pub format: String,
-    /// The version of this value: one of another major version is not read, and the session begins anew.
+    /// The version of this value. A value of another major version is not read, and the session
+    /// starts over.
     pub version: WireVersion,
-    /// Model calls that the runs have made, of runs inside them left out. For people who look at the activity.
+    /// Number of model calls that the runs have made, without those of nested runs. For people who
+    /// look at the activity.
     #[serde(default)]
     pub turns: u32,
-    /// What the session has gathered, in order.
+    /// Results that the session has collected, in order.
     #[serde(default)]
     pub results: Vec<Value>,
-    /// Which run each of them comes from, by its place in `runs`, one entry for each result; null = from between the runs, whose results
-    /// another attempt gathers again.
+    /// Origin of each result: the index of its run in `runs`; null for a result from between the
+    /// runs, which another attempt collects again.
     #[serde(default)]
     pub origins: Vec<Option<usize>>,
     /// The runs, in the order in which they began.
@@ -74,7 +82,7 @@ impl Versioned for SessionCheckpoint {
 }
 
 impl SessionCheckpoint {
-    /// A checkpoint of this build.
+    /// Returns an empty checkpoint of this build.
     pub fn new() -> Self {
         Self {
             format: SESSION_FORMAT.to_owned(),
@@ -93,30 +101,30 @@ impl Default for SessionCheckpoint {
     }
 }
 
-/// In the heartbeat in the place of a checkpoint that a store keeps.
+/// The value that the heartbeat contains instead of a checkpoint that a store keeps.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptCheckpoint {
     /// [`SESSION_FORMAT`].
     pub format: String,
     /// The version of this value.
     pub version: WireVersion,
-    /// Where it is.
+    /// Location of the checkpoint.
     pub kept: KeptAs,
 }
 
-/// Where a checkpoint is kept.
+/// Location of a checkpoint in a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptAs {
-    /// The key in the store.
+    /// Key in the store.
     pub key: String,
-    /// The bytes of its JSON text.
+    /// Length of its JSON text in bytes.
     pub bytes: usize,
-    /// The digest of that text.
+    /// Digest of its JSON text.
     pub digest: Digest,
 }
 
 impl KeptCheckpoint {
-    /// One of this build.
+    /// Returns a value of this build, with this location.
     pub fn new(kept: KeptAs) -> Self {
         Self { format: SESSION_FORMAT.to_owned(), version: WIRE_VERSION, kept }
     }
@@ -125,79 +133,80 @@ impl KeptCheckpoint {
 /// One run of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SessionRun {
-    /// The agent it was started with.
+    /// Name of the agent that the run was started with.
     #[serde(default)]
     pub agent: String,
-    /// What it goes on from; absent = from its beginning.
+    /// State that the run continues from; absent = from its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<Box<RunState>>,
-    /// A conversation that it begins with in the place of its input: from a checkpoint of another kind.
+    /// Conversation that the run begins with instead of its input: from a checkpoint of another
+    /// kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<Vec<Item>>,
-    /// Writes to its session store until then.
+    /// Number of writes to its session store until that state.
     #[serde(default, skip_serializing_if = "is_default")]
     pub session_writes: u32,
-    /// What its session in memory held then, where it has one.
+    /// Items of its session in memory at that state, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Vec<Item>>,
-    /// What its model calls and tool calls have answered since, by the id of the effect: `<turn>-model`, `<turn>-tool-<index>`, and longer ones of
-    /// agents that are tools.
+    /// Answers to its model calls and tool calls since that state, by the id of the effect:
+    /// `<turn>-model`, `<turn>-tool-<index>`, and longer ids in agents that are tools.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, EffectAnswer>,
 }
 
-/// What an effect has answered.
+/// The recorded answer of an effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EffectAnswer {
-    /// The model.
+    /// The answer of a model.
     Model {
-        /// Its response.
+        /// Response of the model.
         response: ModelResponse,
     },
-    /// A tool.
+    /// The answer of a tool.
     Tool {
-        /// What the model gets.
+        /// Output for the model.
         output: ToolOutput,
         /// Changes to the run context.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         context_patch: Option<Value>,
-        /// What an MCP server has asked people.
+        /// Question of an MCP server to people.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<McpQuestion>,
     },
     /// A tool that failed, after all its attempts.
     ToolFailed {
-        /// How.
+        /// Kind of the failure.
         how: ToolFailed,
-        /// What went wrong, in the tool's own words.
+        /// Description of the failure.
         message: String,
     },
-    /// A tool that must not be called twice has begun; whether it took effect is not known.
+    /// A tool that must not be called twice has begun; it is unknown whether the call took effect.
     Begun,
 }
 
-/// How a tool failed.
+/// Kind of a tool's failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolFailed {
-    /// It says so.
+    /// The tool returned an error.
     Error {
-        /// The text for the model, where the tool chose one.
+        /// Message for the model, if the tool chose one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tell_model: Option<String>,
     },
-    /// It panicked.
+    /// The tool panicked.
     Panic,
-    /// Its output is too large.
+    /// The output of the tool is too large.
     Oversized,
-    /// It did not end in time.
+    /// The tool did not return in time.
     Timeout {
-        /// The time one attempt had, in seconds and nanoseconds.
+        /// Time limit of one attempt, in seconds and nanoseconds.
         after: Duration,
     },
-    /// Its only attempt broke off.
+    /// The only attempt of the tool was interrupted.
     OutcomeUnknown,
 }

@@ -1,12 +1,14 @@
 //! Model settings: every field of the Agents SDK's `ModelSettings`, all optional.
 //!
-//! An absent field means "the provider's default". The worker's provider maps what its API has and refuses what it
-//! has not. No secret belongs here: everything is recorded in history; credentials stay on the worker.
+//! An absent field means "the provider's default". The worker's provider maps the settings that its
+//! API has, and refuses those that it does not have. Settings must not contain a secret: everything
+//! is recorded in history; credentials stay on the worker.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How a model is asked. Setters are chainable: `ModelSettings::builder().temperature(0.2).build()`.
+/// Settings of a model call. Setters are chainable:
+/// `ModelSettings::builder().temperature(0.2).build()`.
 ///
 /// # Source
 /// `ModelSettings` of the OpenAI Agents SDK.
@@ -27,68 +29,70 @@ pub struct ModelSettings {
     /// Presence penalty, -2 to 2 (Chat Completions only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
-    /// Which tool the model must, may or must not call.
+    /// Tool that the model must, may or must not call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
-    /// Whether the model may call several tools in one response.
+    /// Allows the model to call several tools in one response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
-    /// What the provider drops when the input is too long: `auto` or `disabled`.
+    /// Truncation by the provider of an input that is too long: `auto` or `disabled`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncation: Option<String>,
-    /// Most tokens the model may write.
+    /// Maximum number of tokens that the model may write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
-    /// Reasoning options as the provider takes them, for example `{"effort": "low"}`.
+    /// Reasoning options in the provider's format, for example `{"effort": "low"}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Value>,
-    /// How long answers are: `low`, `medium`, `high`.
+    /// Length of answers: `low`, `medium`, `high`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verbosity: Option<String>,
-    /// Labels stored with the response by the provider.
+    /// Labels that the provider stores with the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    /// Whether the provider stores the response.
+    /// `true` if the provider stores the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub store: Option<bool>,
-    /// How long the provider keeps the cached prompt: `in_memory`, `24h`.
+    /// Time for which the provider keeps the cached prompt: `in_memory`, `24h`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_retention: Option<String>,
-    /// Whether usage is asked for where an API leaves it out by default (Chat Completions streams).
+    /// Requests usage where an API omits it by default (Chat Completions streams).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub include_usage: Option<bool>,
     /// Extra parts of the response to include, for example `reasoning.encrypted_content`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_include: Option<Vec<String>>,
-    /// How many alternatives per token come with log probabilities, 0 to 20.
+    /// Number of alternatives per token that are returned with log probabilities, 0 to 20.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub top_logprobs: Option<u32>,
     /// Query parameters added to the HTTP request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_query: Option<Map<String, Value>>,
-    /// Members merged into the request body as they are.
+    /// Members merged unchanged into the request body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_body: Option<Map<String, Value>>,
-    /// HTTP headers added to the request. Recorded in history: never put a credential here, but a [`worker_env`](super::worker_env) reference.
+    /// HTTP headers added to the request. They are recorded in history: never put a credential
+    /// here, but a [`worker_env`](super::worker_env) reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_headers: Option<Map<String, Value>>,
-    /// Arguments of the API call that have no field of their own, merged into the body.
+    /// Arguments of the API call that have no field here, merged into the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extra_args: Option<Map<String, Value>>,
-    /// How a failed call is retried: in a workflow the activity's retry policy, and the same in inline runs and agentic sessions.
+    /// Retries of a failed call: the activity's retry policy in a workflow, and the equivalent in
+    /// inline runs and agentic sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry: Option<ModelRetrySettings>,
-    /// Server-side compaction and other context management, as the provider takes it.
+    /// Server-side compaction and other context management, in the provider's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_management: Option<Value>,
-    /// Prompt cache options as the provider takes them.
+    /// Prompt cache options in the provider's format.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_cache_options: Option<Value>,
-    /// Whether the provider's own usage object is kept beside the normalised one.
+    /// `true` if the provider's own usage object is kept beside the normalised one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preserve_raw_usage: Option<bool>,
-    /// Seconds one attempt may take: in a workflow the activity's start-to-close timeout, and the same in inline runs and agentic
-    /// sessions. Default 600.
+    /// Maximum duration of one attempt in seconds: the activity's start-to-close timeout in a
+    /// workflow, and the equivalent in inline runs and agentic sessions. Default 600.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<f64>,
 }
@@ -98,15 +102,15 @@ pub struct ModelSettings {
 #[serde(default)]
 #[non_exhaustive]
 pub struct ModelRetrySettings {
-    /// Retries after the first attempt; 0 means one attempt.
+    /// Maximum number of retries after the first attempt; 0 means one attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_retries: Option<u32>,
-    /// The pause between attempts.
+    /// Delay between attempts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backoff: Option<ModelRetryBackoff>,
 }
 
-/// The pause between attempts of a model call. Jitter is the server's affair.
+/// Delay between attempts of a model call. Jitter is left to the server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, bon::Builder)]
 #[serde(default)]
 #[non_exhaustive]
@@ -114,15 +118,15 @@ pub struct ModelRetryBackoff {
     /// Seconds before the first retry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_delay: Option<f64>,
-    /// Longest pause in seconds.
+    /// Maximum delay in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_delay: Option<f64>,
-    /// Factor from one pause to the next.
+    /// Factor from one delay to the next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multiplier: Option<f64>,
 }
 
-/// Which tool the model must, may or must not call.
+/// Tool that the model must, may or must not call.
 ///
 /// JSON shape: the strings `auto`, `required`, `none`, the name of a tool, or `{"server_label", "name"}` for a tool
 /// of a hosted MCP server.
@@ -135,13 +139,13 @@ pub enum ToolChoice {
     Required,
     /// No tool may be called.
     None,
-    /// This tool must be called; also a hosted tool's type, such as `web_search`.
+    /// This tool must be called. A hosted tool is named by its type, such as `web_search`.
     Tool(String),
     /// This tool of a hosted MCP server must be called.
     Mcp {
-        /// The server's label.
+        /// Label of the server.
         server_label: String,
-        /// The tool's name.
+        /// Name of the tool.
         name: String,
     },
 }
@@ -199,13 +203,16 @@ impl From<&str> for ToolChoice {
 }
 
 impl ModelSettings {
-    /// Whether the two are the same text: the order of members counts, and the sign of a zero.
+    /// Returns `true` if both have the same JSON text: the order of members counts, and the sign of
+    /// a zero.
     pub(crate) fn is_same_text(&self, other: &Self) -> bool {
+        // Serializing both is expensive, so it is done only if equality does not already decide.
         let text = |settings: &Self| serde_json::to_string(settings).ok();
         self == other && (self.is_told_by_equality() || text(self) == text(other))
     }
 
-    /// Whether equal settings are the same text, as nothing in these has an order or is zero.
+    /// Returns `true` if equal settings certainly have the same JSON text, because nothing in these
+    /// settings has an order or is zero.
     fn is_told_by_equality(&self) -> bool {
         let Self {
             temperature,
@@ -243,7 +250,8 @@ impl ModelSettings {
             && retry.is_none()
     }
 
-    /// These settings with every field that `over` sets replaced; `extra_args` are merged, `retry` field by field.
+    /// Returns these settings with every field that `over` sets replaced; `extra_args` are merged,
+    /// `retry` field by field.
     #[must_use]
     pub fn overlaid_by(&self, over: &Self) -> Self {
         let Self {

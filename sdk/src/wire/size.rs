@@ -1,15 +1,17 @@
-//! How large a payload may be: the server refuses one over 2 MiB, and the workflow task that sends it is retried for ever.
+//! The size limit of a payload: the server refuses a payload over 2 MiB, and the workflow task that
+//! sends it is retried forever.
 //!
 //! # Design
-//! **What is too large fails before it is sent.** The server accepts 2 MiB; the limit here is
-//! 2,000,000 bytes of what author and model supply, so that the message around it has room. A
-//! session write is split between items; a tool call and a single item fail the run.
+//! **An oversized payload fails before it is sent.** The server accepts 2 MiB; the limit here is
+//! 2,000,000 bytes of data from the author and the model, which leaves space for the message around
+//! it. A session write is split between items; a tool call and a single item fail the run.
 
 use std::{fmt, io};
 
 use serde::Serialize;
 
-/// Most bytes of JSON in one payload; the message around it has room below the server's limit.
+/// Maximum bytes of JSON in one payload, which leaves space for the message around it below the
+/// server's limit.
 pub(crate) const MOST_BYTES: usize = 2_000_000;
 
 /// Returns the length of a value's JSON, without keeping it.
@@ -21,14 +23,14 @@ pub(crate) fn encoded_len(value: &(impl Serialize + ?Sized)) -> Result<usize, se
 
 /// Returns the length of a value's JSON inside a JSON string, where its quotes and backslashes are escaped again.
 pub(crate) fn encoded_len_in_text(value: &(impl Serialize + ?Sized)) -> Result<usize, serde_json::Error> {
-    // JSON has no control characters but in escapes of its own.
+    // Control characters in JSON are already escaped, so only quotes and backslashes count twice.
     let escaped = |bytes: &[u8]| bytes.len() + bytes.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
     let mut count = Count(0, escaped);
     serde_json::to_writer(&mut count, value)?;
     Ok(count.0)
 }
 
-/// Counts what is written, by a measure.
+/// A writer that counts the bytes written to it, by a measure.
 struct Count<F>(usize, F);
 
 impl<F: Fn(&[u8]) -> usize> io::Write for Count<F> {
@@ -42,7 +44,7 @@ impl<F: Fn(&[u8]) -> usize> io::Write for Count<F> {
     }
 }
 
-/// A number of bytes as people say it: `812 bytes`, `204.80 kB`, `3.15 MB`.
+/// A number of bytes in readable form: `812 bytes`, `204.80 kB`, `3.15 MB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bytes(pub(crate) usize);
 

@@ -1,4 +1,4 @@
-//! A tool call that runs in an activity: request, reply, and what a tool may return.
+//! A tool call that runs in an activity: its request, its reply, and the output of a tool.
 
 use std::fmt;
 
@@ -19,29 +19,32 @@ use super::{
 pub struct ToolRequest {
     /// The version of this message.
     pub version: WireVersion,
-    /// The tool's name, as the model called it.
+    /// Name of the tool, as the model called it.
     pub tool: String,
-    /// The agent that called it.
+    /// Name of the agent that made the call.
     pub agent: String,
-    /// The turn of the call, counted from 1.
+    /// Number of the turn of the call, counted from 1.
     pub turn: u32,
-    /// The id that ties the output to the call.
+    /// Id that links the output to the call.
     pub call_id: String,
-    /// The arguments, checked to be a JSON object that fits the schema.
+    /// Arguments, already checked to be a JSON object that fits the schema.
     pub arguments: Map<String, Value>,
-    /// The keys of the run context that the tool asked for.
+    /// Members of the run context that the tool requests, by key.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
-    /// What the author has set for the tool; references to variables of the worker are filled in there.
+    /// Settings of the tool, set by its author; the worker fills in references to its environment
+    /// variables.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub settings: Map<String, Value>,
-    /// What names the call for good (`CallInfo::idempotency_key`); absent in requests of older releases.
+    /// Idempotency key of the call (`CallInfo::idempotency_key`); absent in requests of older
+    /// releases.
     #[serde(default, rename = "key", skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// Which tool of an MCP server this is; absent = none.
+    /// Target of the call, if the tool is one of an MCP server; absent = it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<McpTarget>,
-    /// The digest of the schema that the arguments fit, without its descriptions, where the tool is one of several versions; absent = the only one of its name.
+    /// Digest of the schema that the arguments fit, without its descriptions, if the tool is one of
+    /// several versions; absent = the only tool of its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<Digest>,
 }
@@ -57,12 +60,13 @@ impl Versioned for ToolRequest {
 pub struct ToolReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// What the model gets.
+    /// Output for the model.
     pub output: ToolOutput,
     /// Changes to the run context: a JSON merge patch (RFC 7396).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_patch: Option<Value>,
-    /// What an MCP server has asked people; the output counts for nothing then, and the call is made anew with their answer.
+    /// Question of an MCP server to people. If it is present, the output is ignored, and the call
+    /// is made again with their answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<McpQuestion>,
 }
@@ -73,29 +77,29 @@ impl Versioned for ToolReply {
     }
 }
 
-/// What a tool returns to the model; JSON shape: a string, or a list of content parts
-/// (`input_text`, `input_image`, `input_file`).
+/// Output of a tool for the model; JSON shape: a string, or a list of content parts (`input_text`,
+/// `input_image`, `input_file`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum ToolOutput {
-    /// Text, or the compact JSON of a value.
+    /// A string, or the compact JSON of a value.
     Text(String),
-    /// Content parts, as the Responses API takes them.
+    /// Content parts in the format of the Responses API.
     Content(Vec<Value>),
 }
 
 impl ToolOutput {
-    /// The output as the `output` member of a `function_call_output` item.
+    /// Converts the output to the `output` member of a `function_call_output` item.
     pub fn into_value(self) -> Value {
         match self {
             Self::Text(text) => Value::String(text),
-            // No parts are no content, which providers refuse.
+            // Providers refuse an empty list of parts.
             Self::Content(parts) if parts.is_empty() => Value::String("[]".to_owned()),
             Self::Content(parts) => Value::Array(parts),
         }
     }
 
-    /// The text, or the compact JSON of the content parts.
+    /// Returns the string, or the compact JSON of the content parts.
     pub fn to_text(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -105,7 +109,8 @@ impl ToolOutput {
 }
 
 impl<'de> Deserialize<'de> for ToolOutput {
-    /// Not derived: what is untagged is kept as a whole, to be read once more.
+    /// Reads the output in one pass. It is not derived, because a derived untagged enum first
+    /// buffers the whole value and then reads it again.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextOrContent;
 

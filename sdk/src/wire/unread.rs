@@ -1,19 +1,20 @@
-//! A message as it came, not yet read, so that its version can be checked before anything else of it is believed.
+//! A message that is not yet parsed, so that its version is checked before anything else in it is
+//! used.
 
 use serde_json::Value;
 
 use super::version::{Versioned, WireDecodeError, decode, decode_text};
 
-/// The input or the result of an activity.
+/// The JSON of the input or the result of an activity.
 pub(crate) enum Json {
-    /// Plain JSON, as it came.
+    /// Plain JSON, unchanged.
     Text(Vec<u8>),
-    /// What a converter made of something else.
+    /// A value that a converter produced from another encoding.
     Value(Value),
 }
 
 impl Json {
-    /// The message in it, its version first.
+    /// Reads the message, its version first.
     ///
     /// # Errors
     /// [`WireDecodeError`].
@@ -24,7 +25,7 @@ impl Json {
         }
     }
 
-    /// The same where the JSON is still needed.
+    /// Reads the message like [`read`](Self::read), and keeps the JSON for further use.
     ///
     /// # Errors
     /// [`WireDecodeError`].
@@ -36,7 +37,7 @@ impl Json {
         }
     }
 
-    /// The JSON itself.
+    /// Returns the JSON itself.
     #[cfg(feature = "worker")]
     pub(crate) fn to_value(&self) -> Result<Value, serde_json::Error> {
         match self {

@@ -4,30 +4,32 @@ use serde::{Deserialize, Serialize};
 
 use super::absent::is_default;
 
-/// What a model call, or a whole run, has used. All members are counts; absent ones are 0.
+/// Usage of a model call, or of a whole run. All members are counts; absent members are 0.
 ///
 /// # Source
-/// `Usage` of the OpenAI Agents SDK, without its per-request entries (a run's history has each call's own).
+/// `Usage` of the OpenAI Agents SDK, without its per-request entries (a run's history contains the
+/// usage of each call).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
-    /// Requests made to a provider.
+    /// Number of requests made to a provider.
     pub requests: u64,
-    /// Tokens read.
+    /// Number of tokens read.
     pub input_tokens: u64,
-    /// How the tokens read divide.
+    /// Breakdown of the tokens read.
     #[serde(skip_serializing_if = "is_default")]
     pub input_tokens_details: InputTokensDetails,
-    /// Tokens written.
+    /// Number of tokens written.
     pub output_tokens: u64,
-    /// How the tokens written divide.
+    /// Breakdown of the tokens written.
     #[serde(skip_serializing_if = "is_default")]
     pub output_tokens_details: OutputTokensDetails,
-    /// The provider's own total; not always the sum.
+    /// Total reported by the provider; not always the sum.
     pub total_tokens: u64,
 }
 
-/// [`Usage`] in an answer of a model: there the total is absent where it is the sum of the tokens read and written.
+/// Serialization of [`Usage`] in an answer of a model, where the total is omitted if it is the sum
+/// of the tokens read and written.
 pub(super) mod in_answer {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -69,26 +71,26 @@ pub(super) mod in_answer {
     }
 }
 
-/// How the tokens read divide.
+/// Breakdown of the tokens read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InputTokensDetails {
-    /// Read from the provider's prompt cache.
+    /// Number of tokens read from the provider's prompt cache.
     pub cached_tokens: u64,
-    /// Written to the provider's prompt cache.
+    /// Number of tokens written to the provider's prompt cache.
     pub cache_write_tokens: u64,
 }
 
-/// How the tokens written divide.
+/// Breakdown of the tokens written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OutputTokensDetails {
-    /// Spent on reasoning.
+    /// Number of tokens spent on reasoning.
     pub reasoning_tokens: u64,
 }
 
 impl Usage {
-    /// One request with these tokens; the total is their sum.
+    /// Returns the usage of one request with these tokens; the total is their sum.
     pub fn of_tokens(input_tokens: u64, output_tokens: u64) -> Self {
         Self {
             requests: 1,
@@ -99,7 +101,7 @@ impl Usage {
         }
     }
 
-    /// Adds another count to this one, member by member.
+    /// Adds another usage to this one, member by member.
     pub fn add(&mut self, other: &Self) {
         let Self { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } =
             other;
@@ -113,7 +115,8 @@ impl Usage {
     }
 }
 
-/// Adds without a panic: the counts are a provider's, and workflow code must not fall over them.
+/// Adds with saturation: the counts come from a provider, and workflow code must not panic because
+/// of them.
 fn add(sum: &mut u64, count: u64) {
     *sum = sum.saturating_add(count);
 }

@@ -1,8 +1,9 @@
-//! The version every message carries, and the rules for reading it.
+//! The version that every message carries, and the rules for reading it.
 //!
-//! A reader accepts its own major at any minor, and the major before it. Within a major only optional fields and
-//! new *data* kinds are added; anything a reader must understand to act rightly needs a new kind of instruction,
-//! which an old reader refuses ([`WireVersionMismatch`]).
+//! A reader accepts its own major version at any minor version, and the previous major version.
+//! Within a major version only optional fields and new *data* kinds are added; anything that a
+//! reader must understand to act correctly needs a new kind of instruction, which an old reader
+//! refuses ([`WireVersionMismatch`]).
 
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
@@ -12,10 +13,11 @@ use serde_json::Value;
 
 use crate::wire::error_debug;
 
-/// The version this build writes.
+/// The version that this build writes.
 pub const WIRE_VERSION: WireVersion = WireVersion { major: 1, minor: 2 };
 
-/// A version of the wire contract; JSON shape `"1.2"`. Messages of 1.0 have `{"major": 1, "minor": 0}`, which is read, too.
+/// A version of the wire contract; JSON shape `"1.2"`. Messages of 1.0 have
+/// `{"major": 1, "minor": 0}`, which is also read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WireVersion {
     /// Incremented when old readers cannot read the message at all.
@@ -60,7 +62,8 @@ impl WireVersion {
     /// Checks that this build reads messages of this version.
     ///
     /// # Errors
-    /// [`WireVersionMismatch`] for a newer major and for one older than the major before ours.
+    /// [`WireVersionMismatch`] for a newer major version and for one older than the previous major
+    /// version.
     pub fn check(self, message: &'static str) -> Result<(), WireVersionMismatch> {
         let oldest = WIRE_VERSION.major.saturating_sub(1);
         if (oldest..=WIRE_VERSION.major).contains(&self.major) {
@@ -70,11 +73,13 @@ impl WireVersion {
     }
 }
 
-/// A message this build must not act on: of a version it does not read, or with an instruction it does not know.
+/// Error of a message that this build must not act on: its version is not supported, or it contains
+/// an unknown instruction.
 ///
 /// # Retries
-/// Newer than the worker: retried every 5 s for 10 minutes after the call was first scheduled, so that in a rolling
-/// deploy a newer worker takes it. Too old to read: not retried.
+/// A message newer than the worker is retried every 5 s for 10 minutes after the call was first
+/// scheduled, so that in a rolling deploy a newer worker takes it. A message that is too old to
+/// read is not retried.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{message} has wire version {found}{}, this build reads {}.x and {reads}; {}",
@@ -83,38 +88,39 @@ impl WireVersion {
     if self.is_newer() { "deploy a newer worker" } else { "finish or reset runs of the old release" }
 )]
 pub struct WireVersionMismatch {
-    /// Which message, for example `model request`.
+    /// Name of the message, for example `model request`.
     pub message: &'static str,
-    /// The version the message carries.
+    /// The version of the message.
     pub found: WireVersion,
-    /// The version this build writes.
+    /// The version that this build writes.
     pub reads: WireVersion,
-    /// The kind of instruction that is not known here, where that is the reason.
+    /// The unknown kind of instruction, if that is the reason.
     pub unknown: Option<String>,
 }
 
 error_debug!(struct WireVersionMismatch { message, found, reads, unknown });
 
 impl WireVersionMismatch {
-    /// Whether the writer is newer than this build, so that a newer worker could read it.
+    /// Returns `true` if the writer is newer than this build, so that a newer worker could read the
+    /// message.
     pub fn is_newer(&self) -> bool {
         self.unknown.is_some() || self.found.major > self.reads.major
     }
 }
 
-/// Why a message could not be read.
+/// Error of reading a message.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum WireDecodeError {
-    /// The version or an instruction in it is not ours.
+    /// This build does not support the version of the message or an instruction in it.
     #[error(transparent)]
     Version(#[from] WireVersionMismatch),
     /// The message has a readable version, but not the shape of that version.
     #[error("{message} is malformed: {source}")]
     Malformed {
-        /// Which message.
+        /// Name of the message.
         message: &'static str,
-        /// What serde says of it.
+        /// Error of serde.
         source: serde_json::Error,
     },
 }
@@ -124,10 +130,10 @@ error_debug!(enum WireDecodeError {
     Malformed { message, source },
 });
 
-/// Reads a message: its version first, so that a message of another version is never half understood.
+/// Reads a message, its version first, so that a message of another version is never partly read.
 ///
 /// # Errors
-/// [`WireDecodeError`], which tells a foreign version from a malformed message.
+/// [`WireDecodeError`], which distinguishes a foreign version from a malformed message.
 pub fn decode<T: DeserializeOwned>(message: &'static str, json: Value) -> Result<T, WireDecodeError> {
     let malformed = |source| WireDecodeError::Malformed { message, source };
     let version = json.get("version").unwrap_or(&Value::Null);
@@ -135,20 +141,22 @@ pub fn decode<T: DeserializeOwned>(message: &'static str, json: Value) -> Result
     serde_json::from_value(json).map_err(malformed)
 }
 
-/// A message that says of which version it is.
+/// A message that carries its version.
 pub(crate) trait Versioned: DeserializeOwned {
-    /// The version.
+    /// Returns the version of the message.
     fn version(&self) -> WireVersion;
 }
 
-/// Reads a message from its text, with the same outcome as [`decode`], in one go where its version is ours.
+/// Reads a message from its JSON text, with the same outcome as [`decode`], in one pass if its
+/// version is supported.
 ///
 /// # Errors
-/// [`WireDecodeError`], which tells a foreign version from a malformed message.
+/// [`WireDecodeError`], which distinguishes a foreign version from a malformed message.
 pub(crate) fn decode_text<T: Versioned>(message: &'static str, json: &[u8]) -> Result<T, WireDecodeError> {
     match serde_json::from_slice::<T>(json) {
         Ok(read) if read.version().check(message).is_ok() => Ok(read),
-        // Whatever is wrong, it is said in the right order.
+        // `decode` checks the version first, so that a foreign version is reported before a wrong
+        // shape.
         _ => decode(
             message,
             serde_json::from_slice(json).map_err(|source| WireDecodeError::Malformed { message, source })?,

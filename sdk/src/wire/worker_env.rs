@@ -1,24 +1,27 @@
-//! References to environment variables of the worker: what a definition says in place of a secret.
+//! References to environment variables of the worker: the values that a definition has in place of
+//! secrets.
 
 use serde_json::{Value, json};
 
 const MEMBER: &str = "$worker_env";
 
-/// A reference to an environment variable of the worker that calls the model; JSON shape: `{"$worker_env": "NAME"}`.
+/// Returns a reference to an environment variable of the worker that calls the model; JSON shape:
+/// `{"$worker_env": "NAME"}`.
 ///
-/// It stands in place of a text
+/// It replaces a string
 /// - in the configuration of a hosted tool, and in `extra_headers`, `extra_body`, `extra_query` and `extra_args` of the model settings,
 /// - in the settings of a tool that runs in an activity (`ToolDef::setting`),
 /// - in the argument and the set-up of an MCP server (`McpServer::argument`), and in the headers and variables of its transport.
 ///
-/// The worker puts the value in right before it is used, if `AgentsPlugin::allow_env_for` allows that for where it goes, or `allow_env` for
-/// any place; history holds the reference alone, and
-/// what comes back is recorded without the value. [`worker_env!`](crate::worker_env) makes one, too.
+/// The worker fills in the value right before it is used, if `AgentsPlugin::allow_env_for` allows
+/// that for its destination, or `allow_env` for any destination. History contains the reference
+/// alone, and results are recorded without the value. [`worker_env!`](crate::worker_env) also
+/// returns a reference.
 pub fn worker_env(name: impl Into<String>) -> Value {
     json!({ MEMBER: name.into() })
 }
 
-/// The variable that an object refers to, where it is a reference.
+/// Returns the variable that an object refers to, if it is a reference.
 pub(crate) fn referred(object: &serde_json::Map<String, Value>) -> Option<&str> {
     match object.get(MEMBER) {
         Some(Value::String(name)) if object.len() == 1 => Some(name),
@@ -26,7 +29,7 @@ pub(crate) fn referred(object: &serde_json::Map<String, Value>) -> Option<&str> 
     }
 }
 
-/// Whether a value is a reference, or holds one.
+/// Returns `true` if a value is a reference or contains one.
 pub(crate) fn refers(value: &Value) -> bool {
     match value {
         Value::Array(values) => values.iter().any(refers),

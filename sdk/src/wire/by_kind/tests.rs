@@ -3,7 +3,8 @@ use serde_json::{Value, json};
 
 use crate::wire::{CallPart, Definitions, DefinitionsPart, InputSegment, Item, ToolOutput};
 
-/// What is read from a text, and from a value, whose members come in this order and the other way round.
+/// Returns the result of reading the JSON, after checking that it is the same from a string and
+/// from a value, with the members in this order and in reverse order.
 fn read<T: DeserializeOwned + PartialEq + std::fmt::Debug>(json: &Value) -> Result<T, String> {
     let turned = match json {
         Value::Object(members) => Value::Object(members.clone().into_iter().rev().collect()),

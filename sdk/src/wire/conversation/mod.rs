@@ -1,7 +1,9 @@
-//! A model call's input on the wire: a list of segments with the count and digest of the whole.
+//! The input of a model call on the wire: a list of segments with the count and digest of all
+//! items.
 //!
-//! A segment is either items, or a reference to what history already holds: what an earlier call of this workflow run was
-//! given or answered, or what a tool activity returned. `ledger/` writes them; the worker reads them.
+//! A segment is either items, or a reference to items that history already contains: the input or
+//! output of an earlier call of this workflow run, or the result of a tool activity. `ledger/`
+//! writes the segments; the worker reads them.
 
 mod ledger;
 
@@ -21,18 +23,19 @@ use super::{
     version::{WIRE_VERSION, WireVersion},
 };
 
-// What is referred to decides how large a request is, and one that is too large is not scheduled: a change here is a change of
-// a rule (see CONTRIBUTING.md).
+// References determine how large a request is, and a request that is too large is not scheduled: a
+// change here is a change of a rule (see CONTRIBUTING.md).
 
-/// A tool's result is repeated, not referred to, up to this many bytes of JSON: a reference is about as long.
+/// Maximum size of a tool's result, in bytes of JSON, that is repeated instead of referred to: a
+/// reference is about as long.
 pub(crate) const WORTH_A_REFERENCE: usize = 256;
 
 /// The input of a model call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// The segments, whose items follow one another.
+    /// The segments, in the order of their items.
     pub segments: Vec<InputSegment>,
-    /// How many items the segments hold together.
+    /// Total number of items in the segments.
     pub count: u32,
     /// The digest of all the items.
     pub digest: Digest,
@@ -47,57 +50,61 @@ pub enum InputSegment {
         /// The items.
         items: Vec<Item>,
     },
-    /// Items that an earlier model call of this workflow run was given and answered, and then outputs of its tools.
+    /// Items of the input and the output of an earlier model call of this workflow run, followed by
+    /// outputs of its tools.
     Call {
-        /// The activity id of that call.
+        /// Activity id of that call.
         activity_id: String,
-        /// Its input or its output; absent = both, the output after the input. Written by 1.0 only.
+        /// The input or the output of that call; absent = both, the output after the input. Written
+        /// by 1.0 only.
         #[serde(skip_serializing_if = "Option::is_none")]
         part: Option<CallPart>,
-        /// First item, counted from 0; absent = 0.
+        /// Index of the first item, counted from 0; absent = 0.
         #[serde(skip_serializing_if = "is_default")]
         start: u32,
-        /// One past the last item.
+        /// Index after the last item.
         end: u32,
-        /// How many outputs follow, of the activity tools that the answer called, from the first one on (see
-        /// [`tool_activity_of`]); absent = 0.
+        /// Number of tool outputs that follow: those of the activity tools that the answer called,
+        /// from the first one on (see [`tool_activity_of`]); absent = 0.
         #[serde(skip_serializing_if = "is_default")]
         results: u32,
     },
-    /// Items that were recorded by themselves, because together they were too large for the call: see
-    /// [`RecordRequest`].
+    /// Items that were recorded by an activity of their own, because together they were too large
+    /// for the call: see [`RecordRequest`].
     Recorded {
-        /// The activity id of that recording.
+        /// Activity id of that recording.
         activity_id: String,
-        /// First item, counted from 0.
+        /// Index of the first item, counted from 0.
         start: u32,
-        /// One past the last item.
+        /// Index after the last item.
         end: u32,
     },
-    /// Items of the state that this workflow run began with and has loaded from the run before, in the order of
+    /// Items of the state with which this workflow run began and which it has loaded from the
+    /// previous run, in the order of
     /// [`RunState::items_in_order`](crate::wire::RunState::items_in_order).
     State {
-        /// The activity ids of the chunks begin like this; a `-` and a number follow.
+        /// Prefix of the activity ids of the chunks; a `-` and a number, counted from 0, follow.
         activity_id: String,
-        /// How many chunks there are, counted from 0.
+        /// Number of chunks.
         chunks: u32,
-        /// First item, counted from 0.
+        /// Index of the first item, counted from 0.
         start: u32,
-        /// One past the last item.
+        /// Index after the last item.
         end: u32,
     },
     /// The output item of a tool activity of this workflow run.
     ToolResult {
-        /// The activity id of that tool call.
+        /// Activity id of that tool call.
         activity_id: String,
     },
-    /// A kind this build does not know; reading it succeeds so that the version error can name it.
+    /// A kind that this build does not know. Reading it succeeds, so that the version error can
+    /// name the kind.
     #[serde(skip_serializing)]
     Unknown(String),
 }
 
-/// The activity id of the `number`th tool call that a model call has answered with, if that is an activity; ids are a part of the
-/// contract.
+/// Returns the activity id of the `number`th tool call (counted from 0) in the answer of a model
+/// call, if that tool call is an activity; ids are a part of the contract.
 ///
 /// ```
 /// use temporal_agents::wire::conversation::tool_activity_of;
@@ -110,20 +117,21 @@ pub fn tool_activity_of(model_activity: &str, number: u32) -> Option<String> {
     Some(format!("{turn}-tool-{number}"))
 }
 
-/// A side of a model call.
+/// The input or the output of a model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallPart {
-    /// Its input.
+    /// The input of the call.
     Given,
-    /// Its output.
+    /// The output of the call.
     Answered,
 }
 
-/// The type of the activity that records items which are too large to travel with a call.
+/// Type of the activity that records items which are too large to be sent with a call.
 pub const RECORD_ACTIVITY: &str = "agents.record_items";
 
-/// The input of an activity that does nothing: what counts is that history holds it from then on.
+/// The input of an activity that does nothing; its purpose is that history contains the items from
+/// then on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RecordRequest {
     /// The version of this message.
@@ -139,7 +147,7 @@ impl From<Vec<Item>> for RecordRequest {
 }
 
 impl InputSegment {
-    /// Whether it stands for items that history holds.
+    /// Returns `true` if the segment refers to items in history.
     pub fn refers(&self) -> bool {
         match self {
             Self::Call { .. } | Self::Recorded { .. } | Self::State { .. } | Self::ToolResult { .. } => true,
@@ -155,7 +163,7 @@ impl CallPart {
 }
 
 impl Conversation {
-    /// A conversation that holds all its items itself.
+    /// Returns a conversation that contains all its items itself.
     ///
     /// # Panics
     /// With 2^32 items or more.
@@ -178,7 +186,7 @@ impl ByKind for InputSegment {
         struct Items {
             items: Vec<Item>,
         }
-        /// Each member whatever it is: a part that is not known may need others.
+        /// Each member may have any value, since an unknown part may need other values.
         #[derive(Deserialize)]
         struct Call {
             activity_id: Option<Value>,
@@ -211,6 +219,7 @@ impl ByKind for InputSegment {
             }
             "call" => {
                 let Call { activity_id, part, start, end, results } = Call::deserialize(members)?;
+                // An unknown part is reported as an unknown instruction, not as malformed JSON.
                 if let Some(part) = part.as_ref().and_then(Value::as_str).filter(|part| !CallPart::is_known(part)) {
                     return Ok(Self::Unknown(format!("call part {part}")));
                 }

@@ -14,7 +14,8 @@ fn digested(definitions: &Definitions) -> Digest {
 #[test]
 fn a_digest_that_is_remembered_is_the_one_of_these_definitions() {
     let (schema, other) = (json!({"type": "object", "title": "a"}), json!({"type": "object", "title": "b"}));
-    // More of them than are remembered, twice, so that they are found, forgotten, and made anew.
+    // More definitions than are cached, twice, so that they are found, forgotten and computed
+    // again.
     let texts: Vec<String> = (0..DIGESTED_AT_MOST + 3).map(|number| format!("instructions {number}")).collect();
     for text in texts.iter().chain(texts.iter().rev()) {
         for schema in [&schema, &other, &schema] {

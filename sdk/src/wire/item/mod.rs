@@ -1,19 +1,20 @@
-//! One item of a conversation, in the shape of the OpenAI Responses API, kept as it came.
+//! One item of a conversation, in the shape of the OpenAI Responses API, kept unchanged.
 //!
-//! An [`Item`] is the JSON object itself (shared, so a conversation is cheap to copy); [`Item::view`] is a typed
-//! look at the kinds the loop knows. Fields and kinds nobody here knows stay in the object and go back to the
-//! provider unchanged. The type does not check that an item is complete.
+//! An [`Item`] is the JSON object itself (shared, so that a conversation is cheap to copy);
+//! [`Item::view`] is a typed view of the kinds that the loop knows. Fields and kinds that this
+//! crate does not know stay in the object and return to the provider unchanged. The type does not
+//! check that an item is complete.
 //!
 //! # Design
-//! **Items as they came.** A conversation item is the JSON object of the Responses API, with a
-//! typed view on the kinds that the loop knows. Unknown items return to the provider unchanged;
+//! **Items are kept unchanged.** A conversation item is the JSON object of the Responses API, with
+//! a typed view of the kinds that the loop knows. Unknown items return to the provider unchanged;
 //! closed enums would lose them.
 //!
-//! **A failed tool's output is marked in its item,** `is_error`, and nowhere else: items travel
-//! through sessions, pauses and continued executions as they are. OpenAI's APIs have no such
-//! member, so their provider removes it, and so do summaries of nested histories. Histories written
-//! before have no marks; where a deploy in the middle of a run makes references differ, the call is
-//! sent in full.
+//! **The output of a failed tool is marked in its item,** by `is_error`, and nowhere else, because
+//! items pass through sessions, pauses and continued executions unchanged. OpenAI's APIs have no
+//! such member, so their provider removes it, and so do summaries of nested histories. Older
+//! histories have no marks; if a deploy in the middle of a run changes references for that reason,
+//! the call is sent in full.
 
 mod view;
 
@@ -36,50 +37,53 @@ use crate::wire::error_debug;
 #[derive(Clone)]
 pub struct Item(Arc<Shared>);
 
-/// What the copies of an item share.
+/// The data that the copies of an item share.
 struct Shared {
     object: Map<String, Value>,
-    /// The kind, where it is one of [`COMMON_KINDS`].
+    /// The kind, if it is one of [`COMMON_KINDS`].
     kind: Option<&'static str>,
-    /// Where among its members the call id is: a whole conversation is searched for one at each turn.
+    /// Index of the member `call_id`, because a whole conversation is searched for a call id at
+    /// each turn.
     call_id: Option<usize>,
-    /// Whether it has the member `created_by`.
+    /// `true` if the object has the member `created_by`.
     has_creator: bool,
-    /// Made once, when somebody asks: a conversation is digested at each turn.
+    /// Digest of the item, computed once, on first use: a conversation is digested at each turn.
     digest: OnceLock<ItemDigest>,
-    /// The same for the length of its JSON text.
+    /// Length of the JSON text in bytes, computed once, on first use.
     json_len: OnceLock<usize>,
 }
 
-/// How many members most items have at most.
+/// Maximum number of members of most items.
 const USUAL_MEMBERS: usize = 7;
 
-/// The kinds that conversations are made of.
+/// The kinds of most items of conversations.
 const COMMON_KINDS: [&str; 4] = ["message", "function_call", "function_call_output", "reasoning"];
 
-/// The JSON is not an object, so it is no item.
+/// Error of JSON that is not an object, and therefore not an item.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a conversation item must be a JSON object, found {found}")]
 pub struct NotAnItem {
-    /// What was found: `null`, `a string`, ...
+    /// Type of the JSON value: `null`, `a string`, ...
     pub found: &'static str,
 }
 
 error_debug!(struct NotAnItem { found });
 
-/// An id that stands for none: for items that no provider made, and from providers that give no ids.
+/// Placeholder for a missing id: of items that no provider made, and of items of providers that
+/// return no ids.
 pub const PLACEHOLDER_ID: &str = "__fake_id__";
 
-/// The member of a function call's output that says that the call failed. This crate's own: no API of OpenAI is shown it.
+/// Member of a function call's output that marks the call as failed. It is this crate's own: no API
+/// of OpenAI gets it.
 pub const IS_ERROR: &str = "is_error";
 
 impl Item {
-    /// A user message: `{"role": "user", "content": TEXT}`.
+    /// Returns a user message: `{"role": "user", "content": TEXT}`.
     pub fn user(text: impl Into<String>) -> Self {
         Self::message("user", text)
     }
 
-    /// A message with plain text content: `{"role": ROLE, "content": TEXT}`.
+    /// Returns a message with plain text content: `{"role": ROLE, "content": TEXT}`.
     pub fn message(role: &str, text: impl Into<String>) -> Self {
         Self::from(Map::from_iter([
             ("role".to_owned(), role.into()),
@@ -87,7 +91,8 @@ impl Item {
         ]))
     }
 
-    /// An assistant's message in the shape of a model's answer, with a placeholder for its id.
+    /// Returns an assistant's message in the shape of a model's answer, with a placeholder for its
+    /// id.
     pub fn assistant(text: &str) -> Self {
         let part = serde_json::json!({"type": "output_text", "text": text, "annotations": [], "logprobs": []});
         Self::from(Map::from_iter([
@@ -99,7 +104,7 @@ impl Item {
         ]))
     }
 
-    /// The output of a function call, `output` being a string or a list of content parts.
+    /// Returns the output of a function call; `output` is a string or a list of content parts.
     pub fn function_call_output(call_id: &str, output: Value) -> Self {
         Self::from(Map::from_iter([
             ("type".to_owned(), "function_call_output".into()),
@@ -108,18 +113,20 @@ impl Item {
         ]))
     }
 
-    /// The output of a function call that failed: what the model is told of it. Providers whose API tells errors from outputs, such as Anthropic's,
-    /// say that it is one; others send the output alone.
+    /// Returns the output of a failed function call: the message for the model. Providers whose API
+    /// distinguishes errors from outputs, such as Anthropic's, mark it as an error; others send the
+    /// output alone.
     pub fn failed_function_call_output(call_id: &str, output: Value) -> Self {
         Self::function_call_output(call_id, output).with(IS_ERROR, Value::Bool(true))
     }
 
-    /// Whether this is the output of a call that failed.
+    /// Returns `true` if this is the output of a call that failed.
     pub fn is_tool_error(&self) -> bool {
         self.get(IS_ERROR).is_some_and(|is_error| *is_error == true)
     }
 
-    /// The item's `type`; a message may leave it out and is `message` all the same.
+    /// Returns the item's `type`. An item without one is a `message` if it has a role; otherwise
+    /// its kind is empty.
     pub fn kind(&self) -> &str {
         if let Some(kind) = self.0.kind {
             return kind;
@@ -131,32 +138,32 @@ impl Item {
         }
     }
 
-    /// The item's own id, where it has one.
+    /// Returns the item's own id, if it has one.
     pub fn id(&self) -> Option<&str> {
         self.str("id")
     }
 
-    /// The id of the call this item makes or answers.
+    /// Returns the id of the call that this item makes or answers.
     pub fn call_id(&self) -> Option<&str> {
         self.0.object.values().nth(self.0.call_id?)?.as_str()
     }
 
-    /// A member of the object.
+    /// Returns a member of the object.
     pub fn get(&self, member: &str) -> Option<&Value> {
         self::member(&self.0.object, member)
     }
 
-    /// The whole object, as it came.
+    /// Returns the whole object, unchanged.
     pub fn as_object(&self) -> &Map<String, Value> {
         &self.0.object
     }
 
-    /// The item as a JSON value (a copy).
+    /// Returns the item as a JSON value (a copy).
     pub fn to_value(&self) -> Value {
         Value::Object(self.0.object.clone())
     }
 
-    /// A copy of this item with one member set.
+    /// Returns a copy of this item with one member set.
     #[must_use]
     pub fn with(&self, member: &str, value: Value) -> Self {
         let mut map = self.0.object.clone();
@@ -164,12 +171,13 @@ impl Item {
         Self::from(map)
     }
 
-    /// The item as a model is given it again: without the member `created_by`, which providers write and do not read.
+    /// Returns the item in the form in which a model gets it again: without the member
+    /// `created_by`, which providers write and do not read.
     pub(crate) fn without_creator(&self) -> Self {
         if self.0.has_creator { self.without("created_by") } else { self.clone() }
     }
 
-    /// A copy of this item without one member; the others keep their order.
+    /// Returns a copy of this item without one member; the others keep their order.
     #[must_use]
     pub fn without(&self, member: &str) -> Self {
         if self.get(member).is_none() {
@@ -180,12 +188,12 @@ impl Item {
         Self::from(map)
     }
 
-    /// The digest of the item; computed once for all copies.
+    /// Returns the digest of the item; computed once for all copies.
     pub(crate) fn digest(&self) -> ItemDigest {
         *self.0.digest.get_or_init(|| ItemDigest::of(&self.0.object))
     }
 
-    /// The item as JSON text, its members in their order.
+    /// Returns the item as JSON text, with its members in their order.
     ///
     /// # Panics
     /// Never: an item is JSON by construction.
@@ -193,7 +201,7 @@ impl Item {
         serde_json::to_string(&self.0.object).expect("an item is JSON by construction")
     }
 
-    /// How many bytes its JSON text has; computed once for all copies.
+    /// Returns the length of its JSON text in bytes; computed once for all copies.
     ///
     /// # Panics
     /// Never: an item is JSON by construction.
@@ -201,12 +209,12 @@ impl Item {
         *self.0.json_len.get_or_init(|| encoded_len(&self.0.object).expect("an item is JSON by construction"))
     }
 
-    /// Whether the two are copies of one item.
+    /// Returns `true` if both are copies of one item.
     pub(crate) fn is_shared_with(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// Whether the two are the same text, the order of members included.
+    /// Returns `true` if both have the same JSON text, including the order of members.
     pub(crate) fn has_the_text_of(&self, other: &Self) -> bool {
         same_members(&self.0.object, &other.0.object)
     }
@@ -216,7 +224,7 @@ impl Item {
     }
 }
 
-/// An item has few members: looking at each is quicker than a hash.
+/// Returns a member of an object. An item has few members: comparing each is faster than hashing.
 fn member<'o>(object: &'o Map<String, Value>, name: &str) -> Option<&'o Value> {
     object.iter().find_map(|(member, value)| (member == name).then_some(value))
 }
@@ -232,7 +240,7 @@ fn same_text(one: &Value, other: &Value) -> bool {
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same_text(one, other))
         }
-        // Zero and minus zero are equal, and not the same text.
+        // Zero and minus zero are equal, but do not have the same text.
         (Value::Number(one), Value::Number(other)) => one.to_string() == other.to_string(),
         (one, other) => one == other,
     }
@@ -257,6 +265,7 @@ impl TryFrom<Value> for Item {
 impl From<Map<String, Value>> for Item {
     fn from(map: Map<String, Value>) -> Self {
         let (mut kind, mut call_id, mut has_creator) = (None, None, false);
+        // One pass finds the members that are looked up for whole conversations.
         for (place, (name, value)) in map.iter().enumerate() {
             match &**name {
                 "type" => kind = COMMON_KINDS.into_iter().find(|common| value == common),
@@ -293,7 +302,8 @@ impl Serialize for Item {
 
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Reads the members into a map of the size that most items need, so that it does not grow member by member.
+        /// Reads the members into a map with the capacity that most items need, so that it does not
+        /// grow member by member.
         struct Members;
 
         impl<'de> Visitor<'de> for Members {

@@ -1,4 +1,4 @@
-//! A typed look at an item: at the kinds that the loop knows, and at the text of messages.
+//! A typed view of an item: of the kinds that the loop knows, and of the text of messages.
 
 use std::borrow::Cow;
 
@@ -6,36 +6,37 @@ use serde_json::Value;
 
 use super::Item;
 
-/// A typed look at an item; see [`Item::view`].
+/// A typed view of an item; see [`Item::view`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ItemView<'a> {
     /// A message with its role and its `content` (a string or a list of parts).
     Message {
-        /// `user`, `assistant`, `system`, `developer`.
+        /// Role of the message: `user`, `assistant`, `system`, `developer`.
         role: &'a str,
-        /// The content member as it came.
+        /// The content member, unchanged.
         content: &'a Value,
     },
     /// A call of a function tool or of a handoff.
     FunctionCall(FunctionCall<'a>),
     /// The output of a function call.
     FunctionCallOutput {
-        /// The call it answers.
+        /// Id of the call that it answers.
         call_id: &'a str,
-        /// A string or a list of content parts.
+        /// The output: a string or a list of content parts.
         output: &'a Value,
     },
     /// Reasoning of the model.
     Reasoning,
-    /// Something a provider ran by itself (`web_search_call`, `mcp_call`, ...): recorded, never executed here.
+    /// A call that a provider executed itself (`web_search_call`, `mcp_call`, ...): recorded, never
+    /// executed here.
     HostedCall {
-        /// The item's type.
+        /// Type of the item.
         kind: &'a str,
     },
-    /// Any other kind, known only by its name (empty when it has none).
+    /// An item of any other kind, known only by its name (empty if it has none).
     Other {
-        /// The item's type.
+        /// Type of the item.
         kind: &'a str,
     },
 }
@@ -43,14 +44,14 @@ pub enum ItemView<'a> {
 /// The parts of a `function_call` item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionCall<'a> {
-    /// The function's name, as the model wrote it.
+    /// Name of the function, as the model wrote it.
     pub name: &'a str,
-    /// The id that ties the output to the call.
+    /// Id that links the output to the call.
     pub call_id: &'a str,
-    /// The arguments as the model wrote them: JSON text, not yet checked. Servers that send an object instead of text
-    /// are understood.
+    /// Arguments as the model wrote them: JSON text, not yet checked. Servers that send an object
+    /// instead of a string are supported.
     pub arguments: Cow<'a, str>,
-    /// The tool namespace, where the provider sent one.
+    /// Tool namespace, if the provider sent one.
     pub namespace: Option<&'a str>,
 }
 
@@ -58,7 +59,7 @@ const HOSTED_CALLS: [&str; 5] =
     ["file_search_call", "web_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"];
 
 impl Item {
-    /// A typed look at the kinds the loop knows.
+    /// Returns a typed view of the item.
     pub fn view(&self) -> ItemView<'_> {
         const NULL: &Value = &Value::Null;
         match self.kind() {
@@ -86,9 +87,10 @@ impl Item {
         }
     }
 
-    /// The text of a message: all its `output_text`, `input_text` and `text` parts joined, or its string content.
+    /// Returns the text of a message: all its `output_text`, `input_text` and `text` parts joined,
+    /// or its string content.
     ///
-    /// `None` when the item is no message.
+    /// `None` if the item is not a message.
     pub fn text(&self) -> Option<String> {
         let ItemView::Message { content, .. } = self.view() else { return None };
         Some(match content {
@@ -102,7 +104,7 @@ impl Item {
         })
     }
 
-    /// The refusal in a message: its refusal parts joined; `None` when it has none.
+    /// Returns the refusal in a message: its refusal parts joined; `None` if it has none.
     pub fn refusal(&self) -> Option<String> {
         let ItemView::Message { content: Value::Array(parts), .. } = self.view() else { return None };
         let refusal: String =

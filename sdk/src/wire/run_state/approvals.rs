@@ -1,4 +1,4 @@
-//! What people have decided about the calls of a run.
+//! Decisions of people about the calls of a run.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,13 @@ use crate::wire::{absent::is_default, decider};
 /// A decision on a call that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
-    /// Whether the call is made.
+    /// `true` if the call is made.
     pub approve: bool,
-    /// What the model gets instead of an output, for a call that is not made; absent = the run's own text.
+    /// Output that the model gets for a call that is not made; absent = the run's default message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// Whether the message is the output of the call, which somebody else has made: it is checked as an output of the tool.
+    /// `true` if the message is the output of the call, which was made elsewhere: it is checked
+    /// like an output of the tool.
     #[serde(default, skip_serializing_if = "is_default")]
     pub supplied: bool,
     /// The name or id of the person who decided, as the caller states it: at most 256 characters,
@@ -26,27 +27,27 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// The call is made.
+    /// Returns the decision to make the call.
     pub fn approve() -> Self {
         Self { approve: true, message: None, supplied: false, by: None }
     }
 
-    /// The call is not made; the model is told so in the run's own words.
+    /// Returns the decision not to make the call; the model gets the run's default message.
     pub fn reject() -> Self {
         Self { approve: false, message: None, supplied: false, by: None }
     }
 
-    /// The call is not made; the model gets this text.
+    /// Returns the decision not to make the call; the model gets this message.
     pub fn reject_with(message: impl Into<String>) -> Self {
         Self { approve: false, message: Some(message.into()), supplied: false, by: None }
     }
 
-    /// The call is not made here: somebody else has made it, and this is its output.
+    /// Returns the decision not to make the call, because it was made elsewhere with this output.
     pub fn supply(output: impl Into<String>) -> Self {
         Self { approve: false, message: Some(output.into()), supplied: true, by: None }
     }
 
-    /// Says who has decided: a name or an id, of which the first 256 characters are kept.
+    /// Sets the name or id of the person who decided; the first 256 characters are kept.
     #[must_use]
     pub fn by(mut self, name: impl Into<String>) -> Self {
         self.by = decider::named(name);
@@ -54,58 +55,63 @@ impl Decision {
     }
 }
 
-/// The decisions of a run: on single calls, and for good on a tool.
+/// The decisions of a run: on single calls, and permanent ones on a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approvals {
-    /// On calls of tools, which agents make.
+    /// Decisions on calls of tools, which agents make.
     #[serde(default, skip_serializing_if = "Decisions::is_empty")]
     tools: Decisions,
-    /// On calls that hosted MCP servers ask about, by server label; a decision for good holds for all agents.
+    /// Decisions on calls for which hosted MCP servers request approval, by server label; a
+    /// permanent decision applies to all agents.
     #[serde(default, skip_serializing_if = "Decisions::is_empty")]
     hosted_mcp: Decisions,
 }
 
 impl Approvals {
-    /// Whether nothing was decided.
+    /// Returns `true` if there is no decision.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty() && self.hosted_mcp.is_empty()
     }
 
-    /// The decision on a call: the one on it alone, else the one on its tool.
+    /// Returns the decision on a call: the one on the call itself, otherwise the permanent one on
+    /// its tool.
     pub fn on_call(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
         self.tools.on(agent, tool, call_id)
     }
 
-    /// What ends the wait of a call for its output: the output, or a rejection. That it was approved before does not.
+    /// Returns the decision that ends the wait of a call for its output: the output, or a
+    /// rejection. An earlier approval of the call does not end it.
     pub fn on_output(&self, agent: &str, tool: &str, call_id: &str) -> Option<&Decision> {
         self.on_call(agent, tool, call_id).filter(|decision| !decision.approve)
     }
 
-    /// Takes what ends the wait of a call for an answer: the answer, or a rejection. The call itself stays approved, if it had to be.
+    /// Takes the decision that ends the wait of a call for an answer: the answer, or a rejection.
+    /// The call itself stays approved, if it needed approval.
     pub(crate) fn take_answer(&mut self, agent: &str, tool: &str, call_id: &str) -> Option<Decision> {
         let decision = self.on_output(agent, tool, call_id)?.clone();
         self.decide_call(agent, tool, call_id, Decision::approve(), false);
         Some(decision)
     }
 
-    /// Forgets the decision on a call that has its output: the id may come again, and outputs of clients are large. A decision for
-    /// good on its tool stays.
+    /// Forgets the decision on a call that has its output: the id may occur again, and outputs of
+    /// clients are large. A permanent decision on its tool stays.
     pub(crate) fn forget_call(&mut self, agent: &str, tool: &str, call_id: &str) {
         self.tools.forget(agent, tool, call_id);
     }
 
-    /// Forgets the decision on a question of a hosted MCP server that has its answer.
+    /// Forgets the decision on an approval request of a hosted MCP server that has its answer.
     pub(crate) fn forget_mcp(&mut self, question: &McpApproval) {
         self.hosted_mcp.forget(&question.server_label, &question.tool, &question.request_id);
     }
 
-    /// Forgets the decisions on single calls, and keeps those for good: a response asks for other calls, whatever their ids.
+    /// Forgets the decisions on single calls, and keeps the permanent ones: a response requests new
+    /// calls, even if they have the same ids.
     pub(crate) fn forget_calls(&mut self) {
         self.tools.calls.clear();
         self.hosted_mcp.calls.clear();
     }
 
-    /// The decision on a hosted MCP server's question.
+    /// Returns the decision on a hosted MCP server's approval request.
     pub fn on_mcp(&self, question: &McpApproval) -> Option<&Decision> {
         self.hosted_mcp.on(&question.server_label, &question.tool, &question.request_id)
     }
@@ -122,10 +128,10 @@ impl Approvals {
 /// Decisions on calls made by agents, or by servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Decisions {
-    /// On one call, by its id.
+    /// Decisions on single calls, by the id of the call.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     calls: BTreeMap<String, OnCall>,
-    /// For good, by who makes the calls, then by tool.
+    /// Permanent decisions, by the agent or server that makes the calls, then by tool.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     always: BTreeMap<String, BTreeMap<String, Decision>>,
 }
@@ -156,7 +162,8 @@ impl Decisions {
 
     fn decide(&mut self, by: &str, tool: &str, id: &str, decision: Decision, always: bool) {
         if always {
-            // A decision for good takes the place of earlier ones on single calls of the tool, as in the reference.
+            // A permanent decision replaces earlier ones on single calls of the tool, as in the
+            // OpenAI Agents SDK.
             self.calls.retain(|_, on| on.by != by || on.tool != tool);
             self.always.entry(by.to_owned()).or_default().insert(tool.to_owned(), decision.clone());
         }

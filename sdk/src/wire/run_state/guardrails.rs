@@ -1,82 +1,83 @@
-//! What guardrails have found in a run.
+//! Results of the guardrails of a run.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The findings of all guardrails, in the order in which they were asked.
+/// Results of all guardrails, in the order in which they were called.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GuardrailResults {
-    /// Of the input guardrails.
+    /// Results of the input guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input: Vec<InputGuardrailResult>,
-    /// Of the output guardrails.
+    /// Results of the output guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub output: Vec<OutputGuardrailResult>,
-    /// Of the guardrails before tools.
+    /// Results of the guardrails before tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_input: Vec<ToolGuardrailResult>,
-    /// Of the guardrails after tools.
+    /// Results of the guardrails after tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_output: Vec<ToolGuardrailResult>,
 }
 
 impl GuardrailResults {
-    /// Whether no guardrail was asked yet.
+    /// Returns `true` if there is no result yet.
     pub fn is_empty(&self) -> bool {
         self.input.is_empty() && self.output.is_empty() && self.tool_input.is_empty() && self.tool_output.is_empty()
     }
 }
 
-/// What an input guardrail found.
+/// The result of an input guardrail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InputGuardrailResult {
-    /// The guardrail's name.
+    /// Name of the guardrail.
     pub guardrail: String,
-    /// Whether it stops the run.
+    /// `true` if the guardrail stops the run.
     pub tripwire_triggered: bool,
-    /// What it says about it; null when nothing.
+    /// Additional information from the guardrail; null if there is none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub output_info: Value,
 }
 
-/// What an output guardrail found.
+/// The result of an output guardrail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OutputGuardrailResult {
-    /// The guardrail's name.
+    /// Name of the guardrail.
     pub guardrail: String,
-    /// The agent whose output it was.
+    /// Name of the agent whose output was checked.
     pub agent: String,
-    /// The output it looked at.
+    /// The output that was checked.
     pub agent_output: Value,
-    /// Whether it stops the run.
+    /// `true` if the guardrail stops the run.
     pub tripwire_triggered: bool,
-    /// What it says about it; null when nothing.
+    /// Additional information from the guardrail; null if there is none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub output_info: Value,
 }
 
-/// What a guardrail of a tool found.
+/// The result of a tool guardrail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolGuardrailResult {
-    /// The guardrail's name.
+    /// Name of the guardrail.
     pub guardrail: String,
-    /// What it asks for.
+    /// The behavior that the guardrail requests.
     pub behavior: ToolGuardrailBehavior,
-    /// What it says about it; null when nothing.
+    /// Additional information from the guardrail; null if there is none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub output_info: Value,
 }
 
-/// What a guardrail of a tool asks for; JSON shape: `{"type": "reject_content", "message": TEXT}`.
+/// The behavior that a tool guardrail requests; JSON shape:
+/// `{"type": "reject_content", "message": TEXT}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolGuardrailBehavior {
-    /// The call goes on.
+    /// The call continues.
     Allow,
-    /// The model gets this text instead of the output.
+    /// The model gets this message instead of the output.
     RejectContent {
-        /// The text.
+        /// The message for the model.
         message: String,
     },
     /// The run ends.

@@ -1,4 +1,4 @@
-//! What a paused run waits for, and how it is decided.
+//! The calls that a paused run waits for, and the decisions on them.
 
 use std::borrow::Cow;
 
@@ -17,44 +17,45 @@ use crate::wire::error_debug;
 /// A call that waits for a decision, or for its output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interruption {
-    /// What to decide by: the call id; inside agents used as tools, the ids of the calls on the way, joined by `/`. A `/` in a
-    /// call id is written `~1`, a `~` is written `~0`, as in a JSON pointer (RFC 6901): the ids of calls are a provider's free
-    /// text.
+    /// Id to decide by: the call id; in agents used as tools, the ids of the calls on the way,
+    /// joined by `/`. A `/` in a call id is written `~1`, a `~` is written `~0`, as in a JSON
+    /// pointer (RFC 6901), because providers choose the ids of calls freely.
     pub id: String,
-    /// The agent that calls.
+    /// Name of the agent that made the call.
     pub agent: String,
-    /// The tool; for hosted MCP the server's tool.
+    /// Name of the tool; for hosted MCP the server's tool.
     pub tool: String,
-    /// The call, or the server's question, as it came.
+    /// The call, or the server's approval request, unchanged.
     pub raw: Item,
-    /// What it waits for; absent = a decision.
+    /// Kind of input that the call waits for; absent = a decision.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: InterruptionKind,
-    /// What an MCP server asks, where it waits for an answer.
+    /// Question of an MCP server, if the call waits for an answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<McpQuestion>,
 }
 
-/// What a call waits for.
+/// Kind of input that a call waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum InterruptionKind {
-    /// That somebody approves or rejects it.
+    /// An approval or a rejection.
     #[default]
     Approval,
-    /// That somebody makes it and supplies its output, or rejects it: the call of a client tool.
+    /// The output of the call, which is made elsewhere, or a rejection: the call of a client tool.
     Output,
-    /// That somebody answers what an MCP server asks in the middle of the call, by supplying a JSON object that fits the question's schema, or
-    /// declines by a rejection. The call is then made anew with the answers so far.
+    /// The answer to a question that an MCP server asks during the call: a JSON object that fits
+    /// the question's schema, or a rejection, which declines. The call is then made again with the
+    /// answers so far.
     Input,
-    /// Something of a later release.
+    /// A kind of a later release.
     #[serde(other)]
     Other,
 }
 
 impl Interruption {
-    /// The arguments as the model wrote them: JSON text.
+    /// Returns the arguments as the model wrote them: JSON text.
     pub fn arguments(&self) -> String {
         match self.raw.view() {
             ItemView::FunctionCall(call) => call.arguments.into_owned(),
@@ -62,11 +63,12 @@ impl Interruption {
         }
     }
 
-    /// The hosted MCP server that asks.
+    /// Returns the label of the hosted MCP server that requests approval.
     pub(crate) fn server(&self) -> Option<&str> {
         self.raw.get("server_label").and_then(|label| label.as_str())
     }
 
+    /// Checks that a decision of this kind ends the wait of the call.
     fn takes(&self, decision: &Decision) -> Result<(), DecisionRefused> {
         match (self.kind, self.server()) {
             (InterruptionKind::Output, _) if decision.approve => {
@@ -87,57 +89,57 @@ impl Interruption {
     }
 }
 
-/// The run does not wait for a decision under this id.
+/// Error of a decision under an id that the run does not wait for.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the run does not wait for a decision on {id:?}; it waits for: {}", waiting(.pending))]
 pub struct UnknownInterruption {
-    /// The id.
+    /// The unknown id.
     pub id: String,
-    /// The ids it waits for.
+    /// Ids that the run waits for.
     pub pending: Vec<String>,
 }
 
 error_debug!(struct UnknownInterruption { id, pending });
 
-/// A paused run does not take a decision.
+/// Error of a decision that a paused run does not accept.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecisionRefused {
-    /// It does not wait for one under this id.
+    /// The run does not wait for a decision under this id.
     #[error(transparent)]
     Unknown(#[from] UnknownInterruption),
-    /// The call is made elsewhere: there is nothing to approve.
+    /// The call is made elsewhere, so there is nothing to approve.
     #[error(
         "call {id:?} of client tool {tool:?} waits for its output: supply it with `supply_output`, or reject the call"
     )]
     WaitsForOutput {
-        /// The id.
+        /// Id of the interruption.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
     },
-    /// An MCP server asks something: there is nothing to approve.
+    /// An MCP server asks a question, so there is nothing to approve.
     #[error("call {id:?} of tool {tool:?} waits for an answer: supply it with `supply_output`, or reject it")]
     WaitsForInput {
-        /// The id.
+        /// Id of the interruption.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
     },
-    /// An answer to an MCP server is an object.
+    /// The answer to an MCP server is not a JSON object.
     #[error("the answer to call {id:?} of tool {tool:?} is no JSON object")]
     NoJsonObject {
-        /// The id.
+        /// Id of the interruption.
         id: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
     },
-    /// A hosted MCP server makes the call itself, so that nobody else has its output.
+    /// A hosted MCP server makes the call itself, so no one else can supply its output.
     #[error("MCP server {server:?} makes call {id:?} itself, if it may: approve or reject it")]
     MadeByServer {
-        /// The id.
+        /// Id of the interruption.
         id: String,
-        /// The server.
+        /// Label of the server.
         server: String,
     },
 }
@@ -150,7 +152,7 @@ error_debug!(enum DecisionRefused {
     MadeByServer { id, server },
 });
 
-/// The answer in a decision, where it is one.
+/// Returns the answer in a decision, if the decision supplies a JSON object.
 pub(crate) fn content(decision: &Decision) -> Option<Map<String, Value>> {
     let text = decision.message.as_ref().filter(|_| decision.supplied)?;
     // As with the arguments of a tool, an empty string counts as `{}`.
@@ -162,13 +164,13 @@ fn waiting(pending: &[String]) -> String {
 }
 
 impl RunState {
-    /// The calls that wait for a decision, in the order of their calls; those inside agents used as tools stand where the
-    /// call of their agent stands.
+    /// Returns the calls that wait for a decision, in the order of their calls; those of agents
+    /// used as tools are at the position of the call of their agent.
     pub fn interruptions(&self) -> Vec<Interruption> {
         self.paused_calls().into_iter().filter(|call| self.decision_on(&call.id).is_none()).collect()
     }
 
-    /// The calls this run has paused for, also those that are decided by now.
+    /// Returns the calls for which this run has paused, including those that are decided by now.
     pub(crate) fn paused_calls(&self) -> Vec<Interruption> {
         let mut found = Vec::new();
         self.collect_paused_calls("", &mut found);
@@ -185,7 +187,8 @@ impl RunState {
             kind,
             question: None,
         };
-        // The reference's order: after a partial decision, runs inside that still wait come first, those that paused anew last.
+        // The order of the OpenAI Agents SDK: after a partial decision, nested runs that still wait
+        // come first, those that paused again come last.
         let mut paused_anew = Vec::new();
         let mut rest = Vec::new();
         for call in &round.calls {
@@ -220,8 +223,8 @@ impl RunState {
         found.append(&mut paused_anew);
     }
 
-    /// How many questions of MCP servers people have answered for the calls of this turn: the next question is another one, even if it says the
-    /// same.
+    /// Returns the number of questions of MCP servers that people have answered for the calls of
+    /// this turn: the next question is a different one, even if it has the same message.
     #[cfg(feature = "worker")]
     pub(crate) fn questions_answered(&self) -> usize {
         let Phase::Interrupted { round } = &self.phase else { return 0 };
@@ -232,16 +235,18 @@ impl RunState {
         round.calls.iter().map(|call| call.answers.len() + inside(&call.progress)).sum()
     }
 
-    /// The call as the model made it.
+    /// Returns the call as the model made it, or an empty item if there is none with this id.
     pub(crate) fn raw_call(&self, call_id: &str) -> Item {
         let made = |item: &&Item| matches!(item.view(), ItemView::FunctionCall(call) if call.call_id == call_id);
         let latest = self.items.iter().rev().map(|item| &item.raw).find(made);
         latest.cloned().unwrap_or_else(|| Item::from(Map::new()))
     }
 
-    /// The decision so far on a call this run has paused for: the one on it alone, else the one for good on its tool.
+    /// Returns the present decision on a call for which this run has paused: the one on the call
+    /// itself, otherwise the permanent one on its tool.
     pub fn decision_on(&self, id: &str) -> Option<&Decision> {
         let Phase::Interrupted { round } = &self.phase else { return None };
+        // An id with a `/` belongs to a nested run, which has the decision in its own state.
         if let Some((outer, inner)) = nested(round, id) {
             return outer.decision_on(inner);
         }
@@ -258,19 +263,21 @@ impl RunState {
         self.approvals.on_mcp(round.mcp_approvals.iter().find(asked)?)
     }
 
-    /// Decides on a pending call; the latest decision counts. It takes effect when the run is resumed.
+    /// Decides on a pending call; the latest decision counts. It takes effect when the run is
+    /// resumed.
     ///
     /// # Errors
-    /// [`DecisionRefused`] when the run does not wait for it.
+    /// [`DecisionRefused`] if the run does not wait for such a decision.
     pub fn decide(&mut self, id: &str, decision: Decision) -> Result<(), DecisionRefused> {
         self.decide_scoped(id, decision, false)
     }
 
-    /// Supplies the output of a pending call that somebody else has made; the tool does not run. It takes effect when the run is
-    /// resumed: the tool's output guardrails look at it, then the model gets it.
+    /// Supplies the output of a pending call that was made elsewhere; the tool does not run. It
+    /// takes effect when the run is resumed: the tool's output guardrails check it, then the model
+    /// gets it.
     ///
     /// # Errors
-    /// [`DecisionRefused`] when the run does not wait for it.
+    /// [`DecisionRefused`] if the run does not wait for such a decision.
     pub fn supply_output(&mut self, id: &str, output: impl Into<String>) -> Result<(), DecisionRefused> {
         self.decide(id, Decision::supply(output))
     }
@@ -278,7 +285,7 @@ impl RunState {
     /// Decides on a pending call and on all later calls of this tool by this agent, in this run.
     ///
     /// # Errors
-    /// [`DecisionRefused`] when the run does not wait for it.
+    /// [`DecisionRefused`] if the run does not wait for such a decision.
     pub fn decide_always(&mut self, id: &str, decision: Decision) -> Result<(), DecisionRefused> {
         self.decide_scoped(id, decision, true)
     }
@@ -314,7 +321,7 @@ impl RunState {
     }
 }
 
-/// The paused run that an id leads into, with the rest of the id.
+/// Returns the nested run that an id leads into, with the rest of the id.
 fn nested<'a, 'i>(round: &'a ToolRound, id: &'i str) -> Option<(&'a RunState, &'i str)> {
     round.calls.iter().find_map(|call| match &call.progress {
         CallProgress::Paused { run, .. } => Some((&**run, inside(id, &call.call.call_id)?)),
@@ -322,13 +329,13 @@ fn nested<'a, 'i>(round: &'a ToolRound, id: &'i str) -> Option<(&'a RunState, &'
     })
 }
 
-/// The rest of an id that leads into the run of this call.
+/// Returns the rest of an id that leads into the run of this call.
 fn inside<'i>(id: &'i str, call_id: &str) -> Option<&'i str> {
     let (first, rest) = id.split_once('/')?;
     (first == escaped(call_id)).then_some(rest)
 }
 
-/// A call id as one part of the id of an interruption.
+/// Returns a call id as one part of the id of an interruption.
 pub(super) fn escaped(call_id: &str) -> Cow<'_, str> {
     if call_id.contains(['~', '/']) {
         return call_id.replace('~', "~0").replace('/', "~1").into();

@@ -1,14 +1,16 @@
-//! The items of a state, in an order that does not change.
+//! The items of a state, in a fixed order.
 
 use super::{CallProgress, Phase, RunState, ToolRound};
 use crate::wire::Item;
 
 impl RunState {
-    /// All conversation items that the state holds: the input, the run's items, those that stand for them after a rewrite, the input
-    /// the session does not have yet, and then the same of each paused run inside, in call order.
+    /// Returns all conversation items that the state contains: the input, the run's items, the
+    /// items that replace them after a rewrite, the input that the session does not have yet, and
+    /// then all items of each paused nested run, in call order.
     ///
     /// # Determinism
-    /// The order is a part of the contract: a place in this list names the same item wherever the same state is read.
+    /// The order is a part of the contract: an index in this list identifies the same item wherever
+    /// the same state is read.
     pub fn items_in_order(&self) -> Vec<&Item> {
         let mut items = Vec::new();
         self.collect_items(&mut items);

@@ -1,8 +1,10 @@
-//! The state of a run between two steps: one serde value that pauses, travels and resumes.
+//! The state of a run between two steps: one serde value with which a run is paused, moved and
+//! resumed.
 //!
-//! The engine alone changes it; people decide on its [`interruptions`](RunState::interruptions). JSON shape: see
-//! `tests/golden/wire/v1.2/run_state-*.json`. It holds what the run has said and done and what it is about to do; it does
-//! not hold agents, which are code and come from the graph.
+//! Only the engine changes it; people decide on its [`interruptions`](RunState::interruptions).
+//! JSON shape: see `tests/golden/wire/v1.2/run_state-*.json`. It contains the input and the items
+//! of the run so far, and its next step; it does not contain agents, which are code and come from
+//! the graph.
 
 mod approvals;
 mod guardrails;
@@ -44,99 +46,105 @@ use super::{
 pub struct RunState {
     /// The version of this value.
     pub version: WireVersion,
-    /// The agent whose turn it is.
+    /// Name of the agent whose turn it is.
     pub agent: String,
-    /// What the model is given first: the run's input, or what a handoff made of it.
+    /// The first items for the model: the run's input, or the input that a handoff made from it.
     pub input: Vec<Item>,
-    /// What has happened since: the model's items and the outputs of tools and handoffs, in order.
+    /// The items since then, in order: the model's items and the outputs of tools and handoffs.
     pub items: Vec<NewItem>,
-    /// What the model is given instead of the first of them, after a handoff that rewrote the conversation.
+    /// Items that the model gets instead of the first of `items`, after a handoff that rewrote the
+    /// conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rewritten: Option<Rewritten>,
-    /// Model calls made so far.
+    /// Number of model calls made so far.
     pub turn: u32,
-    /// Most model calls this run may make; absent = no limit.
+    /// Maximum number of model calls of this run; absent = no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
-    /// What the model calls have used, those of nested runs included.
+    /// Usage of the model calls, including those of nested runs.
     pub usage: Usage,
     /// The run context.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub context: Map<String, Value>,
-    /// The tools each agent has used, hosted ones and handoffs included; such an agent's `tool_choice` is reset.
+    /// The tools that each agent has used, including hosted tools and handoffs; such an agent's
+    /// `tool_choice` is reset.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tools_used: BTreeMap<String, BTreeSet<String>>,
-    /// The provider's id of the last response.
+    /// Id of the last response, assigned by the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_response_id: Option<String>,
-    /// Whether the agent's start is still to be told to the hooks: at first, after a handoff, after a pause.
+    /// `true` if the hooks are not yet notified of the agent's start: at first, after a handoff,
+    /// after a pause.
     #[serde(default, skip_serializing_if = "is_default")]
     pub start_due: bool,
-    /// How far the input guardrails are.
+    /// Progress of the input guardrails.
     #[serde(default, skip_serializing_if = "is_default")]
     pub admission: Admission,
-    /// What the guardrails have found.
+    /// Results of the guardrails.
     #[serde(default, skip_serializing_if = "GuardrailResults::is_empty")]
     pub guardrails: GuardrailResults,
-    /// What people have decided about calls that need approval.
+    /// Decisions of people about calls that need approval.
     #[serde(default, skip_serializing_if = "Approvals::is_empty")]
     pub approvals: Approvals,
-    /// The conversation the provider keeps, where it keeps one.
+    /// State of the conversation at the provider, if it keeps one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerConversation>,
-    /// What of this run is in the session, where the run has one.
+    /// Progress of writing the run to its session, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionProgress>,
     /// The sessions of this run with stateful MCP servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_sessions: Vec<McpSession>,
-    /// Where the turn began.
+    /// The beginning of the turn.
     #[serde(default, skip_serializing_if = "is_default")]
     pub turn_began: TurnMark,
-    /// Whether outputs of this turn's tools may end the run, and guardrails then look at them.
+    /// `true` if outputs of this turn's tools may end the run, and output guardrails then check
+    /// them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub holds_back_turn: bool,
-    /// The calls of this turn that ran and have their output, by call id.
+    /// Ids of the calls of this turn that ran and have their output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completed: Vec<String>,
-    /// The answers of `Host::patched`, by slug.
+    /// Results of `Host::patched`, by slug.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub patches: BTreeMap<String, bool>,
-    /// What tells this run from all others, wherever it goes on: a part of the idempotency keys of its calls. Absent before the first call.
+    /// Id that distinguishes this run from all others, wherever it continues: a part of the
+    /// idempotency keys of its calls. Absent before the first call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_scope: Option<String>,
-    /// What comes next.
+    /// The next step of the run.
     pub phase: Phase,
 }
 
-/// What the model is given instead of the first items of a run.
+/// Items that the model gets instead of the first items of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rewritten {
     /// The items for the model.
     pub items: Vec<NewItem>,
-    /// How many items of the run they stand for.
+    /// Number of items of the run that they replace.
     pub stands_for: usize,
-    /// The items of the run (by place) that stand word for word in the input.
+    /// Indexes of the items of the run that the input contains verbatim.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_input: Vec<usize>,
 }
 
-/// Where a turn began, or where it was taken up again after a pause: how many there were of what it adds to.
+/// The beginning of a turn, or the point at which it resumed after a pause: the number of entries
+/// of each list that a turn appends to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnMark {
-    /// Items.
+    /// Number of items.
     #[serde(default, skip_serializing_if = "is_default")]
     pub items: usize,
-    /// Findings of guardrails before tools.
+    /// Number of results of guardrails before tools.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tool_input: usize,
-    /// Findings of guardrails after tools.
+    /// Number of results of guardrails after tools.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tool_output: usize,
 }
 
 impl TurnMark {
-    /// Where the run stands.
+    /// Returns the mark of the run's present state.
     pub fn here(state: &RunState) -> Self {
         Self {
             items: state.items.len(),
@@ -146,27 +154,28 @@ impl TurnMark {
     }
 }
 
-/// How far the input guardrails of a run are. They look at the first turn only.
+/// Progress of the input guardrails of a run. They check the first turn only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Admission {
-    /// The blocking ones are to be asked.
+    /// The blocking guardrails have not run yet.
     BlockingDue,
-    /// The blocking ones have passed; those beside the first turn have not all answered.
+    /// The blocking guardrails have passed; those that run in parallel with the first turn have not
+    /// all returned.
     ParallelDue,
-    /// All have passed.
+    /// All guardrails have passed.
     #[default]
     Admitted,
 }
 
-/// What of a run is in its session.
+/// The progress of writing a run to its session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionProgress {
     /// The new input, until it is written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub input: Vec<Item>,
-    /// How many of the run's items are written.
+    /// Number of the run's items that are written.
     #[serde(default)]
     pub saved: usize,
 }
@@ -179,7 +188,8 @@ impl Serialize for RunState {
 
 impl<'de> Deserialize<'de> for RunState {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // The version first, wherever it stands: a state of another version may have another shape.
+        // The version first, wherever it is in the object: a state of another version may have
+        // another shape.
         let json = Value::deserialize(deserializer)?;
         let version = json.get("version").ok_or_else(|| D::Error::missing_field("version"))?;
         let version = WireVersion::deserialize(version).map_err(D::Error::custom)?;
@@ -189,7 +199,8 @@ impl<'de> Deserialize<'de> for RunState {
 }
 
 impl RunState {
-    /// The state of a run that is over: what carries a conversation when no run is under way.
+    /// Returns the state of a finished run, which carries a conversation while no run is in
+    /// progress.
     pub(crate) fn finished(agent: &str, conversation: Vec<Item>) -> Self {
         let item = |raw| NewItem { kind: NewItemKind::Unknown, agent: agent.to_owned(), raw, handoff: None };
         Self {
@@ -220,7 +231,7 @@ impl RunState {
         }
     }
 
-    /// The items the model is given after the input, approval placeholders included.
+    /// Returns the items that the model gets after the input, including approval placeholders.
     pub fn model_items(&self) -> impl Iterator<Item = &NewItem> {
         let (first, stands_for) = match &self.rewritten {
             Some(rewritten) => (&*rewritten.items, rewritten.stands_for),

@@ -1,20 +1,20 @@
-//! Something a run has produced.
+//! Items that a run has produced.
 
 use serde::{Deserialize, Serialize};
 
 use crate::wire::item::Item;
 
-/// Something a run has produced.
+/// An item that a run has produced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NewItem {
-    /// What it is in the run.
+    /// Kind of the item in the run.
     #[serde(rename = "type")]
     pub kind: NewItemKind,
-    /// The agent it belongs to.
+    /// Name of the agent that the item belongs to.
     pub agent: String,
-    /// The item as it goes over the wire.
+    /// The item in its wire form.
     pub raw: Item,
-    /// For the output of a handoff: from whom to whom.
+    /// Source and target of a handoff, if the item is the output of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handoff: Option<HandoffEnds>,
 }
@@ -22,16 +22,17 @@ pub struct NewItem {
 /// The two agents of a handoff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandoffEnds {
-    /// The agent that handed off.
+    /// Name of the agent that handed off.
     pub source: String,
-    /// The agent that took over.
+    /// Name of the agent that the conversation was handed to.
     pub target: String,
 }
 
-/// What an item is in a run.
+/// Kind of an item in a run.
 ///
 /// # Source
-/// The run item types of the OpenAI Agents SDK; `unknown_item` is ours, for kinds the SDK drops.
+/// The run item types of the OpenAI Agents SDK; `unknown_item` is an addition of this crate, for
+/// kinds that the SDK drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum NewItemKind {
@@ -56,19 +57,20 @@ pub enum NewItemKind {
     /// The tools of a hosted MCP server.
     #[serde(rename = "mcp_list_tools_item")]
     McpListTools,
-    /// A hosted MCP server's question for approval.
+    /// An approval request of a hosted MCP server.
     #[serde(rename = "mcp_approval_request_item")]
     McpApprovalRequest,
-    /// The answer to it.
+    /// The answer to an approval request of a hosted MCP server.
     #[serde(rename = "mcp_approval_response_item")]
     McpApprovalResponse,
-    /// A summary the provider made of earlier items.
+    /// A summary that the provider made of earlier items.
     #[serde(rename = "compaction_item")]
     Compaction,
     /// A call that waits for approval; never sent to a model.
     #[serde(rename = "tool_approval_item")]
     ToolApproval,
-    /// An item of a kind this build does not know: kept, and sent back to the provider unchanged.
+    /// An item of a kind that this build does not know: kept, and returned to the provider
+    /// unchanged.
     #[serde(rename = "unknown_item", other)]
     Unknown,
 }

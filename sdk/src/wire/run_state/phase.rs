@@ -1,4 +1,4 @@
-//! What a run is about to do.
+//! The next step of a run.
 
 use std::collections::BTreeMap;
 
@@ -14,60 +14,62 @@ use crate::wire::{
     tool_call::ToolOutput,
 };
 
-/// What a run does next. An *instruction* kind: a reader that does not know it cannot go on with the run.
+/// The next step of a run. An *instruction* kind: a reader that does not know it cannot continue
+/// the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Phase {
-    /// A turn begins: the agent's functions are asked what it is now.
+    /// A turn begins: the functions of the agent compute its definitions for the turn.
     TurnDue,
-    /// The model is to be called.
+    /// The model is called next.
     ModelDue {
-        /// What the agent is at this turn.
+        /// Definitions and options of the agent at this turn.
         setup: Box<TurnSetup>,
     },
-    /// Tools are to be called.
+    /// Tools are called next.
     ToolsDue {
-        /// What the response asked for.
+        /// Calls and handoffs that the response requested.
         round: Box<ToolRound>,
     },
     /// The run waits for decisions on calls of this round.
     Interrupted {
-        /// What the response asked for.
+        /// Calls and handoffs that the response requested.
         round: Box<ToolRound>,
     },
-    /// Decisions are to take effect.
+    /// Decisions take effect next.
     ResumeDue {
-        /// What the response asked for.
+        /// Calls and handoffs that the response requested.
         round: Box<ToolRound>,
     },
-    /// Functions of the author are to answer questions of hosted MCP servers.
+    /// Functions of the author answer approval requests of hosted MCP servers next.
     McpDue {
-        /// What the response asked for.
+        /// Calls and handoffs that the response requested.
         round: Box<ToolRound>,
     },
-    /// The agent's own rule says whether the outputs of this round end the run.
+    /// The agent's own rule decides next whether the outputs of this round end the run.
     ToolUseDue {
-        /// What the response asked for.
+        /// Calls and handoffs that the response requested.
         round: Box<ToolRound>,
     },
     /// The run moves to another agent.
     HandoffDue {
-        /// The handoffs of the response; the first one is taken.
+        /// The handoffs that the response requested; the first one is taken.
         handoffs: Vec<PlannedHandoff>,
     },
-    /// The run has moved; what the new agent sees of the conversation is to be settled.
+    /// The run has moved to another agent; the conversation that this agent sees is determined
+    /// next.
     RewriteDue {
         /// The handoff that was taken.
         handoff: PlannedHandoff,
-        /// The agent that handed off.
+        /// Name of the agent that handed off.
         source: String,
     },
-    /// The model's text is to be read as the agent's output type.
+    /// The model's text is parsed as the agent's output type next.
     OutputDue {
-        /// The text.
+        /// Text of the model.
         text: String,
-        /// Why the model stopped early, where it did: the text may be cut short.
+        /// Reason for which the model stopped early, if it did: the text may be truncated.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         incomplete: Option<String>,
     },
@@ -76,26 +78,28 @@ pub enum Phase {
         /// The error.
         error: Recoverable,
     },
-    /// There is a final output; hooks hear of it, and the output guardrails look at it.
+    /// There is a final output; the hooks are notified of it, and the output guardrails check it.
     FinalDue {
         /// The output.
         output: FinalOutput,
     },
     /// The run has its final output.
     Finished {
-        /// The output: a string for plain text, else the parsed value.
+        /// Final output: a string for plain text, otherwise the parsed value.
         output: Value,
     },
-    /// The run has failed in the middle of a turn, of which only what ran is left: it cannot go on.
+    /// The run has failed in the middle of a turn and cannot continue; of that turn, only the calls
+    /// that ran are kept.
     Failed {
-        /// Why.
+        /// Reason for the failure.
         reason: String,
     },
 }
 
 impl Phase {
-    /// Returns the kind of a phase in the middle of a turn, as on the wire; none where a run may be left: where a turn begins, where it waits for
-    /// decisions, and at its end.
+    /// Returns the kind of a phase in the middle of a turn, as on the wire. Returns `None` for a
+    /// phase in which a run may be left: at the beginning of a turn, while it waits for decisions,
+    /// and at its end.
     pub(crate) fn kind_inside_a_turn(&self) -> Option<String> {
         match self {
             Self::TurnDue | Self::Interrupted { .. } | Self::Finished { .. } => None,
@@ -108,40 +112,44 @@ impl Phase {
     }
 }
 
-/// What an agent is at one turn.
+/// Definitions and options of an agent at one turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnSetup {
-    /// The model's name.
+    /// Name of the model.
     pub model: String,
     /// Instructions, tools, handoffs, output and settings.
     pub definitions: Definitions,
-    /// Whether `tool_choice` is dropped once the agent has used a tool.
+    /// `true` if `tool_choice` is dropped once the agent has used a tool.
     pub reset_tool_choice: bool,
-    /// Whether outputs of tools may end the run.
+    /// Rule for outputs of tools that end the run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tool_use: ToolUse,
-    /// The hosted MCP servers (by label) whose approval requests a function of the author answers at once.
+    /// Labels of the hosted MCP servers whose approval requests a function of the author answers
+    /// immediately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers_approvals: Vec<String>,
-    /// Which of the agent's tools, or handoffs, of one name is offered, counted from 0, where it is not the first.
+    /// Index of the offered tool or handoff among those of the agent with the same name, counted
+    /// from 0, if it is not the first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variants: BTreeMap<String, usize>,
-    /// Whether output guardrails look at the agent's final output.
+    /// `true` if output guardrails check the agent's final output.
     #[serde(default, skip_serializing_if = "is_default")]
     pub guards_output: bool,
-    /// Whether a handler takes the place of a missing structured output, so that the model is not asked again.
+    /// `true` if a handler replaces a missing structured output, so that the model is not called
+    /// again.
     #[serde(default, skip_serializing_if = "is_default")]
     pub handles_empty_output: bool,
 }
 
 impl TurnSetup {
-    /// Which of the agent's tools, or handoffs, of this name is offered, counted from 0.
+    /// Returns the index of the offered tool or handoff among those of the agent with this name,
+    /// counted from 0.
     pub fn variant(&self, name: &str) -> usize {
         self.variants.get(name).copied().unwrap_or_default()
     }
 }
 
-/// Whether outputs of tools may end the run.
+/// Rule for outputs of tools that end the run.
 ///
 /// # Source
 /// `tool_use_behavior` of the OpenAI Agents SDK.
@@ -149,7 +157,7 @@ impl TurnSetup {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolUse {
-    /// The model sees them and goes on.
+    /// The model gets the outputs and continues.
     #[default]
     RunLlmAgain,
     /// The first output is final.
@@ -159,49 +167,49 @@ pub enum ToolUse {
         /// The tools' names.
         tools: Vec<String>,
     },
-    /// A function of the author says so.
+    /// A function of the author decides.
     Custom,
 }
 
-/// Everything a response asked this side to do.
+/// All calls and handoffs that a response requests from this side.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolRound {
     /// The calls of function tools, in the order of the response.
     pub calls: Vec<RoundCall>,
-    /// Questions of hosted MCP servers.
+    /// Approval requests of hosted MCP servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_approvals: Vec<McpApproval>,
-    /// The handoffs, which come after.
+    /// The handoffs, which follow after the calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub handoffs: Vec<PlannedHandoff>,
-    /// Whether outputs may end the run.
+    /// Rule for outputs of tools that end the run.
     #[serde(default, skip_serializing_if = "is_default")]
     pub tool_use: ToolUse,
-    /// Whether output guardrails look at the agent's final output.
+    /// `true` if output guardrails check the agent's final output.
     #[serde(default, skip_serializing_if = "is_default")]
     pub guards_output: bool,
-    /// Whether the run was taken up again since the response.
+    /// `true` if the run was resumed since the response.
     #[serde(default, skip_serializing_if = "is_default")]
     pub resumed: bool,
 }
 
-/// A function call of a response, and how far it is.
+/// A function call of a response, and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundCall {
     /// The call.
     pub call: PlannedCall,
-    /// Whether there is such a tool; if not, the model is told so.
+    /// `true` if there is such a tool; otherwise the model gets a message that there is none.
     #[serde(default = "known", skip_serializing_if = "is_known")]
     pub is_known: bool,
-    /// How far it is.
+    /// Progress of the call.
     pub progress: CallProgress,
-    /// What people have answered the MCP server that makes it.
+    /// Answers of people to the MCP server that makes the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<McpAnswer>,
 }
 
 impl RoundCall {
-    /// Whether it waits for a decision, or for its output, under this id.
+    /// Returns `true` if the call waits for a decision, an output or an answer under this id.
     pub(super) fn waits_under(&self, id: &str) -> bool {
         matches!(
             self.progress,
@@ -210,6 +218,7 @@ impl RoundCall {
     }
 }
 
+/// The value of an absent member `is_known`.
 fn known() -> bool {
     true
 }
@@ -219,77 +228,77 @@ fn is_known(known: &bool) -> bool {
     *known
 }
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CallProgress {
-    /// It is to be made.
+    /// The call is made next.
     Due,
-    /// It waits for a decision.
+    /// The call waits for a decision.
     NeedsApproval,
-    /// It is made elsewhere, and waits for its output.
+    /// The call is made elsewhere, and waits for its output.
     NeedsOutput,
-    /// An MCP server has asked people something, and the call waits for their answer.
+    /// An MCP server has asked people a question, and the call waits for their answer.
     NeedsInput {
-        /// What.
+        /// The question.
         question: McpQuestion,
     },
-    /// It is a run of another agent, which waits for decisions itself.
+    /// The call is a run of another agent, which itself waits for decisions.
     Paused {
-        /// That run.
+        /// State of that run.
         run: Box<RunState>,
-        /// Whether it has waited since before the outer run was last taken up again.
+        /// `true` if that run has waited since before the outer run was last resumed.
         #[serde(default, skip_serializing_if = "is_default")]
         since_earlier: bool,
     },
-    /// It has its output.
+    /// The call has its output.
     Done {
-        /// The output, as it went to the model.
+        /// The output, in the form sent to the model.
         output: ToolOutput,
     },
 }
 
-/// A function call the run will make.
+/// A function call that the run will make.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedCall {
-    /// The tool's name.
+    /// Name of the tool.
     pub tool: String,
-    /// Which of the agent's tools of this name it is, counted from 0.
+    /// Index of the tool among those of the agent with this name, counted from 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub variant: usize,
-    /// The model's id of the call.
+    /// Id of the call, assigned by the model.
     pub call_id: String,
-    /// The arguments as the model wrote them.
+    /// Arguments as the model wrote them.
     pub arguments: String,
 }
 
-/// A hosted MCP server's question whether it may call one of its tools.
+/// An approval request of a hosted MCP server for a call of one of its tools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct McpApproval {
-    /// The question's id.
+    /// Id of the request.
     pub request_id: String,
-    /// The server.
+    /// Label of the server.
     pub server_label: String,
-    /// Its tool.
+    /// Name of the server's tool.
     pub tool: String,
-    /// The question as it came.
+    /// The request, unchanged.
     pub request: Item,
-    /// Who answers.
+    /// The party that answers the request.
     pub by: McpAnswerer,
-    /// Whether it has its answer.
+    /// `true` if the request has its answer.
     #[serde(default, skip_serializing_if = "is_default")]
     pub answered: bool,
 }
 
 impl McpApproval {
-    /// Whether a person has yet to answer it.
+    /// Returns `true` if a person has yet to answer the request.
     pub(crate) fn waits_for_a_person(&self) -> bool {
         !self.answered && self.by == McpAnswerer::Person
     }
 }
 
-/// Who answers a hosted MCP server's question.
+/// The party that answers a hosted MCP server's approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -300,19 +309,19 @@ pub enum McpAnswerer {
     Function,
 }
 
-/// A handoff the model asked for.
+/// A handoff that the model requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedHandoff {
-    /// The handoff's function name.
+    /// Name of the handoff's function.
     pub tool_name: String,
-    /// Which of the agent's handoffs of this name it is, counted from 0.
+    /// Index of the handoff among those of the agent with this name, counted from 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub variant: usize,
-    /// The agent it leads to.
+    /// Name of the agent that the handoff transfers to.
     pub target: String,
-    /// The model's id of the call.
+    /// Id of the call, assigned by the model.
     pub call_id: String,
-    /// The arguments as the model wrote them.
+    /// Arguments as the model wrote them.
     pub arguments: String,
 }
 
@@ -321,35 +330,36 @@ pub struct PlannedHandoff {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Recoverable {
-    /// The run made all the model calls it may.
+    /// The run has made as many model calls as it may.
     MaxTurns {
-        /// The limit.
+        /// Maximum number of model calls.
         max_turns: u32,
     },
     /// The model refused to answer.
     ModelRefusal {
-        /// The refusal.
+        /// Text of the refusal.
         refusal: String,
     },
-    /// The final answer is not of the agent's output type.
+    /// The final answer is not a value of the agent's output type.
     InvalidFinalOutput {
-        /// What is wrong with it.
+        /// Error of parsing the answer.
         reason: String,
     },
-    /// There is no final answer where the agent's output type asks for one. Without a handler the model is asked again.
+    /// There is no final answer although the agent has an output type. Without a handler the model
+    /// is called again.
     EmptyFinalOutput,
 }
 
-/// A final output before the guardrails have seen it.
+/// A final output that the guardrails have not checked yet.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FinalOutput {
-    /// The output: a string for plain text, else the parsed value.
+    /// Final output: a string for plain text, otherwise the parsed value.
     pub value: Value,
-    /// Where it came from.
+    /// Source of the output.
     pub source: FinalSource,
 }
 
-/// Where a final output came from.
+/// Source of a final output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -358,8 +368,8 @@ pub enum FinalSource {
     Message,
     /// The output of a tool.
     Tool,
-    /// A handler of a refusal or of an invalid output.
+    /// A handler of a refusal, or of an invalid or empty output.
     Handler,
-    /// The handler of a run that may make no more model calls.
+    /// The handler of a run that has made as many model calls as it may.
     TurnLimit,
 }

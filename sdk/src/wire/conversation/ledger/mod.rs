@@ -1,21 +1,23 @@
-//! What a workflow's history holds of its conversations, by content; with it a call's input is written in references.
+//! An index, by content, of the items that a workflow's history contains. With it the input of a
+//! call is written as references.
 //!
-//! Pure and ordered: what it writes depends only on what was noted before. It promises that a reference names an item equal to
-//! the one that is meant. That history still has it, and that it is what it was, is for the reader to find out; the digest of
-//! the whole tells.
+//! Pure and ordered: the references it writes depend only on the calls and results recorded in it
+//! before. It guarantees that a reference names an item equal to the intended one. The reader has
+//! to verify that history still contains the item, unchanged; the digest of the whole shows this.
 //!
 //! # Design
-//! **References are by content.** The ledger looks an item up by its digest, and compares the JSON
-//! text, order of members included. So a filter may trim, prepend or reorder, and providers get
-//! byte for byte what they would get in full (`tests/tests/it/linear_history.rs`).
+//! **References are by content.** The ledger looks up an item by its digest, and compares the JSON
+//! text, including the order of members. So a filter may trim, prepend or reorder, and providers
+//! get byte for byte what they would get in full (`tests/tests/it/linear_history.rs`).
 //!
-//! **Only calls that were answered are referred to.** `Ledger::answered` records them in the order
-//! in which the workflow learns of them, so that replay writes the same references. The ledger
-//! belongs to a `Runner` and its clones: runs one after another, as in a chat, refer to what the
-//! runs before recorded. Each run, and each run inside it, is a conversation of its own in it. Tool
-//! results of up to 256 bytes are repeated: a reference would be as long.
+//! **Only answered calls are referred to.** `Ledger::answered` records them in the order in which
+//! the workflow receives their answers, so that replay writes the same references. The ledger
+//! belongs to a `Runner` and its clones: consecutive runs, as in a chat, refer to items that
+//! earlier runs recorded. Each run, and each nested run, is a conversation of its own in it. Tool
+//! results of up to 256 bytes are repeated, because a reference would be as long.
 //!
-//! **Local activities and the inline host send everything.** They cost no history.
+//! **Local activities and the inline host send everything,** because history does not contain their
+//! inputs.
 
 mod segments;
 
@@ -29,50 +31,56 @@ use self::segments::{List, Place, Segments};
 use super::{Conversation, WORTH_A_REFERENCE};
 use crate::wire::{Definitions, DefinitionsPart, Digest, DigestChain, Item, ItemDigest, RunState, ToolOutput};
 
-/// How many definitions are remembered: agents that take turns, or tools that come and go.
+/// Maximum number of remembered definitions: agents may take turns, and their tools may change from
+/// turn to turn.
 const DEFINITIONS: usize = 32;
-/// How many conversations are remembered as wholes. One that is forgotten costs more references, not more items.
+/// Maximum number of conversations that are remembered as a whole. A forgotten one costs more
+/// references, not more items.
 const CHAINS: usize = 64;
 
-/// What history holds, for all the conversations of one workflow run.
+/// The items and definitions that history contains, for all conversations of one workflow run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
-    /// By conversation, the latest call that was answered, and what it was given; the one that was answered last at the end.
+    /// The latest answered call of each conversation, and its input; the most recently answered one
+    /// last.
     chains: Vec<(Rc<str>, Given)>,
-    /// Where each item is that came up in a call that was answered; the latest place counts.
+    /// Place of each item that an answered call, a recording or a loaded state contains; the latest
+    /// place counts.
     held: BTreeMap<ItemDigest, (Item, Place)>,
-    /// What tools returned, by the call it answers, the latest last. Not digested here: its item is, where it comes up.
+    /// Results of tools, by call id, the latest last. They are not digested here; the item is
+    /// digested where it appears in an input.
     returned: BTreeMap<String, Vec<Returned>>,
-    /// The definitions that calls were given, the latest last.
+    /// Definitions that calls were sent with, the latest last.
     definitions: VecDeque<Defined>,
 }
 
-/// A call in references, and what is to be noted once it is answered.
+/// A call in references, and the data to record once it is answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Folded {
-    /// The input as it travels.
+    /// The input in the form in which it is sent.
     pub(crate) conversation: Conversation,
-    /// The definitions as they travel.
+    /// The definitions in the form in which they are sent.
     pub(crate) definitions: DefinitionsPart,
-    /// What is to be noted.
+    /// The data to record once the call is answered.
     pub(crate) noted: Noted,
 }
 
-/// What a call is given, for when it is answered.
+/// The input of a call, kept until the call is answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Noted {
-    /// What the call that it goes on with was given, and how many of these items it begins with. Shared: a long conversation is not copied.
+    /// Input of the call that this call continues. Shared, so that a long conversation is not
+    /// copied. The first `shared` of its items are the first items of this call.
     base: Rc<Vec<Link>>,
     shared: usize,
-    /// The items after them.
+    /// The items after these.
     rest: Vec<Link>,
-    /// Which of these travel themselves.
+    /// Indexes in `rest` of the items that are sent in full.
     inline: Vec<usize>,
-    /// Definitions that travel themselves.
+    /// The definitions, if they are sent in full.
     definitions: Option<(Digest, Box<Definitions>)>,
 }
 
-/// An item of an input, and the digest of the input up to it.
+/// An item of an input, and the digest of the input up to and including it.
 #[derive(Clone, Debug)]
 struct Link {
     item: Item,
@@ -80,12 +88,13 @@ struct Link {
 }
 
 #[derive(Clone, Debug)]
+/// An answered call, with its input.
 struct Given {
     activity_id: Rc<str>,
     items: Rc<Vec<Link>>,
 }
 
-/// What a tool returned, and the activity that has it in history.
+/// The result of a tool, and the activity whose result it is in history.
 #[derive(Clone, Debug)]
 struct Returned {
     activity_id: Rc<str>,
@@ -93,30 +102,33 @@ struct Returned {
 }
 
 #[derive(Clone, Debug)]
+/// Definitions, and the activity whose request contains them in history.
 struct Defined {
     activity_id: Rc<str>,
     digest: Digest,
     definitions: Box<Definitions>,
-    /// Their text, once it was needed: the order of schema members reaches the model.
+    /// JSON text of the definitions, computed when first needed: the order of schema members
+    /// reaches the model.
     json: OnceCell<String>,
 }
 
 impl Folded {
-    /// The items that travel themselves.
+    /// Returns the items that are sent in full.
     pub(crate) fn inline_items(&self) -> impl Iterator<Item = &Item> {
         self.noted.inline_items().map(|(_, item)| item)
     }
 }
 
 impl Noted {
-    /// The items that travel themselves, with their places in the input.
+    /// Returns the items that are sent in full, with their indexes in the input.
     fn inline_items(&self) -> impl Iterator<Item = (usize, &Item)> {
         self.inline.iter().map(|place| (self.shared + place, &self.rest[*place].item))
     }
 }
 
 impl Ledger {
-    /// A call of this conversation, in references to what history has.
+    /// Converts a call of this conversation to references to history, where history contains its
+    /// parts.
     pub(crate) fn fold(&self, chain: &str, definitions: &Definitions, input: &[Item]) -> Folded {
         let definitions = match self.defined(definitions) {
             Some(Defined { activity_id, digest, .. }) => {
@@ -132,13 +144,15 @@ impl Ledger {
         if let (Some(base), true) = (base, shared > 0) {
             segments.refer(base.place(0), shared);
         }
-        // Where the latest call had items that are not where they were.
+        // Indexes in the continued call of items that this input may have at another index.
         let moved = if shared < latest.len() { base.map(Given::places).unwrap_or_default() } else { BTreeMap::new() };
         let (mut rest, mut inline) = (Vec::with_capacity(input.len() - shared), Vec::new());
         for item in &input[shared..] {
             let digest = item.digest();
             chain = chain.then(digest);
             let has = |place: &Place| self.has(base, place, item, digest);
+            // The place after the last reference comes first, because it extends a segment instead
+            // of adding one.
             let next = segments.next().filter(has);
             let in_base = || Some(base?.place(*moved.get(&digest)?)).filter(has);
             if let Some(found) = next.or_else(in_base).or_else(|| self.place(item, digest)) {
@@ -159,7 +173,8 @@ impl Ledger {
         Folded { conversation, definitions, noted }
     }
 
-    /// A call was answered: what it was given and what it answered is in history, and may be referred to.
+    /// Records that a call was answered: history contains its input and its output, and later calls
+    /// may refer to them.
     pub(crate) fn answered(&mut self, chain: &str, activity_id: &str, noted: Noted, output: &[Item]) {
         let activity_id: Rc<str> = activity_id.into();
         let here = List::Call { activity_id: Rc::clone(&activity_id) };
@@ -177,23 +192,27 @@ impl Ledger {
             let (activity_id, json) = (Rc::clone(&activity_id), OnceCell::new());
             self.definitions.push_back(Defined { activity_id, digest, definitions, json });
         }
+        // The chain moves to the end; at the limit the one that was answered longest ago is
+        // forgotten.
         let known = self.chains.iter().position(|(of, _)| **of == *chain);
         if let Some(place) = known {
             self.chains.remove(place);
         } else if self.chains.len() == CHAINS {
             self.chains.remove(0);
         }
-        // Nobody else has them any more where the call goes on with the one before.
+        // No copy is made if the call continues its own conversation, whose entry was the only
+        // other owner and is removed by now.
         let mut items = Rc::unwrap_or_clone(base);
         items.truncate(shared);
         items.extend(rest);
         self.chains.push((chain.into(), Given { activity_id, items: Rc::new(items) }));
     }
 
-    /// A tool activity has returned this for a call.
+    /// Records the result that a tool activity has returned for a call.
     pub(crate) fn returned(&mut self, activity_id: &str, call_id: &str, output: &ToolOutput) {
         let is_worth_it = match output {
-            // The text is most of its item, whose exact length decides only where the text alone is too short.
+            // The text is most of the item, so the exact length of the item matters only if the
+            // text alone is too short.
             ToolOutput::Text(text) if text.len() > WORTH_A_REFERENCE => true,
             _ => Item::function_call_output(call_id, output.clone().into_value()).json_len() > WORTH_A_REFERENCE,
         };
@@ -203,29 +222,31 @@ impl Ledger {
         }
     }
 
-    /// Items were recorded by themselves.
+    /// Records items that an activity of their own has put into history.
     pub(crate) fn recorded(&mut self, activity_id: &str, items: &[Item]) {
         self.hold_all(items, &List::Recorded { activity_id: activity_id.into() });
     }
 
-    /// The state that the workflow run began with was loaded in so many chunks, and these are its items.
+    /// Records the items of the state with which the workflow run began, loaded in `chunks` chunks.
     pub(crate) fn loaded(&mut self, activity_id: &str, chunks: usize, state: &RunState) {
         let list = List::State { activity_id: activity_id.into(), chunks: number(chunks) };
         self.hold_all(state.items_in_order(), &list);
     }
 
-    /// Whether an item has come up in a call that was answered.
+    /// Returns `true` if history contains the item.
     pub(crate) fn holds(&self, item: &Item) -> bool {
         self.place(item, item.digest()).is_some()
     }
 
-    /// Takes over what was noted in a ledger of its own; its places count.
+    /// Merges the entries of another ledger into this one, where they take precedence.
     pub(crate) fn take_over(&mut self, other: Self) {
         let Self { chains, held, returned, definitions } = other;
         self.held.extend(held);
         for (call_id, returned) in returned {
             self.returned.entry(call_id).or_default().extend(returned);
         }
+        // An entry of the other ledger replaces the one of the same conversation. The oldest
+        // entries over the limits are dropped.
         self.chains.retain(|(chain, _)| chains.iter().all(|(other, _)| other != chain));
         self.chains.extend(chains);
         self.chains.drain(..self.chains.len().saturating_sub(CHAINS));
@@ -233,7 +254,7 @@ impl Ledger {
         self.definitions.drain(..self.definitions.len().saturating_sub(DEFINITIONS));
     }
 
-    /// Definitions are not what they were when they were sent.
+    /// Forgets all definitions, because they differ from those that were sent.
     pub(crate) fn forget_definitions(&mut self) {
         self.definitions.clear();
     }
@@ -249,6 +270,8 @@ impl Ledger {
     }
 
     fn defined(&self, definitions: &Definitions) -> Option<&Defined> {
+        // Comparing the texts is expensive, so it is done only if no entry is certain to have the
+        // same text.
         let surely = |defined: &&Defined| defined.definitions.is_same_text(definitions);
         self.definitions.iter().rev().find(surely).or_else(|| {
             let json = definitions.json();
@@ -257,8 +280,8 @@ impl Ledger {
         })
     }
 
-    /// The call that this one goes on with: the latest of its conversation, else the one with most in common, as when a chat
-    /// begins its next run.
+    /// Returns the call that this one continues: the latest of its conversation, otherwise the one
+    /// with the most items in common, as when a chat begins its next run.
     fn base(&self, chain: &str, input: &[Item]) -> Option<&Given> {
         let own = self.chains.iter().find(|(of, _)| **of == *chain).map(|(_, given)| given);
         own.or_else(|| {
@@ -267,8 +290,10 @@ impl Ledger {
         })
     }
 
-    /// Whether history has this item at this place.
+    /// Returns `true` if history has this item at this place.
     fn has(&self, base: Option<&Given>, place: &Place, item: &Item, digest: ItemDigest) -> bool {
+        // `held` has only the latest place of an item, so a place in the continued call is checked
+        // in that call.
         if let Place::In { list: List::Call { activity_id }, index } = place
             && let Some(base) = base.filter(|base| base.activity_id == *activity_id)
             && let Some(link) = usize::try_from(*index).ok().and_then(|index| base.items.get(index))
@@ -287,6 +312,7 @@ impl Ledger {
 
     fn place_of_result(&self, item: &Item) -> Option<Place> {
         let call_id = item.call_id()?;
+        // A call id may occur several times, so the output is compared, the latest first.
         let mut returned = self.returned.get(call_id)?.iter().rev();
         let of_item = returned.find(|returned| is_output(item, call_id, &returned.output))?;
         Some(Place::Tool { activity_id: Rc::clone(&of_item.activity_id) })
@@ -304,17 +330,18 @@ impl Given {
     }
 }
 
-/// How many items at the beginning are the same.
+/// Returns the number of items at the beginning that are the same.
 fn shared(latest: &[Link], input: &[Item]) -> usize {
     latest.iter().zip(input).take_while(|(link, item)| is_same(&link.item, item)).count()
 }
 
-/// Whether two items are the same text, the order of members included: a provider is to get what it would get in full.
+/// Returns `true` if two items have the same JSON text, including the order of members: a provider
+/// must get what it would get in full.
 fn is_same(one: &Item, other: &Item) -> bool {
     one.is_shared_with(other) || (one.digest() == other.digest() && one.has_the_text_of(other))
 }
 
-/// Whether an item is the text of [`Item::function_call_output`] for this output.
+/// Returns `true` if an item has the JSON text of [`Item::function_call_output`] for this output.
 fn is_output(item: &Item, call_id: &str, output: &ToolOutput) -> bool {
     let ToolOutput::Text(text) = output else {
         return item.has_the_text_of(&Item::function_call_output(call_id, output.clone().into_value()));

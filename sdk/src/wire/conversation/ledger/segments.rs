@@ -1,4 +1,4 @@
-//! Where history has items, and an input written in such places.
+//! Places of items in history, and an input written as such places.
 
 use std::rc::Rc;
 
@@ -8,17 +8,17 @@ use crate::wire::{
     conversation::{InputSegment, tool_activity_of},
 };
 
-/// Where history has an item.
+/// The place of an item in history.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Place {
     In { list: List, index: u32 },
     Tool { activity_id: Rc<str> },
 }
 
-/// A list of items that history has.
+/// A list of items in history.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum List {
-    /// What a model call was given, and then what it answered.
+    /// The input of a model call, followed by its output.
     Call {
         activity_id: Rc<str>,
     },
@@ -31,13 +31,13 @@ pub(super) enum List {
     },
 }
 
-/// The segments of an input, one after another.
+/// The segments of an input, in order.
 #[derive(Default)]
 pub(super) struct Segments(Vec<Segment>);
 
 enum Segment {
     Items(Vec<Item>),
-    /// Of a call, followed by so many results of its tools.
+    /// Items of a list, followed, for a call, by the first `results` results of its tools.
     Range {
         list: List,
         start: u32,
@@ -50,7 +50,7 @@ enum Segment {
 }
 
 impl Segments {
-    /// The place that the last segment would have next.
+    /// Returns the place that would extend the last segment.
     pub(super) fn next(&self) -> Option<Place> {
         match self.0.last()? {
             Segment::Range { list, start: _, end, results: 0 } => Some(Place::In { list: list.clone(), index: *end }),
@@ -58,10 +58,11 @@ impl Segments {
         }
     }
 
-    /// So many items, the first of them at this place.
+    /// Adds a reference to `count` items, the first of them at this place.
     pub(super) fn refer(&mut self, place: Place, count: usize) {
         match place {
             Place::Tool { activity_id } => match self.0.last_mut() {
+                // A result that comes next among those of the call extends its segment.
                 Some(Segment::Range { list: List::Call { activity_id: call }, results, .. })
                     if tool_activity_of(call, *results).as_deref() == Some(&activity_id) =>
                 {
@@ -72,6 +73,8 @@ impl Segments {
             Place::In { list, index } => {
                 let new_end = index + number(count);
                 match self.0.last_mut() {
+                    // Only a segment without results can be extended by items, because results come
+                    // after the items.
                     Some(Segment::Range { list: last, end, results: 0, .. }) if (&*last, *end) == (&list, index) => {
                         *end = new_end;
                     }
@@ -81,7 +84,7 @@ impl Segments {
         }
     }
 
-    /// The item itself.
+    /// Adds the item itself.
     pub(super) fn repeat(&mut self, item: &Item) {
         if let Some(Segment::Items(items)) = self.0.last_mut() {
             items.push(item.clone());
@@ -90,6 +93,7 @@ impl Segments {
         }
     }
 
+    /// Returns the segments in their wire form.
     pub(super) fn finish(self) -> Vec<InputSegment> {
         let written = |segment| match segment {
             Segment::Items(items) => InputSegment::Items { items },

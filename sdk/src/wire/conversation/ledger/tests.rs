@@ -27,7 +27,7 @@ fn fold(ledger: &Ledger, input: &[Item]) -> Folded {
     ledger.fold("run", &Definitions::default(), input)
 }
 
-/// A call with this input that was answered with this output; gives the segments it was sent as.
+/// Plays a call with this input and this output; returns the segments in which it was sent.
 fn played(ledger: &mut Ledger, activity_id: &str, input: &[Item], output: &[Item]) -> Vec<InputSegment> {
     played_in(ledger, "run", activity_id, input, output)
 }
@@ -77,7 +77,7 @@ fn a_trimmed_conversation_refers_to_where_its_items_were() {
     let expected = [call("1", 4, 7)];
     assert_eq!(played(&mut ledger, "2", &trimmed, &[]), expected);
 
-    // What the latest call did not have is where it came up before.
+    // Items that the latest call did not have are referred to at their earlier place.
     let restored: Vec<Item> = all.iter().cloned().chain([user("new")]).collect();
     assert_eq!(played(&mut ledger, "3", &restored, &[]), [call("1", 0, 6), items(&[user("new")]),]);
 }
