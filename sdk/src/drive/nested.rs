@@ -57,7 +57,7 @@ pub(super) async fn call_agent<H: Host>(
     let usage = engine.state().usage.clone();
     let context_patch = merge_patch_between(&before, &engine.state().context);
     let body = match ended {
-        // Only the outermost run moves.
+        // Only the outermost run moves to another execution.
         Ok(Ended::Interrupted | Ended::Moves) => Ok(Body::paused(engine.into_state())),
         Ok(Ended::Finished(value)) => output(tool, info, &value, engine.state()).map(Body::output),
         Err(error) => Err(error),

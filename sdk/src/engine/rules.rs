@@ -37,7 +37,7 @@ pub struct Rules {
     pub unknown_tools: UnknownTools,
     /// The treatment of the ids of reasoning items.
     pub reasoning_item_ids: ReasoningItemIds,
-    /// Replaces a tool's output that an output guardrail held back. Default: a fixed text.
+    /// Replaces a tool's output that an output guardrail held back. Default: a fixed message.
     pub blocked_message: Option<String>,
     /// Maximum number of calls in one response of a model.
     pub max_calls_per_response: usize,

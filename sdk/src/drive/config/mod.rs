@@ -85,7 +85,7 @@ pub struct RunConfig {
     /// Shortens the conversation before the workflow continues as new. Default: no compaction. Has
     /// no effect where the workflow does not continue as new.
     pub compaction: Option<Compaction>,
-    /// Replaces a tool's output that an output guardrail held back. Default: a fixed text.
+    /// Replaces a tool's output that an output guardrail held back. Default: a fixed message.
     pub output_guardrail_blocked_message: Option<String>,
     /// Maximum number of tools of a turn that run at the same time; `None` means all. In a
     /// workflow, at most 40 activities of tools of the run and of its nested runs are in flight, or
