@@ -36,7 +36,7 @@ pub struct RunResult<O> {
     /// Number of turns, one for each model call of the run's agents; a call repeated in full counts
     /// once.
     pub turns: u32,
-    /// Usage of all model calls, those of agents used as tools included.
+    /// Usage of the run's model calls, those of agents used as tools included.
     pub usage: Usage,
     /// The run context at the end.
     pub context: Map<String, Value>,
