@@ -33,9 +33,9 @@ pub const MAX_CALLS_PER_RESPONSE: usize = 2_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
-    /// The reaction to a call of a tool that the model was not offered.
+    /// The reaction to a call of a tool that the model was not offered; see [`UnknownTools`].
     pub unknown_tools: UnknownTools,
-    /// The treatment of the ids of reasoning items.
+    /// The treatment of the ids of reasoning items; see [`ReasoningItemIds`].
     pub reasoning_item_ids: ReasoningItemIds,
     /// Replaces a tool's output that an output guardrail held back. Default: a fixed message.
     pub blocked_message: Option<String>,
