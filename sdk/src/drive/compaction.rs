@@ -1,12 +1,12 @@
-//! What shortens a conversation before the run goes on elsewhere.
+//! Shortens the conversation of a run before the run continues in another execution.
 //!
 //! # Design
-//! **What is kept of a shortened run** are its new items: `RunResult::new_items` and
-//! `to_input_list()` begin with what was kept. Usage and turns count everything, and the session
-//! has everything. A result that is not shorter is not used. A summary that fails is left out, with
-//! a warning, as long as the state fits; an author's function that fails, or separates a call from
-//! its output, ends the run. With a conversation at the provider there is nothing to shorten, so it
-//! is refused together with a compaction.
+//! **A compaction replaces the new items of the run:** `RunResult::new_items` and `to_input_list()`
+//! begin with the items that were kept. Usage and the number of turns count everything, and the
+//! session holds everything. A result that is not shorter is not used. A summary that fails is left
+//! out, with a warning, as long as the state fits; an author's function that fails, or that
+//! separates a call from its output, ends the run. When the provider keeps the conversation, the
+//! run has nothing to shorten, so a compaction is refused together with server-managed state.
 
 use std::{fmt, sync::Arc};
 
@@ -27,23 +27,25 @@ const INSTRUCTIONS: &str = "You summarize conversations between a user, an assis
 const QUESTION: &str = "Summarize the conversation so far.";
 const PREAMBLE: &str = "Summary of the conversation so far:";
 
-/// What shortens a conversation before the workflow continues as new. The run's input stays as it is; what is shortened is what
-/// has happened since. A call and its output, and reasoning and what it led to, stay together.
+/// A rule that shortens the conversation before the workflow continues as new. The run's input is
+/// not changed; only the items since the input are shortened. A call and its output stay together,
+/// and so do reasoning and the item that it led to.
 ///
 /// ```
 /// use temporal_agents::drive::Compaction;
 ///
 /// let trim = Compaction::keep_newest(200_000);
 /// let summarize = Compaction::summarize(50_000);
-/// // From the input again, where the tools have noted in the run context that a part of the work is done.
+/// // Starts again from the input once the tools have noted in the run context that a part is done.
 /// let own = Compaction::with(|items, run| {
 ///     let is_done = run.get::<bool>("is_done")?.unwrap_or_default();
 ///     Ok(if is_done { Vec::new() } else { items })
 /// });
 /// ```
 ///
-/// The run's result then holds what was kept: `new_items` and `to_input_list()` begin with it. A session has everything all the same;
-/// usage and turns count everything, too.
+/// The result of the run then holds the items that were kept: `new_items` and `to_input_list()`
+/// begin with them. A session still holds everything; usage and the number of turns also count
+/// everything.
 #[derive(Clone)]
 pub struct Compaction(Kind);
 
@@ -57,20 +59,23 @@ enum Kind {
 type Compact = dyn Fn(Vec<NewItem>, &RunContext) -> Result<Vec<NewItem>, Failure> + Send + Sync;
 
 impl Compaction {
-    /// Keeps the newest items, up to so many bytes of JSON; older ones are gone. The newest turn stays in any case.
+    /// Keeps the newest items, up to `bytes` bytes of JSON, and drops older ones. Always keeps the
+    /// newest turn.
     pub fn keep_newest(bytes: usize) -> Self {
         Self(Kind::Newest { bytes })
     }
 
-    /// Keeps the newest items, up to so many bytes of JSON, and puts a summary in the place of older ones: a model call of the
-    /// agent whose turn it is, in an activity like any other (`<run>-<turn>-summary`). Nothing is called where all fits.
+    /// Keeps the newest items, up to `bytes` bytes of JSON, and replaces older ones with a summary.
+    /// The summary is a model call of the agent whose turn it is, in an activity like any other
+    /// (`<run>-<turn>-summary`). Makes no call when all items fit.
     ///
-    /// When that call fails, the run goes on with the whole conversation, as long as that is not too large.
+    /// When that call fails, the run continues with the whole conversation, as long as it is not
+    /// too large.
     pub fn summarize(bytes: usize) -> Self {
         Self(Kind::Summary { bytes, instructions: None, model: None })
     }
 
-    /// Other instructions for the summary.
+    /// Sets the instructions of the summary.
     #[must_use]
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         if let Kind::Summary { instructions, .. } = &mut self.0 {
@@ -79,7 +84,7 @@ impl Compaction {
         self
     }
 
-    /// Another model for the summary than the agent's.
+    /// Sets the model of the summary. Default: the agent's model.
     #[must_use]
     pub fn model(mut self, name: impl Into<String>) -> Self {
         if let Kind::Summary { model, .. } = &mut self.0 {
@@ -88,9 +93,11 @@ impl Compaction {
         self
     }
 
-    /// Your own function: it gets what the model is given after the run's input, and gives what it is to be given instead. What is
-    /// not shorter is not taken. An error, a panic, or items that are torn apart (a call without its output, reasoning without what it led
-    /// to, and the other way round) end the run: providers refuse those.
+    /// Shortens the conversation with the author's function. The function receives the items that
+    /// the model receives after the run's input, and returns the items that replace them. A result
+    /// that is not shorter is not used. An error, a panic, or items that are separated (a call
+    /// without its output, reasoning without the item that it led to, and the other way round) end
+    /// the run: providers refuse such items.
     ///
     /// # Determinism
     /// It runs in the workflow, again on replay: no clock, no randomness, no I/O.
@@ -111,10 +118,11 @@ impl fmt::Debug for Compaction {
     }
 }
 
-/// Shortens the conversation of a run that is between two turns, as its configuration says.
+/// Shortens the conversation of a run that is between two turns, by the rule of its configuration.
 ///
 /// # Errors
-/// [`RunError::Function`] or [`RunError::Panicked`] of the author's function, [`RunError::Cancelled`] of a summary.
+/// [`RunError::Function`] or [`RunError::Panicked`] of the author's function,
+/// [`RunError::Cancelled`] of a summary.
 pub(super) async fn compact<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> Result<(), RunError> {
     let Some(Compaction(kind)) = &env.config.compaction else { return Ok(()) };
     let before: Vec<NewItem> = engine.state().model_items().cloned().collect();
@@ -144,7 +152,7 @@ pub(super) async fn compact<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> R
     Ok(())
 }
 
-/// Asks the agent's model for a summary; none, where that fails.
+/// Calls the agent's model for a summary. Returns `None` when that call fails or returns no text.
 async fn summary<H: Host>(
     env: &Env<'_, H>,
     engine: &mut Engine,

@@ -1,4 +1,5 @@
-//! What one loop works with: its host, its agents, its configuration, and its place among the runs inside each other.
+//! The environment of one agent loop: its host, its agents, its configuration, and its place among
+//! nested runs.
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
@@ -15,29 +16,33 @@ use crate::{
     tool::{RunContext, ToolDef, idempotency_key},
 };
 
-/// What one loop works with.
+/// The environment of one agent loop.
 pub(super) struct Env<'r, H: Host> {
     pub(super) host: &'r H,
     pub(super) graph: &'r Graph,
     pub(super) config: &'r RunConfig,
-    /// Everything of this run; cancelled with the run around it.
+    /// Scope of all effects of this run; cancelled with the run that contains it.
     pub(super) scope: H::Scope,
-    /// The input guardrails beside the first turn.
+    /// Scope of the input guardrails that run beside the first turn.
     pub(super) guard_scope: H::Scope,
-    /// What the ids of this run's effects begin with: empty, or the id of the call that this run answers and a dash.
+    /// Prefix of the ids of this run's effects: empty for the outermost run, otherwise the id of
+    /// the call that this run answers and a dash.
     pub(super) path: String,
-    /// What the model was given so far.
+    /// The items of earlier model calls, to find duplicates without a comparison of the whole
+    /// conversation.
     pub(super) once: RefCell<Once>,
-    /// What MCP servers have listed, to this run and to those around it and inside it.
+    /// Tool lists of MCP servers, shared with the runs that contain this run and with its nested
+    /// runs.
     pub(super) mcp: Rc<McpLists>,
-    /// Its sessions with stateful MCP servers.
+    /// Sessions of this run with stateful MCP servers.
     pub(super) mcp_sessions: McpSessions,
-    /// The tools that agents of this run have of it.
+    /// MCP tools of each agent of this run, by agent name.
     pub(super) mcp_tools: RefCell<BTreeMap<String, Rc<[ToolDef]>>>,
 }
 
 impl<'r, H: Host> Env<'r, H> {
-    /// A run inside `scope`, whose effects' ids begin with `path`.
+    /// Creates the environment of a run in the scope `inside`; the ids of its effects begin with
+    /// `path`.
     pub(super) fn new(host: &'r H, graph: &'r Graph, config: &'r RunConfig, inside: &H::Scope, path: String) -> Self {
         let scope = host.child(inside);
         let guard_scope = host.child(&scope);
@@ -46,7 +51,7 @@ impl<'r, H: Host> Env<'r, H> {
         Self { host, graph, config, scope, guard_scope, path, once, mcp, mcp_sessions, mcp_tools }
     }
 
-    /// A run inside this one.
+    /// Creates the environment of a run nested in this one.
     pub(super) fn nested<'n>(
         &self,
         graph: &'n Graph,
@@ -61,43 +66,45 @@ impl<'r, H: Host> Env<'r, H> {
         Env { mcp: Rc::clone(&self.mcp), mcp_sessions, ..Env::new(self.host, graph, config, inside, path) }
     }
 
-    /// Whether this run is inside no other.
+    /// Returns `true` if this run is not nested in another.
     pub(super) fn is_outermost(&self) -> bool {
         self.path.is_empty()
     }
 
-    /// The agent of this name. Graph and state are checked before the run, so it is there.
+    /// Returns the agent of this name. Graph and state are checked before the run, so the agent
+    /// exists.
     ///
     /// # Errors
-    /// [`RunError::State`], because a panic would fail the workflow task for ever.
+    /// [`RunError::State`], because a panic would fail the workflow task again and again.
     pub(super) fn agent(&self, name: &str) -> Result<&'r AgentDef, RunError> {
         let missing = || StateMismatch { issues: vec![unknown_agent(name, self.graph)] };
         self.graph.agent(name).map(|agent| &**agent).ok_or_else(|| missing().into())
     }
 
-    /// The id of an effect of this run.
+    /// Returns the id of an effect of this run.
     pub(super) fn effect(&self, name: impl std::fmt::Display) -> EffectId {
         EffectId::new(&self.path, name)
     }
 
-    /// What names a call of this run for good. The model's response is in it, because some servers number calls from 0 in each.
+    /// Returns a key that identifies a call of this run permanently. It includes the model's
+    /// response, because some servers number calls from 0 in each response.
     pub(super) fn idempotency_key(&self, scope: &str, agent: &str, turn: u32, response: &str, call_id: &str) -> String {
         let turn = turn.to_string();
         idempotency_key([scope, &*self.path, agent, &*turn, response, call_id])
     }
 
-    /// Whether the run, or this agent, has hooks.
+    /// Returns `true` if the run or this agent has hooks.
     ///
     /// # Errors
-    /// As of [`agent`](Self::agent).
+    /// The errors of [`agent`](Self::agent).
     pub(super) fn has_hooks(&self, agent: &str) -> Result<bool, RunError> {
         Ok(self.config.hooks.is_some() || self.agent(agent)?.hooks.is_some())
     }
 
-    /// Tells the hooks of the run, then those of the agent.
+    /// Calls the hooks of the run, then those of the agent.
     ///
     /// # Errors
-    /// [`RunError::Function`] with the first that fails.
+    /// [`RunError::Function`] of the first hook that fails.
     pub(super) fn tell(
         &self,
         engine: &Engine,

@@ -1,4 +1,5 @@
-//! Functions of the author at the end of a turn: answers to hosted MCP servers, stop rules, output types, error handlers.
+//! Functions of the author at the end of a turn: answers to hosted MCP servers, stop rules, output
+//! types, error handlers.
 
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ use crate::{
     },
 };
 
-/// Asks the author's functions about questions of hosted MCP servers.
+/// Calls the author's functions that answer questions of hosted MCP servers.
 ///
 /// # Errors
 /// [`RunError::Panicked`].
@@ -41,7 +42,7 @@ pub(super) fn answer_mcp<H: Host>(
     questions.iter().map(answer).collect::<Result<_, _>>().map(Resolution::McpAnswered)
 }
 
-/// Asks the agent's own rule whether the results of a turn end the run.
+/// Calls the agent's own rule, which decides if the results of a turn end the run.
 ///
 /// # Errors
 /// [`RunError::Panicked`].
@@ -51,7 +52,7 @@ pub(super) fn decide_tool_use<H: Host>(
     agent: &str,
     results: &[ToolResult],
 ) -> Result<Resolution, RunError> {
-    // An agent may have another rule when its run is resumed by a later release.
+    // The agent may have another rule when a later release resumes its run.
     let ToolUseBehavior::Custom(decide) = &env.agent(agent)?.tool_use else {
         return Ok(Resolution::ToolUseDecided(None));
     };
@@ -60,7 +61,7 @@ pub(super) fn decide_tool_use<H: Host>(
     guard::call(function, agent, || decide(&run, results)).map(Resolution::ToolUseDecided)
 }
 
-/// Reads a text as the agent's output type.
+/// Parses the model's answer as the agent's output type.
 ///
 /// # Errors
 /// [`RunError::Panicked`].
@@ -74,11 +75,11 @@ pub(super) fn parse_output<H: Host>(env: &Env<'_, H>, agent: &str, text: &str) -
     Ok(Resolution::Parsed(keywords::judged(env.host, parsed, by_earlier)))
 }
 
-/// Asks the run's handler of an error.
+/// Calls the run's handler of an error.
 ///
 /// # Errors
-/// What the handler fails with, or [`RunError::User`] when its output is not of the agent's output type;
-/// [`RunError::Panicked`] of either.
+/// The error of the handler, or [`RunError::User`] when its output is not of the agent's output
+/// type; [`RunError::Panicked`] of either.
 pub(super) fn handle_error<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
@@ -126,7 +127,7 @@ pub(super) fn handle_error<H: Host>(
     Ok(Resolution::Handled(Some(HandlerOutput { value, message })))
 }
 
-/// The handler of an error, and the reference's name of its kind.
+/// Returns the name of the error's kind in the OpenAI Agents SDK, and its handler.
 fn handler<'r, H: Host>(env: &Env<'r, H>, error: &Recoverable) -> (&'static str, Option<&'r ErrorHandler>) {
     let handlers = &env.config.error_handlers;
     match error {
@@ -138,7 +139,7 @@ fn handler<'r, H: Host>(env: &Env<'r, H>, error: &Recoverable) -> (&'static str,
     }
 }
 
-/// An error in the words of the reference.
+/// Returns the message of an error, as the OpenAI Agents SDK words it.
 fn message(error: &Recoverable) -> String {
     match error {
         Recoverable::MaxTurns { max_turns } => format!("Max turns ({max_turns}) exceeded"),
@@ -148,7 +149,7 @@ fn message(error: &Recoverable) -> String {
     }
 }
 
-/// A handler's output as a value of the output type, and as the text of a model's answer.
+/// Converts a handler's output to a value of the output type and to the text of a model's answer.
 fn checked<H: Host>(host: &H, output: &OutputDef, value: Value) -> Result<(Value, String), ()> {
     let text = output.text_of(value);
     let parsed = keywords::judged(host, output.parse(&text), || output.parse_by_earlier_keywords(&text));

@@ -1,4 +1,5 @@
-//! Calls a function of the author so that its panic is an error of the run, not a workflow task that retries for ever.
+//! Calls functions of the author so that a panic becomes an error of the run, not a workflow task
+//! that is retried without end.
 
 use std::{
     any::Any,
@@ -10,7 +11,7 @@ use futures::FutureExt;
 
 use crate::engine::RunError;
 
-/// A panic of the author's code, by its message.
+/// The message of a panic in the author's code.
 #[derive(Debug, thiserror::Error)]
 #[error("it panicked: {message}")]
 pub(crate) struct Panic {
@@ -31,7 +32,7 @@ impl Panic {
 /// Calls `body`.
 ///
 /// # Errors
-/// Its [`Panic`].
+/// The [`Panic`] of `body`.
 pub(crate) fn guarded<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
     catch_unwind(AssertUnwindSafe(body)).map_err(|panic| Panic::of(&*panic))
 }
@@ -39,12 +40,12 @@ pub(crate) fn guarded<T>(body: impl FnOnce() -> T) -> Result<T, Panic> {
 /// Awaits `body`.
 ///
 /// # Errors
-/// Its [`Panic`].
+/// The [`Panic`] of `body`.
 pub(crate) async fn guarded_future<T>(body: impl Future<Output = T>) -> Result<T, Panic> {
     AssertUnwindSafe(body).catch_unwind().await.map_err(|panic| Panic::of(&*panic))
 }
 
-/// Calls `body`; `function` names it for the error, as in `the instructions`.
+/// Calls `body`; `function` names it in the error, as in `the instructions`.
 ///
 /// # Errors
 /// [`RunError::Panicked`] with the panic's message.

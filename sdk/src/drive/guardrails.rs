@@ -1,8 +1,9 @@
-//! Asks guardrails of a run: pure ones at once, activities and agents through the host.
+//! Runs the guardrails of a run: pure functions at once, activities and agents through the host.
 //!
 //! # Design
-//! **A guardrail reads the run context.** A pure one gets it by reference; one in an activity that
-//! sets a key fails the run, as the change would otherwise be lost.
+//! **A guardrail only reads the run context.** A pure function receives it by reference; a
+//! guardrail in an activity that sets a key fails the run, because the change would otherwise be
+//! lost.
 
 use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::{Map, Value};
@@ -29,18 +30,19 @@ use crate::{
 
 pub(super) type Finding<'f> = LocalBoxFuture<'f, Result<GuardrailOutput, RunError>>;
 
-/// A guardrail that was asked.
+/// A guardrail that was started.
 pub(super) enum Asked<'f> {
-    /// It has answered.
+    /// The guardrail has returned a result.
     Answered(Result<GuardrailOutput, RunError>),
-    /// It will.
+    /// The result of the guardrail is pending.
     Asking(Finding<'f>),
 }
 
-/// A guardrail and its place among all of its kind, which tells its effects from those of others.
+/// A guardrail and its index among all of its kind, which is a part of the ids of its effects.
 pub(super) type Placed<'g, G> = (usize, &'g G);
 
-/// The input guardrails of a run that starts with this agent: its own, then the run's.
+/// Returns the input guardrails of a run that starts with this agent: the agent's own, then the
+/// run's.
 pub(super) fn of_input<'r, H: Host>(
     env: &Env<'r, H>,
     agent: &'r AgentDef,
@@ -48,10 +50,11 @@ pub(super) fn of_input<'r, H: Host>(
     agent.input_guardrails.iter().chain(&env.config.input_guardrails).enumerate()
 }
 
-/// Asks the input guardrails that the run waits for. When a pure one trips, no other effect is scheduled.
+/// Runs the input guardrails that block the first turn. When a pure one trips, no other effect is
+/// scheduled.
 ///
 /// # Errors
-/// [`RunError`] of the first, in declaration order, that fails before another trips.
+/// [`RunError`] of the first guardrail, in declaration order, that fails before another trips.
 pub(super) async fn blocking_input<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
@@ -69,7 +72,8 @@ pub(super) async fn blocking_input<H: Host>(
     Ok(Resolution::InputChecked { results, more })
 }
 
-/// Asks input guardrails: pure ones in order until one trips or fails, then the others all together.
+/// Starts input guardrails in declaration order; stops at a pure one that trips or fails. The
+/// futures of activities and agents are polled together later.
 pub(super) fn ask_input<'f, H: Host>(
     env: &'f Env<'_, H>,
     scope: &'f H::Scope,
@@ -87,7 +91,7 @@ pub(super) fn ask_input<'f, H: Host>(
         }
         Check::Activity(tool) => {
             let arguments = InputGuardrail::activity_arguments(&agent.name, input);
-            // They are about the first turn, also before it has begun.
+            // Input guardrails belong to the first turn, also before that turn has begun.
             let function = format!("input guardrail {:?}", guardrail.name());
             let call = Call { function, arguments, run, turn: 1, key_scope: state.key_scope.as_deref() };
             Asked::Asking(activity(env, scope, agent, tool, format!("input-guardrail-{place}"), call))
@@ -101,7 +105,8 @@ pub(super) fn ask_input<'f, H: Host>(
     })
 }
 
-/// Tells the hooks that the agent ends, and asks the output guardrails: its own, then the run's.
+/// Calls the hooks for the end of the agent, and runs the output guardrails: the agent's own, then
+/// the run's.
 ///
 /// # Errors
 /// [`RunError`] of a hook, or of the first guardrail that fails before another trips.
@@ -149,7 +154,8 @@ pub(super) async fn conclude<H: Host>(
     Ok(Resolution::OutputChecked(results))
 }
 
-/// Asks one after another until one has answered that ends the run; those after it are not asked.
+/// Starts guardrails one after another, and stops after the first immediate result that ends the
+/// run.
 fn ask<'f, G: Copy>(guardrails: &[G], mut ask: impl FnMut(G) -> Asked<'f>) -> Vec<Asked<'f>> {
     let mut all = Vec::with_capacity(guardrails.len());
     for guardrail in guardrails {
@@ -167,7 +173,8 @@ pub(super) fn ends_the_run(answer: &Result<GuardrailOutput, RunError>) -> bool {
     !matches!(answer, Ok(found) if !found.tripwire_triggered)
 }
 
-/// The answers in declaration order. When one that has answered already ends the run, the others are never begun, and have none.
+/// Returns the results in declaration order. When an immediate result ends the run, the pending
+/// guardrails are never polled, and their result is `None`.
 async fn answers<H: Host>(
     env: &Env<'_, H>,
     scope: &H::Scope,
@@ -192,10 +199,11 @@ async fn answers<H: Host>(
     join_in_order(waiting).await
 }
 
-/// The results up to the first that trips, of guardrails and their answers side by side.
+/// Pairs guardrails with their results, up to the first one that trips.
 ///
 /// # Errors
-/// The first error before one that trips; those that were only cancelled because of another count last.
+/// The first error before a guardrail that trips. Errors of guardrails that were only cancelled
+/// because of another one have the lowest priority.
 pub(super) fn named<G: Copy, R>(
     guardrails: &[G],
     answers: impl IntoIterator<Item = Option<Result<GuardrailOutput, RunError>>>,
@@ -240,7 +248,7 @@ fn pure(
     })
 }
 
-/// What an agent that judges has said, as a finding.
+/// Awaits the output of a guardrail agent and converts it to a guardrail result.
 fn judged<'f>(
     function: String,
     agent: &'f AgentDef,
@@ -254,14 +262,14 @@ fn judged<'f>(
     .boxed_local()
 }
 
-/// What an activity is asked.
+/// The input of a guardrail that runs as an activity.
 struct Call<'c> {
-    /// What an error calls it.
+    /// Name of the guardrail in error messages.
     function: String,
     arguments: Map<String, Value>,
     run: &'c RunContext,
     turn: u32,
-    /// What tells this run from all others, once a tool call has asked for it.
+    /// Scope of the run's idempotency keys, if a tool call has already set it.
     key_scope: Option<&'c str>,
 }
 
@@ -281,7 +289,8 @@ fn activity<'f, H: Host>(
         return std::future::ready(Err(error)).boxed_local();
     }
     let key_scope = key_scope.map_or_else(|| env.host.idempotency_scope(), str::to_owned);
-    // In place of a response's id stands what is judged: after a reset, or in another attempt of a session, that may be something else.
+    // The digest of the judged value replaces the response id of the key: after a reset, or in
+    // another attempt of a session, the judged value may differ.
     let judged = Digest::of_object(&arguments);
     let key = env.idempotency_key(&key_scope, &agent.name, turn, judged.as_str(), &name);
     let info = CallInfo::new(tool.name(), &*name, &*agent.name, turn).with_idempotency_key(key);

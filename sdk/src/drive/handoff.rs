@@ -1,4 +1,4 @@
-//! Takes a handoff: the author's function, the hooks, what the next agent sees.
+//! Executes a handoff: the author's function, the hooks, and the input of the next agent.
 
 use super::{
     env::Env,
@@ -17,10 +17,10 @@ const FILTER_WITH_SERVER: &str = "Server-managed conversations do not support ha
      Handoff.input_filter or RunConfig.handoff_input_filter, or disable conversation_id, previous_response_id, and \
      auto_previous_response_id.";
 
-/// Calls the handoff's own function, where it has one.
+/// Calls the handoff's own function, if it has one.
 ///
 /// # Errors
-/// [`RunError::InvalidHandoffInput`], or what the function fails with.
+/// [`RunError::InvalidHandoffInput`], or the error of the function.
 pub(super) fn take<H: Host>(
     env: &Env<'_, H>,
     engine: &mut Engine,
@@ -48,10 +48,12 @@ pub(super) fn take<H: Host>(
     Ok(Resolution::HandedOff)
 }
 
-/// Tells the hooks, then makes what the next agent sees: by the handoff's filter, else the run's, else by nesting.
+/// Calls the hooks, then builds the input of the next agent: with the handoff's filter, otherwise
+/// with the run's filter, otherwise by nesting the history.
 ///
 /// # Errors
-/// [`RunError`] of a hook, a filter, a mapper, or when the provider keeps the conversation and there is a filter.
+/// [`RunError`] of a hook, a filter or a mapper, or when a filter is set and the provider keeps the
+/// conversation.
 pub(super) fn rewrite<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,

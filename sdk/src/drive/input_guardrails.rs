@@ -1,4 +1,5 @@
-//! Input guardrails beside the first turn: asked before its model call, awaited before its outcome counts.
+//! Input guardrails that run beside the first turn: started before its model call, and awaited
+//! before the results of the turn are used.
 
 use std::{
     future::{Future, poll_fn},
@@ -18,7 +19,7 @@ use crate::{
     wire::run_state::Admission,
 };
 
-/// The guardrails beside the first turn of a run, from their start to their last answer.
+/// The guardrails beside the first turn of a run, from their start to their last result.
 #[derive(Default)]
 pub(super) struct InputGuards<'g>(Option<Asking<'g>>);
 
@@ -29,8 +30,9 @@ struct Asking<'g> {
 }
 
 impl<'g> InputGuards<'g> {
-    /// Asks them, the first time it is called in a run whose input is not admitted. Pure ones answer at once: when they decide,
-    /// this gives what the engine is to be told, and no model call is scheduled.
+    /// Starts the guardrails at the first call in a run whose input is not admitted. If pure
+    /// guardrails decide the result at once, returns the resolution for the engine, and no model
+    /// call is scheduled.
     ///
     /// # Errors
     /// [`RunError`] of a pure guardrail that fails.
@@ -51,7 +53,7 @@ impl<'g> InputGuards<'g> {
         self.decided()
     }
 
-    /// What the engine is to be told, when that is known already.
+    /// Returns the resolution for the engine if the result is already known.
     fn decided(&mut self) -> Result<Option<Resolution>, RunError> {
         let Some(asking) = &self.0 else { return Ok(None) };
         let has_ended = |asked: &Asked<'_>| matches!(asked, Asked::Answered(answer) if ends_the_run(answer));
@@ -60,7 +62,8 @@ impl<'g> InputGuards<'g> {
         if is_decided || is_complete { self.take().map(Some) } else { Ok(None) }
     }
 
-    /// What has been answered, as the engine takes it.
+    /// Takes the results so far as a resolution for the engine. Guardrails without a result are
+    /// left out.
     fn take(&mut self) -> Result<Resolution, RunError> {
         let Some(Asking { guardrails, asked, .. }) = self.0.take() else {
             return Ok(Resolution::InputChecked { results: Vec::new(), more: false });
@@ -73,8 +76,8 @@ impl<'g> InputGuards<'g> {
         Ok(Resolution::InputChecked { results, more: false })
     }
 
-    /// Awaits an effect of the first turn beside the guardrails. When one of them ends the run, the effect is cancelled, its
-    /// outcome awaited and dropped.
+    /// Awaits an effect of the first turn beside the guardrails. When one of them ends the run, the
+    /// effect is cancelled and awaited, and its result is dropped.
     ///
     /// # Errors
     /// [`RunError`] of the guardrail that ends the run.
@@ -112,7 +115,8 @@ impl<'g> InputGuards<'g> {
         }
     }
 
-    /// Polls what is still asked, in declaration order; whether one of them ends the run.
+    /// Polls the pending guardrails in declaration order. Returns `true` if one of them ends the
+    /// run.
     fn poll(&mut self, cx: &mut std::task::Context<'_>) -> bool {
         let Some(asking) = &mut self.0 else { return false };
         for asked in &mut asking.asked {
@@ -128,10 +132,10 @@ impl<'g> InputGuards<'g> {
         false
     }
 
-    /// Awaits the last answer.
+    /// Awaits the results of all guardrails, or the first one that ends the run.
     ///
     /// # Errors
-    /// [`RunError`] of the first, in declaration order, that fails.
+    /// [`RunError`] of the first guardrail, in declaration order, that fails.
     pub(super) async fn answer<H: Host>(
         &mut self,
         env: &'g Env<'_, H>,
@@ -144,7 +148,8 @@ impl<'g> InputGuards<'g> {
         self.take()
     }
 
-    /// Awaits all answers, or the first that ends the run; then cancels the others and awaits them, too.
+    /// Awaits all results, or the first one that ends the run; then cancels the other guardrails
+    /// and awaits them as well.
     async fn settle(&mut self) {
         poll_fn(|cx| if self.poll(cx) || self.is_complete() { Poll::Ready(()) } else { Poll::Pending }).await;
         let Some(asking) = &mut self.0 else { return };
@@ -154,6 +159,8 @@ impl<'g> InputGuards<'g> {
             let was_decided = ended;
             if let Asked::Asking(finding) = asked {
                 let answer = finding.await;
+                // A result that arrives after the run is decided depends on timing, so it is
+                // dropped.
                 if !was_decided {
                     *asked = Asked::Answered(answer);
                 }
@@ -166,7 +173,7 @@ impl<'g> InputGuards<'g> {
         self.0.as_ref().is_none_or(|asking| asking.asked.iter().all(|asked| matches!(asked, Asked::Answered(_))))
     }
 
-    /// The run has ended by itself: cancels what is still asked, and awaits it.
+    /// Cancels and awaits the pending guardrails of a run that has ended for another reason.
     pub(super) async fn give_up(&mut self) {
         let Some(asking) = &mut self.0 else { return };
         (asking.cancel)();

@@ -1,7 +1,8 @@
 //! Awaits many futures, polling them in index order.
 //!
-//! `futures::join_all` switches to `FuturesUnordered` above 30 futures, whose own wakers a workflow's detector takes for
-//! nondeterminism. This one has no wakers of its own: whenever it is polled, it polls what is pending, first to last.
+//! `futures::join_all` switches to `FuturesUnordered` above 30 futures. The wakers of that type
+//! look like nondeterminism to the detector of a workflow. The functions here have no wakers of
+//! their own: each poll polls the pending futures, first to last.
 
 use std::{
     future::{Future, poll_fn},
@@ -9,7 +10,8 @@ use std::{
     task::Poll,
 };
 
-/// Awaits all futures; the results stand in the order of the futures, whatever the order of completion.
+/// Awaits all futures. The results are in the order of the futures, whatever the order of
+/// completion.
 pub async fn join_in_order<F>(futures: Vec<F>) -> Vec<F::Output>
 where
     F: Future + Unpin,
@@ -17,14 +19,16 @@ where
     join_within(futures, &Limits::default(), || false).await
 }
 
-/// Which futures may be pending at the same time.
+/// Limits on the futures that may be pending at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most of all; at least one.
+    /// Maximum number of pending futures over all lanes; at least 1.
     pub all: usize,
-    /// The lanes that each future is in, by index; none for those beyond the end.
+    /// The lanes that each future is in, by index of the future. A future beyond the end is in no
+    /// lane.
     pub lanes: Vec<Vec<usize>>,
-    /// Most of each lane; at least one. A lane is served first to last: a future that waits keeps its place.
+    /// Maximum number of pending futures of each lane; at least 1. A lane is served first to last:
+    /// a future that waits keeps its place.
     pub of_lane: Vec<usize>,
 }
 
@@ -35,7 +39,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Whether this future may have to wait for others.
+    /// Returns `true` if this future may have to wait for others.
     pub fn may_hold(&self, index: usize) -> bool {
         self.all != usize::MAX || !self.of(index).is_empty()
     }
@@ -45,7 +49,7 @@ impl Limits {
     }
 }
 
-/// How far the lanes are taken by the futures up to some place, those that wait included.
+/// Occupied places of each lane, counted over the futures before an index, waiting ones included.
 struct Line<'l> {
     limits: &'l Limits,
     taken: Vec<usize>,
@@ -67,10 +71,11 @@ impl<'l> Line<'l> {
     }
 }
 
-/// Awaits all futures, as many at a time as the limits let: the next one begins, in order, when there is room.
+/// Awaits all futures, with as many pending at a time as the limits allow: the next one starts, in
+/// order, when a place is free.
 ///
-/// After each pass over the futures `look` is called; when it says so (because it has cancelled something), there is another
-/// pass at once.
+/// `look` is called after each pass over the futures. If it returns `true` (because it has
+/// cancelled something), another pass follows at once.
 pub async fn join_within<F>(futures: Vec<F>, limits: &Limits, mut look: impl FnMut() -> bool) -> Vec<F::Output>
 where
     F: Future + Unpin,
@@ -100,7 +105,7 @@ where
             if slots.iter().all(Result::is_ok) {
                 break;
             }
-            // What has ended may have made room for one that stands before it.
+            // A future that has completed may have freed a place for one with a lower index.
             let mut line = Line::new(limits);
             let may_begin = running < all
                 && slots.iter().enumerate().filter(|(_, slot)| slot.is_err()).any(|(index, _)| {

@@ -1,13 +1,17 @@
-//! The verdict on what a model has written: by all keywords of a schema, or by those of earlier builds.
+//! Checks a value written by a model: against all keywords of a schema, or against the keywords
+//! that earlier builds checked.
 //!
-//! A run whose history holds a value that earlier builds took, because they checked fewer keywords, takes it again on replay.
+//! Earlier builds checked fewer keywords. A run whose history holds a value that such a build
+//! accepted accepts it again on replay.
 
 use super::host::Host;
 
-/// The patch of runs that check all keywords. Asked for only where the others alone would take a value.
+/// The patch of runs that check all keywords. Queried only if the earlier keywords alone accept the
+/// value.
 const ALL_KEYWORDS: &str = "temporal-agents/all-keywords-checked";
 
-/// Returns the verdict of all keywords, or that of the earlier ones where history holds a value that they alone accept.
+/// Returns the result of the check against all keywords. If that fails, returns the value that the
+/// earlier keywords accept, for a run whose history was recorded by an earlier build.
 pub(super) fn judged<H: Host, T, E>(
     host: &H,
     by_all: Result<T, E>,

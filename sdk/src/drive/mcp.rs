@@ -1,7 +1,9 @@
-//! The tools that an agent has from MCP servers: asked for when it first has a turn, and known from then on.
+//! The tools that an agent has from MCP servers: listed at the agent's first turn, and cached from
+//! then on.
 //!
-//! The lists are the run's, also of the runs inside it; they are no part of its state. A run that goes on in another execution asks
-//! again there, and what is then missing is a tool that is not found.
+//! The lists belong to the run and its nested runs; they are not a part of its state. A run that
+//! continues in another execution lists the tools again there, and a tool that is then missing is
+//! handled as a tool that is not found.
 
 use std::{
     cell::RefCell,
@@ -25,23 +27,26 @@ use crate::{
     wire::McpTool,
 };
 
-/// What the servers of a run have listed, by server and by what its connection is made from.
+/// Tool lists of the servers of a run, by server name and by the argument of the server's
+/// connection factory.
 #[derive(Default)]
 pub(super) struct McpLists(RefCell<BTreeMap<String, Rc<[McpTool]>>>);
 
-/// When an agent's tools are asked for.
+/// The point of a run at which an agent's tools are listed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     /// At the beginning of a turn.
     Turn,
-    /// When a turn that waited for decisions goes on.
+    /// The continuation of a turn that waited for decisions.
     Resume,
 }
 
-/// The tools that the agent has from its MCP servers, server by server.
+/// Returns the tools that the agent has from its MCP servers, server by server. Lists the tools of
+/// servers that are not known yet.
 ///
 /// # Errors
-/// [`RunError::Mcp`] of a server that could not be asked, [`RunError::User`] when two tools have one name.
+/// [`RunError::Mcp`] of a server whose tools could not be listed, [`RunError::User`] when two tools
+/// have one name.
 pub(super) async fn tools_of<H: Host>(
     env: &Env<'_, H>,
     agent: &AgentDef,
@@ -61,7 +66,8 @@ pub(super) async fn tools_of<H: Host>(
         return Ok(tools);
     }
     let asked = unknown.iter().map(|(at, server)| list(env, agent, turn, when, *at, server).boxed_local()).collect();
-    // What the others are asked is awaited, also when one fails: the first in order tells why the run ends.
+    // All requests are awaited, also when one fails: the error of the first failed server in order
+    // ends the run.
     for (listed, (_, server)) in join_in_order(asked).await.into_iter().zip(&unknown) {
         env.mcp.0.borrow_mut().insert(key(server), listed?.into());
     }
@@ -74,12 +80,13 @@ pub(super) async fn tools_of<H: Host>(
     Ok(tools)
 }
 
-/// What was last asked for.
+/// Returns the agent's MCP tools as last listed.
 pub(super) fn known_tools<H: Host>(env: &Env<'_, H>, agent: &AgentDef) -> Rc<[ToolDef]> {
     env.mcp_tools.borrow().get(&agent.name).cloned().unwrap_or_default()
 }
 
-/// Of the agent's own tools and those of its servers, one by name and by its place among those of this name.
+/// Returns the tool of this name among the agent's own tools and those of its servers; `variant` is
+/// its index among the tools of this name.
 pub(super) fn named<'t>(agent: &'t AgentDef, listed: &'t [ToolDef], name: &str, variant: usize) -> Option<&'t ToolDef> {
     agent.tools.iter().chain(listed).filter(|tool| tool.name() == name).nth(variant)
 }
@@ -129,7 +136,7 @@ fn key(server: &McpServer) -> String {
     }
 }
 
-/// A model could not tell two tools of one name apart.
+/// Rejects two tools of one name, which a model could not distinguish.
 fn check_names(agent: &AgentDef, tools: &[ToolDef]) -> Result<(), RunError> {
     let mut names = BTreeSet::new();
     match tools.iter().find(|tool| !names.insert(tool.name())) {

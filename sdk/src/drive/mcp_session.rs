@@ -1,18 +1,20 @@
-//! The sessions of a run with stateful MCP servers: opened when first needed, one for each server, closed at the run's end.
+//! The sessions of a run with stateful MCP servers: opened when first needed, one for each server,
+//! and closed at the end of the run.
 //!
-//! They are the run's own: a run inside it has others. A run that pauses or moves takes them along in its state.
+//! The sessions belong to one run: a nested run has its own. A run that pauses or continues in
+//! another execution keeps them in its state.
 //!
 //! # Design
 //! The activity `open_session`, on the server's task queue, connects, makes the set-up calls, and
 //! returns an id and the queue of the private worker that `worker/agents_worker.rs` runs beside the
 //! main one. Lists and calls are activities on that queue, with one attempt, one call after
 //! another; `close_session` is the last action of a run, however it ends. A call that the private
-//! worker does not take in time, whose heartbeats end, or whose connection broke
+//! worker does not start in time, whose heartbeats stop, or whose connection broke
 //! (`McpError.SessionLost`) reports the session as lost; the driver then follows the server's
 //! terms, and knows whether the call had begun.
 //!
-//! Sessions belong to a run, not to the runs inside it: these run at the same time, and would
-//! change each other's state.
+//! Sessions belong to a run and are not shared with its nested runs: these run at the same time,
+//! and would change each other's state.
 
 use std::{
     cell::{Cell, RefCell},
@@ -29,19 +31,19 @@ use crate::{
     wire::McpSession,
 };
 
-/// How often a call, or a list, is tried in a new session.
+/// Maximum number of new sessions in which one call or one list is retried.
 const MOST_AGAIN: u32 = 3;
 
-/// The session of a run with a stateful MCP server is gone, and its state with it.
+/// The session of a run with a stateful MCP server was lost, and its state with it.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the session with MCP server {server:?} was lost: {source}; Reestablish::ReplaySetUp opens another one where the set-up is all the \
      state there is, OnToolError::by_kind tells the model"
 )]
 pub struct McpSessionLost {
-    /// The server.
+    /// Name of the MCP server.
     pub server: String,
-    /// What the host heard last.
+    /// The host's error at the loss.
     pub source: EffectError,
 }
 
@@ -49,22 +51,23 @@ pub struct McpSessionLost {
 #[derive(Default)]
 pub(super) struct McpSessions {
     open: RefCell<Vec<McpSession>>,
-    /// How many were opened, by the runs around it and inside it, too: a part of the ids of their activities.
+    /// Number of sessions opened and closed so far, also by the runs around this one and by its
+    /// nested runs: a part of the ids of their activities.
     opened: Rc<Cell<u32>>,
 }
 
 impl McpSessions {
-    /// None, for a run inside this one.
+    /// Creates an empty set of sessions for a nested run, with a shared counter.
     pub(super) fn of_nested(&self) -> Self {
         Self { open: RefCell::default(), opened: Rc::clone(&self.opened) }
     }
 
-    /// Takes over what a state has brought.
+    /// Adds the sessions of a restored state.
     pub(super) fn take_over(&self, sessions: Vec<McpSession>) {
         self.open.borrow_mut().extend(sessions);
     }
 
-    /// All of them; none is left.
+    /// Removes and returns all open sessions.
     pub(super) fn take(&self) -> Vec<McpSession> {
         self.open.take()
     }
@@ -75,7 +78,7 @@ impl McpSessions {
         self.open.borrow().iter().find(is_with).cloned()
     }
 
-    /// Forgets one that is lost.
+    /// Removes a lost session.
     fn forget(&self, lost: &McpSession) {
         self.open.borrow_mut().retain(|open| open.id != lost.id);
     }
@@ -87,14 +90,14 @@ impl McpSessions {
     }
 }
 
-/// Whose sessions are asked for.
+/// The agent and the turn that need a session.
 #[derive(Clone, Copy)]
 pub(super) struct Asking<'a> {
     pub(super) agent: &'a str,
     pub(super) turn: u32,
 }
 
-/// The session with a server, if it is stateful; opens one if there is none.
+/// Returns the session with a server, if the server is stateful; opens one if none is open.
 pub(super) async fn session<H: Host>(
     env: &Env<'_, H>,
     server: &McpServer,
@@ -114,10 +117,11 @@ pub(super) async fn session<H: Host>(
     Ok(Some(opened))
 }
 
-/// What is done about a session that was lost the so-manieth time for one call or list, counted from 1.
+/// Removes a lost session. Returns `Ok` if the caller is to open another one. `time` is the number
+/// of sessions lost so far during the same call or list.
 ///
 /// # Errors
-/// [`McpSessionLost`] where no other is to be opened.
+/// [`McpSessionLost`] if no other session may be opened.
 pub(super) fn lost<H: Host>(
     env: &Env<'_, H>,
     server: &McpServer,
@@ -135,7 +139,8 @@ pub(super) fn lost<H: Host>(
     Err(McpSessionLost { server: server.name().to_owned(), source })
 }
 
-/// Closes sessions, one after another. Nobody hears of one that cannot be closed: its worker closes it when it has been idle for long enough.
+/// Closes sessions, one after another. A session that cannot be closed is not reported: its worker
+/// closes it after it has been idle for long enough.
 pub(super) async fn close<H: Host>(env: &Env<'_, H>, sessions: Vec<McpSession>) {
     for session in sessions {
         let id = env.effect(format_args!("mcp-close-{}", env.mcp_sessions.next()));

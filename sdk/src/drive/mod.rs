@@ -1,10 +1,12 @@
-//! The one loop of every host: takes a step from the engine, calls the author's functions, asks the host for effects.
+//! The agent loop of every host: takes a step from the engine, calls the author's functions,
+//! requests effects from the host.
 //!
-//! First of the five files of a model call: here -> `workflow/activity_backed_model.rs` -> `wire/model_call.rs` ->
-//! `worker/model_activity.rs` -> `worker/openai/responses.rs`.
+//! First of the five files of a model call: here -> `workflow/activity_backed_model.rs` ->
+//! `wire/model_call.rs` -> `worker/model_activity.rs` -> `worker/openai/responses.rs`.
 //!
-//! Everything an author supplies as a function is called here and nowhere else, once, in the order the engine fixes.
-//! Hosts implement [`Host`] and decide nothing, so that they cannot drift apart.
+//! All functions that an author supplies are called here and nowhere else, once, in the order that
+//! the engine determines. Hosts implement [`Host`] and make no decisions, so that their behavior
+//! cannot diverge.
 
 mod compaction;
 mod config;
@@ -54,20 +56,21 @@ pub(crate) use tools::{SingleAnswer, SingleCall, SingleError, call_single};
 use self::{env::Env, input_guardrails::InputGuards};
 use crate::engine::{Engine, Resolution, RunError, StateIssue, StateMismatch, Step};
 
-/// How a loop ends.
+/// The end of a loop.
 enum Ended {
-    /// With a final output.
+    /// The loop ended with a final output.
     Finished(Value),
-    /// With calls that wait for decisions.
+    /// The loop ended with calls that wait for decisions.
     Interrupted,
-    /// Between two turns, to go on elsewhere; only a run that is inside no other.
+    /// The loop ended between two turns, to continue in another execution; only in the outermost
+    /// run.
     Moves,
 }
 
-/// Runs the loop to its end; the engine then holds the final state, also after an error.
+/// Runs the loop to its end. The engine then holds the final state, also after an error.
 ///
 /// # Errors
-/// [`RunError`]: what ended the run.
+/// [`RunError`] that ended the run.
 fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFuture<'d, Result<Ended, RunError>> {
     // Boxed, because a loop runs loops: agents are tools and guardrails of others.
     async move {
@@ -90,7 +93,7 @@ async fn to_its_end<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> Result<En
     guards.give_up().await;
     let left = engine.abandon(&error);
     if !left.is_empty() {
-        // Why the run failed counts for more than that its session could not be told.
+        // The error that ended the run has priority over a failure to write its session.
         let _ = session::save(env, engine, left).await;
     }
     Err(error)
@@ -107,14 +110,15 @@ async fn steps<'g, H: Host>(
             Step::Save { items } => {
                 let saved = session::save(env, engine, items).await;
                 if let Err(RunError::Cancelled { .. }) = saved {
-                    // It may have been made, so it is not made again.
+                    // The write may have been made, so it is not made again.
                     engine.resolve(Resolution::Saved)?;
                 }
                 saved?;
                 Resolution::Saved
             }
             Step::CheckInput { agent } => guardrails::blocking_input(env, engine, &agent).await?,
-            // Whatever was due has been written and answered by now, and nothing of the run is in flight.
+            // All items that were due have been written, all questions answered, and none of the
+            // run's effects is in flight.
             Step::PrepareTurn { turn, .. } if turn > 1 && env.is_outermost() && env.host.is_to_move(engine.state()) => {
                 return Ok(Ended::Moves);
             }

@@ -1,4 +1,4 @@
-//! A model call: the last change to its input, the hooks around it, the host's effect.
+//! Makes a model call: the last change to its input, the hooks around it, the host's effect.
 
 use super::{
     config::ModelInput,
@@ -13,14 +13,15 @@ use crate::{
     wire::{ModelCall, ModelResponse},
 };
 
-/// The patch of runs that make a call again in full when the provider has lost the conversation.
+/// The patch of runs that repeat a call in full when the provider has lost the conversation.
 const IN_FULL: &str = "temporal-agents/full-call-after-lost-conversation";
 
-/// Calls the model and gives its answer to the engine. Where the provider has lost the conversation that it kept, the call is made once more, with
-/// all that the run has of it.
+/// Calls the model and passes its response to the engine. When the provider has lost the
+/// conversation that it kept, repeats the call once, with all items that the run has.
 ///
 /// # Errors
-/// [`RunError`] of the filter, the hooks, the call, of an input guardrail beside it, or of what the answer asks for.
+/// [`RunError`] of the filter, the hooks, the call, an input guardrail beside it, or the calls that
+/// the response requests.
 pub(super) async fn call<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
@@ -32,7 +33,8 @@ pub(super) async fn call<'g, H: Host>(
     let mut answered = attempt(env, engine, guards, call, id.clone()).await?;
     if let Err(ModelEffectError::ConversationLost { reason, source }) = answered {
         answered = match engine.call_in_full() {
-            // Asked for here alone: no history of an earlier build comes here, but for that of a run that has failed.
+            // Queried only here: no history of an earlier build reaches this line, apart from those
+            // of failed runs.
             Ok(in_full) if engine.patched(IN_FULL, || env.host.patched(IN_FULL)) => {
                 attempt(env, engine, guards, in_full, id.again(1)).await?
             }
@@ -64,10 +66,10 @@ pub(super) async fn call<'g, H: Host>(
     taken
 }
 
-/// Makes the call under this id, its input filtered and told to the hooks.
+/// Makes the call under this id, after the input filter and the hooks.
 ///
 /// # Errors
-/// [`RunError`] of the filter, the hooks, or of an input guardrail beside the call.
+/// [`RunError`] of the filter, the hooks, or an input guardrail beside the call.
 async fn attempt<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,

@@ -1,51 +1,55 @@
-//! Time limits and retries of model calls: the defaults, and the settings of a call that replace them.
+//! Time limits and retries of model calls: the defaults, and the settings of a call that replace
+//! them.
 //!
-//! Every host takes them from here, so that `ModelSettings::timeout` and `ModelSettings::retry` mean the same in a workflow, an
-//! inline run and an agentic session.
+//! Every host uses these values, so that `ModelSettings::timeout` and `ModelSettings::retry` mean
+//! the same in a workflow, an inline run and an agentic session.
 
 use std::time::Duration;
 
 use crate::wire::ModelSettings;
 
-/// The longest time of one attempt. Long answers of reasoning models take minutes; what takes longer is a connection that hangs.
+/// Default time limit of one attempt. Long answers of reasoning models take minutes; a call that
+/// takes longer is a connection that hangs.
 pub(crate) const ATTEMPT: Duration = Duration::from_mins(10);
-/// The longest time of all attempts and the pauses between them: longer than an outage of a provider lasts.
+/// Default time limit of all attempts and the pauses between them: longer than an outage of a
+/// provider lasts.
 pub(crate) const ALL_ATTEMPTS: Duration = Duration::from_hours(6);
-/// The pause before the first retry.
+/// Default pause before the first retry.
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The factor from one pause to the next.
+/// Default factor from one pause to the next.
 pub(crate) const FACTOR: f64 = 2.0;
-/// The longest pause that no provider has asked for.
+/// Default longest pause, apart from pauses that a provider requests.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// The name of the setting in a failure.
+/// Name of the setting in error messages.
 pub(crate) const TIMEOUT_SETTING: &str = "ModelSettings::timeout";
 
-/// The longest time of one attempt, where the settings of the call have one.
+/// Returns the time limit of one attempt, if the settings of the call have one.
 pub(crate) fn attempt_limit(settings: &ModelSettings) -> Option<Duration> {
     settings.timeout.and_then(seconds)
 }
 
-/// The failure of an attempt that has taken too long.
+/// Returns the error message of an attempt that exceeded its time limit.
 pub(crate) fn exceeded(agent: &str, model: &str, limit: Duration, setting: &str) -> String {
     format!("model {model:?} did not answer agent {agent:?} within {limit:?}, the limit of {setting}")
 }
 
-/// How failed attempts are repeated.
+/// The retry policy of failed attempts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Retries {
-    /// The pause before the first retry.
+    /// Pause before the first retry.
     pub(crate) initial: Duration,
-    /// The factor from one pause to the next.
+    /// Factor from one pause to the next.
     pub(crate) factor: f64,
-    /// The longest pause.
+    /// Longest pause.
     pub(crate) longest: Duration,
-    /// Most attempts; 0 = no limit.
+    /// Maximum number of attempts; 0 means no limit.
     pub(crate) attempts: u32,
 }
 
 impl Retries {
-    /// These with what the settings of a call replace. The pauses never shrink from one to the next.
+    /// Returns this policy with the values that the settings of a call replace. A pause is never
+    /// shorter than the previous one.
     pub(crate) fn replaced_by(self, settings: &ModelSettings) -> Self {
         let retry = settings.retry.clone().unwrap_or_default();
         let backoff = retry.backoff.unwrap_or_default();
@@ -60,13 +64,13 @@ impl Retries {
         }
     }
 
-    /// Whether no attempt follows this one, counted from 1.
+    /// Returns `true` if no attempt follows this one; attempts are counted from 1.
     #[cfg(feature = "worker")]
     pub(crate) fn is_last(&self, attempt: u32) -> bool {
         self.attempts != 0 && attempt >= self.attempts
     }
 
-    /// The pause after this attempt, counted from 1.
+    /// Returns the pause after this attempt; attempts are counted from 1.
     #[cfg(feature = "worker")]
     pub(crate) fn pause(&self, attempt: u32) -> Duration {
         let grown = self.initial.as_secs_f64() * self.factor.powf(f64::from(attempt.saturating_sub(1)));

@@ -1,4 +1,4 @@
-//! Runs inside a run: agents used as tools, agents used as guardrails.
+//! Runs nested in a run: agents used as tools, agents used as guardrails.
 //!
 //! # Design
 //! **A failing call inside a resumed agent tool is a failed tool call,** as it is without the
@@ -15,23 +15,23 @@ use crate::{
     wire::{Item, NewItemKind, RunState, ToolOutput, Usage},
 };
 
-/// What a call of an agent comes to.
+/// The result of a call of an agent.
 pub(super) struct AgentCall {
     pub(super) body: Result<Body, RunError>,
-    /// What it changed of the run context, also when it failed: agents share it.
+    /// Changes of the agent to the run context, also after a failure: agents share the context.
     pub(super) context_patch: Option<Value>,
     pub(super) usage: Usage,
 }
 
-/// A call of an agent: a run with this text, or one that was paused.
+/// The start of an agent's run: a new input, or the state of a paused run.
 pub(super) enum AgentInput {
-    /// A new run.
+    /// The input of a new run.
     Text(String),
-    /// A paused run.
+    /// The state of a paused run.
     Paused(Box<RunState>),
 }
 
-/// Runs an agent as a tool. Its usage counts whatever becomes of it.
+/// Runs an agent as a tool. Its usage is counted in every case, also after a failure.
 pub(super) async fn call_agent<H: Host>(
     env: &Env<'_, H>,
     scope: &H::Scope,
@@ -47,7 +47,7 @@ pub(super) async fn call_agent<H: Host>(
     let (mut engine, before) = match input {
         AgentInput::Text(text) => (begin(&inside, vec![Item::user(text)], context.clone()), context),
         AgentInput::Paused(mut state) => {
-            // What it has used so far is counted already.
+            // The usage before the pause is already counted.
             state.usage = Usage::default();
             state.context.clone_from(&context);
             (Engine::resume(*state, config.rules()), context)
@@ -57,7 +57,7 @@ pub(super) async fn call_agent<H: Host>(
     let usage = engine.state().usage.clone();
     let context_patch = merge_patch_between(&before, &engine.state().context);
     let body = match ended {
-        // Only the outermost run moves.
+        // Only the outermost run moves to another execution.
         Ok(Ended::Interrupted | Ended::Moves) => Ok(Body::paused(engine.into_state())),
         Ok(Ended::Finished(value)) => output(tool, info, &value, engine.state()).map(Body::output),
         Err(error) => Err(error),
@@ -65,7 +65,8 @@ pub(super) async fn call_agent<H: Host>(
     AgentCall { body, context_patch, usage }
 }
 
-/// What the caller gets: what the extractor makes of it, else the final output, or the latest text where that is empty.
+/// Returns the output for the caller: the result of the extractor if there is one, otherwise the
+/// final output, or the latest text of the run if that is empty.
 fn output(tool: &AgentTool, info: &CallInfo, value: &Value, state: &RunState) -> Result<ToolOutput, RunError> {
     if let Some(extract) = tool.extractor() {
         let function = || format!("the output extractor of tool {:?}", info.tool);
@@ -102,7 +103,7 @@ fn begin<H: Host>(env: &Env<'_, H>, input: Vec<Item>, context: Map<String, Value
     Engine::start(beginning, env.config.rules())
 }
 
-/// Runs an agent that judges for a guardrail; gives its final output.
+/// Runs an agent as a guardrail and returns its final output.
 pub(super) fn judge<'j, H: Host>(
     env: &'j Env<'_, H>,
     scope: &'j H::Scope,
@@ -113,7 +114,7 @@ pub(super) fn judge<'j, H: Host>(
 ) -> LocalBoxFuture<'j, Result<Value, RunError>> {
     async move {
         let graph = Graph::new(judge);
-        // A judge is not judged in its turn by the guardrails of the run.
+        // The guardrails of the run do not apply to an agent that is itself a guardrail.
         let mut config = env.config.for_nested(Some(10));
         config.input_guardrails.clear();
         config.output_guardrails.clear();

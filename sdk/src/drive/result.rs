@@ -1,4 +1,4 @@
-//! What a run gives back.
+//! The result of a run: finished, paused or failed.
 //!
 //! # Design
 //! **A failed run keeps its state.** `Runner::run` fails with `RunFailure`: the `RunError`, and the
@@ -20,34 +20,36 @@ use crate::{
     },
 };
 
-/// What a finished run gives back; `O` is the output type of its start agent.
+/// The result of a finished run; `O` is the output type of its start agent.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RunResult<O> {
     /// The final output.
     pub final_output: O,
-    /// The agent that gave it.
+    /// Name of the agent that returned the final output.
     pub last_agent: String,
-    /// What the run was started with, session included; what a handoff made of it, where one did.
+    /// The input of the run, items of the session included; if a handoff rewrote it, the rewritten
+    /// input.
     pub input: Vec<Item>,
-    /// What happened in the run, in order.
+    /// The items that the run added, in order.
     pub new_items: Vec<NewItem>,
-    /// Model calls made.
+    /// Number of turns, one for each model call of the run's agents; a call repeated in full counts
+    /// once.
     pub turns: u32,
-    /// What they used, those of agents used as tools included.
+    /// Usage of the run's model calls, those of agents used as tools included.
     pub usage: Usage,
     /// The run context at the end.
     pub context: Map<String, Value>,
     /// The provider's id of the last response.
     pub last_response_id: Option<String>,
-    /// What the guardrails found.
+    /// Results of the guardrails.
     pub guardrails: GuardrailResults,
     rewritten: Option<Rewritten>,
     reasoning_item_ids: ReasoningItemIds,
 }
 
 impl<O> RunResult<O> {
-    /// The result of a run that ended with this output in this state.
+    /// Creates the result of a run that ended with this output in this state.
     pub fn new(final_output: O, state: RunState, reasoning_item_ids: ReasoningItemIds) -> Self {
         let RunState { agent, input, items, rewritten, turn, usage, context, last_response_id, guardrails, .. } = state;
         Self {
@@ -65,16 +67,16 @@ impl<O> RunResult<O> {
         }
     }
 
-    /// The whole conversation as input for a run that follows.
+    /// Returns the whole conversation as input for a following run.
     ///
     /// # Source
-    /// `to_input_list()` of the OpenAI Agents SDK. After a handoff that nested the history, what was said before it stands in
-    /// the summary and in the items.
+    /// `to_input_list()` of the OpenAI Agents SDK. After a handoff that nested the history, the
+    /// earlier conversation is both in the summary and in the items.
     pub fn to_input_list(&self) -> Vec<Item> {
         to_input_list(&self.input, &self.new_items, self.rewritten.as_ref(), self.reasoning_item_ids)
     }
 
-    /// The conversation as the last agent saw it, as input for a run that follows.
+    /// Returns the conversation as the last agent saw it, as input for a following run.
     ///
     /// # Source
     /// `to_input_list(mode="normalized")` of the OpenAI Agents SDK.
@@ -84,6 +86,8 @@ impl<O> RunResult<O> {
 }
 
 fn to_input_list(input: &[Item], items: &[NewItem], rewritten: Option<&Rewritten>, ids: ReasoningItemIds) -> Vec<Item> {
+    // Items that a nested history already holds word for word are in the input, so they are not
+    // repeated.
     let in_input = rewritten.map_or(&[][..], |rewritten| &*rewritten.in_input);
     let others = items.iter().enumerate().filter(|(place, _)| !in_input.contains(place)).map(|(_, item)| item);
     input.iter().cloned().chain(input_items(others, ids)).collect()
@@ -95,16 +99,17 @@ fn to_normalized_input_list(
     rewritten: Option<&Rewritten>,
     ids: ReasoningItemIds,
 ) -> Vec<Item> {
+    // Items before `stands_for` are represented by the rewritten ones.
     let (first, stands_for) = rewritten.map_or((&[][..], 0), |rewritten| (&*rewritten.items, rewritten.stands_for));
     let seen = first.iter().chain(items.get(stands_for..).unwrap_or_default());
     input.iter().cloned().chain(input_items(seen, ids)).collect()
 }
 
 impl RunResult<Value> {
-    /// The same result with its output as an `O`.
+    /// Converts the output to an `O`, with all other fields unchanged.
     ///
     /// # Errors
-    /// [`RunError::OutputType`] when it is no `O`.
+    /// [`RunError::OutputType`] when the output is not an `O`.
     pub fn typed<O: DeserializeOwned>(self) -> Result<RunResult<O>, RunError> {
         let final_output = self.parse()?;
         let Self {
@@ -135,17 +140,17 @@ impl RunResult<Value> {
         })
     }
 
-    /// The final output as a `T`.
+    /// Parses the final output as a `T`.
     ///
     /// # Errors
-    /// [`RunError::OutputType`] when it is no `T`, [`RunError::Panicked`] when reading it panics, so that `?` ends a workflow
-    /// with it.
+    /// [`RunError::OutputType`] when the output is not a `T`, [`RunError::Panicked`] when its
+    /// `Deserialize` panics, so that `?` ends a workflow with the error.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, RunError> {
         read(&self.final_output, &self.last_agent)
     }
 }
 
-/// A final output as a `T`.
+/// Parses a final output as a `T`.
 ///
 /// # Errors
 /// [`RunError::OutputType`], or [`RunError::Panicked`] of the type's own `Deserialize`.
@@ -155,75 +160,82 @@ pub(super) fn read<T: DeserializeOwned>(output: &Value, agent: &str) -> Result<T
     read.map_err(|source| RunError::OutputType { agent: agent.to_owned(), expected, source })
 }
 
-/// How a run ended that may wait for decisions.
+/// The end of a run that may wait for decisions.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one in a run, and it is taken apart at once")]
 pub enum RunOutcome<O> {
-    /// With a final output.
+    /// The run ended with a final output.
     Finished(RunResult<O>),
-    /// With calls that wait for a decision.
+    /// The run ended with calls that wait for a decision.
     Paused(PausedRun),
 }
 
-/// A run that waits for decisions: look at its [`interruptions`](PausedRun::interruptions), decide on its
-/// [`state`](PausedRun::state), and give that to `resume`, here, after continue-as-new, or in another process.
+/// A run that waits for decisions. The caller reads its
+/// [`interruptions`](PausedRun::interruptions), stores decisions in its
+/// [`state`](PausedRun::state), and passes the state to `resume`: in the same workflow execution,
+/// after continue-as-new, or in another process.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PausedRun {
-    /// The state: one JSON value, to keep and to decide on.
+    /// The state of the run: one JSON value, which the caller can store and in which it records
+    /// decisions.
     pub state: RunState,
     reasoning_item_ids: ReasoningItemIds,
 }
 
 impl PausedRun {
-    /// A run that waits in this state.
+    /// Creates a paused run that waits in this state.
     pub fn new(state: RunState, reasoning_item_ids: ReasoningItemIds) -> Self {
         Self { state, reasoning_item_ids }
     }
 
-    /// The calls that wait for a decision.
+    /// Returns the calls that wait for a decision.
     pub fn interruptions(&self) -> Vec<Interruption> {
         self.state.interruptions()
     }
 
-    /// The conversation so far as input for another run; calls that wait are in it without outputs.
+    /// Returns the conversation so far as input for another run; waiting calls are in it without
+    /// outputs.
     pub fn to_input_list(&self) -> Vec<Item> {
         let RunState { input, items, rewritten, .. } = &self.state;
         to_input_list(input, items, rewritten.as_ref(), self.reasoning_item_ids)
     }
 
-    /// The conversation so far as the last agent saw it.
+    /// Returns the conversation so far as the last agent saw it.
     pub fn to_normalized_input_list(&self) -> Vec<Item> {
         let RunState { input, items, rewritten, .. } = &self.state;
         to_normalized_input_list(input, items, rewritten.as_ref(), self.reasoning_item_ids)
     }
 }
 
-/// A run that ended without a final output: why, and where it stood.
+/// A run that ended without a final output: the error, and the state of the run.
 ///
-/// In a workflow `?` ends the workflow with it, as with the [`RunError`] itself. One with [`RunError::ContinuesAsNew`] is no failure:
-/// the workflow continues as new with it, so it has to be passed on, see [`continues_as_new`](Self::continues_as_new).
+/// In a workflow, `?` ends the workflow with it, as with the [`RunError`] itself. A value with
+/// [`RunError::ContinuesAsNew`] is not a failure: the workflow continues as new with it, so the
+/// author has to return it, see [`continues_as_new`](Self::continues_as_new).
 #[non_exhaustive]
 pub struct RunFailure {
-    /// Why.
+    /// The error that ended the run.
     pub error: RunError,
-    /// The run at its end, with its items, usage and context; absent when it never began.
+    /// The state of the run at its end, with its items, usage and context; `None` if the run never
+    /// began.
     ///
-    /// `resume` takes it when the run has failed between two turns or at a model call, whose outage may be over: the run goes
-    /// on with that call. Of a turn that failed half-way only the calls that ran are kept; such a state is a record, and `resume`
-    /// refuses it.
+    /// `resume` accepts the state if the run failed between two turns or at a model call, whose
+    /// cause may be temporary: the run continues with that call. Of a turn that failed in the
+    /// middle, only the calls that ran are kept; such a state is a record, and `resume` refuses it.
     pub state: Option<Box<RunState>>,
 }
 
 impl RunFailure {
-    /// Whether nothing has failed: the run goes on in the next execution of its workflow, if this is passed on with `?`.
+    /// Returns `true` if nothing has failed: the run continues in the next execution of its
+    /// workflow, if the author returns this value with `?`.
     pub fn continues_as_new(&self) -> bool {
         matches!(self.error, RunError::ContinuesAsNew { .. })
     }
 }
 
 impl ErrorStructure for RunFailure {
-    /// The state in short: a conversation would hide the rest.
+    /// Formats the state without its conversation, which would hide the rest.
     fn structure(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { error, state } = self;
         f.debug_struct("RunFailure")
@@ -239,7 +251,7 @@ impl std::fmt::Debug for RunFailure {
     }
 }
 
-/// Where a run stood, without its conversation.
+/// Formats the position of a run, without its conversation.
 struct InShort<'a>(&'a RunState);
 
 impl std::fmt::Debug for InShort<'_> {

@@ -1,4 +1,5 @@
-//! A whole run on any host: checks the agents, drives the loop, waits for decisions, types the output.
+//! A whole run on any host: checks the agents, drives the loop, waits for decisions, and converts
+//! the output to its type.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -33,18 +34,20 @@ const RESUMED_WITHOUT_SESSION: &str = "The run was started with a session and is
 const RESUMED_WITH_SESSION: &str = "The run was started without a session, so that it cannot be resumed with one: resume it \
      without .session(..).";
 
-/// The patch of runs with a compaction that leave between two turns alone, where they are shortened first.
+/// The patch of runs with a compaction that leave an execution only between two turns, because only
+/// there the conversation can be shortened first.
 const SHORTENED_FIRST: &str = "temporal-agents/shortened-before-leaving";
 
-/// What a run begins with: an input, or the state of one that paused.
+/// The start of a run: an input, or the state of an earlier run.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Run {
     /// A new run.
     Start(RunInput),
-    /// One that goes on.
+    /// A run that is resumed, with the decisions in its state.
     Resume(Box<RunState>),
-    /// One that another execution has left: it goes on as if nothing had been in between.
+    /// A run that continues from another execution, without a resumption: as if it had never been
+    /// interrupted.
     GoOn(Box<RunState>),
 }
 
@@ -60,11 +63,12 @@ impl From<RunState> for Run {
     }
 }
 
-/// Runs an agent, and the agents it hands off to, to an output of the start agent's type.
+/// Runs an agent, and the agents that it hands off to, until an output of the start agent's type.
 ///
 /// # Errors
-/// [`RunFailure`]; a graph that is wrong, or whose agents have different output types, fails before any model call. A run that
-/// waits for a decision nobody can give fails with [`RunError::NeedsApproval`], its state kept.
+/// [`RunFailure`]. A graph that is invalid, or whose agents have different output types, fails
+/// before any model call. A run that waits for a decision that cannot be made here fails with
+/// [`RunError::NeedsApproval`]; its state is kept.
 pub async fn run_typed<H: Host, O: DeserializeOwned>(
     host: &H,
     agent: &AgentDef,
@@ -74,7 +78,7 @@ pub async fn run_typed<H: Host, O: DeserializeOwned>(
     finished(run_paused_or_typed(host, agent, config, run).await?)
 }
 
-/// Like [`run_typed`] for a run that may end paused.
+/// Runs an agent like [`run_typed`], but may end paused.
 ///
 /// # Errors
 /// [`RunFailure`].
@@ -115,7 +119,8 @@ pub async fn run_untyped<H: Host>(
     })
 }
 
-/// Checks everything that can be known of the agents before the run begins, and reports all that is wrong at once.
+/// Checks all properties of the agents that are known before the run begins, and reports all issues
+/// at once.
 ///
 /// # Errors
 /// [`RunError::Graph`].
@@ -130,7 +135,8 @@ fn check_agents<H: Host, const N: usize>(
     if issues.is_empty() {
         return Ok(());
     }
-    // Names alone are checked later, after the session is read: histories have it in this order.
+    // Without other issues, names are checked later, after the session is read: recorded histories
+    // have this order.
     if config.name_collisions == NameCollisions::Error {
         issues.extend(issues_of([graph.check_names()]));
     }
@@ -141,13 +147,14 @@ fn issues_of(checks: impl IntoIterator<Item = Result<(), GraphError>>) -> Vec<Gr
     checks.into_iter().filter_map(Result::err).flat_map(|error| error.issues).collect()
 }
 
-/// How a run ended, before its output has a type: an output that is not of it must not cost the state.
+/// The end of a run, before its output is converted to a type: if the conversion fails, the state
+/// must not be lost.
 enum Outcome {
     Finished(Value, Box<RunState>),
     Paused(Box<PausedRun>),
 }
 
-/// The result of a run that must not end paused.
+/// Returns the result of a run that must not end paused.
 ///
 /// # Errors
 /// [`RunError::NeedsApproval`].
@@ -200,8 +207,9 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
             Ok(Ended::Interrupted) => engine.into_state(),
             Err(error) => return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) }),
         };
-        // A conversation is shortened between two turns alone, so a run that shortens it leaves after the turn. But for one that waits for
-        // an agent inside of it: that may go on for long, and the turn with it.
+        // A conversation is shortened between two turns only, so a run with a compaction leaves
+        // after the turn. The exception is a run that waits for a nested agent: this wait, and the
+        // turn with it, may take long.
         let is_shortened_first =
             || config.compaction.is_some() && !has_paused_inside(&state) && host.patched(SHORTENED_FIRST);
         if host.is_to_move(&state) && !is_shortened_first() {
@@ -225,13 +233,14 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
     }
 }
 
-/// Whether an agent that is a tool of the run waits for decisions.
+/// Returns `true` if an agent that is a tool of the run waits for decisions.
 fn has_paused_inside(state: &RunState) -> bool {
     let Phase::Interrupted { round } = &state.phase else { return false };
     round.calls.iter().any(|call| matches!(call.progress, CallProgress::Paused { .. }))
 }
 
-/// Takes a conversation elsewhere while no run is at work, after it was shortened as the configuration says.
+/// Shortens a conversation as the configuration requires and moves it to another execution, while
+/// no run is active.
 pub(crate) async fn move_idle<H: Host>(host: &H, agent: &AgentDef, config: &RunConfig, state: RunState) -> RunFailure {
     let (graph, scope) = (Graph::new(agent), host.scope());
     let env = Env::new(host, &graph, config, &scope, String::new());
@@ -243,11 +252,11 @@ pub(crate) async fn move_idle<H: Host>(host: &H, agent: &AgentDef, config: &RunC
     RunFailure { error, state: Some(Box::new(engine.into_state())) }
 }
 
-/// Checks that a run goes on with what it was started with.
+/// Checks that a run is resumed with matching agents and session.
 ///
 /// # Errors
-/// [`RunError::State`] of the agents, [`RunError::User`] of a session that only one of the two has: the rest of the
-/// conversation would be written nowhere.
+/// [`RunError::State`] of the agents; [`RunError::User`] if only one of the state and the
+/// configuration has a session: the rest of the conversation would not be written.
 pub(crate) fn check_resumed(state: &RunState, graph: &Graph, config: &RunConfig) -> Result<(), RunError> {
     check_fit(state, graph)?;
     let message = match (&state.session, &config.session) {

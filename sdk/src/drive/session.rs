@@ -1,9 +1,9 @@
-//! Where a run finds what was said before it, and leaves what it adds.
+//! The session of a run: the source of earlier items, and the destination of new ones.
 //!
 //! # Design
 //! **A cancelled run still writes its session.** A write is not cancelled with the run that makes
-//! it; from the cancellation on it has a minute. One that is given up is not made again, because it
-//! may have been made.
+//! it; after the cancellation it has one minute. A write that is abandoned is not made again,
+//! because it may have taken effect.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -25,15 +25,15 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SessionRef {
-    /// One that lives where the run lives: in the workflow's state, or in the process.
+    /// A session in memory, which has the lifetime of the workflow's state or of the process.
     Memory(MemorySession),
-    /// One in a store that a worker reaches: read and written through activities.
+    /// A session in a store that a worker reaches: read and written through activities.
     Stored {
-        /// The store's name, as `AgentsPlugin::session_store` registered it.
+        /// Name of the store, as registered with `AgentsPlugin::session_store`.
         store: String,
-        /// The session's id in the store.
+        /// Id of the session in the store.
         session_id: String,
-        /// Most items that are read; absent = all.
+        /// Maximum number of items that are read, the latest ones; `None` means all.
         limit: Option<u32>,
     },
 }
@@ -51,12 +51,12 @@ impl From<MemorySession> for SessionRef {
 }
 
 impl SessionRef {
-    /// A session in a store that a worker reaches.
+    /// Creates a reference to a session in a store that a worker reaches.
     pub fn stored(store: impl Into<String>, session_id: impl Into<String>) -> Self {
         Self::Stored { store: store.into(), session_id: session_id.into(), limit: None }
     }
 
-    /// What the session is called in errors.
+    /// Returns the name of the session in error messages.
     pub fn name(&self) -> &str {
         match self {
             Self::Memory(_) => "in memory",
@@ -67,18 +67,18 @@ impl SessionRef {
 
 /// A conversation that is kept in memory. Clones share their items.
 ///
-/// In a workflow it belongs in the workflow's own state: replay rebuilds it, and continue-as-new carries it as part of the new
-/// run's input (it is written as the list of its items).
+/// In a workflow it belongs in the workflow's own state: replay rebuilds it, and continue-as-new
+/// carries it as part of the new run's input (it is serialized as the list of its items).
 #[derive(Clone, Debug, Default)]
 pub struct MemorySession(Arc<Mutex<Vec<Item>>>);
 
 impl MemorySession {
-    /// A session that holds these items.
+    /// Creates a session with these items.
     pub fn new(items: Vec<Item>) -> Self {
         Self(Arc::new(Mutex::new(items)))
     }
 
-    /// What it holds.
+    /// Returns the items of the session.
     pub fn items(&self) -> Vec<Item> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -88,7 +88,7 @@ impl MemorySession {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(items);
     }
 
-    /// Forgets everything.
+    /// Removes all items.
     pub fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
@@ -106,7 +106,7 @@ impl<'de> Deserialize<'de> for MemorySession {
     }
 }
 
-/// What the session holds.
+/// Reads the items of the session, or returns none if the run has no session.
 ///
 /// # Errors
 /// [`RunError::Session`], or [`RunError::Cancelled`].
@@ -121,7 +121,7 @@ pub(super) async fn load<H: Host>(env: &Env<'_, H>) -> Result<Vec<Item>, RunErro
     }
 }
 
-/// Adds items to the session.
+/// Adds items to the session, if the run has one.
 ///
 /// # Errors
 /// [`RunError::Session`], or [`RunError::Cancelled`].
@@ -139,7 +139,7 @@ pub(super) async fn save<H: Host>(env: &Env<'_, H>, engine: &Engine, items: Vec<
     }
 }
 
-/// Where a run stands when it reads or writes, for an error.
+/// The position of a run at a read or a write, for an error message.
 struct At<'a> {
     agent: &'a str,
     turn: u32,
@@ -153,7 +153,7 @@ async fn call<H: Host>(
     action: SessionAction,
     at: At<'_>,
 ) -> Result<Vec<Item>, RunError> {
-    // What is read before the first turn is read for it.
+    // A read before the first turn belongs to the first turn.
     let agent = AgentInfo::new(at.agent, at.turn.max(1));
     let effect = SessionEffect { store: store.to_owned(), session_id: session_id.to_owned(), action, agent };
     let scope = env.host.child(&env.scope);
@@ -165,7 +165,8 @@ async fn call<H: Host>(
     })
 }
 
-/// The input of a run with a session, and what of it the session does not have yet.
+/// Builds the input of a run with a session. Returns it with the items that the session does not
+/// have yet.
 ///
 /// # Errors
 /// [`RunError::Panicked`] of the session input callback.
@@ -198,12 +199,14 @@ pub(super) fn prepare(
     Ok((once(kept), appended))
 }
 
-/// Which items a callback gave are new: those that are not among the stored ones, each of which counts once.
+/// Returns for each item that a callback returned if it is new: not among the stored items, each of
+/// which is matched once.
 fn attribute(combined: &[Item], mut stored: Vec<Item>, mut new: Vec<Item>) -> Vec<bool> {
     let take = |from: &mut Vec<Item>, item: &Item| {
         from.iter().position(|candidate| candidate == item).map(|place| from.remove(place)).is_some()
     };
-    // The latest item of the list is the likeliest to be new: a stored one may say the same.
+    // Starts from the end: a stored item may equal a new one, and the later of the two is probably
+    // the new one.
     let mut is_new: Vec<bool> = Vec::with_capacity(combined.len());
     for item in combined.iter().rev() {
         is_new.push(take(&mut new, item) || !take(&mut stored, item));
@@ -212,8 +215,9 @@ fn attribute(combined: &[Item], mut stored: Vec<Item>, mut new: Vec<Item>) -> Ve
     is_new
 }
 
-/// Drops stored calls that have no output anywhere in the list, with their reasoning; when only the latest items were read, also
-/// stored outputs whose call was cut off. What is new stays as it is.
+/// Drops stored calls that have no output anywhere in the list, with their reasoning. If only the
+/// latest items were read, also drops stored outputs whose call was cut off. New items are not
+/// changed.
 fn without_stored_orphans(items: Vec<Item>, is_new: &[bool], is_limited: bool) -> Vec<Item> {
     let kept = without_orphan_calls(items.clone());
     let has_call =
@@ -221,6 +225,7 @@ fn without_stored_orphans(items: Vec<Item>, is_new: &[bool], is_limited: bool) -
     let mut kept = kept.into_iter().peekable();
     let mut result = Vec::with_capacity(items.len());
     for (item, is_new) in items.iter().zip(is_new) {
+        // Both lists have the same order, so the kept items are matched one after another.
         let is_kept = kept.next_if(|next| next == item).is_some();
         let is_cut_off = is_limited && item.kind().ends_with("_output") && !has_call(item);
         if *is_new || (is_kept && !is_cut_off) {

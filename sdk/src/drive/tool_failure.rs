@@ -1,4 +1,5 @@
-//! What a model gets instead of a tool's output: for failures, rejections, and tools that are not there.
+//! The messages that a model receives instead of a tool's output: for failures, rejections, and
+//! tools that do not exist.
 
 use std::borrow::Cow;
 
@@ -18,53 +19,55 @@ use crate::{
     wire::{ToolOutput, run_state::Decision},
 };
 
-/// Most bytes of a reason that is logged, or that a run fails with.
+/// Maximum size, in bytes, of a reason that is logged or that a run fails with.
 const MOST_OF_A_REASON: usize = 10_000;
 
-/// What a model gets for a call that was rejected without a word.
+/// The message for a call that was rejected without a message.
 const NOT_APPROVED: &str = "Tool execution was not approved.";
 
-/// What a model is told to do about arguments or an output that are too large.
+/// The advice to a model whose arguments or output are too large.
 const ASK_FOR_LESS: &str = "Try again with less.";
 
-/// The same for a tool that must not run twice.
+/// The advice to a model whose output is too large, for a tool that must not run twice.
 const RAN_ONCE: &str = "The call has taken effect, and its output is lost. Do not repeat it.";
 
-/// A call that went wrong.
+/// A failed tool call.
 pub(super) enum WentWrong {
-    /// The arguments do not fit.
+    /// The arguments do not match the tool's schema.
     Arguments(InvalidArguments),
-    /// The tool says what the model is told.
+    /// The tool failed with this message for the model.
     Told(String),
-    /// The tool failed like this.
+    /// The tool failed with this error message.
     Failed(String),
-    /// The tool failed like this, and says that the run ends.
+    /// The tool failed with this error message, and ends the run.
     FailsRun(String),
-    /// The tool panicked like this.
+    /// The tool panicked with this message.
     Panicked(String),
-    /// No attempt ended in time; what the model is told of it.
+    /// No attempt ended in time; the message for the model.
     TimedOut(String),
-    /// It may have taken effect.
+    /// The call may have taken effect.
     OutcomeUnknown,
-    /// Arguments or output are too large.
+    /// The arguments or the output exceed the size limit.
     Oversized {
-        /// Which, of which tool, how large, and the limit.
+        /// The tool, its arguments or output, their size, and the limit.
         message: String,
-        /// Whether the body has run.
+        /// `true` if the body ran: the output is too large, not the arguments.
         has_run: bool,
     },
-    /// No worker knows the tool, or what it stands for is not there; how the run ends, unless the model is told.
+    /// No worker has the tool, or the resource that it uses does not exist. The run ends with this
+    /// error, unless the run or the tool has a message for the model.
     NotRegistered(RunError),
-    /// The agent behind it failed.
+    /// The nested run of an agent failed with this error.
     Agent(RunError),
-    /// The agent behind it failed like this, elsewhere.
+    /// The run of an agent in another workflow failed with this error message.
     FarAgent(String),
-    /// The session with a stateful MCP server is gone; how the run ends, unless the model is told.
+    /// The session with a stateful MCP server was lost. The run ends with this error, unless the
+    /// run or the tool has a message for the model.
     SessionLost(RunError),
 }
 
 impl WentWrong {
-    /// A failure of an inline tool.
+    /// Converts the error of an inline tool.
     pub(super) fn inline(error: &ToolError) -> Self {
         match error.kind() {
             ToolErrorKind::TellModel => Self::Told(error.message().to_owned()),
@@ -73,7 +76,7 @@ impl WentWrong {
         }
     }
 
-    /// The same, without what the tool takes out of what its body says.
+    /// Applies the tool's redaction to the messages that its body returned.
     pub(super) fn redacted(self, redaction: &Redaction) -> Self {
         match self {
             Self::Told(text) => Self::Told(redaction.text(&text)),
@@ -84,7 +87,7 @@ impl WentWrong {
         }
     }
 
-    /// What went wrong, in words.
+    /// Returns the error message of the failure.
     pub(super) fn message(&self) -> String {
         match self {
             Self::Arguments(invalid) => invalid.to_string(),
@@ -101,7 +104,8 @@ impl WentWrong {
         }
     }
 
-    /// In what way, and what in words, those about arguments field by field.
+    /// Returns the kind of the failure and its error message; for invalid arguments, the message
+    /// lists each field.
     pub(super) fn told_to_authors(&self) -> (ToolFailureKind, String) {
         let message = match self {
             Self::Arguments(invalid) => explained(invalid),
@@ -139,11 +143,12 @@ impl From<OutputTooLarge> for WentWrong {
     }
 }
 
-/// What a failed call through the host comes to: something for the model, or the end of the run.
+/// Converts an error of the host to a failure of the call, or to the error that ends the run.
 pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentWrong, RunError> {
     let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
     match error {
-        // The worker of an MCP server that was lost says it in these words.
+        // The worker of an MCP server whose call was interrupted reports the unknown outcome with
+        // this text.
         ToolEffectError::Failed { tell_model: Some(text), .. } if text == OUTCOME_UNKNOWN => {
             Ok(WentWrong::OutcomeUnknown)
         }
@@ -161,7 +166,8 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
             Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }))
         }
         ToolEffectError::Absent(source) => Ok(WentWrong::NotRegistered(RunError::Tool { tool, agent, turn, source })),
-        // The call has seen to a session that was to be opened again.
+        // If the server's terms allow it, the caller has already opened another session and
+        // retried.
         ToolEffectError::SessionLost { source, .. } => {
             Ok(WentWrong::SessionLost(RunError::Tool { tool, agent, turn, source }))
         }
@@ -170,10 +176,11 @@ pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentW
     }
 }
 
-/// What a call that went wrong comes to, after the tool's own rule, or else the run's.
+/// Returns the message for the model after a failed call, by the tool's own rule, or otherwise by
+/// the run's.
 ///
 /// # Errors
-/// [`RunError`] when its failures end the run.
+/// [`RunError`] if the rule is that failures of the tool end the run.
 pub(super) fn settle(
     config: &RunConfig,
     tool: &ToolDef,
@@ -210,11 +217,12 @@ pub(super) fn settle(
             let text = format!("{message}. {advice}");
             formatted(config, info, ToolErrorMessageKind::ToolException, &text, Some(&message))?
         }
-        // It broke off in the middle of what must not be done twice.
+        // The body was interrupted, and the tool must not run twice.
         (OnToolError::Standard | OnToolError::ByKind(_), WentWrong::Panicked(_)) if !may_run_again(tool) => {
             OUTCOME_UNKNOWN.to_owned()
         }
-        // The run's formatter words only what nobody has worded: an agent's failure has its fixed text.
+        // The run's formatter applies only to failures without a fixed message; the failure of an
+        // agent has one.
         (OnToolError::Standard | OnToolError::ByKind(_), _)
             if matches!(tool.binding(), ToolBinding::Agent(_) | ToolBinding::ChildAgent(_)) =>
         {
@@ -233,7 +241,7 @@ fn may_run_again(tool: &ToolDef) -> bool {
         ToolBinding::Activity { options, .. } => options.idempotent,
         ToolBinding::RemoteActivity(remote) => remote.idempotent,
         ToolBinding::Mcp(binding) => binding.options().idempotent,
-        // Nobody has said what it does to be started again.
+        // The author declares nothing about a second start of the workflow.
         ToolBinding::ChildWorkflow(_) => false,
         #[cfg(feature = "nexus")]
         ToolBinding::Nexus(operation) => operation.idempotent,
@@ -253,7 +261,7 @@ fn ends_the_run(info: &CallInfo, wrong: WentWrong) -> RunError {
     }
 }
 
-/// A reason as it is logged, or as a run fails with it: its end is cut off where it is long.
+/// Returns a reason as it is logged or as a run fails with it; a long one is truncated.
 pub(super) fn in_short(reason: &str) -> Cow<'_, str> {
     if reason.len() <= MOST_OF_A_REASON {
         return reason.into();
@@ -261,13 +269,13 @@ pub(super) fn in_short(reason: &str) -> Cow<'_, str> {
     truncated(reason.into(), MOST_OF_A_REASON).to_text().into()
 }
 
-/// What is wrong with arguments, field by field, without the arguments themselves.
+/// Returns a description of invalid arguments, field by field, without the arguments themselves.
 pub(super) fn explained(invalid: &InvalidArguments) -> String {
     let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
     if issues.is_empty() { invalid.to_string() } else { format!("{invalid}: {}", issues.join("; ")) }
 }
 
-/// What the model gets for a rejected call.
+/// Returns the output for a rejected call.
 ///
 /// # Errors
 /// [`RunError::Panicked`] of the run's formatter.
@@ -279,7 +287,7 @@ pub(super) fn rejected(config: &RunConfig, info: &CallInfo, decision: &Decision)
     Ok(text.into())
 }
 
-/// What the model gets for a tool that is not there.
+/// Returns the output for a tool that does not exist.
 ///
 /// # Errors
 /// [`RunError::Panicked`] of the run's formatter.

@@ -1,4 +1,4 @@
-//! What an agent is at one turn: asks its functions, lists its tools and handoffs.
+//! Sets up an agent for one turn: calls its functions, and lists its tools and handoffs.
 
 use std::{
     borrow::Cow,
@@ -22,7 +22,7 @@ use crate::{
 const GUARDRAILS_WITH_SERVER: &str = "Output guardrails cannot be combined with conversation_id, previous_response_id, or \
      auto_previous_response_id because rejected output cannot be removed from server-managed conversation history.";
 
-/// Prepares a turn: tells the hooks that the agent starts, where it does, and sets the turn up.
+/// Prepares a turn: calls the hooks for the start of the agent, if `starts`, and sets up the turn.
 ///
 /// # Errors
 /// [`RunError`] of a hook or of a function of the agent.
@@ -57,7 +57,8 @@ pub(super) async fn prepare<H: Host>(
             Some(guard::call(|| "the instructions".to_owned(), agent, || compute(&run, &info))?)
         }
     };
-    // The graph was checked before the run, judges and tools included; a panic would fail a workflow task for ever.
+    // The graph was checked before the run, guardrail agents and agents used as tools included. An
+    // error is used here because a panic would fail the workflow task again and again.
     let model = env
         .config
         .model
@@ -84,7 +85,7 @@ pub(super) async fn prepare<H: Host>(
     })))
 }
 
-/// The function tools the agent has now.
+/// Returns the function tools that the agent has now.
 ///
 /// # Errors
 /// [`RunError::Panicked`] of a predicate.
@@ -99,14 +100,15 @@ pub(super) async fn offered<H: Host>(env: &Env<'_, H>, engine: &Engine, agent: &
     Ok(Resolution::Offered(offered.map(|(variant, name)| (name, variant)).collect()))
 }
 
-/// What an agent offers its model at a turn.
+/// The tools and handoffs that an agent offers its model at a turn.
 struct Offer<'a> {
     tools: Vec<&'a ToolDef>,
     handoffs: Vec<&'a Handoff>,
 }
 
 impl Offer<'_> {
-    /// Which of the agent's tools, or handoffs, of one name are offered, where it is not the first.
+    /// Returns, for each name that several of the agent's tools or handoffs share, the index of the
+    /// offered one, unless it is the first.
     fn variants(&self, agent: &AgentDef, listed: &[ToolDef]) -> BTreeMap<String, usize> {
         let mut variants = BTreeMap::new();
         for tool in &self.tools {
@@ -163,13 +165,16 @@ fn offer<'a, H: Host>(
     Ok(offer)
 }
 
-/// Of functions with one name, the last handoff is offered, else the last tool; or it is an error.
+/// Removes functions whose name is used more than once: keeps the last handoff, otherwise the last
+/// tool.
 ///
 /// # Errors
-/// [`RunError::User`] when names must differ. Those that are offered at all times are checked before the run.
+/// [`RunError::User`] if the configuration requires distinct names. Names that are always offered
+/// are checked before the run.
 fn keep_winners(config: &RunConfig, agent: &AgentDef, offer: &mut Offer<'_>) -> Result<(), RunError> {
     let mut taken = BTreeSet::<Cow<'_, str>>::new();
     let before = offer.handoffs.len() + offer.tools.len();
+    // The last function of a name has priority, so both lists are filtered from the end.
     offer.handoffs.reverse();
     offer.handoffs.retain(|handoff| taken.insert(Cow::Owned(handoff.name())));
     offer.handoffs.reverse();

@@ -1,7 +1,8 @@
-//! What stays of a turn that an error has ended.
+//! Trims a turn that an error has ended.
 //!
-//! A run that fails keeps its complete turns. Of the last one those items stay that stand for effects: calls that ran, with
-//! their outputs and the reasoning that led to them; messages and calls that did not run go.
+//! A run that fails keeps its complete turns. Of the last turn it keeps the items that represent
+//! effects: calls that ran, with their outputs and the reasoning that led to them. Messages and
+//! calls that did not run are removed.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::wire::{
     run_state::{Admission, FinalSource, Phase, TurnMark},
 };
 
-/// Ends the run where it stands; gives what of it is still to be written to the session.
+/// Ends the run at its current step. Returns its items that are still to be written to the session.
 pub(super) fn run(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
     let can_go_on = can_go_on(state, error);
     let left = turn(state, rules, error);
@@ -21,10 +22,11 @@ pub(super) fn run(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<
     left
 }
 
-/// Whether a run that failed like this has no half of a turn behind it, so that it can be taken up where it stands.
+/// Returns `true` if a run with this error has no incomplete turn, so that it can be resumed at its
+/// current step.
 fn can_go_on(state: &RunState, error: &RunError) -> bool {
     match (&state.phase, error) {
-        // Of the turn there is nothing yet.
+        // The turn has no items yet.
         (Phase::ModelDue { .. }, error) => !matches!(error, RunError::InputGuardrailTripped { .. }),
         (Phase::TurnDue, RunError::MaxTurnsExceeded { .. }) | (Phase::Finished { .. } | Phase::Failed { .. }, _) => {
             true
@@ -33,20 +35,21 @@ fn can_go_on(state: &RunState, error: &RunError) -> bool {
     }
 }
 
-/// Trims the turn; gives what of the run is still to be written to the session.
+/// Trims the turn. Returns the items of the run that are still to be written to the session.
 fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
     match error {
-        // Nothing is wrong with what was to be written, and whether the store has it by now is not known.
+        // The items are valid, but it is not known if the store already has them.
         RunError::Session { .. } => return Vec::new(),
         RunError::InputGuardrailTripped { .. } if state.admission != Admission::Admitted => {
-            // All of it was the first turn, and the first item is the first agent's.
+            // All items belong to the first turn, and the first item belongs to the first agent.
             if let Some(first) = state.items.first() {
                 state.agent.clone_from(&first.agent);
             }
             state.items.clear();
             return Vec::new();
         }
-        // One of an agent used as a tool is a tool's failure.
+        // The phase excludes a guardrail of an agent used as a tool, whose error is a failure of
+        // the tool.
         RunError::OutputGuardrailTripped { .. } if matches!(state.phase, Phase::FinalDue { .. }) => {
             let left = blocked::left_for_session(state, rules);
             if matches!(&state.phase, Phase::FinalDue { output } if output.source == FinalSource::TurnLimit) {
@@ -57,10 +60,10 @@ fn turn(state: &mut RunState, rules: &Rules, error: &RunError) -> Vec<Item> {
         _ => {}
     }
     if let Phase::RewriteDue { source, .. } = &state.phase {
-        // The handoff has not come about.
+        // The handoff was not completed.
         state.agent.clone_from(source);
     }
-    // A guardrail that fails has found nothing against the output, so the turn counts as complete.
+    // A guardrail that fails has not rejected the output, so the turn counts as complete.
     let is_complete = match state.phase {
         Phase::Finished { .. } => true,
         Phase::FinalDue { .. } => !matches!(error, RunError::Panicked { .. }),
@@ -94,6 +97,7 @@ fn what_ran(turn: &[NewItem], completed: &[String]) -> Vec<NewItem> {
     };
     let mut kept = Vec::new();
     let mut reasoning: Vec<&NewItem> = Vec::new();
+    // Reasoning is kept only if it is followed by a call that is kept.
     for item in turn {
         match item.kind {
             NewItemKind::Reasoning => {
@@ -112,7 +116,7 @@ fn what_ran(turn: &[NewItem], completed: &[String]) -> Vec<NewItem> {
     kept
 }
 
-/// Whether the final output of this phase came from a tool.
+/// Returns `true` if the final output of this phase came from a tool.
 pub(super) fn is_tool_output(phase: &Phase) -> bool {
     matches!(phase, Phase::FinalDue { output } if output.source == FinalSource::Tool)
 }

@@ -1,25 +1,27 @@
-//! What an output guardrail holds back.
+//! Replacements for outputs that an output guardrail holds back.
 
 use super::{abandon::is_tool_output, rules::Rules};
 use crate::wire::{Item, ItemView, NewItem, NewItemKind, RunState};
 
-/// What stands for an output that was held back.
+/// The default replacement for an output that was held back.
 const WITHHELD: &str = "Output withheld by an output guardrail.";
 
-/// What the session gets of a turn whose final output was held back: nothing of a message; of tools the calls, with a
-/// placeholder for every output, because a call without output would break the next run.
+/// Returns the items for the session of a turn whose final output was held back. The output of a
+/// message leaves no items; the output of a tool leaves the calls with a placeholder for every
+/// output, because a call without an output would break the next run.
 pub(super) fn left_for_session(state: &RunState, rules: &Rules) -> Vec<Item> {
     let (Some(session), true) = (&state.session, is_tool_output(&state.phase)) else { return Vec::new() };
     let turn = state.items.get(session.saved..).unwrap_or_default();
     with_placeholders(turn, rules).unwrap_or_default()
 }
 
-/// The text that stands for an output that was held back.
+/// Returns the text that replaces an output that was held back.
 pub(super) fn placeholder(rules: &Rules) -> String {
     rules.blocked_message.clone().unwrap_or_else(|| WITHHELD.to_owned())
 }
 
-/// The calls and outputs of the turn, or none when there is something a placeholder cannot stand for.
+/// Returns the calls and outputs of the turn, or `None` if an item cannot be replaced by a
+/// placeholder.
 fn with_placeholders(turn: &[NewItem], rules: &Rules) -> Option<Vec<Item>> {
     let mut kept = Vec::new();
     let mut calls = Vec::new();

@@ -1,4 +1,5 @@
-//! A call id names one call: which calls of a response are new, and which were made before.
+//! Identifies calls by their id: finds the calls of a response that are new, and those that were
+//! made before.
 
 use serde_json::Value;
 
@@ -15,10 +16,11 @@ const REUSED_FILTERED: &str =
 const QUESTION_REUSED: &str = "Model reused an approval-gated tool call ID for a different invocation. \
                                Use a unique call ID for each approval-gated invocation.";
 
-/// The response without the calls that were made before, in it or earlier, and without the reasoning that led to them.
+/// Returns the response without the calls that were made before, in it or earlier, and without the
+/// reasoning that led to them; and `true` if any item was removed.
 ///
 /// # Errors
-/// [`RunError::CallIdReused`] when a call has no id, or the id of another one.
+/// [`RunError::CallIdReused`] when a call has no id, or the id of another call.
 pub(super) fn new_items_of(
     state: &RunState,
     setup: &TurnSetup,
@@ -43,6 +45,7 @@ pub(super) fn new_items_of(
     if is_new.iter().all(|new| *new) {
         return Ok((response, false));
     }
+    // From the end, because reasoning is removed together with the item after it.
     let mut next_is_dropped = false;
     for (place, item) in response.iter().enumerate().rev() {
         if item.kind() == "reasoning" {
@@ -68,7 +71,7 @@ fn is_new_call(
         ItemView::FunctionCall(other) => Some(is_same(&other, call)),
         _ => None,
     };
-    // One look at the whole conversation: the calls and outputs of this id, by place.
+    // One pass over the whole conversation: the calls and outputs of this id, with their indices.
     let of_run = state.items.iter().enumerate().filter(|(_, item)| item.raw.call_id() == Some(call.call_id));
     let of_run: Vec<(usize, &NewItem)> = of_run.collect();
     let (rewritten, stands_for) = state.rewritten.as_ref().map_or((&[][..], 0), |it| (&*it.items, it.stands_for));
@@ -77,7 +80,7 @@ fn is_new_call(
     if shown == Some(false) {
         return Err(REUSED_LATER);
     }
-    // A handoff and a tool are different things, whatever their names.
+    // A handoff and a tool are different functions, even if they have the same name.
     let is_handoff = setup.definitions.handoffs.iter().any(|handoff| handoff.tool_name == call.name);
     let has_changed_role = |(_, item): &(usize, &NewItem)| {
         matches!(item.kind, NewItemKind::HandoffCall | NewItemKind::ToolCall)
@@ -90,19 +93,20 @@ fn is_new_call(
     if here == Some(false) {
         return Err(REUSED_HERE);
     }
-    // What a handoff's filter has hidden from the model was called all the same.
+    // A call that a handoff's filter has hidden from the model was still made.
     let hidden = of_run.iter().rev().find_map(|(_, item)| same_id(&item.raw));
     if hidden == Some(false) {
         return Err(REUSED_FILTERED);
     }
     let is_repeat = shown.or(here).or(hidden).is_some();
-    // A tool this agent does not have is a mistake also when another agent has called it before.
+    // A call of a tool that this agent does not have is an error, even if another agent has made
+    // the same call before.
     let is_tool = |tool: &ToolSpec| matches!(tool, ToolSpec::Function { name, .. } if name == call.name);
     let is_mistake = unknown_tools == UnknownTools::Fail && !is_handoff && !setup.definitions.tools.iter().any(is_tool);
     Ok(!is_repeat || is_mistake)
 }
 
-/// A hosted call that comes back under its id is the same one.
+/// Returns `true` if a hosted call is not a repetition of an earlier one with the same id.
 fn is_new_hosted_call(state: &RunState, before: &[Item], call: &Item) -> bool {
     let is_same = |item: &Item| item.kind() == call.kind() && item.id().is_some_and(|id| call.id() == Some(id));
     !before.iter().any(is_same) && !state.model_items().any(|item| is_same(&item.raw))

@@ -1,19 +1,24 @@
-//! Where a conversation can be cut, and what stays of a run that was shortened.
+//! Finds the places at which a conversation can be cut, and replaces the items of a run that was
+//! shortened.
 //!
-//! What is cut decides what the next execution begins with: a change here is a change of a rule (see CONTRIBUTING.md).
-//! A call and its output, and reasoning and what it led to, are never parted: providers refuse one without the other.
+//! The cut determines the start of the next execution: a change here is a change of a rule (see
+//! CONTRIBUTING.md). A call and its output are never separated, nor reasoning and the item that it
+//! led to: providers refuse one without the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Engine, orphans::output_of};
 use crate::wire::{Item, NewItem, RunState, run_state::TurnMark};
 
-/// Where the newest items begin that have at most so many bytes together; the newest that belong together stay in any case.
+/// Returns the index of the first of the newest items that together have at most `most_bytes` bytes
+/// of JSON. The newest group of items that cannot be separated is kept even if it is larger.
 pub fn newest_within(items: &[NewItem], most_bytes: usize) -> usize {
     let allowed = cuts(items);
     let (mut bytes, mut best) = (0, None);
     for place in (0..items.len()).rev() {
         bytes += items[place].raw.json_len();
+        // The first allowed cut counts even if it exceeds the limit: the newest group is always
+        // kept.
         if allowed[place] && (bytes <= most_bytes || best.is_none()) {
             best = Some(place);
         }
@@ -24,15 +29,15 @@ pub fn newest_within(items: &[NewItem], most_bytes: usize) -> usize {
     best.unwrap_or(0)
 }
 
-/// The bytes of the items' JSON.
+/// Returns the size of the items, in bytes of JSON.
 pub fn bytes_of(items: &[NewItem]) -> usize {
     items.iter().map(|item| item.raw.json_len()).sum()
 }
 
-/// What is torn apart in these items, and was not in those they were made of.
+/// Checks that no items are separated in `after` that belong together in `before`.
 ///
 /// # Errors
-/// In words.
+/// A message about the first separated item.
 pub fn check_whole(before: &[NewItem], after: &[NewItem]) -> Result<(), String> {
     let (pairs_before, pairs_after) = (Pairs::of(before), Pairs::of(after));
     if let Some(id) = pairs_after.lonely_outputs.iter().find(|id| !pairs_before.lonely_outputs.contains(id)) {
@@ -44,11 +49,11 @@ pub fn check_whole(before: &[NewItem], after: &[NewItem]) -> Result<(), String> 
     Reasoned::of(before).check(after)
 }
 
-/// Reasoning and what came right after it, by their JSON.
+/// Reasoning and the items right after it, by their JSON.
 #[derive(Default)]
 struct Reasoned {
     led_to: BTreeMap<String, BTreeSet<Option<String>>>,
-    /// What came after reasoning, and what came without.
+    /// Items that followed reasoning in `led`, and items that did not in `free`.
     led: BTreeSet<String>,
     free: BTreeSet<String>,
 }
@@ -68,7 +73,9 @@ impl Reasoned {
         reasoned
     }
 
-    /// What is not known from before is the author's own.
+    /// Checks that reasoning and the item after it are still together. An item that is not known
+    /// from before is the author's own: it is not checked, but new reasoning needs an item after
+    /// it.
     fn check(&self, items: &[NewItem]) -> Result<(), String> {
         for (before, item, next) in neighbours(items) {
             let text = json(item);
@@ -86,7 +93,7 @@ impl Reasoned {
     }
 }
 
-/// Each item with the ones beside it.
+/// Returns each item with the previous and the next one.
 fn neighbours(items: &[NewItem]) -> impl Iterator<Item = (Option<&NewItem>, &NewItem, Option<&NewItem>)> {
     let before = |place: usize| place.checked_sub(1).and_then(|before| items.get(before));
     items.iter().enumerate().map(move |(place, item)| (before(place), item, items.get(place + 1)))
@@ -100,7 +107,7 @@ fn json(item: &NewItem) -> String {
     serde_json::to_string(&item.raw).unwrap_or_default()
 }
 
-/// Before which items a conversation can be cut.
+/// Returns for each index if the conversation can be cut before it.
 fn cuts(items: &[NewItem]) -> Vec<bool> {
     let mut allowed = vec![true; items.len()];
     for (call, output) in Pairs::of(items).spans {
@@ -116,7 +123,7 @@ fn cuts(items: &[NewItem]) -> Vec<bool> {
     allowed
 }
 
-/// Calls and their outputs, by place.
+/// Calls and their outputs, by index.
 #[derive(Default)]
 struct Pairs {
     spans: Vec<(usize, usize)>,
@@ -127,7 +134,7 @@ struct Pairs {
 impl Pairs {
     fn of(items: &[NewItem]) -> Self {
         let mut pairs = Self::default();
-        // Some providers use the ids of calls again: an output is that of the latest call before it.
+        // Some providers reuse the ids of calls: an output belongs to the latest call before it.
         let mut open: BTreeMap<String, usize> = BTreeMap::new();
         for (place, item) in items.iter().enumerate() {
             match role(&item.raw) {
@@ -166,8 +173,9 @@ fn role(item: &Item) -> Option<Role<'_>> {
 }
 
 impl Engine {
-    /// Between two turns: the model is given these items after the input from now on, and the run has no others any more. What was
-    /// to be written to the session has been written.
+    /// Replaces the items of the run, between two turns: the model now receives these items after
+    /// the input, and the run drops all others. Items that were due for the session have been
+    /// written.
     pub fn compact(&mut self, items: Vec<NewItem>) {
         let state: &mut RunState = &mut self.state;
         state.items = items;

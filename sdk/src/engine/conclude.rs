@@ -1,4 +1,4 @@
-//! How a run ends: its output, what guardrails find, what handlers make of errors.
+//! Ends a run: its output, the results of guardrails, and the outputs of error handlers.
 
 use serde_json::Value;
 
@@ -8,15 +8,17 @@ use crate::wire::{
     run_state::{Admission, FinalOutput, FinalSource, InputGuardrailResult, OutputGuardrailResult, Phase, Recoverable},
 };
 
-/// A message of the model is the output.
+/// Returns the phase in which a message of the model is the final output.
 pub(super) fn message(value: Value) -> Phase {
     Phase::FinalDue { output: FinalOutput { value, source: FinalSource::Message } }
 }
 
-/// Takes what input guardrails found: the blocking ones first, then those beside the first turn.
+/// Records the results of input guardrails: the blocking ones first, then those beside the first
+/// turn.
 ///
 /// # Errors
-/// [`RunError::InputGuardrailTripped`] with the first that trips; what was asked after it is not reported.
+/// [`RunError::InputGuardrailTripped`] with the first guardrail that trips; later results are not
+/// reported.
 pub(super) fn take_input_results(
     state: &mut RunState,
     results: Vec<InputGuardrailResult>,
@@ -33,10 +35,11 @@ pub(super) fn take_input_results(
     Ok(())
 }
 
-/// Takes what output guardrails found.
+/// Records the results of output guardrails.
 ///
 /// # Errors
-/// [`RunError::OutputGuardrailTripped`] with the first that trips; what was asked after it is not reported.
+/// [`RunError::OutputGuardrailTripped`] with the first guardrail that trips; later results are not
+/// reported.
 pub(super) fn take_output_results(
     state: &mut RunState,
     output: FinalOutput,
@@ -62,10 +65,11 @@ pub(super) fn take_output_results(
     Ok(Phase::Finished { output: output.value })
 }
 
-/// Takes what a handler made of an error.
+/// Applies the output of an error handler.
 ///
 /// # Errors
-/// The error itself when no handler took it.
+/// The error itself when no handler returned an output; except for a missing structured output,
+/// after which the model is called again.
 pub(super) fn handled(
     state: &mut RunState,
     error: &Recoverable,
@@ -75,7 +79,7 @@ pub(super) fn handled(
     let source = match error {
         Recoverable::MaxTurns { .. } => {
             state.turn_began.items = state.items.len();
-            // A run that may make no call at all has no first turn for guardrails to look at.
+            // A run that may make no model call has no first turn for guardrails to check.
             state.admission = Admission::Admitted;
             FinalSource::TurnLimit
         }

@@ -1,8 +1,9 @@
-//! Items that are one and the same are sent once.
+//! Removes duplicate items from the input of a model.
 //!
-//! A conversation can hold an item twice: a caller passes an earlier run's items beside its own copy, a server emits an item
-//! again. Providers refuse that. What counts is the latest content; a call or reasoning stays where it first stood, because
-//! what follows depends on it, anything else moves to where it last stood.
+//! A conversation can hold an item twice: a caller passes an earlier run's items beside its own
+//! copy, or a server emits an item again. Providers refuse duplicates. The latest content is kept;
+//! a call or reasoning keeps its first place, because the following items depend on it, and any
+//! other item moves to its last place.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,17 +12,17 @@ use std::{
 
 use crate::wire::{Item, item::PLACEHOLDER_ID};
 
-/// Remembers from one call to the next which items are known to differ, so that a conversation that goes on is not looked at
-/// from its beginning again.
+/// Remembers the items without duplicates from one call to the next, so that a conversation that
+/// only grew is not compared from its beginning again.
 #[derive(Debug, Default)]
 pub struct Once {
     seen: Vec<Item>,
-    /// Of the seen items' identities, sorted.
+    /// Hashes of the identities of the seen items, sorted.
     hashes: Vec<u64>,
 }
 
 impl Once {
-    /// The same as [`once`].
+    /// Returns the result of [`once`] for these items.
     pub fn once(&mut self, items: Vec<Item>) -> Vec<Item> {
         let goes_on = items.len() >= self.seen.len() && self.seen.iter().zip(&items).all(|(a, b)| a.is_shared_with(b));
         if !goes_on {
@@ -31,7 +32,7 @@ impl Once {
             if let Some(identity) = Identity::of(item) {
                 let hash = identity.hashed();
                 match self.hashes.binary_search(&hash) {
-                    // Two hashes may be equal: a long look tells.
+                    // Different identities may have equal hashes: only the full comparison decides.
                     Ok(_) => {
                         *self = Self::default();
                         return once(items);
@@ -45,7 +46,8 @@ impl Once {
     }
 }
 
-/// The items with each one once. Items without an identity, messages among them, all stay.
+/// Returns the items without duplicates. Items without an identity, messages among them, are all
+/// kept.
 pub fn once(items: Vec<Item>) -> Vec<Item> {
     let mut latest: BTreeMap<Identity<'_>, usize> = BTreeMap::new();
     let mut repeats = false;
@@ -76,10 +78,11 @@ pub fn once(items: Vec<Item>) -> Vec<Item> {
     kept
 }
 
-/// What makes two items the same: their kind, and the id of the call, of the item, or of the approval they answer.
+/// The identity of an item: its kind, and the id of its call, of the item, or of the approval that
+/// it answers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Identity<'i> {
-    // Compared first: ids differ, kinds are few.
+    // Compared first: ids differ, and kinds are few.
     id: &'i str,
     kind: &'i str,
 }

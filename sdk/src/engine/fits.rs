@@ -1,4 +1,4 @@
-//! Whether the state of a run fits the agents it is resumed with.
+//! Checks that the state of a run matches the agents it is resumed with.
 
 use crate::{
     agent::{AgentDef, Graph},
@@ -9,89 +9,90 @@ use crate::{
     },
 };
 
-/// A state names what its agents do not have.
+/// The state of a run does not match the agents that it is resumed with.
 ///
 /// # Retries
-/// Never: the same agents do not fit the next time either.
+/// Never retried: the same agents do not match the next time either.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the state of the run does not fit its agents:\n{}", list(.issues))]
 pub struct StateMismatch {
-    /// All that is missing.
+    /// All mismatches.
     pub issues: Vec<StateIssue>,
 }
 
 error_debug!(struct StateMismatch { issues });
 
 impl StateMismatch {
-    /// Whether other agents, or another release, could resume the state. One that has failed, or that contradicts itself, nobody can.
+    /// Returns `true` if other agents, or another release, could resume the state. A state that has
+    /// failed or is inconsistent cannot be resumed with any agents.
     pub(crate) fn may_fit_other_agents(&self) -> bool {
         !self.issues.iter().any(|issue| matches!(issue, StateIssue::Failed { .. } | StateIssue::NoHandoff { .. }))
     }
 }
 
-/// One thing a state names and its agents do not have.
+/// A mismatch between the state of a run and its agents.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateIssue {
-    /// An agent is not there.
+    /// The state names an agent that does not exist.
     #[error("agent {agent:?} is not reachable from {start:?} (there are: {})", .known.join(", "))]
     UnknownAgent {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
-        /// The agent the graph starts with.
+        /// Name of the agent that the graph starts with.
         start: String,
-        /// The agents there are.
+        /// Names of all agents of the graph.
         known: Vec<String>,
     },
-    /// A tool with a pending call is not there.
+    /// The agent does not have the tool of a pending call.
     #[error("agent {agent:?} has no tool {tool:?}, but call {call_id:?} of it is pending")]
     UnknownTool {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The call.
+        /// Id of the pending call.
         call_id: String,
     },
-    /// A tool with a paused run inside is no agent any more.
+    /// The tool of a call with a paused run is no longer an agent.
     #[error("tool {tool:?} of agent {agent:?} is no agent, but call {call_id:?} of it is a paused run")]
     NoAgentTool {
-        /// The agent.
+        /// Name of the agent that made the call.
         agent: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The call.
+        /// Id of the call with the paused run.
         call_id: String,
     },
-    /// A handoff that is to be taken is not there.
+    /// The agent does not have the handoff that is due.
     #[error("agent {agent:?} has no handoff {handoff:?}, but it is to be taken")]
     UnknownHandoff {
-        /// The agent.
+        /// Name of the agent that hands off.
         agent: String,
-        /// The handoff's function name.
+        /// Function name of the handoff.
         handoff: String,
     },
-    /// A handoff that the model is about to be offered is not there.
+    /// The agent does not have a handoff that the next model call offers.
     #[error("agent {agent:?} has no handoff {handoff:?}, but its model is about to be offered it")]
     UnknownOffer {
-        /// The agent.
+        /// Name of the agent that calls the model.
         agent: String,
-        /// The handoff's function name.
+        /// Function name of the handoff.
         handoff: String,
     },
-    /// A handoff is to be taken, and there is none.
+    /// A handoff is due, and the state names none.
     #[error("agent {agent:?} is to hand off, but the state names no handoff")]
     NoHandoff {
-        /// The agent.
+        /// Name of the agent that hands off.
         agent: String,
     },
     /// The run has failed in the middle of a turn.
     #[error("the run has failed and cannot go on, only a new one can: {reason}")]
     Failed {
-        /// Why it has failed.
+        /// Error message of the failure.
         reason: String,
     },
-    /// The state is of a version that is not read here.
+    /// The state has a version that this build does not read.
     #[error(transparent)]
     Version(#[from] WireVersionMismatch),
 }
@@ -103,7 +104,7 @@ fn list(issues: &[StateIssue]) -> String {
 /// Checks a state against the graph it is resumed with.
 ///
 /// # Errors
-/// [`StateMismatch`] with all that is missing.
+/// [`StateMismatch`] with all mismatches.
 pub fn check_fit(state: &RunState, graph: &Graph) -> Result<(), StateMismatch> {
     let mut issues = Vec::new();
     collect(state, graph, &mut issues);
@@ -119,7 +120,7 @@ fn collect(state: &RunState, graph: &Graph, issues: &mut Vec<StateIssue>) {
         issues.push(unknown_agent(&state.agent, graph));
         return;
     };
-    // Every phase by name: what a new one names has to be looked for here.
+    // No wildcard: the references of a new phase have to be checked here.
     match &state.phase {
         Phase::Interrupted { round }
         | Phase::ResumeDue { round }
@@ -149,7 +150,7 @@ fn collect(state: &RunState, graph: &Graph, issues: &mut Vec<StateIssue>) {
     }
 }
 
-/// The issue of an agent that is named and not there.
+/// Returns the issue of an agent that is named but does not exist.
 pub(crate) fn unknown_agent(agent: &str, graph: &Graph) -> StateIssue {
     StateIssue::UnknownAgent {
         agent: agent.to_owned(),
@@ -167,7 +168,7 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
         let names = || (agent.name.clone(), tool.clone(), call_id.clone());
         let definition = agent.tool_named(tool, call.call.variant);
         match (&call.progress, definition.map(ToolDef::binding)) {
-            // What an MCP server offers is known only once it is listed.
+            // The tools of an MCP server are known only after they are listed.
             (_, None) if !may_be_listed(agent, &call.progress) => {
                 let (agent, tool, call_id) = names();
                 issues.push(StateIssue::UnknownTool { agent, tool, call_id });
@@ -184,7 +185,8 @@ fn check_round(agent: &AgentDef, round: &ToolRound, issues: &mut Vec<StateIssue>
     }
 }
 
-/// Whether a tool that is none of the agent's own may be one of its MCP servers'.
+/// Returns `true` if a tool that the agent does not have itself may belong to one of its MCP
+/// servers.
 fn may_be_listed(agent: &AgentDef, progress: &CallProgress) -> bool {
     !agent.mcp_servers.is_empty() && !matches!(progress, CallProgress::Paused { .. })
 }
@@ -197,7 +199,7 @@ fn check_handoffs(graph: &Graph, agent: &AgentDef, handoffs: &[PlannedHandoff], 
     }
 }
 
-/// Checks what the model is about to be offered: it may take any of it.
+/// Checks the handoffs that the next model call offers: the model may choose any of them.
 fn check_offer(graph: &Graph, agent: &AgentDef, setup: &TurnSetup, issues: &mut Vec<StateIssue>) {
     for offered in &setup.definitions.handoffs {
         let variant = setup.variant(&offered.tool_name);
@@ -207,7 +209,7 @@ fn check_offer(graph: &Graph, agent: &AgentDef, setup: &TurnSetup, issues: &mut 
     }
 }
 
-/// Whether the agent has this handoff, and it leads to this target.
+/// Returns `true` if the agent has this handoff and it leads to this target.
 fn leads(graph: &Graph, agent: &AgentDef, (name, variant): (&str, usize), to: &str) -> bool {
     let target = agent.handoff_named(name, variant).map(|handoff| handoff.target().name());
     target == Some(to) && graph.agent(to).is_some()

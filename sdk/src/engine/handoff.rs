@@ -1,4 +1,4 @@
-//! The conversation moves to another agent.
+//! Moves the conversation to another agent.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,11 @@ use crate::{
     },
 };
 
-/// The text a model gets for a handoff beside the one that was taken.
+/// The output of handoff calls that were ignored because another one was taken.
 const IGNORED_HANDOFF: &str = "Multiple handoffs detected, ignoring this one.";
 
-/// The first handoff is taken, the model is told that the others are not.
+/// Takes the first handoff. The model receives an output for each of the others that it was
+/// ignored.
 pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) -> Phase {
     let (taken, ignored) = handoffs.split_first().expect("a handoff is due, and a state that names none does not fit");
     let source = std::mem::replace(&mut state.agent, taken.target.clone());
@@ -27,7 +28,8 @@ pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) ->
             handoff: None,
         });
     }
-    // With the space that the reference's JSON has: the text reaches the model.
+    // The space after the colon matches the JSON of the OpenAI Agents SDK: the model receives this
+    // text.
     let message = json!({"assistant": taken.target}).to_string().replacen("\":", "\": ", 1);
     state.items.push(NewItem {
         kind: NewItemKind::HandoffOutput,
@@ -39,7 +41,8 @@ pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) ->
     Phase::RewriteDue { handoff: taken.clone(), source }
 }
 
-/// The conversation at this moment, in the three parts that filters know. Placeholders for approvals are in none of them.
+/// Returns the current conversation in the three parts that filters receive. Placeholders for
+/// approvals are in none of them.
 pub(super) fn data(state: &RunState) -> HandoffInputData {
     let new = state.items.get(state.turn_began.items..).unwrap_or_default().to_vec();
     let earlier = state.model_items().count().saturating_sub(new.len());
@@ -47,7 +50,7 @@ pub(super) fn data(state: &RunState) -> HandoffInputData {
     HandoffInputData::new(state.input.clone(), pre, new)
 }
 
-/// What the next agent sees of it.
+/// Stores the conversation that the next agent receives.
 pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputData>>) -> Phase {
     let Some(data) = rewritten else { return Phase::TurnDue };
     let HandoffInputData { input_history, pre_handoff_items, new_items, input_items, forwarded } = *data;
@@ -56,6 +59,7 @@ pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputDa
     let from_earlier = forwarded.earlier.iter().filter_map(|at| earlier.get(*at).copied().flatten());
     let still_there = |place: &usize| state.items.get(*place).is_some_and(|item| input_history.contains(&item.raw));
     let before = state.rewritten.iter().flat_map(|rewritten| rewritten.in_input.iter().copied()).filter(still_there);
+    // These items are word for word in the new input; the result does not list them twice.
     let in_input: BTreeSet<usize> =
         before.chain(from_earlier).chain(forwarded.new.iter().map(|at| began + at)).collect();
     state.items.truncate(began);
@@ -68,7 +72,8 @@ pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputDa
     Phase::TurnDue
 }
 
-/// Where the items that the model is given stand among the run's own, as far as they stand there; without placeholders.
+/// Returns the indices of the model's items among the run's own, with `None` for items that are not
+/// there; placeholders are left out.
 fn places_of_model_items(state: &RunState) -> Vec<Option<usize>> {
     let stands_for = state.rewritten.as_ref().map_or(0, |rewritten| rewritten.stands_for.min(state.items.len()));
     let rewritten = state.rewritten.as_ref().map_or(&[][..], |rewritten| &*rewritten.items);

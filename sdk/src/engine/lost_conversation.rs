@@ -1,4 +1,5 @@
-//! A conversation that the provider has lost: the next call in full, where the run has all items.
+//! Recovers from a conversation that the provider has lost: makes the next call in full, if the run
+//! has all items.
 
 use super::{EffectError, Engine, request};
 use crate::wire::{
@@ -11,23 +12,25 @@ use crate::wire::{
 #[error("{reason}; {missing}")]
 #[non_exhaustive]
 pub struct ConversationLost {
-    /// What went wrong, in the provider's own words.
+    /// The provider's own error message.
     pub reason: String,
-    /// The items that are missing, and what to do.
+    /// Description of the missing items, and the remedy.
     pub missing: String,
     /// The host's error.
     pub source: EffectError,
 }
 
 impl Engine {
-    /// Forgets the conversation at the provider, and returns the model call that is due in full. The calls after it are chained to its answer
-    /// where they were chained before; a conversation with an id is not taken up again.
+    /// Drops the conversation at the provider, and returns the due model call in full. If the calls
+    /// were chained before, the following calls are chained to its response; a conversation with an
+    /// id is not continued.
     ///
     /// # Errors
-    /// The items that are missing, where the conversation began before this run: only the provider had them.
+    /// A description of the missing items if the conversation began before this run: only the
+    /// provider had them.
     ///
     /// # Panics
-    /// When no model call is due: a bug of the driver.
+    /// If no model call is due: a bug of the driver.
     pub fn call_in_full(&mut self) -> Result<ModelCall, String> {
         if let Some(missing) = self.state.server.as_ref().and_then(missing) {
             return Err(missing);
@@ -48,7 +51,7 @@ impl Engine {
     }
 }
 
-/// The items of the conversation that the run does not have.
+/// Returns a description of the items of the conversation that the run does not have.
 fn missing(server: &ServerConversation) -> Option<String> {
     if server.began_here {
         return None;

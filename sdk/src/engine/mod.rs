@@ -1,15 +1,16 @@
 //! The decisions of the agent loop: state and resolution in, next step out.
 //!
-//! Pure, synchronous and serialisable: no clock, no randomness, no I/O, no function of an author. [`Engine::next`]
-//! says what is to be done, the driver does it, [`Engine::resolve`] takes what came of it. The state between two steps is
-//! one [`RunState`], which can be stored and taken up elsewhere.
+//! Pure, synchronous and serializable: no clock, no randomness, no I/O, no function of an author.
+//! [`Engine::next`] returns the next step, the driver executes it, and [`Engine::resolve`] applies
+//! the result. The state between two steps is one [`RunState`], which can be stored and resumed
+//! elsewhere.
 //!
 //! # Design
-//! The rules are those of the OpenAI Agents SDK, down to the messages that models see;
-//! `RunError::reference` returns an error in its words. Not implemented in 0.1: implicit settings
-//! for gpt-5 models, raw responses on results (history has them), input that is staged on a state
-//! (`add_input`), parameters and input builders of agents used as tools, and failed attempts in
-//! `usage.requests` (Temporal counts the attempts).
+//! The rules are those of the OpenAI Agents SDK, including the messages that models receive;
+//! `RunError::reference` returns an error as that SDK reports it. Not implemented in 0.1: implicit
+//! settings for gpt-5 models, raw responses on results (history has them), input that is staged on
+//! a state (`add_input`), parameters and input builders of agents used as tools, and failed
+//! attempts in `usage.requests` (Temporal counts the attempts).
 
 mod abandon;
 mod blocked;
@@ -54,20 +55,20 @@ use crate::wire::{
     },
 };
 
-/// What a run begins with.
+/// The initial values of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beginning {
-    /// The first agent.
+    /// Name of the first agent.
     pub agent: String,
-    /// What the model is given first.
+    /// The input of the first model call.
     pub input: Vec<Item>,
-    /// Most model calls; `None` = no limit.
+    /// Maximum number of model calls; `None` means no limit.
     pub max_turns: Option<u32>,
     /// The run context.
     pub context: Map<String, Value>,
-    /// What of the input the session does not have yet; `None` without a session.
+    /// The part of the input that the session does not have yet; `None` without a session.
     pub session_input: Option<Vec<Item>>,
-    /// The conversation the provider keeps, where it keeps one.
+    /// The conversation at the provider, if the provider keeps one.
     pub server: Option<ServerConversation>,
 }
 
@@ -79,7 +80,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// A run that begins like this.
+    /// Starts a run with these initial values.
     pub fn start(beginning: Beginning, rules: Rules) -> Self {
         let Beginning { agent, input, max_turns, context, session_input, server } = beginning;
         let state = RunState {
@@ -111,57 +112,62 @@ impl Engine {
         Self { state, rules }
     }
 
-    /// Takes up a run where its state stands. Decisions on pending calls take effect; without any the run stays interrupted.
+    /// Resumes a run from its state. Decisions on pending calls take effect; without any, the run
+    /// stays interrupted.
     pub fn resume(state: RunState, rules: Rules) -> Self {
-        // Written from here on as this build writes it, whatever build it comes from.
+        // From here on, the state is written in the version of this build, whatever build it comes
+        // from.
         let mut engine = Self { state: RunState { version: WIRE_VERSION, ..state }, rules };
         resume::take_up(&mut engine.state);
         engine
     }
 
-    /// Goes on with a run exactly where its state stands: what was not decided is not asked for anew.
+    /// Continues a run at exactly the step of its state, without a resumption: undecided questions
+    /// are not listed again.
     pub fn go_on(state: RunState, rules: Rules) -> Self {
         Self { state: RunState { version: WIRE_VERSION, ..state }, rules }
     }
 
-    /// The state between two steps.
+    /// Returns the state between two steps.
     pub fn state(&self) -> &RunState {
         &self.state
     }
 
-    /// The state, the run being over.
+    /// Returns the state of a run that is over.
     pub fn into_state(self) -> RunState {
         self.state
     }
 
-    /// The run context, for the author's functions that may change it.
+    /// Returns the run context, for the author's functions that may change it.
     pub fn context_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.state.context
     }
 
-    /// What tells this run from all others, asked once.
+    /// Returns the unique scope of this run's idempotency keys. Calls `ask` only the first time.
     pub fn key_scope(&mut self, ask: impl FnOnce() -> String) -> &str {
         self.state.key_scope.get_or_insert_with(ask)
     }
 
-    /// The run's sessions with stateful MCP servers, which the driver keeps while it is at work.
+    /// Returns the run's sessions with stateful MCP servers. The driver takes them out while it is
+    /// active.
     pub fn mcp_sessions_mut(&mut self) -> &mut Vec<McpSession> {
         &mut self.state.mcp_sessions
     }
 
-    /// The run's answer to `Host::patched`, asked once per slug.
+    /// Returns the result of `Host::patched` for this run. Calls `ask` only once per slug.
     pub fn patched(&mut self, slug: &str, ask: impl FnOnce() -> bool) -> bool {
         *self.state.patches.entry(slug.to_owned()).or_insert_with(ask)
     }
 
-    /// Returns whether a response has more calls than [`Rules::max_calls_per_response`].
+    /// Returns `true` if a response has more calls than [`Rules::max_calls_per_response`].
     ///
-    /// Runs from before there was a limit are exempt: their patch decides when the response is resolved.
+    /// Runs that began before the limit existed are exempt: their patch decides when the response
+    /// is resolved.
     pub fn has_too_many_calls(&self, response: &ModelResponse) -> bool {
         response::calls_of(&response.output) > self.rules.max_calls_per_response
     }
 
-    /// What is to be done next. Asking twice gives the same answer.
+    /// Returns the next step. Does not change the state: a repeated call returns the same step.
     pub fn next(&self) -> Step {
         let state = &self.state;
         if let Some(items) = save::due(state, &self.rules) {
@@ -201,15 +207,14 @@ impl Engine {
         }
     }
 
-    /// Takes what came of the step that [`next`](Self::next) gave.
+    /// Applies the result of the step that [`next`](Self::next) returned.
     ///
     /// # Errors
-    /// [`RunError`] when what came of it ends the run. The state then stands after the step, its items and usage kept;
-    /// [`abandon`](Self::abandon) settles what
-    /// stays of the turn.
+    /// [`RunError`] if the result ends the run. The state is then at the end of that step, with its
+    /// items and usage; [`abandon`](Self::abandon) trims the turn.
     ///
     /// # Panics
-    /// When the resolution answers another step than the one that is due: a bug of the driver.
+    /// If the resolution does not match the due step: a bug of the driver.
     pub fn resolve(&mut self, resolution: Resolution) -> Result<(), RunError> {
         let state = &mut self.state;
         match resolution {
@@ -262,21 +267,22 @@ impl Engine {
             (phase, resolution) => unreachable!("the driver resolved {phase:?} with {resolution:?}"),
         };
         if matches!(state.phase, Phase::TurnDue) {
-            // The turn is complete: an error from here on leaves it whole.
+            // The turn is complete: a later error does not remove its items.
             state.turn_began = TurnMark::here(state);
             state.completed.clear();
         }
         Ok(())
     }
 
-    /// Leaves the turn that an error has ended, and says what of it belongs in the session. Of the turn's items those stay
-    /// that stand for effects: calls that ran, with their outputs. A run that failed in the middle of a turn cannot go on.
+    /// Abandons the turn that an error has ended, and returns its items that belong in the session.
+    /// Of the turn's items, those that represent effects are kept: calls that ran, with their
+    /// outputs. A run that failed in the middle of a turn cannot be resumed.
     pub fn abandon(&mut self, error: &RunError) -> Vec<Item> {
         abandon::run(&mut self.state, &self.rules, error)
     }
 
-    /// The conversation as the handler of an error sees it: the input, then what has happened in the run, or, for an error of
-    /// a model's answer, what the model was given of it.
+    /// Returns the conversation for the handler of an error: the input, then the items of the run.
+    /// For an error of a model's answer, the items are those that the model received.
     pub fn history(&self, error: &Recoverable) -> Vec<Item> {
         let ids = self.rules.reasoning_item_ids;
         let happened = match error {
@@ -286,23 +292,25 @@ impl Engine {
         self.state.input.iter().cloned().chain(happened).collect()
     }
 
-    /// Counts what model calls inside a tool have used.
+    /// Adds the usage of model calls that the engine did not request: those of tools, or of a
+    /// summary.
     pub fn count(&mut self, usage: &Usage) {
         self.state.usage.add(usage);
     }
 
-    /// The tools each agent has used.
+    /// Returns the names of the tools that each agent has used, by agent name.
     pub fn tools_used(&self) -> &BTreeMap<String, BTreeSet<String>> {
         &self.state.tools_used
     }
 }
 
-/// Whether the run is about to leave its first turn.
+/// Returns `true` if the run is about to leave its first turn.
 fn ends_the_first_turn(state: &RunState) -> bool {
     state.turn > 0 && matches!(state.phase, Phase::TurnDue | Phase::FinalDue { .. } | Phase::Interrupted { .. })
 }
 
-/// Applies a JSON merge patch (RFC 7396) to an object; a patch that is no object changes nothing.
+/// Applies a JSON merge patch (RFC 7396) to an object; a patch that is not an object changes
+/// nothing.
 pub(crate) fn merge_patch(target: &mut Map<String, Value>, patch: Value) {
     let Value::Object(patch) = patch else { return };
     for (key, value) in patch {

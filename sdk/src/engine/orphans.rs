@@ -1,10 +1,10 @@
-//! Calls without outputs are not sent to a model: providers refuse them.
+//! Removes calls without outputs from the input of a model: providers refuse them.
 
 use std::collections::BTreeSet;
 
 use crate::wire::Item;
 
-/// The calls that this side answers, with the type of their outputs.
+/// Returns the type of the output of a call that the run itself answers; `None` for any other item.
 pub(super) fn output_of(kind: &str) -> Option<&'static str> {
     Some(match kind {
         "function_call" => "function_call_output",
@@ -19,18 +19,20 @@ pub(super) fn output_of(kind: &str) -> Option<&'static str> {
     })
 }
 
-/// The items without calls that have no output among them, and without the reasoning that led to such a call.
+/// Returns the items without calls that have no output among them, and without the reasoning that
+/// led to such a call.
 pub fn without_orphan_calls(items: Vec<Item>) -> Vec<Item> {
     if all_are_answered(&items) {
         return items;
     }
-    // By call id first: ids differ, kinds are few.
+    // By call id first: ids differ, and kinds are few.
     let outputs: BTreeSet<(&str, &str)> =
         items.iter().filter_map(|item| Some((item.call_id()?, item.kind()))).collect();
     let is_orphan = |item: &Item| {
         output_of(item.kind()).is_some_and(|output| item.call_id().is_none_or(|id| !outputs.contains(&(id, output))))
     };
     let mut keep = vec![true; items.len()];
+    // From the end, because reasoning is removed together with the call after it.
     let mut next_is_orphan = false;
     for (place, item) in items.iter().enumerate().rev() {
         if item.kind() == "reasoning" {
@@ -46,10 +48,11 @@ pub fn without_orphan_calls(items: Vec<Item>) -> Vec<Item> {
     items.into_iter().zip(keep).filter_map(|(item, keep)| keep.then_some(item)).collect()
 }
 
-/// How many calls may wait for their outputs at a time, for the quick look.
+/// Maximum number of calls without an output so far that the fast check tracks.
 const OPEN: usize = 64;
 
-/// A quick look at what is the rule: each call has its output after it. `false` says nothing.
+/// Checks the common case fast: each call has its output after it. `false` means that only the full
+/// check decides.
 fn all_are_answered(items: &[Item]) -> bool {
     let mut open: Vec<(&str, &str)> = Vec::new();
     for item in items {

@@ -1,4 +1,4 @@
-//! From the state of a run to the next model call.
+//! Builds the next model call from the state of a run.
 
 use super::{orphans::without_orphan_calls, rules::Rules, save::input_items};
 use crate::wire::{
@@ -6,7 +6,7 @@ use crate::wire::{
     run_state::{ServerConversation, TurnSetup},
 };
 
-/// The model call of the turn that was set up.
+/// Returns the model call of the turn that was set up.
 pub(super) fn model_call(state: &RunState, setup: &TurnSetup, rules: &Rules) -> ModelCall {
     let mut definitions = setup.definitions.clone();
     let has_used_tools = state.tools_used.get(&state.agent).is_some_and(|tools| !tools.is_empty());
@@ -26,18 +26,19 @@ pub(super) fn model_call(state: &RunState, setup: &TurnSetup, rules: &Rules) -> 
     call
 }
 
-/// Whether the provider has some of the conversation.
+/// Returns `true` if the provider has a part of the conversation.
 fn has_some(server: &ServerConversation) -> bool {
     server.has_input || server.previous_response_id.is_some() || server.conversation_id.is_some()
 }
 
-/// The run's input as it was given, then what has happened since, without calls that have no output.
+/// Returns the run's input unchanged, then the items since, without calls that have no output.
 fn everything(state: &RunState, rules: &Rules) -> Vec<Item> {
     let happened = without_orphan_calls(input_items(state.model_items(), rules.reasoning_item_ids));
     state.input.iter().cloned().chain(happened).collect()
 }
 
-/// What the provider has not seen: the input at first, then what was made on this side.
+/// Returns the items that the provider has not received: the input at first, then the items made by
+/// the run itself.
 fn unseen(state: &RunState, server: &ServerConversation) -> Vec<Item> {
     let is_made_here = |kind: NewItemKind| {
         matches!(kind, NewItemKind::ToolCallOutput | NewItemKind::HandoffOutput | NewItemKind::McpApprovalResponse)
@@ -48,7 +49,7 @@ fn unseen(state: &RunState, server: &ServerConversation) -> Vec<Item> {
     input.iter().chain(made_here).cloned().collect()
 }
 
-/// Notes that the provider has what the call gave it, and what it answered itself.
+/// Records that the provider has the items of the call and of its own response.
 pub(super) fn was_seen(state: &mut RunState, response_id: Option<&str>) {
     let seen = state.items.len();
     let Some(server) = &mut state.server else { return };

@@ -1,4 +1,4 @@
-//! From a model's response to what the run does next.
+//! Applies a model's response to the state, and determines the next phase.
 
 use serde_json::Value;
 
@@ -16,10 +16,11 @@ use crate::wire::{
     },
 };
 
-/// The patch of runs that limit the calls of a response. Asked for only where one has more.
+/// The patch of runs that limit the calls of a response. Queried only for a response with more
+/// calls.
 pub(crate) const CALLS_LIMITED: &str = "temporal-agents/calls-per-response-limited";
 
-/// A response, sorted.
+/// The items of a response, by kind.
 #[derive(Default)]
 struct Sorted {
     items: Vec<NewItem>,
@@ -27,16 +28,18 @@ struct Sorted {
     handoffs: Vec<PlannedHandoff>,
     mcp_approvals: Vec<McpApproval>,
     tools_used: Vec<String>,
-    /// A hosted tool ran, or a call was dropped because it ran before: without a message the model is asked again.
+    /// `true` if a hosted tool ran, or if a call was dropped because it ran before. Without a
+    /// message, the model is then called again.
     needs_another_turn: bool,
     last_message: Option<Item>,
     unknown_tool: Option<String>,
 }
 
-/// Takes a response into the state.
+/// Applies a response to the state.
 ///
 /// # Errors
-/// [`RunError::TooManyCalls`], [`RunError::CallIdReused`] and [`RunError::ModelBehavior`]; usage is kept, the response's items are not.
+/// [`RunError::TooManyCalls`], [`RunError::CallIdReused`] and [`RunError::ModelBehavior`]; usage is
+/// kept, the response's items are not.
 pub(super) fn accept(
     state: &mut RunState,
     setup: &TurnSetup,
@@ -47,7 +50,7 @@ pub(super) fn accept(
     state.usage.add(&usage);
     state.turn_began = TurnMark::here(state);
     state.completed.clear();
-    // Also what an earlier release has left in a state.
+    // Includes decisions that an earlier release left in the state.
     state.approvals.forget_calls();
     let tool_use = setup.tool_use.clone();
     state.holds_back_turn = setup.guards_output && tool_use != ToolUse::RunLlmAgain;
@@ -91,7 +94,8 @@ pub(super) fn accept(
     })
 }
 
-/// How many calls of tools and handoffs these items are, and questions of hosted MCP servers.
+/// Returns the number of calls of tools and handoffs, and of questions of hosted MCP servers, among
+/// these items.
 pub(super) fn calls_of(output: &[Item]) -> usize {
     let is_call = |item: &&Item| {
         matches!(item.view(), ItemView::FunctionCall(_) | ItemView::Other { kind: "mcp_approval_request" })
@@ -99,7 +103,8 @@ pub(super) fn calls_of(output: &[Item]) -> usize {
     output.iter().filter(is_call).count()
 }
 
-/// Nothing is left to run here: the response is the final answer, or the model is asked again.
+/// Returns the next phase when the run has no calls to make: the response is the final answer, or
+/// the model is called again.
 fn conclude(
     setup: &TurnSetup,
     last_message: Option<&Item>,
@@ -153,8 +158,9 @@ fn sort(state: &RunState, setup: &TurnSetup, item: Item, sorted: &mut Sorted) ->
     Ok(())
 }
 
-/// Calls of tools that run on the caller's machine, unless the provider offers to run them: which tool each needs, and what
-/// the reference says when it is not there.
+/// Returns the name of the hosted tool that a call of this kind requires, and the error message of
+/// the OpenAI Agents SDK if that tool was not offered; `None` for other kinds. Such a call runs on
+/// the caller's machine, unless the provider offers to run it.
 fn native_tool(kind: &str) -> Option<(&'static str, &'static str)> {
     Some(match kind {
         "shell_call" => ("shell", "Model produced shell call without a shell tool."),
@@ -176,7 +182,7 @@ fn accept_native(state: &RunState, setup: &TurnSetup, kind: &str, sorted: &mut S
     Ok(())
 }
 
-/// A hosted MCP server's question, which only a server that was offered may ask.
+/// Reads the question of a hosted MCP server. Only a server that was offered may ask one.
 fn question(state: &RunState, setup: &TurnSetup, request: &Item) -> Result<McpApproval, RunError> {
     let member = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let server_label = member("server_label");
@@ -196,7 +202,7 @@ fn question(state: &RunState, setup: &TurnSetup, request: &Item) -> Result<McpAp
     })
 }
 
-/// Plans a function call: as a handoff where one has its name, else as a tool.
+/// Plans a function call: as a handoff if one has its name, otherwise as a tool call.
 fn plan(setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewItemKind {
     let handoff = setup.definitions.handoffs.iter().rfind(|handoff| handoff.tool_name == call.name);
     sorted.tools_used.push(call.name.to_owned());
@@ -211,7 +217,8 @@ fn plan(setup: &TurnSetup, call: &FunctionCall<'_>, sorted: &mut Sorted) -> NewI
         return NewItemKind::HandoffCall;
     }
     let is_called = |tool: &ToolSpec| matches!(tool, ToolSpec::Function { name, .. } if name == call.name);
-    // A namespace of the tool's own name is how a provider marks a tool it found by searching.
+    // A provider marks a tool that it found by searching with a namespace that equals the tool's
+    // name.
     let is_ours = call.namespace.is_none_or(|namespace| namespace == call.name);
     let is_known = is_ours && setup.definitions.tools.iter().any(is_called);
     let tool = match call.namespace {

@@ -1,4 +1,4 @@
-//! A run goes on after a pause: what was decided takes effect.
+//! Resumes a run after a pause and applies the decisions.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::wire::{
     run_state::{CallProgress, McpApproval, Phase, PlannedCall, RoundCall, ToolRound, TurnMark, content},
 };
 
-/// Readies a paused run. What was not decided goes on waiting.
+/// Prepares a paused run. Undecided calls continue to wait.
 pub(super) fn take_up(state: &mut RunState) {
     let Phase::Interrupted { round } = &state.phase else { return };
     let mut round = round.clone();
@@ -45,7 +45,7 @@ pub(super) fn take_up(state: &mut RunState) {
         |question: &McpApproval| question.waits_for_a_person() && state.approvals.on_mcp(question).is_some();
     let answered = round.mcp_approvals.iter().any(is_answered);
     round.resumed = true;
-    // A state from elsewhere may wait for nothing, and would do so for ever.
+    // A state from another source may wait for nothing, and would then wait without end.
     if answered || round.calls.iter().any(is_due) || !round::waits(&round) {
         state.phase = Phase::ResumeDue { round };
     } else {
@@ -59,7 +59,8 @@ fn is_due(call: &RoundCall) -> bool {
     matches!(call.progress, CallProgress::Due | CallProgress::Paused { since_earlier: false, .. })
 }
 
-/// A run inside goes on when all its calls are decided, or at once when one is rejected; until then none of them runs.
+/// Returns `true` if a nested run can continue: when all its calls are decided, or as soon as one
+/// is rejected. Until then none of its calls runs.
 fn can_go_on(run: &RunState) -> bool {
     let paused = run.paused_calls();
     let decisions = || paused.iter().map(|call| run.decision_on(&call.id));
@@ -67,10 +68,11 @@ fn can_go_on(run: &RunState) -> bool {
         || decisions().all(|decision| decision.is_some())
 }
 
-/// Checks what was decided against the tools the agent has now.
+/// Checks the decided calls against the tools that the agent has now.
 ///
 /// # Errors
-/// [`RunError::ModelBehavior`] when an approved tool is gone, unless the model is to be told.
+/// [`RunError::ModelBehavior`] if the tool of a call that is not rejected no longer exists, unless
+/// unknown tools are reported to the model.
 pub(super) fn decide(
     state: &mut RunState,
     mut round: ToolRound,

@@ -1,4 +1,5 @@
-//! What a response asked for, until all of it is done: calls, questions of hosted MCP servers, handoffs.
+//! The requests of a response, until all are complete: calls, questions of hosted MCP servers,
+//! handoffs.
 
 use serde_json::{Value, json};
 
@@ -17,7 +18,7 @@ use crate::{
     },
 };
 
-/// The calls that are to be made now.
+/// Returns the calls that are due now.
 pub(super) fn due_calls(state: &RunState, round: &ToolRound) -> Vec<DueCall> {
     let due = |(index, call): (usize, &crate::wire::run_state::RoundCall)| {
         let paused = match &call.progress {
@@ -33,18 +34,18 @@ pub(super) fn due_calls(state: &RunState, round: &ToolRound) -> Vec<DueCall> {
     round.calls.iter().enumerate().filter_map(due).collect()
 }
 
-/// The questions that functions of the author answer.
+/// Returns the open questions that functions of the author answer.
 pub(super) fn questions(round: &ToolRound) -> Vec<McpApproval> {
     let is_asked = |question: &&McpApproval| !question.answered && question.by == McpAnswerer::Function;
     round.mcp_approvals.iter().filter(is_asked).cloned().collect()
 }
 
-/// The outputs of function tools so far, in call order.
+/// Returns the outputs of function tools so far, in call order.
 pub(super) fn results(round: &ToolRound) -> Vec<ToolResult> {
     done_calls(round).map(|(call, output)| ToolResult::new(&*call.tool, &*call.call_id, output.clone())).collect()
 }
 
-/// The function tools that have an output, and it, in call order.
+/// Returns the calls of function tools that have an output, with that output, in call order.
 fn done_calls(round: &ToolRound) -> impl Iterator<Item = (&PlannedCall, &ToolOutput)> {
     round.calls.iter().filter_map(|call| match &call.progress {
         CallProgress::Done { output } if call.is_known => Some((&call.call, output)),
@@ -52,14 +53,14 @@ fn done_calls(round: &ToolRound) -> impl Iterator<Item = (&PlannedCall, &ToolOut
     })
 }
 
-/// Takes what came of calls: their outputs, or placeholders for those that wait, in call order; then what the model is told of
-/// tools that are not there.
+/// Applies the outcomes of calls: adds their outputs, or placeholders for calls that wait, in call
+/// order, then the messages for calls of tools that do not exist.
 pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<ToolOutcome>) -> Phase {
     let mut last = Vec::new();
     for outcome in outcomes {
         let is_known = round.calls[outcome.index].is_known;
         let item = settle(state, &mut round, outcome);
-        // A call of a tool that is gone since the pause keeps its place.
+        // After a pause, a call of a tool that no longer exists keeps its place.
         if is_known || round.resumed { state.items.extend(item) } else { last.extend(item) }
     }
     state.items.append(&mut last);
@@ -87,7 +88,8 @@ pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<Too
     after_calls(state, round)
 }
 
-/// A question that still waits after a pause is listed once more, before the answers to others: so does the reference.
+/// Lists the questions that still wait after a pause once more, before the answers to others, as
+/// the OpenAI Agents SDK does.
 pub(super) fn ask_again(state: &mut RunState, round: &ToolRound) {
     for question in &round.mcp_approvals {
         if question.waits_for_a_person() && state.approvals.on_mcp(question).is_none() {
@@ -96,7 +98,7 @@ pub(super) fn ask_again(state: &mut RunState, round: &ToolRound) {
     }
 }
 
-/// Takes what was complete when another call ended the run.
+/// Applies the outcomes of the calls that were complete when another call ended the run.
 pub(super) fn take_what_was_complete(
     state: &mut RunState,
     mut round: Box<ToolRound>,
@@ -112,7 +114,7 @@ pub(super) fn take_what_was_complete(
     Phase::ToolsDue { round }
 }
 
-/// Notes what came of a call; gives the item it adds.
+/// Applies the outcome of a call. Returns the item that it adds, if any.
 fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> Option<NewItem> {
     let ToolOutcome { index, result, ran, failed, context_patch, mut input_guardrails, mut output_guardrails } =
         outcome;
@@ -153,7 +155,8 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
     }
 }
 
-/// The calls of a round are made, as far as they can be: it waits for decisions, or goes on.
+/// Returns the next phase when no call of the round can be made now: a wait for decisions, or the
+/// continuation of the run.
 pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
     if waits(&round) {
         if round.resumed {
@@ -184,7 +187,7 @@ pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
     }
 }
 
-/// Whether anything of a round waits for a person.
+/// Returns `true` if any part of a round waits for a person.
 pub(super) fn waits(round: &ToolRound) -> bool {
     let call_waits = |call: &crate::wire::run_state::RoundCall| {
         matches!(
@@ -198,7 +201,7 @@ pub(super) fn waits(round: &ToolRound) -> bool {
     round.calls.iter().any(call_waits) || round.mcp_approvals.iter().any(McpApproval::waits_for_a_person)
 }
 
-/// Takes the answers of the author's functions to questions of hosted MCP servers.
+/// Applies the answers of the author's functions to questions of hosted MCP servers.
 pub(super) fn take_answers(state: &mut RunState, mut round: ToolRound, answers: Vec<Decision>) -> Phase {
     let is_asked = |question: &&mut McpApproval| !question.answered && question.by == McpAnswerer::Function;
     for (question, decision) in round.mcp_approvals.iter_mut().filter(is_asked).zip(answers) {
@@ -209,7 +212,7 @@ pub(super) fn take_answers(state: &mut RunState, mut round: ToolRound, answers: 
     after_calls(state, round)
 }
 
-/// Takes what the agent's own rule made of the results.
+/// Applies the decision of the agent's own rule on the results.
 pub(super) fn take_tool_use(state: &mut RunState, round: ToolRound, decided: Option<Value>) -> Phase {
     decided.map_or_else(|| run_again(state, round.resumed), tool_output)
 }
@@ -225,7 +228,8 @@ fn final_value(output: &ToolOutput) -> Value {
     }
 }
 
-/// The model sees the outputs. What tool guardrails found since a pause is not reported then: the reference forgets it.
+/// Starts another turn, in which the model receives the outputs. After a pause, the results of tool
+/// guardrails since the pause are dropped, as in the OpenAI Agents SDK.
 fn run_again(state: &mut RunState, resumed: bool) -> Phase {
     if resumed {
         state.guardrails.tool_input.truncate(state.turn_began.tool_input);
@@ -234,8 +238,9 @@ fn run_again(state: &mut RunState, resumed: bool) -> Phase {
     Phase::TurnDue
 }
 
-/// After a pause, calls inside agents that still wait are listed among the run's own items, once: first those of runs that have
-/// waited since before, then those of runs that paused anew.
+/// Adds the calls that still wait inside nested runs to the run's own items after a pause, each
+/// once: first those of runs that already waited before the pause, then those of runs that paused
+/// anew.
 pub(super) fn show_nested(state: &mut RunState, round: &ToolRound) {
     let mut pending = Vec::new();
     let mut paused_anew = Vec::new();

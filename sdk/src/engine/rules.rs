@@ -1,44 +1,45 @@
-//! The rules of a run that are data. They come with the run's configuration, also when a run is taken up again.
+//! The rules of a run that are plain data. They come with the run's configuration, also when a run
+//! is resumed.
 
-/// What happens when a model calls a tool that it was not offered.
+/// The reaction to a call of a tool that the model was not offered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnknownTools {
     /// The run ends.
     #[default]
     Fail,
-    /// The model is told.
+    /// The model receives a message that the tool does not exist.
     TellModel,
 }
 
-/// Whether reasoning items keep their ids when they are sent back, and in the session.
+/// The treatment of the ids of reasoning items, when these are sent back and in the session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReasoningItemIds {
-    /// They do.
+    /// Keeps the ids.
     #[default]
     Preserve,
-    /// They do not.
+    /// Removes the ids.
     Omit,
 }
 
-/// Most calls in one response of a model, unless the run says otherwise.
+/// Default maximum number of calls in one response of a model.
 ///
-/// A run continues as new between two turns only, so that all calls of a turn are in one history, with three events and more each. A server
-/// takes 51,200 events.
+/// A run continues as new only between two turns, so all calls of a turn are in one history, with
+/// three events or more each. A server accepts 51,200 events.
 pub const MAX_CALLS_PER_RESPONSE: usize = 2_000;
 
-/// The rules of a run that are data.
+/// The rules of a run that are plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rules {
-    /// See [`UnknownTools`].
+    /// The reaction to a call of a tool that the model was not offered; see [`UnknownTools`].
     pub unknown_tools: UnknownTools,
-    /// See [`ReasoningItemIds`].
+    /// The treatment of the ids of reasoning items; see [`ReasoningItemIds`].
     pub reasoning_item_ids: ReasoningItemIds,
-    /// What stands for a tool's output that an output guardrail held back; absent = a fixed text.
+    /// Replaces a tool's output that an output guardrail held back. Default: a fixed message.
     pub blocked_message: Option<String>,
-    /// Most calls in one response of a model.
+    /// Maximum number of calls in one response of a model.
     pub max_calls_per_response: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What of a run belongs in its session, and when.
+//! Selects the items of a run that belong in its session, and the time to write them.
 
 use super::rules::{ReasoningItemIds, Rules};
 use crate::wire::{
@@ -6,7 +6,7 @@ use crate::wire::{
     run_state::{Admission, Phase, ToolRound, ToolUse},
 };
 
-/// What is to be written now: the input at the start, then each turn when it is complete.
+/// Returns the items to write now: the input at the start, then each turn when it is complete.
 pub(super) fn due(state: &RunState, rules: &Rules) -> Option<Vec<Item>> {
     let session = state.session.as_ref()?;
     if !session.input.is_empty() {
@@ -24,7 +24,7 @@ pub(super) fn due(state: &RunState, rules: &Rules) -> Option<Vec<Item>> {
     if items.is_empty() { None } else { Some(super::once(items)) }
 }
 
-/// Notes that what was due is written.
+/// Records that the due items are written.
 pub(super) fn done(state: &mut RunState) {
     let items = state.items.len();
     let Some(session) = &mut state.session else { return };
@@ -35,12 +35,14 @@ pub(super) fn done(state: &mut RunState) {
     }
 }
 
-/// Whether a paused turn stays out of the session: it may end the run with an output that a guardrail then holds back.
+/// Returns `true` if a paused turn is kept out of the session: it may end the run with an output
+/// that a guardrail then holds back.
 fn is_held_back(round: &ToolRound) -> bool {
     round.guards_output && round.tool_use != ToolUse::RunLlmAgain
 }
 
-/// Items of a run as the input of a model or of a session: without placeholders for approvals.
+/// Returns items of a run as the input of a model or of a session: without placeholders for
+/// approvals.
 pub fn input_items<'a>(items: impl IntoIterator<Item = &'a NewItem>, ids: ReasoningItemIds) -> Vec<Item> {
     let items = items.into_iter();
     let mut input = Vec::with_capacity(items.size_hint().1.unwrap_or_default());

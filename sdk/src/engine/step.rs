@@ -1,4 +1,4 @@
-//! What the engine asks for, and what it is answered.
+//! The steps that the engine requests, and their resolutions.
 
 use std::collections::BTreeMap;
 
@@ -15,205 +15,213 @@ use crate::{
     },
 };
 
-/// What is to be done next.
+/// The next step of a run, for the driver to execute.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Step {
-    /// Write these items to the session; answer with [`Resolution::Saved`].
+    /// Writes items to the session; resolved with [`Resolution::Saved`].
     Save {
-        /// The items.
+        /// The items to write, oldest first.
         items: Vec<Item>,
     },
-    /// Ask the blocking input guardrails of this agent; answer with [`Resolution::InputChecked`].
+    /// Runs the blocking input guardrails of an agent; resolved with [`Resolution::InputChecked`].
     CheckInput {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
     },
-    /// Ask the agent's functions what it is at this turn; answer with [`Resolution::Prepared`].
+    /// Sets up the agent for a turn; resolved with [`Resolution::Prepared`].
     PrepareTurn {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
         /// The turn, counted from 1.
         turn: u32,
-        /// Whether the hooks are to hear that the agent starts.
+        /// `true` if the hooks are called for the start of the agent.
         starts: bool,
     },
-    /// Call the model; answer with [`Resolution::Answered`].
+    /// Calls the model; resolved with [`Resolution::Answered`].
     CallModel(Box<ModelCall>),
-    /// Ask which tools and handoffs the agent has now, before decisions take effect; answer with [`Resolution::Offered`].
+    /// Lists the tools that the agent has now, before decisions take effect; resolved with
+    /// [`Resolution::Offered`].
     PrepareResume {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
     },
-    /// Make these calls, all at once; answer with [`Resolution::ToolsRan`], or [`Resolution::ToolsFailed`].
+    /// Makes calls, all of them together; resolved with [`Resolution::ToolsRan`] or
+    /// [`Resolution::ToolsFailed`].
     CallTools {
-        /// The agent that calls.
+        /// Name of the agent that made the calls.
         agent: String,
         /// The turn, counted from 1.
         turn: u32,
         /// The calls, in the order of the response.
         calls: Vec<DueCall>,
     },
-    /// Ask the author's functions about these questions of hosted MCP servers; answer with [`Resolution::McpAnswered`].
+    /// Calls the author's functions for questions of hosted MCP servers; resolved with
+    /// [`Resolution::McpAnswered`].
     AnswerMcp {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
         /// The questions, in the order of the response.
         questions: Vec<McpApproval>,
     },
-    /// Ask the agent's rule whether these results end the run; answer with [`Resolution::ToolUseDecided`].
+    /// Calls the agent's rule that decides if the results end the run; resolved with
+    /// [`Resolution::ToolUseDecided`].
     DecideToolUse {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
         /// The results of the turn, in call order.
         results: Vec<ToolResult>,
     },
-    /// Wait until the input guardrails beside the first turn have answered; answer with [`Resolution::InputChecked`].
+    /// Waits for the results of the input guardrails beside the first turn; resolved with
+    /// [`Resolution::InputChecked`].
     AdmitInput,
-    /// Take this handoff; answer with [`Resolution::HandedOff`].
+    /// Takes a handoff; resolved with [`Resolution::HandedOff`].
     TakeHandoff {
-        /// The agent that hands off.
+        /// Name of the agent that hands off.
         agent: String,
-        /// The handoff.
+        /// The planned handoff.
         handoff: PlannedHandoff,
     },
-    /// Tell the hooks of the handoff, and change what the next agent sees; answer with [`Resolution::Rewritten`].
+    /// Calls the hooks for a handoff, and builds the input of the next agent; resolved with
+    /// [`Resolution::Rewritten`].
     Rewrite {
-        /// The agent that handed off.
+        /// Name of the agent that handed off.
         source: String,
-        /// The handoff.
+        /// The handoff that was taken.
         handoff: PlannedHandoff,
-        /// The conversation.
+        /// The conversation before the change.
         data: Box<HandoffInputData>,
     },
-    /// Read this text as the agent's output type; answer with [`Resolution::Parsed`].
+    /// Parses a text as the agent's output type; resolved with [`Resolution::Parsed`].
     ParseOutput {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
-        /// The text.
+        /// Text of the model's answer.
         text: String,
     },
-    /// Ask the author's handler of this error; answer with [`Resolution::Handled`].
+    /// Calls the author's handler of an error; resolved with [`Resolution::Handled`].
     HandleError {
-        /// The agent.
+        /// Name of the agent whose turn it was.
         agent: String,
-        /// The error.
+        /// The error to handle.
         error: Recoverable,
     },
-    /// Tell the hooks that the agent ends, and ask the output guardrails; answer with [`Resolution::OutputChecked`].
+    /// Calls the hooks for the end of the agent, and runs the output guardrails; resolved with
+    /// [`Resolution::OutputChecked`].
     Conclude {
-        /// The agent.
+        /// Name of the agent.
         agent: String,
-        /// The output.
+        /// The final output to check.
         output: FinalOutput,
     },
     /// The run waits for decisions; see [`RunState::interruptions`].
     Interrupted,
-    /// The run has failed before.
+    /// The run has already failed.
     Failed {
-        /// Why.
+        /// Error message of the failure.
         reason: String,
     },
     /// The run is over.
     Done {
-        /// The output: a string for plain text, else the parsed value.
+        /// The final output: a string for plain text, otherwise the parsed value.
         output: Value,
     },
 }
 
-/// A call to be made.
+/// A call that is due.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct DueCall {
-    /// Its place among the calls of its response, counted from 0.
+    /// Index of the call among the calls of its response, counted from 0.
     pub index: usize,
-    /// The call.
+    /// Tool, id and arguments of the call.
     pub call: PlannedCall,
-    /// Whether there is such a tool; if not, the model is told so.
+    /// `true` if the tool exists; otherwise the model receives a message that it does not.
     pub is_known: bool,
-    /// What was decided about it.
+    /// The decision on the call, if there is one.
     pub decision: Option<Decision>,
-    /// For an agent used as a tool whose run was paused: that run.
+    /// State of the paused run, for an agent used as a tool.
     pub paused: Option<Box<RunState>>,
-    /// What people have answered the MCP server that makes the call.
+    /// Answers of people to the questions of the MCP server that executes the call.
     pub answers: Vec<McpAnswer>,
 }
 
-/// What came of a step.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Resolution {
     /// The session has the items.
     Saved,
-    /// What input guardrails found; the first that trips ends the run.
+    /// Results of input guardrails; the first that trips ends the run.
     InputChecked {
-        /// The findings, in declaration order.
+        /// The results, in declaration order.
         results: Vec<InputGuardrailResult>,
-        /// Whether others have yet to answer.
+        /// `true` if other guardrails, beside the first turn, have not answered yet.
         more: bool,
     },
-    /// What the agent is at this turn.
+    /// The setup of the agent for this turn.
     Prepared(Box<TurnSetup>),
-    /// What the model answered.
+    /// The model's response.
     Answered(ModelResponse),
-    /// The function tools the agent has now: which of those of one name, counted from 0.
+    /// The function tools that the agent has now: for each name, the index of the offered tool
+    /// among those of this name, counted from 0.
     Offered(BTreeMap<String, usize>),
-    /// What came of the calls, in their order.
+    /// Outcomes of the calls, in call order.
     ToolsRan(Vec<ToolOutcome>),
     /// A call ended the run.
     ToolsFailed {
-        /// What came of the calls that were complete by then, in call order.
+        /// Outcomes of the calls that were complete at that time, in call order.
         outcomes: Vec<ToolOutcome>,
-        /// What guardrails found about the others.
+        /// Results of guardrails for the other calls.
         found: GuardrailResults,
     },
     /// The answers, in the order of the questions.
     McpAnswered(Vec<Decision>),
-    /// The final output, or none to let the model go on.
+    /// The final output, or `None` to call the model again.
     ToolUseDecided(Option<Value>),
     /// The handoff was taken.
     HandedOff,
-    /// What the next agent sees; none = everything.
+    /// The conversation for the next agent; `None` means all of it, unchanged.
     Rewritten(Option<Box<HandoffInputData>>),
-    /// The output, or what is wrong with the text.
+    /// The parsed output, or a description of the problem with the text.
     Parsed(Result<Value, String>),
-    /// What the handler gave, if it gave something.
+    /// The output of the handler, if it returned one.
     Handled(Option<HandlerOutput>),
-    /// What the output guardrails found; the first that trips ends the run.
+    /// Results of the output guardrails; the first that trips ends the run.
     OutputChecked(Vec<OutputGuardrailResult>),
 }
 
-/// What a handler of an error gave.
+/// The output of an error handler.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HandlerOutput {
     /// The final output.
     pub value: Value,
-    /// The message that stands for it in the history, where one does.
+    /// The message that represents the output in the history, if there is one.
     pub message: Option<Item>,
 }
 
-/// What came of one tool call.
+/// The outcome of one tool call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolOutcome {
-    /// The place of the call, as in [`DueCall::index`].
+    /// Index of the call, as in [`DueCall::index`].
     pub index: usize,
-    /// What came of it.
+    /// Result of the call.
     pub result: CallResult,
-    /// Whether its body ran; a call that was rejected has an output, too.
+    /// `true` if the body of the call ran; a call that was rejected also has an output.
     pub ran: bool,
-    /// Whether its output is what the model is told of a failure.
+    /// `true` if the call failed and its output is the message for the model.
     pub failed: bool,
     /// Changes to the run context: a JSON merge patch, applied after all calls of the turn.
     pub context_patch: Option<Value>,
-    /// What the guardrails before it found.
+    /// Results of the guardrails before the call.
     pub input_guardrails: Vec<ToolGuardrailResult>,
-    /// What the guardrails after it found.
+    /// Results of the guardrails after the call.
     pub output_guardrails: Vec<ToolGuardrailResult>,
 }
 
 impl ToolOutcome {
-    /// A call with this result and nothing else.
+    /// Creates an outcome with a result only.
     pub fn new(index: usize, result: CallResult) -> Self {
         Self {
             index,
@@ -227,18 +235,18 @@ impl ToolOutcome {
     }
 }
 
-/// What a call came to.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CallResult {
-    /// This output.
+    /// The call has an output.
     Output(ToolOutput),
-    /// It needs a decision first.
+    /// The call waits for a decision on its approval.
     NeedsApproval,
-    /// It is made elsewhere, and waits for its output.
+    /// The call is executed elsewhere, and waits for its output.
     NeedsOutput,
-    /// An MCP server asks people something.
+    /// The call waits for people to answer a question of an MCP server.
     NeedsInput(McpQuestion),
-    /// It is an agent's run that waits for decisions.
+    /// The call is a nested run of an agent that waits for decisions.
     Paused(Box<RunState>),
 }

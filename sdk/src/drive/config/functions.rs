@@ -1,4 +1,4 @@
-//! Functions of the author that hold for a whole run.
+//! Functions of the author that apply to a whole run.
 //!
 //! # Determinism
 //! All of them run in the workflow, again on replay: no clock, no randomness, no I/O.
@@ -10,31 +10,33 @@ use crate::{
     wire::Item,
 };
 
-/// What a model call is about to be given.
+/// The input and instructions of a model call, before it is made.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ModelInput {
-    /// The conversation; with server-side state what the server has not seen.
+    /// The conversation; with server-side state, only the items that the server has not received.
     pub input: Vec<Item>,
     /// The system prompt.
     pub instructions: Option<String>,
 }
 
 impl ModelInput {
-    /// This input with these instructions.
+    /// Creates a model input from the conversation and the system prompt.
     pub fn new(input: Vec<Item>, instructions: Option<String>) -> Self {
         Self { input, instructions }
     }
 }
 
-/// The last change to a model call's input. Only the call sees it: not the result, not the session.
+/// A function that makes the last change to the input of a model call. Only that call uses the
+/// changed input: the result and the session do not.
 #[derive(Clone)]
 pub struct CallModelInputFilter(Arc<FilterInput>);
 
 type FilterInput = dyn Fn(ModelInput, &str, &RunContext) -> Result<ModelInput, Failure> + Send + Sync;
 
 impl CallModelInputFilter {
-    /// This function of input, agent's name and run context as a filter; its error ends the run.
+    /// Creates a filter from a function of the input, the agent's name and the run context. An
+    /// error of the function ends the run.
     pub fn new(
         filter: impl Fn(ModelInput, &str, &RunContext) -> Result<ModelInput, Failure> + Send + Sync + 'static,
     ) -> Self {
@@ -50,20 +52,21 @@ impl CallModelInputFilter {
     }
 }
 
-/// Why the model is told something instead of a tool's output.
+/// The reason why the model receives a message instead of a tool's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolErrorMessageKind {
     /// The call was rejected.
     ApprovalRejected,
-    /// There is no such tool.
+    /// The agent has no tool of this name.
     ToolNotFound,
-    /// The tool failed, and does not itself say what the model is told.
+    /// The tool failed, and does not determine the message for the model itself.
     ToolException,
 }
 
 impl ToolErrorMessageKind {
-    /// The kind in the words of the reference: `approval_rejected`, `tool_not_found`, `tool_exception`.
+    /// Returns the name of the kind in the OpenAI Agents SDK: `approval_rejected`,
+    /// `tool_not_found`, `tool_exception`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ApprovalRejected => "approval_rejected",
@@ -73,69 +76,70 @@ impl ToolErrorMessageKind {
     }
 }
 
-/// A text that is about to take the place of a tool's output.
+/// A message that is about to replace a tool's output.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ToolErrorMessage<'a> {
-    /// Why.
+    /// The reason for the message.
     pub kind: ToolErrorMessageKind,
-    /// The tool.
+    /// Name of the tool.
     pub tool: &'a str,
     /// The model's id of the call.
     pub call_id: &'a str,
-    /// The text as it stands.
+    /// The message that the model receives if the formatter returns `None`.
     pub default_message: &'a str,
-    /// What went wrong, for a tool that failed.
+    /// The error message of the tool, if the tool failed.
     pub error: Option<&'a str>,
 }
 
-/// A function that words what models are told instead of outputs; nothing = the text stays as it is.
+/// A function that formats the messages that models receive instead of tool outputs. `None` keeps
+/// the default message.
 #[derive(Clone)]
 pub struct ToolErrorFormatter(Arc<FormatToolError>);
 
 type FormatToolError = dyn Fn(&ToolErrorMessage<'_>) -> Option<String> + Send + Sync;
 
 impl ToolErrorFormatter {
-    /// This function as a formatter.
+    /// Creates a formatter from a function.
     pub fn new(format: impl Fn(&ToolErrorMessage<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(format))
     }
 
-    /// The text for the model, where the function has one.
+    /// Returns the message for the model, or `None` to keep the default message.
     pub fn format(&self, message: &ToolErrorMessage<'_>) -> Option<String> {
         (self.0)(message)
     }
 }
 
-/// A function that makes the next agent's history of the whole transcript, in place of a summary.
+/// A function that builds the next agent's history from the whole transcript, instead of a summary.
 #[derive(Clone)]
 pub struct HistoryMapper(Arc<dyn Fn(Vec<Item>) -> Vec<Item> + Send + Sync>);
 
 impl HistoryMapper {
-    /// This function as a mapper.
+    /// Creates a mapper from a function.
     pub fn new(map: impl Fn(Vec<Item>) -> Vec<Item> + Send + Sync + 'static) -> Self {
         Self(Arc::new(map))
     }
 
-    /// The history made of a transcript.
+    /// Returns the history built from a transcript.
     pub fn map(&self, transcript: Vec<Item>) -> Vec<Item> {
         (self.0)(transcript)
     }
 }
 
-/// A function that makes a run's input of what the session holds and what is new.
+/// A function that builds a run's input from the stored items of the session and the new items.
 #[derive(Clone)]
 pub struct SessionInputCallback(Arc<MergeSession>);
 
 type MergeSession = dyn Fn(Vec<Item>, Vec<Item>) -> Vec<Item> + Send + Sync;
 
 impl SessionInputCallback {
-    /// This function of stored and new items as a callback.
+    /// Creates a callback from a function of the stored items and the new items.
     pub fn new(merge: impl Fn(Vec<Item>, Vec<Item>) -> Vec<Item> + Send + Sync + 'static) -> Self {
         Self(Arc::new(merge))
     }
 
-    /// The input made of both.
+    /// Returns the input built from the stored items and the new items.
     pub fn merge(&self, stored: Vec<Item>, new: Vec<Item>) -> Vec<Item> {
         (self.0)(stored, new)
     }

@@ -9,18 +9,19 @@ use crate::{
     wire::Item,
 };
 
-/// Handlers of the errors that can be turned into a final output. A failed run without one fails.
+/// Handlers of the errors that can be turned into a final output. Without a handler, such an error
+/// ends the run, apart from a missing structured output, after which the model is called again.
 ///
 /// # Source
 /// `error_handlers` of the OpenAI Agents SDK.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct ErrorHandlers {
-    /// The run made all the model calls it may.
+    /// Handles a run that has made the maximum number of model calls.
     pub max_turns: Option<ErrorHandler>,
-    /// The model refused to answer.
+    /// Handles a refusal of the model.
     pub model_refusal: Option<ErrorHandler>,
-    /// The final answer is not of the agent's output type, or missing.
+    /// Handles a final answer that is missing or not of the agent's output type.
     pub invalid_final_output: Option<ErrorHandler>,
 }
 
@@ -33,13 +34,13 @@ pub struct ErrorHandler(Arc<HandleError>);
 
 type HandleError = dyn Fn(&HandledError<'_>) -> Result<Option<Handled>, Failure> + Send + Sync;
 
-/// An error, for its handler.
+/// An error that is passed to its handler.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct HandledError<'a> {
-    /// The error in the words of the reference.
+    /// The message of the error, as the OpenAI Agents SDK words it.
     pub message: &'a str,
-    /// The agent whose turn it was.
+    /// Name of the agent whose turn it was.
     pub last_agent: &'a str,
     /// The conversation so far.
     pub history: &'a [Item],
@@ -48,28 +49,28 @@ pub struct HandledError<'a> {
 }
 
 impl<'a> HandledError<'a> {
-    /// An error at this point of a run.
+    /// Creates an error with the state of the run at which it occurred.
     pub fn new(message: &'a str, last_agent: &'a str, history: &'a [Item], run: &'a RunContext) -> Self {
         Self { message, last_agent, history, run }
     }
 }
 
-/// What a handler makes of an error.
+/// A final output that a handler returns in place of an error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handled {
-    /// The final output; for a structured agent it is checked against its output type.
+    /// The final output. For an agent with an output type, it is checked against that type.
     pub final_output: Value,
-    /// Whether it is recorded as a message of the agent.
+    /// `true` if the output is recorded as a message of the agent.
     pub include_in_history: bool,
 }
 
 impl Handled {
-    /// This output, recorded as a message of the agent.
+    /// Creates a final output that is recorded as a message of the agent.
     pub fn output(final_output: impl Into<Value>) -> Self {
         Self { final_output: final_output.into(), include_in_history: true }
     }
 
-    /// Leaves no message in the history.
+    /// Records no message in the history.
     #[must_use]
     pub fn without_message(mut self) -> Self {
         self.include_in_history = false;
@@ -78,15 +79,16 @@ impl Handled {
 }
 
 impl ErrorHandler {
-    /// This function as a handler; none declines, and the run fails with the error.
+    /// Creates a handler from a function. A function that returns `None` declines, as if there were
+    /// no handler.
     pub fn new(handle: impl Fn(&HandledError<'_>) -> Result<Option<Handled>, Failure> + Send + Sync + 'static) -> Self {
         Self(Arc::new(handle))
     }
 
-    /// Asks the handler.
+    /// Calls the handler.
     ///
     /// # Errors
-    /// The function's own; it ends the run.
+    /// The function's own error; it ends the run.
     pub fn handle(&self, error: &HandledError<'_>) -> Result<Option<Handled>, Failure> {
         (self.0)(error)
     }

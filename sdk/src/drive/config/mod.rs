@@ -1,12 +1,12 @@
-//! What a run is given.
+//! The configuration of a run.
 //!
 //! # Design
 //! **The run's model has priority over the agents'.** `Runner::model` and `RunConfig::model`
-//! override what agents name, as in the Agents SDK: a test or a canary runs a whole graph on
-//! another model.
+//! override the models that agents name, as in the Agents SDK: a test or a canary runs a whole
+//! graph on another model.
 //!
 //! **Duplicate tool names are an error** by default (`RunConfig::name_collisions`). The Agents SDK
-//! only warns. Here a call that could mean two tools ends the run before any model call.
+//! only warns. Here a call that could refer to two tools ends the run before any model call.
 
 mod functions;
 mod handlers;
@@ -30,90 +30,104 @@ use crate::{
     wire::{Item, ModelSettings, run_state::ServerConversation},
 };
 
-/// Settings of a run that hold for all its agents.
+/// Settings of a run that apply to all its agents.
 ///
-/// Runs of agents used as tools take it over, apart from limit, context, hooks, session, handlers and server-side state.
+/// Runs of agents used as tools inherit them, apart from limit, context, hooks, session, handlers
+/// and server-side state.
 #[derive(Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own, under its own name")]
 #[non_exhaustive]
 pub struct RunConfig {
-    /// The model of all agents, whatever they name themselves; absent = each agent's own.
+    /// Name of the model of all agents, in place of the models that they name. Default: each
+    /// agent's own.
     pub model: Option<String>,
-    /// Settings laid over those of each agent.
+    /// Model settings that override those of each agent.
     pub settings: ModelSettings,
-    /// Most model calls of the run, over all agents; `None` = no limit. Default 10. A run that is resumed keeps the limit in its
-    /// state.
+    /// Maximum number of model calls of the run, over all agents; `None` means no limit. Default:
+    /// 10. A run that is resumed keeps the limit of its state.
     pub max_turns: Option<u32>,
-    /// The run context at the start. A run that is resumed keeps the one in its state.
+    /// The run context at the start. A run that is resumed keeps the context of its state.
     pub context: Map<String, Value>,
-    /// Checks of the input, asked after those of the first agent.
+    /// Input guardrails, which run after those of the first agent.
     pub input_guardrails: Vec<InputGuardrail>,
-    /// Checks of the final output, asked after those of the last agent.
+    /// Output guardrails, which run after those of the last agent.
     pub output_guardrails: Vec<OutputGuardrail>,
-    /// What hears what the run does; called before the hooks of the agents.
+    /// Observes the run; called before the hooks of the agents.
     pub hooks: Option<Arc<dyn RunHooks>>,
-    /// What the next agent sees, for handoffs that do not say so themselves.
+    /// Filters the input of the next agent, for handoffs without a filter of their own.
     pub handoff_input_filter: Option<HandoffInputFilter>,
-    /// Whether the conversation so far becomes a summary message at a handoff that does not say so itself. Default no.
+    /// Replaces the conversation so far with a summary message at a handoff that does not set this
+    /// itself. Default: no.
     pub nest_handoff_history: bool,
-    /// What makes the history at such a handoff; absent = a summary message.
+    /// Builds the history at such a handoff. Default: a summary message.
     pub handoff_history_mapper: Option<HistoryMapper>,
-    /// The last change to the input of each model call.
+    /// Makes the last change to the input of each model call.
     pub call_model_input_filter: Option<CallModelInputFilter>,
-    /// The rule for failed calls of tools that have none of their own; agents used as tools and tools of MCP servers included.
-    /// [`OnToolError::tell_arguments`] tells the model which arguments do not fit, whatever the tool. Default: the fixed text of the OpenAI
-    /// Agents SDK, which names nothing.
+    /// The rule for failed calls of tools that have no rule of their own; agents used as tools and
+    /// tools of MCP servers included. [`OnToolError::tell_arguments`] reports the invalid arguments
+    /// to the model, whatever the tool. Default: the fixed text of the OpenAI Agents SDK, which
+    /// names nothing.
     ///
     /// # Determinism
-    /// It is workflow code. What the model was told is recorded with the model call after it, and does not change with the rule; a rule that ends
-    /// runs is a change that histories of open runs may not replay with.
+    /// It is workflow code. The message that the model received is recorded with the model call
+    /// after it, and does not change with the rule. A change to a rule that ends runs may break the
+    /// replay of the histories of open runs.
     pub on_tool_error: OnToolError,
-    /// What words the texts that models get instead of outputs.
+    /// Formats the messages that models receive instead of tool outputs.
     pub tool_error_formatter: Option<ToolErrorFormatter>,
-    /// Whether reasoning items keep their ids when they are sent back. Default yes.
+    /// Keeps or removes the ids of reasoning items when they are sent back. Default: keep.
     pub reasoning_item_ids: ReasoningItemIds,
-    /// What happens when a model calls a tool it was not offered. Default: the run ends.
+    /// The reaction to a call of a tool that the model was not offered. Default: the run ends.
     pub unknown_tools: UnknownTools,
-    /// What happens when tools and handoffs of an agent share a name. Default: an error before any model call.
+    /// The reaction to tools and handoffs of an agent that share a name. Default: an error before
+    /// any model call.
     pub name_collisions: NameCollisions,
-    /// What shortens the conversation before the workflow continues as new; absent = nothing. Without effect where that does not happen.
+    /// Shortens the conversation before the workflow continues as new. Default: no compaction. Has
+    /// no effect where the workflow does not continue as new.
     pub compaction: Option<Compaction>,
-    /// What stands for a tool's output that an output guardrail held back; absent = a fixed text.
+    /// Replaces a tool's output that an output guardrail held back. Default: a fixed message.
     pub output_guardrail_blocked_message: Option<String>,
-    /// Most tools of a turn that run at the same time; absent = all. In a workflow at most 40 activities of tools of the run, and of the
-    /// runs inside it, are in flight, or as many as this says if that is more (up to 1,500); the others wait, in call order.
+    /// Maximum number of tools of a turn that run at the same time; `None` means all. In a
+    /// workflow, at most 40 activities of tools of the run and of its nested runs are in flight, or
+    /// this number if it is larger (up to 1,500); the others wait, in call order.
     pub max_tool_concurrency: Option<usize>,
-    /// Most calls in one response of a model: of tools and handoffs, and questions of hosted MCP servers. Default 2,000; with more the run fails with
-    /// `RunError::TooManyCalls`, before any of them is made. In a workflow all calls of a turn are in one history, with three events and more
-    /// each, and a server takes 51,200 events.
+    /// Maximum number of calls in one response of a model: calls of tools and handoffs, and
+    /// questions of hosted MCP servers. Default: 2,000. A response with more calls fails the run
+    /// with `RunError::TooManyCalls`, before any of them is made. In a workflow, all calls of a
+    /// turn are in one history, with three events or more each, and a server accepts 51,200 events.
     pub max_calls_per_response: usize,
-    /// Whether the input guardrails of a tool are asked before a person is. Default no: after.
+    /// Runs the input guardrails of a tool before a person is asked for approval. Default: no,
+    /// after the approval.
     pub guard_tools_before_approval: bool,
-    /// What makes the input of what the session holds and what is new; absent = both, in this order.
+    /// Builds the input from the stored items of the session and the new items. Default: both, in
+    /// this order.
     pub session_input_callback: Option<SessionInputCallback>,
-    /// Handlers of errors.
+    /// Handlers of errors that can be turned into a final output.
     pub error_handlers: ErrorHandlers,
-    /// Where the run finds what was said before, and leaves what it adds.
+    /// The session from which the run reads earlier items and to which it adds its own.
     pub session: Option<SessionRef>,
-    /// The conversation at the provider, which keeps it by id.
+    /// Id of the conversation that the provider keeps.
     pub conversation_id: Option<String>,
-    /// Whether that conversation is empty when the run begins, so that the run has all items of it. When the provider has lost the conversation,
-    /// such a run makes the call again in full and goes on without it; any other run fails, because nobody else has the earlier items.
-    /// Default no.
+    /// Marks that conversation as empty when the run begins, so that the run has all items of it.
+    /// When the provider has lost the conversation, such a run makes the call again in full and
+    /// continues without it; any other run fails, because only the provider had the earlier items.
+    /// Default: no.
     pub conversation_begins_here: bool,
-    /// The response the run goes on from, for a provider that keeps the conversation. When the provider has lost it, the run fails: nobody else
-    /// has the earlier items.
+    /// Id of the response that the run continues from, for a provider that keeps the conversation.
+    /// When the provider has lost the response, the run fails: only the provider had the earlier
+    /// items.
     pub previous_response_id: Option<String>,
-    /// Whether calls of the run are chained at the provider, each going on from the response before. When the provider has lost that response,
-    /// the call is made again in full. Default no.
+    /// Chains the calls of the run at the provider: each call continues from the previous response.
+    /// When the provider has lost that response, the call is made again in full. Default: no.
     pub auto_previous_response_id: bool,
-    /// A context value that is no JSON; the run fails with it, for a panic would fail a workflow task for ever.
+    /// Key and error of a context value that is not valid JSON. The run fails with it, because a
+    /// panic would fail the workflow task again and again.
     invalid_context: Option<(String, String)>,
 }
 
 impl RunConfig {
-    /// Sets a key of the run context. A value that cannot be written as JSON (a map with keys that are no strings, say)
-    /// fails the run.
+    /// Sets a key of the run context. A value that cannot be written as JSON (for example a map
+    /// whose keys are not strings) fails the run.
     pub fn set_context(&mut self, key: impl Into<String>, value: impl Serialize) {
         let key = key.into();
         let written = guarded(|| serde_json::to_value(value)).map_err(|panic| panic.to_string());
@@ -125,13 +139,13 @@ impl RunConfig {
         }
     }
 
-    /// The agents that judge for its guardrails.
+    /// Returns the agents that act as guardrails of the run.
     pub(crate) fn judges(&self) -> impl Iterator<Item = &AgentDef> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().agent());
         inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().agent()))
     }
 
-    /// The rules of the run that are data.
+    /// Returns the rules of the run that are plain data.
     pub fn rules(&self) -> Rules {
         Rules {
             unknown_tools: self.unknown_tools,
@@ -141,7 +155,7 @@ impl RunConfig {
         }
     }
 
-    /// The conversation at the provider, where the run has one.
+    /// Returns the initial state of the conversation at the provider, if the provider keeps one.
     pub(super) fn server(&self) -> Option<ServerConversation> {
         let is_kept =
             self.conversation_id.is_some() || self.previous_response_id.is_some() || self.auto_previous_response_id;
@@ -156,7 +170,7 @@ impl RunConfig {
         })
     }
 
-    /// What of it holds in runs of agents used as tools.
+    /// Returns the configuration for runs of agents used as tools.
     pub(super) fn for_nested(&self, max_turns: Option<u32>) -> Self {
         Self {
             max_turns,
@@ -174,10 +188,10 @@ impl RunConfig {
         }
     }
 
-    /// Whether all context values are JSON.
+    /// Checks that all context values are JSON.
     ///
     /// # Errors
-    /// [`RunError::Context`] with the one that is not.
+    /// [`RunError::Context`] with the value that is not.
     pub(super) fn check(&self) -> Result<(), RunError> {
         match &self.invalid_context {
             Some((key, reason)) => Err(RunError::Context { key: key.clone(), reason: reason.clone() }),
@@ -222,15 +236,15 @@ impl Default for RunConfig {
     }
 }
 
-/// What happens when tools and handoffs of an agent share a name.
+/// The reaction to tools and handoffs of an agent that share a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NameCollisions {
     /// The run fails before any model call.
     #[default]
     Error,
-    /// A handoff goes before a tool, the last before earlier ones; the others are not offered. (What the OpenAI Agents SDK
-    /// does, with a warning.)
+    /// A handoff has priority over a tool, and the last one over earlier ones; the others are not
+    /// offered. (The OpenAI Agents SDK does this, with a warning.)
     LastWins,
 }
 
@@ -248,12 +262,12 @@ impl std::fmt::Debug for RunConfig {
     }
 }
 
-/// What a run is started with: a text, or items.
+/// The input of a run: a string, or items.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunInput(Vec<Item>);
 
 impl RunInput {
-    /// The items; a text is a user message.
+    /// Returns the items; a string becomes a user message.
     pub fn into_items(self) -> Vec<Item> {
         self.0
     }

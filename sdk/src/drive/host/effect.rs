@@ -1,11 +1,11 @@
-//! What a host is asked to do, and what a tool call gives.
+//! Effects that the loop requests from a host, and the result of a tool call.
 //!
 //! # Design
-//! **Effect ids** become activity ids: `<run>-<turn>-model` and `<run>-<turn>-tool-<n>`, `n`
-//! counted from 0 over the tool calls of the response. They read well in the UI and name the same
+//! **Effect ids** become activity ids: `<run>-<turn>-model` and `<run>-<turn>-tool-<n>`, where `n`
+//! counts the tool calls of the response from 0. They are readable in the UI and identify the same
 //! call in every attempt. `<run>` is eight characters drawn from the named random stream
-//! `temporal-agents/run`: several runs in one workflow have different ids, and the author's own
-//! random draws do not shift.
+//! `temporal-agents/run`: several runs in one workflow have different ids, and the random draws of
+//! the author's own code do not change.
 
 use std::fmt;
 
@@ -17,11 +17,11 @@ use crate::{
     wire::{Item, McpQuestion, McpSession, McpTarget, ToolOutput, Usage},
 };
 
-/// The id of an effect, unique in its run: short ASCII, never text from a model.
+/// The id of an effect, unique in its run: short ASCII that never contains text from a model.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EffectId {
     id: String,
-    /// The length of the part that all effects of the same run inside the run have.
+    /// Length of the prefix that all effects of the same nested run share.
     path: usize,
 }
 
@@ -30,17 +30,18 @@ impl EffectId {
         Self { id: format!("{path}{name}"), path: path.len() }
     }
 
-    /// The id.
+    /// Returns the id.
     pub fn as_str(&self) -> &str {
         &self.id
     }
 
-    /// The id of the same effect, tried once more after so many times.
+    /// Returns the id of a repetition of the same effect; `time` counts the repetitions from 1.
     pub(in crate::drive) fn again(&self, time: u32) -> Self {
         Self { id: format!("{}-again-{time}", self.id), path: self.path }
     }
 
-    /// What the ids of all effects of the same nested run begin with; empty for the run itself.
+    /// Returns the prefix of the ids of all effects of the same nested run; empty for the outermost
+    /// run.
     pub fn path(&self) -> &str {
         &self.id[..self.path]
     }
@@ -56,28 +57,28 @@ impl fmt::Display for EffectId {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SessionEffect {
-    /// The store.
+    /// Name of the store.
     pub store: String,
-    /// The session.
+    /// Id of the session in the store.
     pub session_id: String,
-    /// What to do.
+    /// The action: a read or a write.
     pub action: SessionAction,
-    /// Whose turn it is, or will be.
+    /// The agent whose turn it is, or will be, and the turn.
     pub agent: AgentInfo,
 }
 
-/// What to do with a session.
+/// An action on a session.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SessionAction {
-    /// Give its items, the latest ones if there is a limit; oldest first.
+    /// Returns the items of the session, oldest first; with a limit, only the latest ones.
     Read {
-        /// Most items.
+        /// Maximum number of items; `None` means all.
         limit: Option<u32>,
     },
-    /// Add these items at the end.
+    /// Adds items at the end of the session.
     Add {
-        /// The items.
+        /// The items, oldest first.
         items: Vec<Item>,
     },
 }
@@ -86,53 +87,54 @@ pub enum SessionAction {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct ToolEffect<'a> {
-    /// The tool; its binding says where it runs. Never one that runs in the loop itself, as inline tools and agents do.
+    /// The tool; its binding determines where it runs. Never a tool that runs in the loop itself,
+    /// as inline tools and agents do.
     pub tool: &'a ToolDef,
-    /// The call.
+    /// Names, ids and turn of the call.
     pub info: CallInfo,
-    /// Its id in the run.
+    /// Id of the effect in the run.
     pub id: EffectId,
-    /// The arguments, checked.
+    /// The arguments, already checked against the tool's schema.
     pub arguments: Map<String, Value>,
-    /// The keys of the run context the tool asked for.
+    /// The keys of the run context that the tool declares, with their values.
     pub context: Map<String, Value>,
-    /// Which tool of an MCP server this is; none for any other tool.
+    /// The MCP server's tool to call; `None` for any other tool.
     pub mcp: Option<McpTarget>,
-    /// The session of the call, where that server is stateful.
+    /// The session of the call, if that server is stateful.
     pub mcp_session: Option<McpSession>,
 }
 
-/// An MCP server to be asked for its tools.
+/// A request to an MCP server: for its tools, or for a new session.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct McpEffect<'a> {
-    /// The server.
+    /// The MCP server.
     pub server: &'a McpServer,
-    /// The id of the effect.
+    /// Id of the effect in the run.
     pub id: EffectId,
-    /// The agent whose server it is.
+    /// Name of the agent that the server belongs to.
     pub agent: &'a str,
-    /// The turn.
+    /// The turn, counted from 1.
     pub turn: u32,
-    /// The session to ask in, where the server is stateful.
+    /// The session of the request, if the server is stateful.
     pub session: Option<&'a McpSession>,
 }
 
-/// What a tool call gave.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolAnswer {
-    /// What the model gets.
+    /// The output for the model.
     pub output: ToolOutput,
-    /// Changes to the run context.
+    /// Changes to the run context, as a JSON merge patch.
     pub context_patch: Option<Value>,
-    /// What a run behind the call has used.
+    /// Usage of a run that the call executed.
     pub usage: Usage,
-    /// What an MCP server has asked people; the output counts for nothing then.
+    /// A question that an MCP server asks people. If it is set, the output is ignored.
     pub question: Option<McpQuestion>,
 }
 
 impl ToolAnswer {
-    /// This output and nothing else.
+    /// Creates a result with an output only.
     pub fn new(output: ToolOutput) -> Self {
         Self { output, context_patch: None, usage: Usage::default(), question: None }
     }

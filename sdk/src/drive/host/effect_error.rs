@@ -1,4 +1,4 @@
-//! Why an effect gave nothing.
+//! Errors of effects.
 
 use std::time::Duration;
 
@@ -8,114 +8,117 @@ use crate::{
     wire::Usage,
 };
 
-/// Why a model call gave nothing.
+/// The error of a model call.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ModelEffectError {
-    /// It was cancelled.
+    /// The call was cancelled.
     Cancelled,
-    /// The provider does not have the conversation any more that the call goes on from.
+    /// The provider no longer has the conversation that the call continues from.
     ConversationLost {
-        /// What went wrong, in the provider's own words.
+        /// The provider's own error message.
         reason: String,
         /// The host's error.
         source: EffectError,
     },
-    /// It failed, after all its attempts.
+    /// The call failed, after all its attempts.
     Failed {
-        /// What went wrong, in the provider's own words.
+        /// The provider's own error message.
         reason: String,
         /// The host's error.
         source: EffectError,
     },
 }
 
-/// Why a session was not read or written.
+/// The error of a read or a write of a session.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SessionEffectError {
-    /// The run was cancelled; a write may have been made.
+    /// The run was cancelled; a write may have taken effect.
     Cancelled,
-    /// It failed, after all its attempts.
+    /// The read or write failed, after all its attempts.
     Failed(EffectError),
 }
 
-/// Why a tool call gave nothing.
+/// The error of a tool call.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolEffectError {
-    /// The tool failed; the model is told as the tool says.
+    /// The tool failed, and its own rule determines the message for the model.
     Failed {
-        /// The text for the model, where the tool chose one.
+        /// The message for the model, if the tool chose one.
         tell_model: Option<String>,
-        /// What went wrong, in the tool's own words.
+        /// The tool's own error message.
         message: String,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
-    /// The tool says that the run ends.
+    /// The tool failed with an error that ends the run.
     FailsRun {
-        /// Why, in the tool's own words.
+        /// The tool's own error message.
         message: String,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
-    /// The body panicked at its last attempt.
+    /// The body panicked in its last attempt.
     Panicked {
-        /// The panic's message.
+        /// Message of the panic.
         message: String,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
-    /// It has run, and its output is larger than the tool or the server lets it be.
+    /// The tool ran, and its output exceeds the limit of the tool or of the server.
     Oversized {
-        /// Which tool, how large, and the limit.
+        /// The tool, the size of the output, and the limit.
         message: String,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
     /// No attempt ended in time.
     TimedOut {
-        /// The time one attempt had.
+        /// Time limit of one attempt.
         after: Duration,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
-    /// The only attempt broke off, and the tool is not idempotent: it may have taken effect.
+    /// The only attempt was interrupted, and the tool is not idempotent: the call may have taken
+    /// effect.
     OutcomeUnknown {
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
-    /// The agent behind the call failed, in a run of its own.
+    /// The agent that the call runs failed, in a run of its own.
     Agent {
-        /// What went wrong, in its own words.
+        /// The agent run's own error message.
         message: String,
-        /// What it has used until then.
+        /// Usage of the agent run until its failure.
         usage: Usage,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
-    /// No worker on this task queue knows the tool.
+    /// No worker on this task queue has the tool.
     NotRegistered {
-        /// The task queue.
+        /// Name of the task queue.
         task_queue: String,
-        /// For how long a worker that has it was waited for; `None` where the host did not wait.
+        /// Time for which the host waited for a worker that has the tool; `None` if it did not
+        /// wait.
         tried_for: Option<Duration>,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
-    /// What the tool stands for is not there; the error says what to do.
+    /// The resource that the tool uses, for example a Nexus endpoint, does not exist; the error
+    /// names the remedy.
     Absent(EffectError),
-    /// The session with a stateful MCP server is gone.
+    /// The session with a stateful MCP server was lost.
     SessionLost {
-        /// Whether the call had begun by then: it may have taken effect.
+        /// `true` if the call had begun before the loss: it may have taken effect.
         began: bool,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
-    /// It was cancelled.
+    /// The call was cancelled.
     Cancelled,
-    /// The host itself failed.
+    /// The host failed.
     Host(EffectError),
 }
 
@@ -130,15 +133,15 @@ impl From<&ToolError> for ToolEffectError {
     }
 }
 
-/// Why an MCP server listed nothing.
+/// The error of a request to an MCP server for its tools or for a session.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum McpEffectError {
-    /// It was cancelled.
+    /// The request was cancelled.
     Cancelled,
-    /// It failed, after all attempts.
+    /// The request failed, after all its attempts.
     Failed(EffectError),
-    /// The session is gone.
+    /// The session was lost.
     SessionLost(EffectError),
 }
 

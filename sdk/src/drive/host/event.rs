@@ -1,89 +1,93 @@
-//! What observers of a run hear.
+//! Events of a run, for observers.
 
 use crate::{
     tool::CallInfo,
     wire::{ModelResponse, run_state::Interruption},
 };
 
-/// Something a run does, for observers.
+/// An event of a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RunEvent<'a> {
     /// A turn begins.
     TurnStarted {
-        /// The agent.
+        /// Name of the agent whose turn begins.
         agent: &'a str,
         /// The turn, counted from 1.
         turn: u32,
     },
-    /// The model answered.
+    /// The model returned a response.
     ModelAnswered {
-        /// The agent.
+        /// Name of the agent that called the model.
         agent: &'a str,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
-        /// The answer.
+        /// The model's response.
         response: &'a ModelResponse,
     },
     /// Tools are called.
     ToolsCalled {
-        /// The agent.
+        /// Name of the agent that calls the tools.
         agent: &'a str,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
-        /// The tools, in call order.
+        /// Names of the tools, in call order.
         tools: &'a [&'a str],
     },
-    /// A call whose reason the model is not told: arguments that do not fit, or a failed tool that is no activity of ours. For most of them
-    /// this is the only place that says why.
+    /// A call failed, and the model does not receive the reason: the arguments are invalid, or the
+    /// failed tool is not an activity of this crate. For most of these calls no other record has
+    /// the reason.
     CallRefused {
-        /// The call.
+        /// The failed call.
         call: &'a CallInfo,
-        /// Why.
+        /// The reason for the failure of the call.
         reason: &'a str,
     },
     /// An approval rule over typed arguments panicked, so the call waits for a decision.
     ApprovalRuleFailed {
-        /// The call.
+        /// The call that waits.
         call: &'a CallInfo,
-        /// The panic's message.
+        /// Message of the panic.
         reason: &'a str,
     },
-    /// A summary of the conversation could not be had; the run goes on with all of it.
+    /// A summary of the conversation failed; the run continues with the whole conversation.
     NotSummarized {
-        /// The agent.
+        /// Name of the agent whose model was called.
         agent: &'a str,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
-        /// Why.
+        /// The reason for the failure.
         reason: &'a str,
     },
     /// The run waits for decisions.
     Paused {
-        /// The calls that wait.
+        /// The calls that wait for decisions.
         interruptions: &'a [Interruption],
     },
-    /// People have decided on calls, supplied their outputs, or answered what MCP servers asked: the run takes it now. In a workflow, history has it as
-    /// updates.
+    /// The run applies decisions of people on calls, outputs that they supplied, or answers to
+    /// questions of MCP servers. In a workflow, history records them as updates. Not reported if
+    /// `bytes` would be 0, as for a decision without a message.
     Decided {
-        /// The agent.
+        /// Name of the agent that made the calls.
         agent: &'a str,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
-        /// The size of all decisions, outputs and answers, in bytes of JSON.
+        /// Size of the messages of the decisions, the supplied outputs and the answers, in bytes of
+        /// JSON.
         bytes: usize,
     },
     /// The conversation moves to another agent.
     HandedOff {
-        /// From this agent.
+        /// Name of the agent that hands off.
         from: &'a str,
-        /// To this one.
+        /// Name of the agent that continues the conversation.
         to: &'a str,
     },
 }
 
 impl RunEvent<'_> {
-    /// Logs a warning for what neither history nor the model is told: the reason of a refused call, a failed approval rule, a missing summary.
+    /// Logs a warning for a reason that neither the history nor the model receives: of a refused
+    /// call, a failed approval rule, or a missing summary.
     pub(crate) fn warn(&self) {
         match self {
             Self::CallRefused { call, reason } => {

@@ -1,4 +1,4 @@
-//! What a host does for the loop: effects, and nothing else.
+//! The interface between the loop and a host: effects only.
 
 mod effect;
 mod effect_error;
@@ -17,13 +17,14 @@ use crate::{
     wire::{Item, McpSession, McpTool, ModelCall, ModelResponse, RunState},
 };
 
-/// Why a run that was to move goes on where it is: this cannot be left now.
+/// The error of a host at which a run cannot leave the current execution, so that the run continues
+/// there.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("it cannot be left now")]
 pub(crate) struct Stays;
 
 impl Stays {
-    /// Whether a host has said so.
+    /// Returns `true` if a host returned this error.
     pub(crate) fn is_said_by(error: &RunError) -> bool {
         matches!(error, RunError::Continuation { source, .. } if source.is::<Self>())
     }
@@ -31,16 +32,16 @@ impl Stays {
 
 /// The effects of a run. Futures are `!Send`: in a workflow everything lives on one thread.
 pub trait Host {
-    /// A part of the run that can be cancelled by itself.
+    /// A part of the run that can be cancelled separately.
     type Scope: Clone;
 
-    /// A new scope inside the run's own: cancelled when the run is.
+    /// Creates a scope inside the run's own; cancelled with the run.
     fn scope(&self) -> Self::Scope;
 
-    /// A new scope inside another: cancelled when that one is.
+    /// Creates a scope inside another; cancelled with it.
     fn child(&self, scope: &Self::Scope) -> Self::Scope;
 
-    /// Cancels what runs in this scope. The effects still resolve, and the loop awaits them.
+    /// Cancels the effects in this scope. They still resolve, and the loop awaits them.
     fn cancel(&self, scope: &Self::Scope);
 
     /// Calls the model.
@@ -58,7 +59,8 @@ pub trait Host {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>>;
 
-    /// Asks an MCP server for its tools. A host that reaches none says so.
+    /// Requests the tools of an MCP server. The default, for a host that reaches no MCP servers,
+    /// fails.
     fn list_mcp_tools<'a>(
         &'a self,
         call: McpEffect<'a>,
@@ -68,7 +70,8 @@ pub trait Host {
         std::future::ready(Err(McpEffectError::Failed("this host reaches no MCP servers".into()))).boxed_local()
     }
 
-    /// Opens a session with a stateful MCP server. A host that reaches none says so.
+    /// Opens a session with a stateful MCP server. The default, for a host that reaches no MCP
+    /// servers, fails.
     fn open_mcp_session<'a>(
         &'a self,
         call: McpEffect<'a>,
@@ -78,22 +81,25 @@ pub trait Host {
         std::future::ready(Err(McpEffectError::Failed("this host reaches no MCP servers".into()))).boxed_local()
     }
 
-    /// Closes a session, also when the run is cancelled. Whether it could be closed is of no use to the run.
+    /// Closes a session, also when the run is cancelled. Returns nothing, because the run does not
+    /// use the result.
     fn close_mcp_session(&self, session: McpSession, id: EffectId) -> LocalBoxFuture<'_, ()> {
         let _ = (session, id);
         std::future::ready(()).boxed_local()
     }
 
-    /// Reads or writes a session in a store. A write is not cancelled with its scope: what was said and done is told to the
-    /// session also when the run is cancelled. A host may limit the time that it still takes then.
+    /// Reads or writes a session in a store. A write is not cancelled with its scope: the session
+    /// receives the items of the run also when the run is cancelled. A host may limit the time of a
+    /// write after the cancellation.
     fn call_session<'a>(
         &'a self,
         call: SessionEffect,
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>>;
 
-    /// Waits until somebody has decided on a call the run waits for, and takes what was decided into its state. A host that
-    /// cannot wait says so at once, and the run ends paused.
+    /// Waits until a call that the run waits for is decided, and stores the decisions in the run's
+    /// state. A host that cannot wait returns [`WaitOutcome::Undecided`] at once, and the run ends
+    /// paused.
     fn wait_for_decisions<'a>(
         &'a self,
         state: &'a mut RunState,
@@ -103,16 +109,19 @@ pub trait Host {
         std::future::ready(WaitOutcome::Undecided).boxed_local()
     }
 
-    /// Whether the run is to go on elsewhere, from this state. Asked of the outermost run alone, where nothing of it is in flight:
-    /// between two turns, and before it waits for decisions. A run that has done nothing here yet must not, or it would never.
+    /// Returns `true` if the run should continue in another execution, from this state. Called for
+    /// the outermost run only, when none of its effects is in flight: between two turns, and before
+    /// it waits for decisions. Must return `false` for a run that has made no progress in this
+    /// execution; otherwise it would never make any.
     fn is_to_move(&self, state: &RunState) -> bool {
         let _ = state;
         false
     }
 
-    /// Takes the run to where it goes on, once [`is_to_move`](Self::is_to_move) has said so; gives what the run here ends with. It does
-    /// not end, but goes on here, with a [`RunError::Continuation`] whose source says that it stays; until the next turn the host then does
-    /// not say again that it is to move.
+    /// Moves the run to the execution in which it continues, after [`is_to_move`](Self::is_to_move)
+    /// has returned `true`. Returns the error that ends the run in this execution. A host that
+    /// cannot leave now returns a [`RunError::Continuation`] whose source marks that the run stays.
+    /// The run then continues here, and until its next turn the host does not request a move again.
     fn move_on<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
         let _ = scope;
         let source = "this host moves no runs".into();
@@ -120,44 +129,46 @@ pub trait Host {
         std::future::ready(error).boxed_local()
     }
 
-    /// Whether this run follows the rule that `slug` names: true for new runs, false for histories recorded before it.
+    /// Returns `true` if this run follows the rule that `slug` names: `true` for new runs, `false`
+    /// for histories recorded before the rule existed.
     fn patched(&self, slug: &str) -> bool {
         let _ = slug;
         true
     }
 
-    /// Returns an issue for each thing that the agents of a run need and this host does not have. Called before the run begins; the
-    /// answer must not change with time.
+    /// Returns an issue for each requirement of the agents of a run that this host does not meet.
+    /// Called before the run begins; the result must not change with time.
     fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
         let _ = graph;
         Vec::new()
     }
 
-    /// What tells this run from all others there are, and stays when it goes on elsewhere: a part of the idempotency keys of its calls.
+    /// Returns an id that is unique to this run and does not change when the run continues in
+    /// another execution. It is a part of the idempotency keys of the run's calls.
     fn idempotency_scope(&self) -> String {
         String::new()
     }
 
-    /// Sees the state before each step, of runs inside the run, too. The path is what the ids of that run's effects begin with: empty for
-    /// the outermost.
+    /// Receives the state before each step, also of nested runs. `path` is the prefix of the ids of
+    /// that run's effects: empty for the outermost run.
     fn checkpoint(&self, path: &str, state: &RunState) {
         let _ = (path, state);
     }
 
-    /// Hears what the run does; must not change it.
+    /// Receives the events of the run. Must not change the run.
     fn observe(&self, event: &RunEvent<'_>) {
         let _ = event;
     }
 }
 
-/// What came of waiting for decisions.
+/// The result of a wait for decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WaitOutcome {
-    /// At least one call is decided, in the state: the run goes on.
+    /// At least one call is decided, and the state holds the decision: the run continues.
     Decided,
-    /// None is: the run ends paused.
+    /// No call is decided: the run ends paused.
     Undecided,
-    /// The run was cancelled while it waited.
+    /// The run was cancelled during the wait.
     Cancelled,
 }

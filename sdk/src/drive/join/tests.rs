@@ -6,7 +6,7 @@ use std::{
 
 use super::*;
 
-/// Ready at its n-th poll, with its own index.
+/// A future that is ready at its n-th poll, with its own index.
 struct ReadyAt {
     index: usize,
     polls_left: usize,
@@ -27,7 +27,7 @@ fn join(polls_needed: impl IntoIterator<Item = usize>) -> (Vec<usize>, Vec<Vec<u
     within(&Limits::default(), polls_needed)
 }
 
-/// Polls the join until it is done; gives its output and which futures were polled in each round.
+/// Polls the join until it is done. Returns its output, and the futures that each round polled.
 fn within(limits: &Limits, polls_needed: impl IntoIterator<Item = usize>) -> (Vec<usize>, Vec<Vec<usize>>) {
     let log = Rc::new(RefCell::new(Vec::new()));
     let ready_at = |(index, polls_left)| ReadyAt { index, polls_left, log: Rc::clone(&log) };
@@ -75,7 +75,7 @@ fn a_lane_is_served_first_to_last_beside_the_others() {
     let limits = Limits { lanes: vec![vec![0], vec![0, 1], vec![], vec![1]], of_lane: vec![1, 1], ..Limits::default() };
     let (outputs, rounds) = within(&limits, [2, 2, 1, 1]);
     assert_eq!(outputs, [0, 1, 2, 3]);
-    // The last one waits for the second, which waits for the first.
+    // The last future waits for the second, which waits for the first.
     assert_eq!(rounds, [vec![0, 2], vec![0, 1], vec![1, 3]]);
 }
 
@@ -89,7 +89,8 @@ fn one_that_has_begun_is_polled_though_others_before_it_begin_later() {
 
 #[test]
 fn room_that_is_made_behind_a_waiting_one_is_used_at_once() {
-    // When 0 ends, 1 takes its room, and none is left for 2 until 3 ends, behind it.
+    // When 0 completes, 1 takes its place, and no place is free for 2 until 3, with a higher index,
+    // completes.
     let limits = Limits { all: 2, lanes: vec![vec![0, 1], vec![0], vec![1]], of_lane: vec![1, 1] };
     let (outputs, rounds) = within(&limits, [2, 3, 1, 2]);
     assert_eq!(outputs, [0, 1, 2, 3]);

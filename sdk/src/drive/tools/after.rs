@@ -1,4 +1,4 @@
-//! What is decided after the bodies of all calls.
+//! The phase after the bodies of all calls.
 
 use super::{Body, Call, in_tool, told::told};
 use crate::{
@@ -9,7 +9,8 @@ use crate::{
     wire::run_state::{GuardrailResults, ToolGuardrailBehavior, ToolGuardrailResult},
 };
 
-/// What is decided after the bodies: what the guardrails say, and who ends the run.
+/// Concludes the calls: runs the output guardrails and the hooks, and selects the error that ends
+/// the run, if any. An error of a call has priority over a cancellation.
 pub(super) fn conclude<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
@@ -21,7 +22,7 @@ pub(super) fn conclude<H: Host>(
     let mut outcomes = Vec::with_capacity(calls.len());
     let mut failure = None;
     let mut cancelled = None;
-    // What guardrails found about calls without an outcome.
+    // Results of guardrails for calls without an outcome.
     let mut found = GuardrailResults::default();
     for (call, ran) in calls.into_iter().zip(ran) {
         let Call {
@@ -37,7 +38,8 @@ pub(super) fn conclude<H: Host>(
             settled,
         } = call;
         let mut outcome = match (settled, ran) {
-            // Settled though there is no tool: the model is told that there is none.
+            // A call settled without a tool has the message that the tool does not exist as its
+            // output.
             (Some(result), _) => {
                 ToolOutcome { failed: tool.is_none(), input_guardrails, ..ToolOutcome::new(index, result) }
             }
@@ -76,14 +78,15 @@ pub(super) fn conclude<H: Host>(
         outcomes.push(outcome);
     }
     let ended = failure.or(cancelled).map(|error| (error, found));
-    // In a turn that fails only what ran counts: nobody is asked any more.
+    // A turn that fails keeps only the calls that ran: the calls that wait for a decision are
+    // dropped.
     if ended.is_some() {
         outcomes.retain(|outcome| outcome.ran);
     }
     (outcomes, ended)
 }
 
-/// Asks the guardrails after a tool; a rejected output is replaced.
+/// Runs the guardrails after a tool; replaces an output that one rejects.
 ///
 /// # Errors
 /// [`RunError::ToolOutputGuardrailTripped`].

@@ -1,4 +1,4 @@
-//! What is decided before the body of a call runs, for all calls before the first body.
+//! The phase before the body of a call runs; all calls complete it before the first body.
 
 use std::{cell::LazyCell, ops::Deref};
 
@@ -18,14 +18,14 @@ use crate::{
     wire::run_state::{Decision, ToolGuardrailBehavior, ToolGuardrailResult},
 };
 
-/// Decides about all calls, then tells the hooks of those that run.
+/// Checks all calls, then calls the hooks of those that run.
 pub(super) fn begin<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
     agent: &AgentDef,
     calls: &mut [Call<'_>],
 ) -> Result<(), RunError> {
-    // Most tools ask nobody, and the run context may be large.
+    // Cloned only when first used: most tools need no approval, and the run context may be large.
     let run = LazyCell::new(|| RunContext::new(engine.state().context.clone()));
     for call in &mut *calls {
         decide(env, &run, call)?;
@@ -39,15 +39,17 @@ pub(super) fn begin<H: Host>(
     Ok(())
 }
 
-/// Whether the hooks hear now that a call begins. They have heard it of a paused run, and of a client tool when its output was
-/// asked for, and of a call whose MCP server asked people something.
+/// Returns `true` if the hooks are called now for the start of a call. They were called earlier for
+/// a paused run, for a client tool when its output was requested, and for a call whose MCP server
+/// asked people a question.
 fn begins(call: &Call<'_>) -> bool {
     let was_asked_for =
         || call.supplied.is_some() && call.tool.is_some_and(|tool| matches!(tool.binding(), ToolBinding::Client));
     call.settled.is_none() && call.paused.is_none() && call.answers.is_empty() && !was_asked_for()
 }
 
-/// What is decided before a body runs: whether there is a tool, whether a person has to decide, what its guardrails say.
+/// Checks a call before its body runs: that the tool exists, if a person has to decide, and the
+/// results of its guardrails. Stores a result that replaces the body in `call.settled`.
 pub(super) fn decide<H: Host>(
     env: &Env<'_, H>,
     run: &impl Deref<Target = RunContext>,
@@ -89,7 +91,7 @@ fn needs_approval<H: Host>(
     call: &Call<'_>,
     run: &impl Deref<Target = RunContext>,
 ) -> Result<bool, RunError> {
-    // Arguments that nobody can read are for a person to look at.
+    // Arguments that cannot be parsed need a person's decision.
     let arguments = || match serde_json::from_str(&call.arguments) {
         Ok(Value::Object(arguments)) => Some(arguments),
         _ => None,
@@ -113,7 +115,8 @@ fn needs_approval<H: Host>(
     }
 }
 
-/// Asks the guardrails before a tool; gives the output that takes the place of its own, if one rejects the call.
+/// Runs the guardrails before a tool. If one rejects the call, returns the output that replaces the
+/// tool's own.
 ///
 /// # Errors
 /// [`RunError::ToolInputGuardrailTripped`].

@@ -1,15 +1,15 @@
-//! The bodies of calls, side by side.
+//! The bodies of calls, run concurrently.
 //!
 //! # Design
 //! **Tools begin in the order of the calls, inline ones at once.** An inline body runs to its end
 //! when its call is reached; the commands for activities of earlier calls have been issued by then,
-//! those for later calls have not. All of them reach the server at the end of the workflow task.
-//! That is simple to reason about, and the same on replay.
+//! those for later calls have not. All commands reach the server at the end of the workflow task.
+//! This order is simple to reason about, and the same on replay.
 //!
-//! **A cancelled tool is waited for.** A tool changes the world, so the run ends after it has; a
-//! cancelled model call is not waited for. A worker learns of a cancellation with its next
-//! heartbeat. What a call returns after it was cancelled is in history, but not among the run's
-//! items: whether it finishes is a matter of chance.
+//! **The loop waits for a cancelled tool.** A tool has external effects, so the run ends after the
+//! tool has ended; the loop does not wait for a cancelled model call. A worker learns of a
+//! cancellation with its next heartbeat. The result of a call that returns after its cancellation
+//! is in history, but not among the run's items: if the call still completes depends on timing.
 
 use std::cell::{Cell, RefCell};
 
@@ -21,7 +21,8 @@ use crate::{
 };
 use futures::{FutureExt, future::LocalBoxFuture};
 
-/// Runs the bodies; gives what came of each, in call order, nothing for calls that were settled before.
+/// Runs the bodies. Returns their results in call order, with `None` for calls that were settled
+/// before.
 pub(super) async fn bodies<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
@@ -50,7 +51,7 @@ pub(super) async fn bodies<'g, H: Host>(
                 return Some(Err(cancelled()));
             }
             let body = OneCall { env, scope, tool, call, context, usage }.run(paused).await;
-            // Whether a body still finishes once it was told to stop is up to chance.
+            // If a cancelled body still completes depends on timing, so its result is not used.
             if has_cancelled.get() {
                 return Some(Err(cancelled()));
             }
@@ -61,7 +62,8 @@ pub(super) async fn bodies<'g, H: Host>(
         };
         running.push(body.boxed_local());
     }
-    // When one ends the run, what the others would still do is of no use to anybody. They have all begun by then.
+    // When one call ends the run, the results of the others are of no use. All of them have begun
+    // by then.
     let cancel_others = || {
         let cancels = failed.get() && !has_cancelled.replace(true);
         if cancels {

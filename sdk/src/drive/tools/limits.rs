@@ -1,15 +1,17 @@
-//! Which calls of a response run at the same time: as run and tools say.
+//! The limits on concurrent calls of a response, from the configuration of the run and of the
+//! tools.
 
 use super::Call;
 use crate::drive::join::Limits;
 
-/// The limits of these calls. A tool that limits itself has a lane of its own; so has each class of tools, with room for one.
+/// Returns the limits of these calls. A tool with a limit of its own has a lane of its own; each
+/// class of tools has a lane for one call.
 pub(super) fn limits_of(all: Option<usize>, calls: &[Call<'_>]) -> Limits {
     let mut names: Vec<Lane<'_>> = Vec::new();
     let mut limits = Limits { all: all.unwrap_or(usize::MAX), ..Limits::default() };
     for call in calls {
         let mut lanes = Vec::new();
-        // What is settled has no body that could run beside others.
+        // A settled call has no body to run.
         if let (Some(tool), None) = (call.tool, &call.settled) {
             let rule = tool.side_by_side();
             let of_tool = rule.most.map(|most| (Lane::Tool(tool.name()), most));

@@ -1,13 +1,15 @@
-//! The tool calls of one response: what is decided before a body runs, the bodies, what is decided after.
+//! The tool calls of one response: the phase before the bodies, the bodies, and the phase after
+//! them.
 //!
-//! All three in call order. Bodies run together: inline ones at once, agents in a loop of their own, all others through the host. When one ends
-//! the run, the others are cancelled and their outcome is awaited, but counts no more.
+//! All three run in call order. Bodies run together: inline ones at once, agents in a loop of their
+//! own, all others through the host. When one ends the run, the others are cancelled and awaited,
+//! but their results are not used.
 //!
 //! # Design
 //! **A tool in an activity sees the run context as it was when its call began:** with the changes
 //! of inline tools of earlier calls of the same response, and without the patches of activities,
-//! which apply after all calls, in call order. In the Agents SDK calls of one turn share one
-//! object, and what they see of each other is a matter of timing.
+//! which apply after all calls, in call order. In the Agents SDK, calls of one turn share one
+//! object, and the changes of other calls that they see depend on timing.
 
 mod after;
 mod before;
@@ -41,11 +43,12 @@ use crate::{
     },
 };
 
-/// What the body of a call gave.
+/// The result of the body of a call.
 pub(super) struct Body {
     pub(super) result: CallResult,
     pub(super) context_patch: Option<Value>,
-    /// Why the output is not the tool's own, where the call has failed.
+    /// Kind and error message of the failure, if the call failed and its output is not the tool's
+    /// own.
     failure: Option<(ToolFailureKind, String)>,
 }
 
@@ -58,12 +61,12 @@ impl Body {
         Self { result, context_patch: None, failure: None }
     }
 
-    /// The call is made elsewhere.
+    /// Creates the result of a call that is executed elsewhere and whose output is pending.
     fn needs_output() -> Self {
         Self::of(CallResult::NeedsOutput)
     }
 
-    /// People are to answer a question first.
+    /// Creates the result of a call that waits for people to answer a question.
     fn needs_input(question: McpQuestion) -> Self {
         Self::of(CallResult::NeedsInput(question))
     }
@@ -73,7 +76,7 @@ impl Body {
     }
 }
 
-/// A call on its way.
+/// A call in progress.
 struct Call<'c> {
     info: CallInfo,
     index: usize,
@@ -81,19 +84,20 @@ struct Call<'c> {
     arguments: String,
     decision: Option<Decision>,
     paused: Option<Box<RunState>>,
-    /// What people have answered the MCP server that makes it.
+    /// Answers of people to the questions of the MCP server that executes the call.
     answers: Vec<McpAnswer>,
-    /// Its output, where somebody else has made it.
+    /// The output of a call that was executed elsewhere.
     supplied: Option<ToolOutput>,
     input_guardrails: Vec<ToolGuardrailResult>,
-    /// What came of it before its body, if nothing more is to be done.
+    /// The result of a call that needs no body.
     settled: Option<CallResult>,
 }
 
 /// Makes the calls.
 ///
 /// # Errors
-/// [`RunError`]: the first, in call order, of those that end the run. The engine then has what was complete.
+/// [`RunError`]: the first, in call order, of those that end the run. The engine then has the
+/// results of the completed calls.
 pub(super) async fn run<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
@@ -131,7 +135,8 @@ pub(super) async fn run<'g, H: Host>(
     }
 }
 
-/// How much people have said about these calls since they were asked, as JSON.
+/// Returns the size of the messages and answers of people to these calls, in bytes of JSON. Of the
+/// answers to a call, only the latest one is counted.
 fn decided(due: &[DueCall]) -> usize {
     let said = |call: &DueCall| {
         let message = call.decision.as_ref().and_then(|decision| decision.message.as_deref());
@@ -163,7 +168,7 @@ impl<'c> Call<'c> {
     }
 }
 
-/// A failure of a hook around a tool is the tool's.
+/// Converts the failure of a hook around a tool to a failure of the tool.
 fn in_tool(info: &CallInfo, error: RunError) -> RunError {
     match error {
         RunError::Function { source, .. } => {

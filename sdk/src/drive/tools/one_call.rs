@@ -1,4 +1,4 @@
-//! The body of one call: where its binding says, and what comes of it.
+//! The execution of one call: runs the body as its binding requires, and converts the result.
 
 use std::cell::RefCell;
 
@@ -31,13 +31,14 @@ pub(super) struct OneCall<'c, 'r, H: Host> {
     pub(super) scope: &'c H::Scope,
     pub(super) tool: &'c ToolDef,
     pub(super) call: &'c Call<'c>,
-    /// What the run knows, and what the calls have used so far; all calls of a turn share them.
+    /// The run context and the usage of the calls so far; shared by all calls of a turn.
     pub(super) context: &'c RefCell<Map<String, Value>>,
     pub(super) usage: &'c RefCell<Usage>,
 }
 
 impl<H: Host> OneCall<'_, '_, H> {
-    /// Runs the body, or goes on with a run inside it that was paused. A failure that the model is told is an output.
+    /// Runs the body, or continues a paused nested run. A failure that is reported to the model is
+    /// an output.
     pub(super) async fn run(&self, paused: Option<Box<RunState>>) -> Result<Body, RunError> {
         if let Some(output) = &self.call.supplied {
             return self.fitted(self.redacted(output.clone()));
@@ -98,14 +99,15 @@ impl<H: Host> OneCall<'_, '_, H> {
 
     async fn through_host(&self, id: EffectId, arguments: Map<String, Value>) -> Result<Body, RunError> {
         let (tool, info) = (self.tool, &self.call.info);
-        // Nothing that a workflow tool is given leaves the workflow.
+        // The values of a workflow tool do not leave the workflow.
         let stays = matches!(tool.binding(), ToolBinding::Workflow(_));
         let context =
             if stays { self.context.borrow().clone() } else { named_keys(&self.context.borrow(), tool.context_keys()) };
         if !stays && let Some(wrong) = sizes::of_request(info, &arguments, &context)? {
             return self.refused(wrong, "its arguments are too large");
         }
-        // History says what an activity of ours has failed with, and its worker has seen to its output.
+        // For these bindings, history records the failure of the activity, and the worker has
+        // already applied the redaction and the size limit.
         let is_ours = matches!(tool.binding(), ToolBinding::Activity { .. } | ToolBinding::Mcp(_));
         let answer = if let ToolBinding::Mcp(binding) = tool.binding() {
             self.at_server(binding, id, arguments, context).await?
@@ -142,8 +144,9 @@ impl<H: Host> OneCall<'_, '_, H> {
         }
     }
 
-    /// Calls a tool of an MCP server, in the run's session where it is stateful. A session that is lost is opened again where the server's terms
-    /// say so, unless the call has begun and must not be made twice.
+    /// Calls a tool of an MCP server, in the run's session if the server is stateful. Opens a lost
+    /// session again if the server's terms allow it, unless the call has begun and must not be made
+    /// twice.
     async fn at_server(
         &self,
         binding: &McpBinding,
@@ -154,7 +157,7 @@ impl<H: Host> OneCall<'_, '_, H> {
         let (env, info, server) = (self.env, &self.call.info, binding.server());
         let (meta, asking) = (self.meta(server)?, Asking { agent: &info.agent, turn: info.turn });
         let answers = &self.call.answers;
-        // Each time people have answered, the call is another activity.
+        // Each answer of people makes the call another activity.
         let first = match answers.len() {
             0 => id,
             asked => env.effect(format_args!("{}-tool-{}-asked-{asked}", info.turn, self.call.index)),
@@ -197,10 +200,10 @@ impl<H: Host> OneCall<'_, '_, H> {
         }
     }
 
-    /// What a server gets as `_meta`.
+    /// Returns the `_meta` of a request to the server.
     ///
     /// # Errors
-    /// [`RunError::Panicked`] of the function that gives it.
+    /// [`RunError::Panicked`] of the author's function that returns it.
     fn meta(&self, server: &McpServer) -> Result<Map<String, Value>, RunError> {
         Ok(match server.meta_rule() {
             None => Map::new(),
@@ -229,7 +232,8 @@ impl<H: Host> OneCall<'_, '_, H> {
         body.map(|body| Body { context_patch, ..body })
     }
 
-    /// What the model is told of a body that failed where no worker has seen to its words.
+    /// Reports the failure of a body to the model and to observers, after the tool's redaction: no
+    /// worker has applied it.
     fn failed(&self, wrong: WentWrong) -> Result<Body, RunError> {
         let wrong = self.without_secrets(wrong);
         let reason = wrong.message();
@@ -243,7 +247,7 @@ impl<H: Host> OneCall<'_, '_, H> {
         }
     }
 
-    /// What the model is told of a call that went wrong; observers hear why.
+    /// Reports a failed call to the model, and its reason to observers.
     fn refused(&self, wrong: WentWrong, reason: &str) -> Result<Body, RunError> {
         let info = &self.call.info;
         let reason = &*tool_failure::in_short(reason);
@@ -251,7 +255,7 @@ impl<H: Host> OneCall<'_, '_, H> {
         self.settled(wrong)
     }
 
-    /// The same of a call whose observers have heard why.
+    /// Reports a failed call to the model; observers already have the reason.
     fn settled(&self, wrong: WentWrong) -> Result<Body, RunError> {
         let failure = Some(wrong.told_to_authors());
         let output = tool_failure::settle(self.env.config, self.tool, &self.call.info, wrong)?;
@@ -259,7 +263,8 @@ impl<H: Host> OneCall<'_, '_, H> {
         Ok(Body { failure, ..Body::output(output) })
     }
 
-    /// An output that no worker has seen to, as the tool's limit lets it pass: it travels to the model, too.
+    /// Applies the tool's size limit to an output that no worker has checked: the output is also
+    /// sent to the model.
     fn fitted(&self, output: ToolOutput) -> Result<Body, RunError> {
         match self.tool.output_limit().fit(self.tool.name(), output) {
             Ok(output) => Ok(Body::output(output)),
@@ -275,7 +280,8 @@ impl<H: Host> OneCall<'_, '_, H> {
     }
 }
 
-/// The first key that a tool changes and does not name. It would have been given none of it, and would change what it has not seen.
+/// Returns the first key that a tool changes and does not declare. The tool did not receive such a
+/// key, and would overwrite a value that it has not seen.
 fn foreign_key<'p>(tool: &ToolDef, patch: Option<&'p Value>) -> Option<&'p str> {
     let mut changed = patch?.as_object()?.keys();
     changed.find(|key| !tool.context_keys().contains(key)).map(|key| &**key)

@@ -1,6 +1,8 @@
-//! One call of one tool outside of any run: the same checks, the same body, the same words for the model.
+//! One call of one tool outside of a run: with the same checks, the same body, and the same
+//! messages for the model.
 //!
-//! There are no hooks, and no people to ask: a call that needs a decision is made only if whoever makes it has decided.
+//! There are no hooks, and no approval can be requested: a call that needs a decision is made only
+//! if the caller has already approved it.
 
 use std::cell::RefCell;
 
@@ -18,29 +20,29 @@ use crate::{
 /// A call to make.
 pub(crate) struct SingleCall {
     pub(crate) info: CallInfo,
-    /// As the model wrote them.
+    /// The arguments, as the model wrote them.
     pub(crate) arguments: String,
     /// The values of the run context.
     pub(crate) context: Map<String, Value>,
-    /// Whether somebody has approved it.
+    /// `true` if the call is already approved.
     pub(crate) is_approved: bool,
 }
 
-/// What came of it.
+/// The result of a single call.
 pub(crate) struct SingleAnswer {
-    /// What the model is told.
+    /// The output for the model.
     pub(crate) output: ToolOutput,
-    /// In what way the call has failed, and why.
+    /// Kind and error message of the failure, if the call failed.
     pub(crate) failure: Option<(ToolFailureKind, String)>,
-    /// The values of the run context after it.
+    /// The values of the run context after the call.
     pub(crate) context: Map<String, Value>,
 }
 
-/// Why there is nothing to tell the model.
+/// The error of a call that has no output for the model.
 pub(crate) enum SingleError {
-    /// It waits for people.
+    /// The call waits for a decision or an answer of people.
     Waits,
-    /// It would have ended a run.
+    /// The call failed with an error that would have ended a run.
     EndsTheRun(RunError),
 }
 

@@ -1,4 +1,4 @@
-//! Whether what a call is given fits into a payload, asked before anything is scheduled.
+//! Checks that the input of a call fits into a payload, before anything is scheduled.
 
 use serde_json::{Map, Value};
 
@@ -9,10 +9,12 @@ use crate::{
     wire::size::{Bytes, MOST_BYTES, encoded_len},
 };
 
-/// What is wrong with the size of a call's arguments, if they are too large by themselves: the model may write shorter ones.
+/// Checks the size of a call's input. Returns a failure if the arguments alone are too large: the
+/// model may write shorter ones.
 ///
 /// # Errors
-/// [`RunError::Tool`] when it is the run context that is too large, which no model can mend. It names the largest key.
+/// [`RunError::Tool`] if the run context makes the input too large, which the model cannot change.
+/// The error names the largest key.
 pub(super) fn of_request(
     info: &CallInfo,
     arguments: &Map<String, Value>,

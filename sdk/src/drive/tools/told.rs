@@ -1,7 +1,9 @@
-//! How much a model is told of a call that has no output of its own: of a failure, a rejection, by a guardrail.
+//! The size limit of the message that a model receives for a call without an output of its own:
+//! after a failure, a rejection, or from a guardrail.
 //!
-//! An output has the limit of its tool, and above it the call fails. A message about a call is cut instead: it would fail the run at its next
-//! model call, whose request it makes too large.
+//! An output has the limit of its tool, and a call with a larger output fails. A message about a
+//! call is truncated instead: otherwise it would fail the run at its next model call, because it
+//! makes the request too large.
 
 use crate::{
     drive::{env::Env, host::Host},
@@ -9,13 +11,13 @@ use crate::{
     wire::{ToolOutput, size::encoded_len},
 };
 
-/// The patch of runs that cut what a model is told. Asked for only where it is too long: how long items are decides which activities
-/// record them.
+/// The patch of runs that truncate the message for the model. Queried only if the message is too
+/// long, because the size of items determines the activities that record them.
 const TOLD_IN_SHORT: &str = "temporal-agents/told-in-short";
 
-/// The message, its end cut off where it is longer than what is told of a failure may be.
+/// Returns the message, truncated if it exceeds the limit of a failure message.
 pub(super) fn told<H: Host>(env: &Env<'_, H>, message: ToolOutput) -> ToolOutput {
-    // What cannot be written as JSON cannot be sent at all, and says so there.
+    // A message that cannot be written as JSON fails later, where it is sent.
     let is_long = encoded_len(&message).unwrap_or_default() > MOST_OF_A_FAILURE;
     if is_long && env.host.patched(TOLD_IN_SHORT) { truncated(message, MOST_OF_A_FAILURE) } else { message }
 }

@@ -1,4 +1,4 @@
-//! What a run fails with.
+//! The errors of a run.
 
 mod reference;
 
@@ -16,164 +16,168 @@ use crate::{
     },
 };
 
-/// The failure of an effect: whatever the host's own error is, kept whole.
+/// The error of an effect: the host's own error, complete.
 pub type EffectError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a run ended without a final output.
+/// An error that ends a run without a final output.
 ///
 /// # Retries
-/// None is retried by the run itself: model and tool calls have been retried by then, after their policies. In a workflow
-/// `?` turns it into a failed workflow execution of type `AgentsWorkflowError` with this message, and with the failure of an activity as its cause
-/// where there is one. [`Cancelled`](Self::Cancelled) passes as a cancelled workflow.
+/// The run itself retries none of them: model and tool calls have already been retried, by their
+/// policies. In a workflow, `?` turns the error into a failed workflow execution of type
+/// `AgentsWorkflowError` with this message, and with the failure of an activity as its cause if
+/// there is one. [`Cancelled`](Self::Cancelled) becomes a cancelled workflow.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The run made all the model calls it may.
+    /// The run has made the maximum number of model calls.
     #[error(
         "Max turns ({max_turns}) exceeded: it is the turn of agent {agent:?} again; \
          raise it with Runner::max_turns if the run is meant to be longer"
     )]
     MaxTurnsExceeded {
-        /// The limit.
+        /// Maximum number of model calls.
         max_turns: u32,
-        /// The agent whose turn it would have been.
+        /// Name of the agent whose turn it would have been.
         agent: String,
     },
-    /// The model did something it was not offered.
+    /// The model's response is invalid, for example a call of a tool that it was not offered.
     #[error("{message} (model behaviour, agent {agent:?}, turn {turn})")]
     ModelBehavior {
-        /// The agent.
+        /// Name of the agent that called the model.
         agent: String,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
-        /// What it did, in the words of the reference.
+        /// Description of the problem, as the OpenAI Agents SDK words it where it has the same
+        /// error.
         message: String,
     },
     /// The model gave a call no id, or the id of another call.
     #[error("{message} (model behaviour, agent {agent:?}, turn {turn})")]
     CallIdReused {
-        /// The agent.
+        /// Name of the agent that called the model.
         agent: String,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
-        /// What it did, in the words of the reference.
+        /// Description of the problem, as the OpenAI Agents SDK words it.
         message: String,
     },
-    /// The model made more calls in one response than the run takes.
+    /// The model made more calls in one response than the run accepts.
     #[error(
         "the model answered agent {agent:?} with {calls} calls in one response (turn {turn}), the limit is {limit}; if so many are \
          meant, raise RunConfig::max_calls_per_response"
     )]
     TooManyCalls {
-        /// The agent.
+        /// Name of the agent that called the model.
         agent: String,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
-        /// How many it made: calls of tools and handoffs, and questions of hosted MCP servers.
+        /// Number of calls in the response: calls of tools and handoffs, and questions of hosted
+        /// MCP servers.
         calls: usize,
-        /// The limit.
+        /// Maximum number of calls in a response.
         limit: usize,
     },
-    /// The run is set up in a way that cannot work.
+    /// The run is configured in a way that cannot work.
     #[error("{message} (agent {agent:?})")]
     User {
-        /// The agent.
+        /// Name of the run's current agent.
         agent: String,
-        /// What is wrong, in the words of the reference.
+        /// Description of the problem, as the OpenAI Agents SDK words it where it has the same
+        /// error.
         message: String,
-        /// Whether what the run has done so far may be told.
+        /// `true` if the data of the run so far may be reported with the error.
         has_run_data: bool,
     },
-    /// Something that came from outside, a start or a message, is more than its sender may send.
+    /// The input from outside, a start or a message, exceeds the permissions of its sender.
     #[error("{what} is refused: {reason} (agent {agent:?})")]
     Refused {
-        /// The agent.
+        /// Name of the run's agent.
         agent: String,
-        /// What is refused: `context key "tenant"`.
+        /// The refused part of the input: `context key "tenant"`.
         what: String,
-        /// Why, and what would let it in.
+        /// The reason, and the change that would permit it.
         reason: String,
     },
     /// An input guardrail has tripped.
     #[error("input guardrail {:?} of agent {agent:?} tripped{}", .result.guardrail, said(&.result.output_info))]
     InputGuardrailTripped {
-        /// The agent.
+        /// Name of the run's current agent.
         agent: String,
-        /// What it found.
+        /// Result of the guardrail.
         result: Box<InputGuardrailResult>,
     },
     /// An output guardrail has tripped.
     #[error("output guardrail {:?} of agent {agent:?} tripped{}", .result.guardrail, said(&.result.output_info))]
     OutputGuardrailTripped {
-        /// The agent.
+        /// Name of the agent that returned the output.
         agent: String,
-        /// What it found.
+        /// Result of the guardrail.
         result: Box<OutputGuardrailResult>,
-        /// Whether the output came from a tool; it is then withheld everywhere.
+        /// `true` if the output came from a tool; it is then withheld everywhere.
         from_tool: bool,
     },
     /// A guardrail before a tool has ended the run.
     #[error("input guardrail {:?} of tool {tool:?} (agent {agent:?}) ended the run{}", .result.guardrail, said(&.result.output_info))]
     ToolInputGuardrailTripped {
-        /// The agent.
+        /// Name of the agent that made the call.
         agent: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// What it found.
+        /// Result of the guardrail.
         result: Box<ToolGuardrailResult>,
     },
     /// A guardrail after a tool has ended the run.
     #[error("output guardrail {:?} of tool {tool:?} (agent {agent:?}) ended the run{}", .result.guardrail, said(&.result.output_info))]
     ToolOutputGuardrailTripped {
-        /// The agent.
+        /// Name of the agent that made the call.
         agent: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// What it found.
+        /// Result of the guardrail.
         result: Box<ToolGuardrailResult>,
     },
-    /// A tool failed whose failures end the run.
+    /// A tool call failed, and the failure ends the run.
     #[error("Error running tool {tool}: {source} (agent {agent:?}, turn {turn})")]
     ToolFailed {
-        /// The agent.
+        /// Name of the agent that made the call.
         agent: String,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// What went wrong.
+        /// Error of the tool, or of a hook around it.
         source: Failure,
     },
     /// A function of the author failed: a guardrail, a hook, a filter, a handler.
     #[error("{function} of agent {agent:?} failed: {source}")]
     Function {
-        /// Which function: `input guardrail "no_homework"`, `the call_model_input_filter`.
+        /// Name of the function: `input guardrail "no_homework"`, `the call_model_input_filter`.
         function: String,
-        /// The agent.
+        /// Name of the agent that the function was called for.
         agent: String,
-        /// What went wrong.
+        /// Error of the function.
         source: Failure,
     },
     /// The session could not be read or written.
     #[error("the session {session:?} could not be {verb}: {source}")]
     Session {
-        /// The session.
+        /// Id of the session.
         session: String,
         /// `read` or `written`.
         verb: &'static str,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
-    /// Calls wait for a decision, and nothing here can wait with them.
+    /// Calls wait for a decision, and the host cannot wait for it.
     #[error(
         "agent {agent:?} waits for a decision on {}; run it with run_until_paused, or give the Runner an inbox \
          (#[agent_handlers]) so that it waits for decisions by itself",
         .tools.join(", ")
     )]
     NeedsApproval {
-        /// The agent.
+        /// Name of the agent that made the calls.
         agent: String,
-        /// The tools.
+        /// Names of the tools whose calls wait.
         tools: Vec<String>,
     },
     /// The state of a run does not fit the agents it is resumed with.
@@ -182,70 +186,70 @@ pub enum RunError {
     /// The model refused to answer.
     #[error("Model refused to produce output: {refusal} (agent {agent:?})")]
     ModelRefusal {
-        /// The agent.
+        /// Name of the agent that called the model.
         agent: String,
-        /// The refusal.
+        /// The model's message of refusal.
         refusal: String,
     },
     /// The final answer is not of the agent's output type.
     #[error("Invalid JSON when parsing model output (agent {agent:?}): {reason}")]
     InvalidOutput {
-        /// The agent.
+        /// Name of the agent that returned the answer.
         agent: String,
-        /// What is wrong with it.
+        /// Description of the problem with the answer.
         reason: String,
     },
-    /// The agents are wrong; found before any model call.
+    /// The agents are invalid; found before any model call.
     #[error(transparent)]
     Graph(#[from] GraphError),
     /// A value for the run context cannot be written as JSON; found before any model call.
     #[error("the value for run context key {key:?} cannot be written as JSON: {reason}")]
     Context {
-        /// The key.
+        /// Key of the run context.
         key: String,
-        /// What serde says.
+        /// Error message of the serializer.
         reason: String,
     },
     /// The model call failed, after all its attempts.
     #[error("the model call of agent {agent:?} at turn {turn} (model {model:?}) failed: {source}")]
     Model {
-        /// The agent.
+        /// Name of the agent that called the model.
         agent: String,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
-        /// The model's name.
+        /// Name of the model.
         model: String,
-        /// What went wrong, in the provider's own words.
+        /// The provider's own error message.
         reason: String,
         /// The host's error.
         source: EffectError,
     },
-    /// No worker on the task queue knows the tool.
+    /// No worker on the task queue has the tool.
     #[error(
         "tool {tool:?} of agent {agent:?} is not registered on task queue {task_queue:?}; {}{}",
         how_to_register(source),
         TriedFor(*tried_for)
     )]
     ToolNotRegistered {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The agent.
+        /// Name of the agent that made the call.
         agent: String,
-        /// The task queue.
+        /// Name of the task queue.
         task_queue: String,
-        /// For how long a worker that has it was waited for; `None` where the run did not wait.
+        /// Time for which the run waited for a worker that has the tool; `None` if it did not wait.
         tried_for: Option<Duration>,
         /// The host's error.
         source: EffectError,
     },
-    /// A tool call could not be made or read.
+    /// A tool call could not be made, or its result could not be read.
     #[error("the call of tool {tool:?} by agent {agent:?} at turn {turn} failed: {source}")]
     Tool {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The agent.
+        /// Name of the agent that made the call.
         agent: String,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
         /// The host's error.
         source: EffectError,
@@ -253,11 +257,11 @@ pub enum RunError {
     /// The tools of an MCP server could not be listed, after all attempts.
     #[error("the tools of MCP server {server:?} (agent {agent:?}, turn {turn}) could not be listed: {source}")]
     Mcp {
-        /// The server.
+        /// Name of the MCP server.
         server: String,
-        /// The agent.
+        /// Name of the agent that the server belongs to.
         agent: String,
-        /// The turn.
+        /// The turn, counted from 1.
         turn: u32,
         /// The host's error.
         source: EffectError,
@@ -265,55 +269,55 @@ pub enum RunError {
     /// The model's arguments for a handoff are not of its input type.
     #[error("Invalid JSON when parsing model output (handoff {handoff:?} of agent {agent:?}): {reason}")]
     InvalidHandoffInput {
-        /// The agent that hands off.
+        /// Name of the agent that hands off.
         agent: String,
-        /// The handoff's function name.
+        /// Function name of the handoff.
         handoff: String,
-        /// What is wrong with them.
+        /// Description of the problem with the arguments.
         reason: String,
     },
     /// A function of the author panicked.
     #[error("{function} of agent {agent:?} panicked: {message}")]
     Panicked {
-        /// Which function: `the instructions`, `inline tool "add"`.
+        /// Name of the function: `the instructions`, `inline tool "add"`.
         function: String,
-        /// The agent.
+        /// Name of the agent that the function was called for.
         agent: String,
-        /// The panic's message.
+        /// Message of the panic.
         message: String,
     },
-    /// The final output is not of the type the run was asked for.
+    /// The final output is not of the type that the caller of the run requested.
     #[error("the final output of agent {agent:?} is not a {expected}: {source}")]
     OutputType {
-        /// The agent.
+        /// Name of the agent that returned the output.
         agent: String,
-        /// The Rust type.
+        /// Name of the requested Rust type.
         expected: &'static str,
-        /// What serde says.
+        /// The deserializer's error.
         source: serde_json::Error,
     },
-    /// Nothing is wrong: the workflow continues as new, and the run goes on in its next execution. Pass it on with `?`, so that the
-    /// workflow ends with it.
+    /// Not an error: the workflow continues as new, and the run continues in its next execution.
+    /// The author returns it with `?`, so that it ends the workflow.
     #[error(
         "the run goes on in the next execution of the workflow (agent {agent:?}, turn {turn}): \
          this is to be passed on with `?` out of the workflow's run method, which then continues as new"
     )]
     ContinuesAsNew {
-        /// The agent whose turn it is.
+        /// Name of the agent whose turn it is.
         agent: String,
-        /// The turns so far.
+        /// Number of turns so far.
         turn: u32,
-        /// What the host ends the workflow with.
+        /// The value with which the host ends the workflow.
         next: EffectError,
     },
-    /// The run should have gone on in the next execution of its workflow, and could not.
+    /// The run was to continue in the next execution of its workflow, and could not.
     #[error("the run could not continue as new (agent {agent:?}, turn {turn}): {source}")]
     Continuation {
-        /// The agent whose turn it is.
+        /// Name of the agent whose turn it is.
         agent: String,
-        /// The turns so far.
+        /// Number of turns so far.
         turn: u32,
-        /// What went wrong.
+        /// The host's error.
         source: EffectError,
     },
     /// The conversation is too large to be carried to the next execution of the workflow.
@@ -323,19 +327,19 @@ pub enum RunError {
          or raise ContinueOptions::most_bytes"
     )]
     ConversationTooLarge {
-        /// The agent whose turn it is.
+        /// Name of the agent whose turn it is.
         agent: String,
-        /// The size of the state.
+        /// Size of the run's state, in bytes of JSON.
         bytes: usize,
-        /// The limit.
+        /// Maximum size, in bytes of JSON.
         limit: usize,
     },
     /// The run was cancelled.
     #[error("the run was cancelled while agent {agent:?} was at turn {turn}")]
     Cancelled {
-        /// The agent.
+        /// Name of the agent whose turn it was.
         agent: String,
-        /// The turn.
+        /// The turn, counted from 1; 0 before the first turn.
         turn: u32,
     },
 }
@@ -373,7 +377,8 @@ error_debug!(enum RunError {
     Cancelled { agent, turn },
 });
 
-/// For how long something was tried, at the end of a message: ` (tried for 300 s)`, or nothing.
+/// The duration of the attempts at the end of an error message: ` (tried for 300 s)`, or an empty
+/// string for `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TriedFor(pub(crate) Option<Duration>);
 
@@ -383,7 +388,7 @@ impl fmt::Display for TriedFor {
     }
 }
 
-/// What to do about a tool that nobody runs, for a message.
+/// Returns the advice for a tool without a worker, for an error message.
 fn how_to_register(source: &EffectError) -> String {
     match source.downcast_ref::<WorkflowToolError>() {
         Some(error) => format!("start a worker that has it: {error}"),
@@ -391,7 +396,7 @@ fn how_to_register(source: &EffectError) -> String {
     }
 }
 
-/// What a guardrail says about its finding, for a message.
+/// Returns the information of a guardrail's result, for an error message.
 fn said(info: &serde_json::Value) -> String {
     match info {
         serde_json::Value::Null => String::new(),

@@ -1,21 +1,24 @@
-//! What the OpenAI Agents SDK calls an error, for those who compare, translate or match on its words.
+//! The errors of a run as the OpenAI Agents SDK reports them, for code that compares, translates or
+//! matches its messages.
 
 use super::RunError;
 
-/// An error in the words of the OpenAI Agents SDK.
+/// An error as the OpenAI Agents SDK reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReferenceError {
-    /// The class, for example `MaxTurnsExceeded`; `None` for a failure of the author's or the provider's own.
+    /// Name of the class, for example `MaxTurnsExceeded`; `None` for an error without such a class:
+    /// of the author's code, of the provider or of the host.
     pub class: Option<&'static str>,
-    /// The message.
+    /// The error message.
     pub message: String,
-    /// Whether the error carries what the run has done so far; it does not where that could tell what is withheld.
+    /// `true` if the error carries the data of the run so far; `false` if `class` is `None`, or if
+    /// the data could reveal withheld content.
     pub has_run_data: bool,
 }
 
 impl RunError {
-    /// The error in the words of the OpenAI Agents SDK for Python.
+    /// Returns the error as the OpenAI Agents SDK for Python reports it.
     pub fn reference(&self) -> ReferenceError {
         let own = |class, message: String| ReferenceError { class: Some(class), message, has_run_data: true };
         let foreign = |message: String| ReferenceError { class: None, message, has_run_data: false };
@@ -26,7 +29,7 @@ impl RunError {
                 own("MaxTurnsExceeded", format!("Max turns ({max_turns}) exceeded"))
             }
             Self::ModelBehavior { message, .. } | Self::CallIdReused { message, .. } => behavior(message),
-            // The reference has no limit.
+            // The OpenAI Agents SDK has no such limit.
             Self::TooManyCalls { .. } => behavior(&self.to_string()),
             Self::InvalidOutput { .. } | Self::InvalidHandoffInput { .. } => invalid(),
             Self::ModelRefusal { refusal, .. } => {

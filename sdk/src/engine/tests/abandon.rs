@@ -1,4 +1,5 @@
-//! What stays of a turn that an error has ended, and what of it the session gets.
+//! The items that a run keeps of a turn that an error has ended, and the items that its session
+//! receives.
 
 use rstest::rstest;
 
@@ -9,7 +10,7 @@ fn with_session() -> Beginning {
     Beginning { session_input: Some(vec![Item::user("hi")]), ..beginning() }
 }
 
-/// A model call that failed.
+/// The error of a failed model call.
 fn no_model() -> RunError {
     let (agent, model, reason) = ("triage".to_owned(), "gpt-5".to_owned(), "it is down".to_owned());
     RunError::Model { agent, turn: 1, model, source: reason.clone().into(), reason }
@@ -31,14 +32,15 @@ fn tripped_input() -> RunError {
     RunError::InputGuardrailTripped { agent: "triage".to_owned(), result: Box::new(result) }
 }
 
-/// Ends the run with this error; gives what the session gets, one line each.
+/// Ends the run with this error. Returns the items for the session, one line each.
 fn abandon(run: &mut ByHand, error: &RunError) -> Vec<String> {
     let left = run.engine.abandon(error);
     run.through_json();
     left.iter().map(content).collect()
 }
 
-/// A first turn of reasoning, a message and calls `c1` and `c2`, of which `c2` was complete when `c1` ended the run.
+/// Starts a run whose first turn has reasoning, a message and calls `c1` and `c2`, of which `c2`
+/// was complete when `c1` ended the run.
 fn half_done(beginning: Beginning, setup: TurnSetup) -> ByHand {
     let mut run = ByHand::begin(beginning, Rules::default());
     let output = vec![

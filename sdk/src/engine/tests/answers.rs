@@ -1,4 +1,4 @@
-//! Responses that ask for nothing: the final answer, or another turn.
+//! Responses without calls: the final answer, or another turn.
 
 use rstest::rstest;
 

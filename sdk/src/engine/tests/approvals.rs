@@ -1,4 +1,4 @@
-//! Calls that need approval: what a pause looks like, and what was decided for good.
+//! Calls that need approval: the items of a pause, and permanent decisions.
 
 use super::*;
 use crate::wire::run_state::{Interruption, InterruptionKind, UnknownInterruption};

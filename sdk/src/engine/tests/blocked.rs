@@ -21,7 +21,7 @@ fn with_session(rules: Rules) -> ByHand {
     ByHand::begin(Beginning { session_input: Some(vec![Item::user("hi")]), ..beginning() }, rules)
 }
 
-/// A run that ends with the output of a tool, which output guardrails look at.
+/// Starts a run that ends with the output of a tool, which output guardrails check.
 fn ends_with_a_tool(rules: Rules, output: Vec<Item>) -> ByHand {
     let mut run = with_session(rules);
     run.turn(TurnSetup { tool_use: ToolUse::StopOnFirstTool, guards_output: true, ..setup() }, output).unwrap();
@@ -30,7 +30,7 @@ fn ends_with_a_tool(rules: Rules, output: Vec<Item>) -> ByHand {
     run
 }
 
-/// The second of three guardrails trips; gives the error and what the session gets.
+/// Makes the second of three guardrails trip. Returns the error and the items for the session.
 fn trip(run: &mut ByHand) -> (String, Vec<Item>) {
     let Step::Conclude { output, .. } = run.next() else { panic!("no final output, but {:?}", run.next()) };
     let looked_at = [("short", false), ("discreet", true), ("polite", true)];

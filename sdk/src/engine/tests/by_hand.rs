@@ -1,14 +1,15 @@
-//! A run driven by hand: each step answered by the test.
+//! A run driven by hand: the test resolves each step.
 
 use super::*;
 
-/// A run driven by hand. After every step its state goes through JSON text and back, as it does in a pause.
+/// A run driven by hand. After every step its state is written to JSON and read again, as in a
+/// pause.
 pub(super) struct ByHand {
     pub(super) engine: Engine,
 }
 
 impl ByHand {
-    /// A run of agent `triage` with the input "hi" and at most 10 turns.
+    /// Starts a run of agent `triage` with the input "hi" and at most 10 turns.
     pub(super) fn start() -> Self {
         Self::with_max_turns(Some(10))
     }
@@ -21,7 +22,8 @@ impl ByHand {
         Self::begin(beginning(), rules)
     }
 
-    /// A run whose input is written to its session, where it has one, and let in by its guardrails.
+    /// Starts a run whose input is written to its session, if it has one, and admitted by its
+    /// guardrails.
     pub(super) fn begin(beginning: Beginning, rules: Rules) -> Self {
         let mut run = Self { engine: Engine::start(beginning, rules) };
         if let Step::Save { .. } = run.next() {
@@ -53,7 +55,7 @@ impl ByHand {
         self.engine.state = read;
     }
 
-    /// Prepares the turn that is due and gives the model call that comes of it.
+    /// Prepares the due turn and returns the model call that follows.
     pub(super) fn prepare(&mut self, setup: TurnSetup) -> ModelCall {
         let Step::PrepareTurn { .. } = self.next() else { panic!("no turn is due, but {:?}", self.next()) };
         self.resolve(Resolution::Prepared(Box::new(setup))).unwrap();
@@ -61,19 +63,20 @@ impl ByHand {
         *call
     }
 
-    /// A whole turn up to the model's answer.
+    /// Runs a whole turn up to the model's response.
     pub(super) fn turn(&mut self, setup: TurnSetup, output: Vec<Item>) -> Result<ModelCall, RunError> {
         let call = self.prepare(setup);
         self.resolve(Resolution::Answered(response(output)))?;
         Ok(call)
     }
 
-    /// Answers the tool calls that are due with these texts, in call order.
+    /// Resolves the due tool calls with these outputs, in call order.
     pub(super) fn tools_return(&mut self, outputs: &[&str]) {
         self.tools_come_to(outputs.iter().map(|output| CallResult::Output((*output).into())).collect());
     }
 
-    /// Ends the tool calls that are due like this, in call order. A call with an output has run.
+    /// Resolves the due tool calls with these results, in call order. A call with an output has
+    /// run.
     pub(super) fn tools_come_to(&mut self, results: Vec<CallResult>) {
         let due = self.due();
         assert_eq!(due.len(), results.len(), "one result for each of {due:?}");
@@ -90,7 +93,7 @@ impl ByHand {
         self.due().into_iter().map(|due| due.call).collect()
     }
 
-    /// Takes the handoff that is due, the next agent seeing everything.
+    /// Takes the due handoff; the next agent receives the whole conversation.
     pub(super) fn hand_off(&mut self) {
         self.hand_off_with(None);
     }
@@ -102,7 +105,7 @@ impl ByHand {
         self.resolve(Resolution::Rewritten(rewritten.map(Box::new))).unwrap();
     }
 
-    /// The final output, which no guardrail holds back.
+    /// Returns the final output, which no guardrail holds back.
     pub(super) fn output(&mut self) -> Value {
         let Step::Conclude { .. } = self.next() else { panic!("there is no final output, but {:?}", self.next()) };
         self.resolve(Resolution::OutputChecked(Vec::new())).unwrap();
@@ -111,20 +114,20 @@ impl ByHand {
         output
     }
 
-    /// Writes what is due to the session; gives it, one line each.
+    /// Writes the due items to the session and returns them, one line each.
     pub(super) fn saved(&mut self) -> Vec<String> {
         let Step::Save { items } = self.next() else { return Vec::new() };
         self.resolve(Resolution::Saved).unwrap();
         items.iter().map(content).collect()
     }
 
-    /// The ids of what waits for a decision.
+    /// Returns the ids of the calls that wait for a decision.
     pub(super) fn waits_for(&self) -> Vec<String> {
         assert_eq!(self.next(), Step::Interrupted);
         self.engine.state().interruptions().into_iter().map(|interruption| interruption.id).collect()
     }
 
-    /// Decides on calls and takes the run up again.
+    /// Decides on calls and resumes the run.
     pub(super) fn decide(&mut self, decisions: &[(&str, Decision)]) {
         self.waits_for();
         let mut state = self.engine.state().clone();
@@ -139,7 +142,7 @@ impl ByHand {
         self.through_json();
     }
 
-    /// The tools that the agent has after a pause.
+    /// Offers these tools to the agent after a pause.
     pub(super) fn offer(&mut self, tools: &[&str]) -> Result<(), RunError> {
         self.offer_variants(tools.iter().map(|tool| (*tool, 0)))
     }
@@ -152,12 +155,12 @@ impl ByHand {
         self.resolve(Resolution::Offered(tools.into_iter().map(|(tool, variant)| (tool.to_owned(), variant)).collect()))
     }
 
-    /// The items of the run, one line each: agent, type, call id or text.
+    /// Returns the items of the run, one line each: agent, type, call id or text.
     pub(super) fn transcript(&self) -> Vec<String> {
         self.engine.state().items.iter().map(line).collect()
     }
 
-    /// The raw items as they would be sent.
+    /// Returns the raw items as they would be sent.
     pub(super) fn raw_items(&self) -> Vec<Item> {
         self.engine.state().items.iter().map(|item| item.raw.clone()).collect()
     }

@@ -1,4 +1,4 @@
-//! The identity of call ids: a call that comes again is not made again, one id never stands for two calls.
+//! The identity of call ids: a repeated call is not made again, and one id never names two calls.
 
 use rstest::rstest;
 
@@ -12,7 +12,7 @@ const REUSED_HIDDEN: &str =
     "Model reused a tool call ID for a different invocation. Use a unique call ID for each tool invocation.";
 const EMPTY_ID: &str = "Tool invocations require a non-empty string call ID before execution.";
 
-/// A run whose first turn has made call `c1` of `weather` with these arguments.
+/// Starts a run whose first turn has made call `c1` of `weather` with these arguments.
 fn after_call(arguments: &str) -> ByHand {
     let mut run = ByHand::start();
     run.turn(setup(), vec![call("c1", "weather", arguments)]).unwrap();

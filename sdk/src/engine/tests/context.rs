@@ -1,4 +1,5 @@
-//! What a run carries beside its conversation: the run context and the answers of `patched`.
+//! The values that a run carries beside its conversation: the run context and the results of
+//! `patched`.
 
 use rstest::rstest;
 
@@ -18,7 +19,8 @@ fn with_context(context: Value, patches: &[Value]) -> Value {
     Value::Object(run.engine.into_state().context)
 }
 
-// The examples of RFC 7396, appendix A, whose target is an object; the run context is one and stays one.
+// The examples of RFC 7396, appendix A, with an object as the target: the run context always is
+// one.
 #[rstest]
 #[case(json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"}))]
 #[case(json!({"a": "b"}), json!({"b": "c"}), json!({"a": "b", "b": "c"}))]

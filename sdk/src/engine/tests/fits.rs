@@ -1,4 +1,4 @@
-//! A state that is taken up with other agents than it was stored with.
+//! A state that is resumed with other agents than it was stored with.
 
 use rstest::rstest;
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ fn clerk() -> Agent {
     Agent::new("clerk").tool(tool("sign"))
 }
 
-/// The agents that all states here were stored with.
+/// The agents that all states in this file were stored with.
 fn triage() -> Agent {
     without_tools().tool(tool("pay")).tool(tool("time")).tool(clerk().as_tool())
 }
@@ -35,7 +35,8 @@ fn without_tools() -> Agent {
     Agent::new("triage").handoff(Agent::new("refunds").tool(tool("pay")))
 }
 
-/// A run that waits for `pay` and for a call inside `clerk`; `time` has its output, and a handoff is to be taken after it.
+/// A run that waits for `pay` and for a call of the nested run `clerk`; `time` has its output, and
+/// a handoff follows.
 fn paused() -> RunState {
     let mut run = ByHand::start();
     let output = vec![
@@ -128,7 +129,8 @@ fn a_handoff_that_is_due_must_be_there_and_lead_where_it_led(#[case] handoff: Ha
     );
 }
 
-/// The round of a state of [`paused`], whose calls `c1` and `c3` are pending and whose handoff is planned.
+/// The round of a state of [`paused`], whose calls `c1` and `c3` are pending and whose handoff is
+/// planned.
 fn round() -> ToolRound {
     let Phase::Interrupted { round } = paused().phase else { panic!("it is paused") };
     *round

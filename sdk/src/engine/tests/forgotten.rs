@@ -1,4 +1,4 @@
-//! A decision is forgotten once its call has an output, and counts for no other call of the same id.
+//! A decision is removed once its call has an output, and applies to no other call of the same id.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Input guardrails: when they are asked, and what their findings do.
+//! Input guardrails: the time at which they run, and the effect of their results.
 
 use rstest::rstest;
 
@@ -13,12 +13,12 @@ fn passed(guardrail: &str) -> InputGuardrailResult {
     found(guardrail, false)
 }
 
-/// A run of which nothing was asked yet.
+/// A new run, before its first step.
 fn fresh() -> ByHand {
     ByHand { engine: Engine::start(beginning(), Rules::default()) }
 }
 
-/// A run whose blocking guardrails have passed; others are asked beside the first turn.
+/// A run whose blocking guardrails have passed; others run beside the first turn.
 fn beside_the_turn() -> ByHand {
     let mut run = fresh();
     run.resolve(Resolution::InputChecked { results: vec![passed("blocking")], more: true }).unwrap();

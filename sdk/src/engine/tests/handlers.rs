@@ -1,4 +1,4 @@
-//! Errors that a handler of the author turns into a final output.
+//! Errors that the author's handler turns into a final output.
 
 use rstest::rstest;
 
@@ -18,7 +18,7 @@ fn concluding(run: &ByHand) -> FinalOutput {
     output
 }
 
-/// A run that has made the one call it may.
+/// A run that has made its only permitted model call.
 fn out_of_its_turn() -> ByHand {
     let mut run = ByHand::with_max_turns(Some(1));
     run.turn(setup(), vec![call("c1", "time", "{}")]).unwrap();
@@ -39,7 +39,7 @@ fn of_another_shape() -> ByHand {
     run
 }
 
-/// A run without an answer, whose author handles that.
+/// A run with an empty answer, for which the author has a handler.
 fn empty() -> ByHand {
     let mut run = ByHand::start();
     run.turn(TurnSetup { handles_empty_output: true, ..structured() }, vec![reasoning("rs_1")]).unwrap();

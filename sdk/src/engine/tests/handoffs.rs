@@ -1,4 +1,4 @@
-//! Handoffs: their items, their texts, and who is next.
+//! Handoffs: their items, their messages, and the next agent.
 
 use super::*;
 use crate::wire::run_state::HandoffEnds;

@@ -1,10 +1,11 @@
-//! Questions of hosted MCP servers: who answers them, and when.
+//! Questions of hosted MCP servers: the function or person that answers them, and the time of the
+//! answer.
 
 use rstest::rstest;
 
 use super::*;
 
-/// An agent with a hosted MCP server `crm`.
+/// The setup of an agent with a hosted MCP server `crm`.
 fn with_server(answered_by_function: bool) -> TurnSetup {
     let mut setup = setup();
     let Value::Object(config) = json!({"type": "mcp", "server_label": "crm"}) else { panic!("an object") };

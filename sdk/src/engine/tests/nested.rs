@@ -6,7 +6,8 @@ fn text(output: &str) -> CallResult {
     CallResult::Output(output.into())
 }
 
-/// A run whose first response has called agent `clerk` this often, each time with two calls that wait: `i1` and `i2`.
+/// A run whose first response has called agent `clerk` this number of times, each time with two
+/// calls that wait: `i1` and `i2`.
 fn waiting_clerks(calls: usize) -> ByHand {
     let mut run = ByHand::start();
     run.turn(setup(), (1..=calls).map(|n| call(&format!("s{n}"), "clerk", "{}")).collect()).unwrap();
@@ -14,7 +15,8 @@ fn waiting_clerks(calls: usize) -> ByHand {
     run
 }
 
-/// The runs inside that go on now, by the id of their call, with the calls whose decisions they know.
+/// Returns the nested runs that can continue now, by the id of their call, with the calls that they
+/// have decisions for.
 fn going_on(run: &ByHand) -> Vec<(String, Vec<String>)> {
     let decided = |state: &RunState| {
         let paused = state.paused_calls().into_iter().map(|call| call.id);
@@ -52,7 +54,7 @@ fn calls_two_levels_down_are_named_by_the_whole_way() {
     assert_eq!(going_on(&outer), [one_going_on("s1", &["s1/i1", "s1/i2"])]);
 }
 
-/// The ids of calls are a provider's free text.
+/// The provider chooses the ids of calls freely.
 #[test]
 fn ids_of_calls_with_slashes_lead_to_one_call_each() {
     let mut run = ByHand::start();

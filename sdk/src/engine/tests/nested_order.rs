@@ -1,8 +1,10 @@
-//! In which order a run names what it waits for after a decision on some of it, and when it shows calls inside as its own.
+//! The order in which a run lists its waiting calls after a decision on some of them, and the time
+//! at which it lists the calls of nested runs as its own.
 
 use super::*;
 
-/// What waits, in order: `o1`, the calls of `s1`, the one call `j1` of `s2`, `o2`.
+/// A run whose waiting calls are, in order: `o1`, the calls of `s1`, the one call `j1` of `s2`,
+/// `o2`.
 fn waiting(inside: &[&str]) -> ByHand {
     let mut run = ByHand::start();
     let output =

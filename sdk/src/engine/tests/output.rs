@@ -1,4 +1,4 @@
-//! Structured output: empty answers, answers that fit, answers that do not.
+//! Structured output: empty, valid and invalid answers.
 
 use rstest::rstest;
 

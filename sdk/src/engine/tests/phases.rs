@@ -1,4 +1,4 @@
-//! Every phase a state can be stored in: its kind, and what it says when it is read again.
+//! Every phase of a stored state: its kind, and its next step after it is read again.
 
 use rstest::rstest;
 
@@ -16,7 +16,8 @@ fn planned() -> PlannedHandoff {
     round().handoffs.swap_remove(0)
 }
 
-/// The name of a phase in JSON; a new phase does not compile until it is here and in the table below.
+/// Returns the name of a phase in JSON. A new phase does not compile until it is added here and to
+/// the table below.
 fn kind(phase: &Phase) -> &'static str {
     match phase {
         Phase::TurnDue => "turn_due",

@@ -1,11 +1,12 @@
-//! A run goes on after a pause: what was decided takes effect, what was not goes on waiting.
+//! Resumption after a pause: decisions take effect, undecided calls continue to wait.
 
 use rstest::rstest;
 
 use super::*;
 use crate::wire::{WireVersion, run_state::CallProgress};
 
-/// A run whose first response has made these calls, each of which waits, beside call `c0` of `time`, which has its output.
+/// A run whose first response has made these calls, each of which waits, beside call `c0` of
+/// `time`, which has its output.
 fn waiting_for(setup: TurnSetup, rules: Rules, call_ids: &[&str]) -> ByHand {
     let mut run = ByHand::with_rules(rules);
     let mut output = vec![message("a moment"), call("c0", "time", "{}")];
@@ -177,7 +178,8 @@ fn a_tool_that_is_gone_matters_to_approved_calls_only(#[case] decisions: &[(&str
     assert!(run.due().iter().all(|due| due.is_known));
 }
 
-/// What guardrails of tools have found, before the pause and in the call that was approved.
+/// Returns the numbers of results of input and output guardrails of tools, after the approved call
+/// of a resumed run.
 fn findings(setup: TurnSetup, calls: &[&str], and_then: impl FnOnce(&mut ByHand)) -> (usize, usize) {
     let mut run = waiting_for(setup, Rules::default(), calls);
     run.decide(&[approved("c1")]);

@@ -1,4 +1,4 @@
-//! What the next agent sees after a handoff that changes the conversation.
+//! The input of the next agent after a handoff that changes the conversation.
 
 use super::*;
 use crate::{agent::HandoffInputFilter, wire::run_state::Rewritten};
@@ -7,7 +7,7 @@ fn to_refunds(call_id: &str) -> Item {
     call(call_id, "transfer_to_refunds", "{}")
 }
 
-/// A run with one turn of tools, and then one that hands off; with what the filter is given.
+/// A run with one turn of tools and one that hands off, with the input of the filter.
 fn handing_off() -> (ByHand, HandoffInputData) {
     let mut run = ByHand::start();
     run.turn(setup(), vec![reasoning("rs_1"), call("c1", "time", "{}")]).unwrap();
@@ -17,7 +17,7 @@ fn handing_off() -> (ByHand, HandoffInputData) {
     (run, data)
 }
 
-/// Takes the handoff that is due; gives what a filter is given.
+/// Takes the due handoff and returns the input of a filter.
 fn data(run: &mut ByHand) -> HandoffInputData {
     run.resolve(Resolution::HandedOff).unwrap();
     let Step::Rewrite { data, .. } = run.next() else { panic!("no rewrite is due, but {:?}", run.next()) };

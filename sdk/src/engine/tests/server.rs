@@ -1,4 +1,5 @@
-//! Conversations that the provider keeps: each call carries what the provider has not seen.
+//! Conversations that the provider keeps: each call carries the items that the provider has not
+//! received.
 
 use super::*;
 use crate::wire::run_state::ServerConversation;
@@ -18,7 +19,7 @@ fn run_with(server: ServerConversation) -> ByHand {
     ByHand::begin(Beginning { server: Some(server), ..beginning() }, Rules::default())
 }
 
-/// The turn's model call, answered under a response id.
+/// Resolves the turn's model call with a response of this id, and returns the call.
 fn turn(run: &mut ByHand, response_id: Option<&str>, output: Vec<Item>) -> ModelCall {
     let call = run.prepare(setup());
     let response_id = response_id.map(str::to_owned);

@@ -1,4 +1,4 @@
-//! What of a run is written to its session, and when.
+//! The items of a run that are written to its session, and the time of the write.
 
 use super::*;
 use crate::wire::run_state::{InputGuardrailResult, RunState};
@@ -12,7 +12,7 @@ fn run_with(rules: Rules) -> ByHand {
     ByHand::begin(with_session(), rules)
 }
 
-/// An agent whose tools' outputs may end the run, and are then looked at.
+/// An agent whose tool outputs may end the run, and are then checked by guardrails.
 fn guarded() -> TurnSetup {
     TurnSetup { tool_use: ToolUse::StopAtTools { tools: vec!["pay".to_owned()] }, guards_output: true, ..setup() }
 }

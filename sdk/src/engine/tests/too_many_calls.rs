@@ -1,4 +1,4 @@
-//! A response may hold so many calls, and no more.
+//! The maximum number of calls in a response.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn limited(max_calls_per_response: usize) -> ByHand {
     ByHand::with_rules(Rules { max_calls_per_response, ..Rules::default() })
 }
 
-/// Two calls of tools, one handoff.
+/// Two calls of tools and one handoff.
 fn three() -> Vec<Item> {
     vec![
         call("c1", "weather", "{}"),

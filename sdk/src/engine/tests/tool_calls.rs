@@ -1,4 +1,4 @@
-//! Tool calls: which run, and in which order their items stand.
+//! Tool calls: the calls that run, and the order of their items.
 
 use super::*;
 

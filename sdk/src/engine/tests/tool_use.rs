@@ -1,4 +1,4 @@
-//! Rules by which outputs of tools end a run.
+//! Rules by which tool outputs end a run.
 
 use rstest::rstest;
 
@@ -113,7 +113,8 @@ fn an_agents_own_rule_is_not_asked_about_nothing() {
     assert_eq!(run.next(), turn_due("triage", 2));
 }
 
-/// A run whose rule waits with call `c1` of `weather`; call `c2` of `time` has its output.
+/// A run with this rule, which waits for call `c1` of `weather`; call `c2` of `time` has its
+/// output.
 fn one_waiting(rule: ToolUse) -> ByHand {
     let mut run = ByHand::start();
     run.turn(with_rule(rule), both_tools()).unwrap();

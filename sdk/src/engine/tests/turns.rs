@@ -1,4 +1,4 @@
-//! What a turn is, how many there are, and what the model is asked in each.
+//! Turns: their number, and the model call of each.
 
 use rstest::rstest;
 

@@ -1,4 +1,4 @@
-//! What the tests give the engine.
+//! The input values of the tests.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,8 @@ pub(super) fn beginning() -> Beginning {
     }
 }
 
-/// Tools `weather`, `time`, `pay`, `sign` and `clerk`, handoffs to `refunds` and `sales`, plain text.
+/// The setup of an agent with the tools `weather`, `time`, `pay`, `sign` and `clerk`, handoffs to
+/// `refunds` and `sales`, and plain text as output.
 pub(super) fn setup() -> TurnSetup {
     TurnSetup {
         model: "gpt-5".to_owned(),
@@ -78,7 +79,7 @@ pub(super) fn call(call_id: &str, name: &str, arguments: &str) -> Item {
     item(json!({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}))
 }
 
-/// Two input tokens and one output token.
+/// Creates a response with these items, with a usage of two input tokens and one output token.
 pub(super) fn response(output: Vec<Item>) -> ModelResponse {
     ModelResponse { output, usage: Usage::of_tokens(2, 1), ..ModelResponse::default() }
 }
@@ -92,7 +93,7 @@ pub(super) fn turn_due(agent: &str, turn: u32) -> Step {
     Step::PrepareTurn { agent: agent.to_owned(), turn, starts: false }
 }
 
-/// The first turn of an agent, of which the hooks hear.
+/// The first turn of an agent, with a call of the hooks for its start.
 pub(super) fn starts(agent: &str, turn: u32) -> Step {
     Step::PrepareTurn { agent: agent.to_owned(), turn, starts: true }
 }
@@ -109,7 +110,7 @@ pub(super) fn reasoning(id: &str) -> Item {
     item(json!({"type": "reasoning", "id": id, "summary": []}))
 }
 
-/// What a run ends with when the model does this.
+/// The error message of a run whose model misbehaves like this.
 pub(super) fn misbehaved(message: &str, turn: u32) -> String {
     format!(r#"{message} (model behaviour, agent "triage", turn {turn})"#)
 }
@@ -126,7 +127,8 @@ pub(super) fn telling_the_model() -> Rules {
     Rules { unknown_tools: UnknownTools::TellModel, ..Rules::default() }
 }
 
-/// What came of a call of agent `clerk`: its run, which waits for decisions on these calls of its tool `sign`.
+/// The result of a call of agent `clerk`: its run, which waits for decisions on these calls of its
+/// tool `sign`.
 pub(super) fn paused_clerk(call_ids: &[&str]) -> CallResult {
     let mut run = ByHand::begin(Beginning { agent: "clerk".to_owned(), ..beginning() }, Rules::default());
     run.turn(setup(), call_ids.iter().map(|id| call(id, "sign", "{}")).collect()).unwrap();
