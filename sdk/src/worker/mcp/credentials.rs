@@ -7,8 +7,8 @@
 //! or their author ([`McpValue::plain`](super::McpValue::plain)) says otherwise. Program arguments
 //! are usually settings, and count as credentials only if their name or shape says so.
 
-/// The length, in bytes, from which a value is redacted. Redaction replaces shorter values inside
-/// ordinary words as well.
+/// The minimum length, in bytes, of a value that is redacted. A shorter value may be part of
+/// ordinary words, which redaction cannot distinguish from it.
 const SHORTEST: usize = 8;
 /// The length, in bytes, from which letters mixed with digits count as a key, whatever their name.
 const SHORTEST_KEY: usize = 16;
