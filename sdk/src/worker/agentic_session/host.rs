@@ -112,6 +112,7 @@ impl SessionHost {
             }
         }
         let once = !is_idempotent(&call);
+        // Recorded before the call, so that another attempt does not repeat it.
         if once {
             self.record(&id, EffectAnswer::Begun, Vec::new(), true);
         }
@@ -136,6 +137,7 @@ impl SessionHost {
                 self.record(&id, answer, gathered, self.writes_answers() || once);
                 self.shared.write_soon();
             }
+            // The call has not reached the tool, so another attempt may make it.
             None if once && has_not_begun(&settled) => self.shared.progress.forget(self.ordinal, id.as_str()),
             None => {}
         }

@@ -73,6 +73,8 @@ impl Progress {
         let mut inner = self.lock();
         let ordinal = inner.begun;
         inner.begun += 1;
+        // Runs are identified by their order and their agent: a different agent means that the body
+        // has taken another path, and the recorded runs from here on do not apply.
         let was = inner.runs.get(ordinal).map(|run| run.agent.clone()).unwrap_or_default();
         if !was.is_empty() && was != agent {
             tracing::warn!(

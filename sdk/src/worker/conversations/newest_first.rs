@@ -11,6 +11,7 @@ use super::cache::RunKey;
 /// The number of events in the first page. The page size grows, since the event in question is
 /// often only a few events back.
 const FIRST_PAGE: i32 = 20;
+/// The maximum number of events in a page.
 const LARGEST_PAGE: i32 = 200;
 
 /// A history that is read page by page.

@@ -118,6 +118,7 @@ impl Pending {
                         Some(CallPart::Given) => ((*start, *end), (0, 0)),
                         Some(CallPart::Answered) => ((0, 0), (*start, *end)),
                         None => {
+                            // Without a part, the range covers the input followed by the output.
                             let after = |place: usize| place.saturating_sub(count);
                             (((*start).min(count), (*end).min(count)), (after(*start), after(*end)))
                         }

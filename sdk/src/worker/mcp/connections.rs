@@ -192,6 +192,7 @@ impl Connections {
         let slot = self.slot(argument, asks_people);
         let (connection, was_open) = self.connection(&slot, argument, asks_people).await?;
         match self.ask_on(&slot, connection, &question).await {
+            // The server may have closed a connection that was open before.
             Err(McpFailure::NotReached { .. }) if was_open => {}
             Err(McpFailure::Lost { .. }) if was_open && repeat == Repeat::Harmless => {}
             answer => return answer,
@@ -212,6 +213,8 @@ impl Connections {
         let mut doubt = Doubt { slot, connection: &connection, is_unanswered: true };
         let answer = question(connection.running.peer().clone(), connection.running.service().clone()).await;
         let answer = answer.map_err(|error| McpFailure::of_asking(&self.server, error));
+        // A refusal is a response; only a request that was lost, or not received, removes the
+        // connection.
         doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&connection.last_used) = Instant::now();
         let given = connection.given.clone();

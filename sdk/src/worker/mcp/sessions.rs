@@ -111,6 +111,7 @@ impl McpSessions {
         let mut doubt = Doubt { sessions: self, id, is_unanswered: true };
         let answer = question(session.running.peer().clone(), session.running.service().clone()).await;
         let answer = answer.map_err(|error| McpFailure::of_asking(server, error).without(&session.given));
+        // A refusal is a response; only a request that was lost, or not received, ends the session.
         doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&session.last_used) = Instant::now();
         match answer {

@@ -229,6 +229,7 @@ impl Growing {
         let mut index = 0;
         for item in output {
             let ItemView::FunctionCall(call) = item.view() else { continue };
+            // A request that was sent again may repeat calls that are already listed.
             if !self.call_ids.insert(call.call_id.to_owned()) {
                 continue;
             }
@@ -236,6 +237,7 @@ impl Growing {
             let kind = if let Some(handoff) = handoff {
                 ToolKind::Handoff { to: handoff.agent_name.clone() }
             } else {
+                // The index in an activity id counts only the calls that are not handoffs.
                 let run = format!("{}-{turn}-tool-{index}", self.run.id);
                 self.may_be_runs.push((at, self.run.turns[at].tools.len(), run));
                 index += 1;

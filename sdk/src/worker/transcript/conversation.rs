@@ -31,6 +31,7 @@ impl Conversation {
                 .iter()
                 .zip(&input)
                 .all(|(one, other)| one.is_shared_with(other) || one.digest() == other.digest());
+        // An input that does not extend the latest one is counted from its beginning.
         if !goes_on {
             self.counts.clear();
         }
