@@ -100,7 +100,7 @@ impl AgenticSessionOptions {
         self
     }
 
-    /// The size, in bytes of JSON, above which a checkpoint is written to the store, if the session
+    /// Sets the size, in bytes of JSON, above which a checkpoint is written to the store, if the session
     /// has one. Default 256 kB.
     #[must_use]
     pub fn spill_over(mut self, bytes: usize) -> Self {
@@ -108,7 +108,7 @@ impl AgenticSessionOptions {
         self
     }
 
-    /// The size of the items that a run has produced, in bytes of JSON, above which the compaction
+    /// Sets the size of the items that a run has produced, in bytes of JSON, above which the compaction
     /// of its `RunConfig`, if any, shortens them before the next turn. It must be larger than the
     /// size that the compaction leaves; otherwise each turn requests a compaction. The run's input
     /// is not shortened. Default 1 MB.

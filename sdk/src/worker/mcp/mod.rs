@@ -2,18 +2,18 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `transport.rs` | the transport of a server: a child process, HTTP, in this process, or the result of a factory |
+//! | `transport.rs` | the transport of a server: a child process, HTTP, in-process, or from a factory |
 //! | `value.rs` | the value of a header or a variable, which may be a reference to a variable of the worker |
-//! | `connections.rs` | the connections of one server: opened on demand, shared, closed when idle, replaced when lost |
-//! | `sessions.rs` | the sessions of runs with stateful servers: connections that are never replaced |
+//! | `connections.rs` | connections of one server: on demand, shared, closed when idle, replaced when lost |
+//! | `sessions.rs` | sessions of runs with stateful servers: connections that are never replaced |
 //! | `client.rs` | the capabilities of this client, and its answers to elicitation requests |
 //! | `connect.rs` | opens a connection |
 //! | `group.rs` | the program of a server and its child processes, which end together |
-//! | `credentials.rs` | the strings of a transport that are redacted in the responses of its server |
+//! | `credentials.rs` | the strings of a transport that are redacted in its server's responses |
 //! | `call.rs` | tool calls, as activity bodies |
 //! | `ask.rs` | lists, prompts and resources |
 //! | `listed.rs` | a list whose pages arrive, and its limits |
-//! | `left_out.rs` | the listed tools that are left out, because their schemas are too large |
+//! | `left_out.rs` | leaves out tools with too large schemas, and tools that quote credentials |
 //! | `content.rs` | the result of a tool, in the form that the model receives |
 //! | `failure.rs` | the errors |
 //! | `activities.rs` | the activities |

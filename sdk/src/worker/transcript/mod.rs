@@ -9,8 +9,8 @@
 //! |---|---|
 //! | `shape.rs` | the parts of a transcript, which are its JSON |
 //! | `fetch.rs` | the events of a workflow, page by page |
-//! | `events.rs`, `messages.rs`, `failure.rs` | from events to activities, with their requests and results |
-//! | `activity_id.rs`, `assemble.rs`, `conversation.rs` | from activities to runs, turns and the new items of each |
+//! | `events.rs`, `messages.rs`, `failure.rs` | from events to activities, with requests and results |
+//! | `activity_id.rs`, `assemble.rs`, `conversation.rs` | from activities to runs, turns and new items |
 //! | `approvals.rs` | the approval requests and their decisions |
 //! | `request.rs` | one call as the provider received it |
 //! | `markdown/` | the transcript as Markdown |

@@ -38,8 +38,8 @@ pub struct Turn {
     pub number: u32,
     /// Name of the agent whose turn it is.
     pub agent: String,
-    /// Its model calls: one; more than one if the first had to be sent again with missing parts;
-    /// none if a paused run resumes.
+    /// Its model calls: one; more than one if the first had to be scheduled again, or sent again
+    /// with missing parts; none if a paused run resumes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
     /// The calls that the model requested, in the order of its response.
