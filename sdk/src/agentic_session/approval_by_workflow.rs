@@ -1,4 +1,4 @@
-//! Decisions through a workflow per question.
+//! An approver that starts one workflow for each question.
 
 use std::time::Duration;
 
@@ -32,14 +32,15 @@ use crate::{
     },
 };
 
-/// What the model is told when the workflow was ended from outside.
+/// Message to the model when the workflow ended without a ruling.
 const NO_RULING: &str = "The call was not approved: the question was closed without a decision.";
-/// How much longer than its timer the workflow has: for a worker that is away when the timer is due.
+/// Extra execution timeout of the workflow beyond its timer, for a worker that is unavailable when
+/// the timer is due.
 const SLACK: Duration = Duration::from_mins(10);
-/// The pause before the server is asked again that could not be reached.
+/// The pause before a request to an unavailable server is repeated.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// A question that no workflow can be started for.
+/// The error of an activity without a client that could start a workflow.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "ApprovalByWorkflow needs a client to start a workflow with, and the activity has none ({message}); in a test without a server, give \
@@ -49,13 +50,15 @@ struct NoClient {
     message: String,
 }
 
-/// Starts a workflow for each call that waits, and takes its result as the decision. The workflow's id tells the call for good
-/// (`<workflow of the activity>-approval-<tool>-<id>`), so that another attempt of the activity waits for the same workflow, also for one that
-/// has ended meanwhile. A workflow of that id that is of another type, on another task queue, or about another call decides nothing, and
-/// fails the attempt.
+/// Starts a workflow for each call that waits, and uses its result as the decision. The workflow's
+/// id identifies the call permanently (`<workflow of the activity>-approval-<tool>-<id>`). Another
+/// attempt of the activity therefore waits for the same workflow, including one that has ended in
+/// the meantime. A workflow with that id that is of another type, on another task queue, or about
+/// another call decides nothing, and fails the attempt.
 ///
-/// The workflow is the ready-made [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow), or one of your own, in any language, that takes an
-/// [`ApprovalRequest`] and returns an [`ApprovalRuling`].
+/// The workflow is the ready-made [`ApprovalWorkflow`](crate::workflow::ApprovalWorkflow), or one
+/// of your own, in any language, that accepts an [`ApprovalRequest`] and returns an
+/// [`ApprovalRuling`].
 #[derive(Clone, Debug)]
 pub struct ApprovalByWorkflow {
     workflow_type: String,
@@ -70,37 +73,40 @@ impl Default for ApprovalByWorkflow {
 }
 
 impl ApprovalByWorkflow {
-    /// By the ready-made workflow, on the activity's own task queue; rejected after 24 hours.
+    /// Creates an approver with the ready-made workflow, on the activity's own task queue; calls
+    /// are rejected after 24 hours.
     pub fn new() -> Self {
         Self { workflow_type: APPROVAL_WORKFLOW.to_owned(), task_queue: None, timeout: Duration::from_hours(24) }
     }
 
-    /// By a workflow of this type.
+    /// Sets the type of the workflow.
     #[must_use]
     pub fn workflow_type(mut self, name: impl Into<String>) -> Self {
         self.workflow_type = name.into();
         self
     }
 
-    /// On this task queue.
+    /// Sets the task queue of the workflow.
     #[must_use]
     pub fn task_queue(mut self, name: impl Into<String>) -> Self {
         self.task_queue = Some(name.into());
         self
     }
 
-    /// How long the workflow waits for a person, in whole seconds. It needs room in the activity's start-to-close timeout. Default 24 hours.
+    /// Sets the time that the workflow waits for a decision, in whole seconds. It must fit in the
+    /// activity's start-to-close timeout. Default 24 hours.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The questions that sessions of this workflow have open: a handle to each, to look at the call and to decide. The server's visibility tells
-    /// them, so one that was asked just now may be missing for a moment.
+    /// Returns the open questions of the sessions of a workflow: a handle to each, to read the call
+    /// and to decide. They come from the server's visibility store, so a question that was just
+    /// asked may be missing for a moment.
     ///
     /// # Errors
-    /// When the server cannot be asked.
+    /// When the request to the server fails.
     pub async fn pending(client: &Client, workflow_id: &str) -> Result<Vec<AgentHandle>, ClientError> {
         let prefix = format!("{workflow_id}-approval-");
         let quoted = prefix.replace('\\', "\\\\").replace('\'', "\\'");
@@ -109,17 +115,17 @@ impl ApprovalByWorkflow {
         found.map_ok(|workflow| AgentHandle::new(client, workflow.id())).try_collect().await
     }
 
-    /// The id of the workflow that a call is decided in.
+    /// Returns the id of the workflow in which a call is decided.
     fn workflow_id(asked: &Asked<'_>) -> String {
         let activity = asked.activity.info();
         let of = activity.workflow_id.as_deref().unwrap_or(&activity.activity_id);
-        // Tools are named by their authors, those of MCP servers by strangers.
+        // Tool names come from authors, those of MCP servers from third parties.
         let tool: String =
             asked.interruption.tool.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(64).collect();
         format!("{of}-approval-{tool}-{}", asked.id)
     }
 
-    /// The workflow, started or found.
+    /// Returns a handle to the workflow, started or found.
     async fn started(
         &self,
         client: &Client,
@@ -151,8 +157,8 @@ impl ApprovalByWorkflow {
         Ok(handle)
     }
 
-    /// Checks that the workflow of this id is the one that asks about this call: its result counts as the decision, and somebody else
-    /// may have started another one under that id.
+    /// Checks that the workflow with this id is the one about this call: its result counts as the
+    /// decision, and another client may have started a different workflow with that id.
     async fn check_question(
         &self,
         client: &Client,
@@ -179,7 +185,7 @@ impl ApprovalByWorkflow {
     }
 }
 
-/// Somebody else's workflow has the id of a question.
+/// The error of a question whose id belongs to a different workflow.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "workflow {workflow_id:?} is not the one that asks about this call: it {what}; what it returns is not taken for a decision. See who \
@@ -190,7 +196,8 @@ struct AnotherWorkflow {
     what: String,
 }
 
-/// How the workflow of this id was started, at first where it has continued as new.
+/// Returns the attributes of the first event of the workflow with this id: of its first execution
+/// where it has continued as new.
 async fn first_event(
     client: &Client,
     workflow_id: &str,
@@ -243,7 +250,7 @@ impl Approver for ApprovalByWorkflow {
     }
 }
 
-/// The worker's client. A context without one panics.
+/// Returns the worker's client. A context without a client panics, which becomes the error.
 fn client(activity: &ActivityContext) -> Result<Client, NoClient> {
     guarded(|| activity.client()).map_err(|Panic { message }| NoClient { message })
 }

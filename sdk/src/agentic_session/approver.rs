@@ -1,4 +1,4 @@
-//! Who decides on calls that wait, while the activity of their session lives.
+//! The decisions on calls that wait for approval, while the activity of their session runs.
 
 use futures::future::BoxFuture;
 use temporalio_sdk::activities::ActivityContext;
@@ -8,15 +8,17 @@ use crate::{
     wire::{ApprovalRuling, run_state::Interruption},
 };
 
-/// Decides on calls that wait for people.
+/// Decides on calls that wait for approval.
 ///
-/// The session heartbeats while it waits. After a crash it asks again, with the same [`id`](Asked::id): whoever answers must not ask people
-/// twice. [`ApprovalByWorkflow`](super::ApprovalByWorkflow) is one that does not.
+/// The session heartbeats while it waits. After a crash it requests the decision again, with the
+/// same [`id`](Asked::id): an implementation must not ask a person twice.
+/// [`ApprovalByWorkflow`](super::ApprovalByWorkflow) meets this requirement.
 pub trait Approver: Send + Sync {
     /// Waits for a decision. The future is dropped when the activity is cancelled.
     ///
     /// # Errors
-    /// Whatever went wrong: that is no decision, so the attempt fails, and another one asks again.
+    /// Any error. It is not a decision: the attempt fails, and the next one requests the decision
+    /// again.
     fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>>;
 }
 
@@ -24,11 +26,11 @@ pub trait Approver: Send + Sync {
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Asked<'a> {
-    /// The call.
+    /// The call that needs approval.
     pub interruption: &'a Interruption,
-    /// What names this question for good, also in another attempt: short ASCII.
+    /// Identifier of the question, the same in each attempt. Short ASCII.
     pub id: &'a str,
-    /// The activity of the session; its [`client`](ActivityContext::client) is the worker's.
+    /// Context of the session's activity; its [`client`](ActivityContext::client) is the worker's.
     pub activity: &'a ActivityContext,
 }
 

@@ -1,4 +1,4 @@
-//! What each call of a run has gathered, until it has ended.
+//! The results that each call of a run adds, until the call has ended.
 
 use std::{
     collections::BTreeMap,
@@ -10,12 +10,12 @@ use serde_json::Value;
 use super::results::SessionResults;
 use crate::tool::{CallInfo, StateMap};
 
-/// The results of calls under way, by idempotency key: of the latest attempt at each.
+/// The results of calls in progress, by idempotency key: those of the latest attempt at each call.
 #[derive(Clone, Default)]
 pub(super) struct Calls(Arc<Mutex<BTreeMap<String, SessionResults>>>);
 
 impl Calls {
-    /// The states of an attempt: those of the worker, and a place for results.
+    /// Returns the states of an attempt: those of the worker, and a new [`SessionResults`].
     pub(super) fn states(&self, of_worker: &StateMap, call: &CallInfo) -> StateMap {
         let (mut states, results) = (of_worker.clone(), SessionResults::default());
         states.insert(results.clone());
@@ -24,7 +24,7 @@ impl Calls {
         states
     }
 
-    /// What the latest attempt at a call has gathered.
+    /// Removes and returns the results of the latest attempt at a call.
     pub(super) fn gathered(&self, key: &str) -> Vec<Value> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         calls.remove(key).map(|results| results.take()).unwrap_or_default()

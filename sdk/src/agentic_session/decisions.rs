@@ -1,4 +1,5 @@
-//! Decisions on what a run of a session waits for: all are asked for at once, and each counts as it comes.
+//! The decisions on the calls of a run that wait for approval: all are requested at once, and each
+//! takes effect when it is returned.
 
 use futures::{StreamExt, stream::FuturesUnordered};
 
@@ -16,10 +17,10 @@ use crate::{
     },
 };
 
-/// Takes decisions into the state until nothing of it waits.
+/// Applies decisions to the state until none of its calls waits.
 ///
 /// # Errors
-/// The session ends, because one could not be had: that is no rejection.
+/// [`Ended`] when the approver fails for a call, which is not a rejection: the session ends.
 pub(super) async fn decide(host: &SessionHost, state: &mut RunState, approver: &dyn Approver) -> Result<(), Ended> {
     let waiting = state.interruptions();
     let (turn, answered) = (state.turn.to_string(), state.questions_answered().to_string());
@@ -36,11 +37,11 @@ pub(super) async fn decide(host: &SessionHost, state: &mut RunState, approver: &
             Ended
         })?;
         take(state, call, ruling);
-        // What was decided is not asked for again.
+        // A recorded decision is not requested again.
         host.reach(state);
         host.shared.write_soon();
         if state.interruptions().is_empty() {
-            // The others are decided with this one, for good.
+            // This decision holds for the other calls as well (`always`).
             break;
         }
     }
@@ -54,7 +55,7 @@ fn take(state: &mut RunState, call: &Interruption, ruling: ApprovalRuling) {
     if let Err(refused) = taken {
         tracing::warn!(tool = call.tool, %refused, "a call is rejected, because it does not take the decision");
         let rejected = Decision::reject_with(format!("The call was not approved: {refused}"));
-        // A rejection fits whatever waits.
+        // Every call that waits can be rejected.
         let _ = state.decide(&call.id, rejected);
     }
 }

@@ -1,4 +1,4 @@
-//! What ends a session before its body does.
+//! The reasons that end a session before its body returns, and their activity failures.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,27 +9,27 @@ use tokio_util::sync::CancellationToken;
 use super::error::{CheckpointError, failed};
 use crate::tool::Failure;
 
-/// Why a session ends before its body does.
+/// The reason why a session ends before its body returns.
 #[derive(Debug)]
 pub(super) enum Why {
-    /// Somebody has asked for it.
+    /// The cancellation of the activity was requested.
     Cancelled,
-    /// The worker shuts down; another attempt goes on.
+    /// The worker shuts down; another attempt continues.
     Stopped,
-    /// Somebody has paused or reset the activity; another attempt goes on.
+    /// The activity was paused or reset; another attempt continues.
     Paused,
-    /// A checkpoint cannot be written: what comes after it must not happen.
+    /// A checkpoint cannot be written: nothing that follows it may take effect.
     Checkpoint(CheckpointError),
-    /// Nobody can be asked for a decision.
+    /// The approver has failed to return a decision.
     Approver {
-        /// The tool whose call waits.
+        /// Name of the tool whose call waits for a decision.
         tool: String,
-        /// Why.
+        /// The error of the approver.
         source: Failure,
     },
 }
 
-/// The end of a session: cancels everything in it. The first that comes counts.
+/// The end of a session: cancels everything in it. Only the first reason counts.
 #[derive(Debug, Default)]
 pub(super) struct End {
     why: Mutex<Option<Why>>,
@@ -52,13 +52,13 @@ impl End {
         self.why.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the session.
+    /// Ends the session for this reason, unless it has already ended.
     pub(super) fn come(&self, why: Why) {
         self.why().get_or_insert(why);
         self.token.cancel();
     }
 
-    /// Ends the session when the server says so.
+    /// Ends the session if the server's response requests it.
     pub(super) fn heed(&self, response: &ActivityHeartbeatResponse) {
         if response.cancel_requested {
             self.come(Why::Cancelled);
@@ -67,20 +67,20 @@ impl End {
         }
     }
 
-    /// Cancelled when it comes.
+    /// Returns the token that is cancelled when the session ends.
     pub(super) fn token(&self) -> &CancellationToken {
         &self.token
     }
 
-    /// Whether another attempt goes on with what this one leaves undone.
+    /// `true` if the session has ended and another attempt continues its unfinished work.
     pub(super) fn is_followed(&self) -> bool {
         self.why().as_ref().is_some_and(|why| !matches!(why, Why::Cancelled))
     }
 
-    /// What the activity fails with, where it has come.
+    /// Returns the failure of the activity and removes the reason, if the session has ended.
     pub(super) fn error(&self) -> Option<ActivityError> {
         Some(match self.why().take()? {
-            // Of a worker that shuts down the SDK makes a failure that is retried.
+            // When the worker shuts down, the SDK turns this into a failure that is retried.
             Why::Cancelled | Why::Stopped => ActivityError::cancelled(),
             Why::Paused => failed(Paused, true),
             Why::Checkpoint(error) => {

@@ -1,4 +1,4 @@
-//! How sessions fail, and what their activity fails with.
+//! The errors of a session, and the activity failures that they become.
 
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityError, ActivityInfo};
@@ -12,64 +12,64 @@ use crate::{
     wire::{error_debug, failure::AGENTIC_SESSION_ERROR, size::Bytes},
 };
 
-/// Why a session could not keep its checkpoint, or go on from one.
+/// The error of a session that cannot keep its checkpoint, or cannot continue from one.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// It is larger than a heartbeat may be.
+    /// The checkpoint is larger than a heartbeat may be.
     #[error(
         "after {turns} turns the session's checkpoint has {}, more than the {} that a heartbeat may carry; let the conversation be \
          shortened with RunConfig's compaction, or give the session a .checkpoint_store(..)", Bytes(*.bytes), Bytes(*.limit)
     )]
     TooLarge {
-        /// Its size.
+        /// Size of the checkpoint, in bytes of JSON.
         bytes: usize,
-        /// The limit.
+        /// Size limit, in bytes.
         limit: usize,
-        /// Model calls until then.
+        /// Model calls that the session has made so far.
         turns: u32,
     },
-    /// It cannot be written as JSON.
+    /// The checkpoint cannot be written as JSON.
     #[error("the session's checkpoint cannot be written as JSON: {source}")]
     Unwritable {
-        /// Why.
+        /// The error of the serializer.
         source: serde_json::Error,
     },
-    /// The client's codec does not take it.
+    /// The client's data converter or codec refuses the checkpoint.
     #[error("the client's data converter does not take the session's checkpoint: {source}")]
     Unencodable {
-        /// Why.
+        /// The error of the data converter.
         source: EffectError,
     },
-    /// The store of checkpoints has failed.
+    /// The checkpoint store has failed.
     #[error("the session's checkpoint could not be {verb} the checkpoint store: {source}")]
     Store {
-        /// `written to`, `read from`.
+        /// Verb of the message: `written to` or `read from`.
         verb: &'static str,
-        /// Why.
+        /// The error of the store.
         source: Failure,
     },
-    /// It is said to be under a key that this session has not given.
+    /// The heartbeat refers to a key that this session has not created.
     #[error("checkpoint {key:?} is not one of this session")]
     Foreign {
-        /// The key.
+        /// Key in the heartbeat.
         key: String,
     },
-    /// The server refuses heartbeats.
+    /// The server refuses the heartbeats of the activity.
     #[error("the server refuses the session's checkpoint: {source}")]
     Refused {
-        /// Why.
+        /// The status that the server returned.
         source: EffectError,
     },
-    /// It is not in the store any more.
+    /// The checkpoint is no longer in the store.
     #[error(
         "checkpoint {key:?} is not in the checkpoint store any more; let checkpoints expire later than the activity's schedule-to-close timeout"
     )]
     Absent {
-        /// Its key.
+        /// Key of the checkpoint.
         key: String,
     },
-    /// The server knows this attempt no more.
+    /// The server no longer knows this attempt.
     #[error(
         "the server does not know this attempt of the activity any more: it has timed out, or its workflow is over"
     )]
@@ -91,7 +91,8 @@ error_debug!(enum CheckpointError {
     Cancelled,
 });
 
-/// Why the body of a session failed: a run, or anything else that is an [`Error`](std::error::Error). `?` makes it of both.
+/// The error of a session's body: a failed run, or any other [`Error`](std::error::Error). The `?`
+/// operator converts from both.
 pub struct AgenticSessionError(Box<Kind>);
 
 #[derive(Debug)]
@@ -106,7 +107,7 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for AgenticSessionErr
     }
 }
 
-/// What it holds, and then what that says.
+/// Writes the error's message, or the debug form of an [`ActivityError`].
 impl std::fmt::Debug for AgenticSessionError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &*self.0 {
@@ -117,21 +118,22 @@ impl std::fmt::Debug for AgenticSessionError {
 }
 
 impl AgenticSessionError {
-    /// Makes one of what is no [`Error`](std::error::Error) itself: a text, a boxed error, or an `anyhow::Error`, as in
-    /// `.map_err(AgenticSessionError::other)?`.
+    /// Creates an error from a value that does not implement [`Error`](std::error::Error) itself: a
+    /// string, a boxed error, or an `anyhow::Error`, as in `.map_err(AgenticSessionError::other)?`.
     ///
-    /// An `anyhow::Error` hides what it is made of, so that a failed run in it is tried again, also where that is in vain. Where there may be one, say
+    /// An `anyhow::Error` hides the error that it wraps. A failed run inside it is therefore always
+    /// retried, even if the retry cannot succeed. Where the error may be a failed run, use
     /// `error.downcast::<RunFailure>().map_or_else(AgenticSessionError::other, AgenticSessionError::from)`.
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(Box::new(Kind::Error(error.into())))
     }
 
-    /// What the activity is to fail with, as it is.
+    /// Creates an error that fails the activity with `error`, unchanged.
     pub fn activity(error: ActivityError) -> Self {
         Self(Box::new(Kind::Activity(error)))
     }
 
-    /// What the activity fails with.
+    /// Returns the failure of the activity.
     pub(super) fn into_activity_error(self, info: &ActivityInfo) -> ActivityError {
         match *self.0 {
             Kind::Activity(error) => error,
@@ -146,8 +148,9 @@ impl AgenticSessionError {
     }
 }
 
-/// A failed model call is the failure that the model activity would have; another attempt of the session goes on with that call. What the
-/// session's own state leads to, no attempt can heal.
+/// Returns the activity failure of a failed run. A failed model call becomes the failure that the
+/// model activity would have, and another attempt of the session repeats that call. An error that
+/// follows from the session's own state is not retryable, since no attempt can avoid it.
 fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
     let (is_passing, error) = match error {
         RunError::Cancelled { .. } => return ActivityError::cancelled(),
@@ -158,7 +161,7 @@ fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
             Err(source) => (false, RunError::Model { agent, turn, model, reason, source }),
         },
         error @ (RunError::Session { .. } | RunError::Mcp { .. }) => (true, error),
-        // Another worker may have the state.
+        // Another worker may have the missing state.
         RunError::Graph(graph) => {
             let is_of_worker = graph.issues.iter().all(|issue| matches!(issue, GraphIssue::MissingState { .. }));
             (is_of_worker, RunError::Graph(graph))
@@ -168,7 +171,8 @@ fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
     failed(error, is_passing)
 }
 
-/// The failure of a provider, with what a run says beside it.
+/// Returns the failure of a provider, with the message of a lost conversation where the run reports
+/// one.
 fn model_error(source: EffectError) -> Result<ModelError, EffectError> {
     let source = match source.downcast::<ConversationLost>() {
         Ok(lost) => {
@@ -180,7 +184,7 @@ fn model_error(source: EffectError) -> Result<ModelError, EffectError> {
     source.downcast().map(|error| *error)
 }
 
-/// A failure of the session's own.
+/// Creates a failure of type `AgenticSessionError`, retryable if `is_passing`.
 pub(super) fn failed(error: impl std::error::Error + Send + Sync + 'static, is_passing: bool) -> ActivityError {
     let failure =
         ApplicationFailure::builder(error).type_name(AGENTIC_SESSION_ERROR.to_owned()).non_retryable(!is_passing);
@@ -188,12 +192,12 @@ pub(super) fn failed(error: impl std::error::Error + Send + Sync + 'static, is_p
 }
 
 impl CheckpointError {
-    /// Whether another attempt may have no such error.
+    /// `true` if another attempt may succeed.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Store { .. } | Self::Gone | Self::Cancelled)
     }
 }
 
-/// The session has ended; its [`End`](super::end::End) says why.
+/// The session has ended; its [`End`](super::end::End) holds the reason.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ended;

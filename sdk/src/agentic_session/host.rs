@@ -1,7 +1,7 @@
 //! The host of a run in a session: the inline host, with a memory that outlives its process.
 //!
-//! Before a call of a model or a tool it waits until the server has all that the call builds on; what a call has answered is recorded, and
-//! is not asked for again.
+//! Before a call of a model or a tool, the host waits until the server has everything that the call
+//! depends on. The answer of a call is recorded, and is not requested again.
 
 use std::sync::{
     Arc,
@@ -38,18 +38,19 @@ use crate::{
     },
 };
 
-/// One run of a session.
+/// The host of one run of a session.
 pub(super) struct SessionHost {
     pub(super) inner: InlineHost,
     pub(super) shared: Arc<Shared>,
     pub(super) ordinal: usize,
     pub(super) calls: Calls,
-    /// The run's session, where it is one in memory.
+    /// The run's conversation session, if it is one in memory.
     pub(super) memory: Option<MemorySession>,
     pub(super) compacts: bool,
-    /// Whether the next state to be seen is the one that the run goes on from.
+    /// Marks that the next checkpoint is the state from which the run continues, which needs no new
+    /// record.
     pub(super) goes_on: AtomicBool,
-    /// The turn before which the conversation was shortened last.
+    /// The turn before which the conversation was last shortened.
     pub(super) compacted_at: AtomicU32,
 }
 
@@ -62,15 +63,17 @@ impl SessionHost {
         self.shared.progress.record(self.ordinal, id.as_str(), answer, gathered, is_due);
     }
 
-    /// Whether each answer is written, not only the states between turns.
+    /// `true` if each answer is written, not only the states between turns.
     fn writes_answers(&self) -> bool {
         self.shared.checkpoint_every == 1
     }
 
-    /// Whether the run may go on from this state, and is to.
+    /// `true` if another attempt can continue from this state, and the options make it a
+    /// checkpoint.
     fn is_point(&self, state: &RunState) -> bool {
         match state.phase {
-            // The input guardrails beside the first turn have answered by the second; until all have, their answers are not in the state.
+            // The input guardrails that run concurrently with the first turn have ended by the
+            // second; until all have, their results are not in the state.
             Phase::TurnDue if state.turn > 0 && state.admission != Admission::Admitted => false,
             Phase::TurnDue => state.turn.is_multiple_of(self.shared.checkpoint_every),
             Phase::Interrupted { .. } | Phase::Finished { .. } => true,
@@ -78,14 +81,15 @@ impl SessionHost {
         }
     }
 
-    /// The run goes on from here, if another attempt does.
+    /// Records a state from which another attempt continues.
     pub(super) fn reach(&self, state: &RunState) {
         let session_writes = self.inner.session_writes.load(Ordering::Relaxed);
         let memory = self.memory.as_ref().map(MemorySession::items);
         self.shared.progress.reach(self.ordinal, Point { state, session_writes, memory });
     }
 
-    /// Waits until the server has what an effect builds on; false when the effect must not happen: its scope is cancelled, or the session ends.
+    /// Waits until the server has everything that an effect depends on. Returns `false` when the
+    /// effect must not take place: its scope is cancelled, or the session has ended.
     async fn is_settled(&self, scope: &CancellationToken) -> bool {
         matches!(scope.run_until_cancelled(self.shared.writer.settle()).await, Some(Ok(())))
     }
@@ -108,6 +112,7 @@ impl SessionHost {
             }
         }
         let once = !is_idempotent(&call);
+        // Recorded before the call, so that another attempt does not repeat it.
         if once {
             self.record(&id, EffectAnswer::Begun, Vec::new(), true);
         }
@@ -119,8 +124,9 @@ impl SessionHost {
         let Settled { outcome: settled, is_late } = self.inner.tool_with_grace(call, scope).await;
         let gathered = self.calls.gathered(&key);
         if is_late || (settled.is_err() && scope.is_cancelled()) {
-            // A body that has ended well all the same is not run again. One that ends with an error because it was told to stop has not failed:
-            // another attempt runs it again, or is told that nobody knows what came of it.
+            // The output of a body that succeeds after the cancellation is kept, so that the tool
+            // is not run again. A body that returns an error because of the cancellation has not
+            // failed: another attempt runs it again, or reports its outcome as unknown.
             if let (Ok(_), Some(answer)) = (&settled, record_of(&settled)) {
                 self.record(&id, answer, gathered, false);
             }
@@ -131,6 +137,7 @@ impl SessionHost {
                 self.record(&id, answer, gathered, self.writes_answers() || once);
                 self.shared.write_soon();
             }
+            // The call has not reached the tool, so another attempt may make it.
             None if once && has_not_begun(&settled) => self.shared.progress.forget(self.ordinal, id.as_str()),
             None => {}
         }
@@ -138,7 +145,7 @@ impl SessionHost {
     }
 }
 
-/// Whether a call may be made twice.
+/// `true` if a call may be made twice.
 fn is_idempotent(call: &ToolEffect<'_>) -> bool {
     match call.tool.binding() {
         ToolBinding::Activity { options, .. } => options.idempotent,
@@ -147,7 +154,8 @@ fn is_idempotent(call: &ToolEffect<'_>) -> bool {
     }
 }
 
-/// What is recorded of an outcome; nothing of one that another attempt is to find out anew.
+/// Returns the record of an outcome, or `None` for an outcome that another attempt must determine
+/// again.
 fn record_of(settled: &Result<ToolAnswer, ToolEffectError>) -> Option<EffectAnswer> {
     let failed = |how, message: &str| Some(EffectAnswer::ToolFailed { how, message: message.to_owned() });
     match settled {
@@ -169,7 +177,7 @@ fn record_of(settled: &Result<ToolAnswer, ToolEffectError>) -> Option<EffectAnsw
     }
 }
 
-/// The same as it was.
+/// Rebuilds the error of a recorded failure.
 fn failed(how: ToolFailed, message: String) -> ToolEffectError {
     let source = message.clone().into();
     match how {
@@ -285,7 +293,8 @@ impl Host for SessionHost {
     ) -> LocalBoxFuture<'a, Result<Vec<Item>, SessionEffectError>> {
         async move {
             if matches!(call.action, SessionAction::Add { .. }) {
-                // What the session is told must be what another attempt knows, too. And what a cut-off attempt leaves of a turn is not the turn.
+                // A write to the session store must be known to the next attempt as well. And the
+                // items of a turn that this attempt does not finish are not the turn.
                 self.shared.progress.make_due();
                 let settled = self.shared.writer.settle().await;
                 if settled.is_err() && self.shared.end.is_followed() {
@@ -307,7 +316,7 @@ impl Host for SessionHost {
                 return WaitOutcome::Decided;
             }
             let Some(approver) = &self.shared.approver else { return WaitOutcome::Undecided };
-            // People are asked about what another attempt knows, too.
+            // A question to a person must be about a call that the next attempt also knows.
             if !self.is_settled(scope).await {
                 return WaitOutcome::Cancelled;
             }
@@ -327,7 +336,7 @@ impl Host for SessionHost {
     }
 
     fn move_on<'a>(&'a self, state: &'a RunState, _scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
-        // The conversation is shorter by now, and the run goes on right here.
+        // The conversation has already been shortened, and the run continues in this host.
         self.compacted_at.store(state.turn, Ordering::Relaxed);
         let error = RunError::Continuation { agent: state.agent.clone(), turn: state.turn, source: Box::new(Stays) };
         std::future::ready(error).boxed_local()
@@ -335,7 +344,7 @@ impl Host for SessionHost {
 }
 
 impl SessionHost {
-    /// Puts an earlier attempt's run where it stood.
+    /// Restores the state that an earlier attempt has recorded of the run.
     pub(super) fn take_up(&self, begun: &Begun) {
         self.goes_on.store(begun.earlier.state.is_some(), Ordering::Relaxed);
         self.inner.session_writes.store(begun.earlier.session_writes, Ordering::Relaxed);

@@ -1,7 +1,8 @@
-//! Agentic sessions: agents inside one activity of a workflow that knows nothing of agents.
+//! Agentic sessions: agents that run inside one activity of a workflow without agent code.
 //!
-//! The third host of the engine, beside the workflow's [`Runner`](crate::Runner) and the [`InlineRunner`](crate::inline::InlineRunner): the same agents, tools,
-//! handoffs, guardrails and approvals. What makes it durable is the activity's heartbeat, which carries a checkpoint.
+//! The third host of the engine, next to the workflow's [`Runner`](crate::Runner) and the
+//! [`InlineRunner`](super::InlineRunner), with the same agents, tools, handoffs, guardrails and
+//! approvals. A session is durable because the heartbeat of its activity carries a checkpoint.
 //!
 //! ```no_run
 //! # use std::sync::Arc;
@@ -22,45 +23,57 @@
 //! ```
 //!
 //! # What is kept
-//! Before each turn of a run: its whole state. From then on what its model and its tools answer, runs of agents that are tools included. Another
-//! attempt goes on from there: answers are not asked for again, inline tools and author functions (dynamic instructions, hooks, guardrails) of the turn
-//! run again. The table says what a crash costs.
+//! Before each turn of a run, its entire state. From then on, the responses of its models and the
+//! outputs of its tools, including those of agents that are tools. The next attempt continues from
+//! there: recorded responses are not requested again, but inline tools and the author's functions
+//! (dynamic instructions, hooks, guardrails) of the turn run again. The table lists the cost of a
+//! crash.
 //!
 //! | the worker is lost | the next attempt |
 //! |---|---|
-//! | before the first turn | begins anew |
-//! | during a model call | makes this call again |
-//! | during a tool | runs this tool again, with the same [idempotency key](crate::tool::CallInfo::idempotency_key); one that is not idempotent is not run again, and its outcome is told as unknown |
-//! | between two tools of a turn | runs the second alone |
-//! | after the tools | goes on with the next model call |
+//! | before the first turn | starts from the beginning |
+//! | during a model call | repeats this call |
+//! | during a tool | runs this tool again, with the same [idempotency key](crate::tool::CallInfo::idempotency_key); a tool that is not idempotent is not run again, and its outcome is reported as unknown |
+//! | between two tools of a turn | runs only the second |
+//! | after the tools | continues with the next model call |
 //! | while it waits for approval | waits for the same decision |
 //!
-//! A model call or a tool begins only when the server has everything before it (unless [`checkpoint_every`](AgenticSessionOptions::checkpoint_every) or
-//! [`Heartbeats::Throttled`] say otherwise), and so does a write to a session store. What a tool has answered is written at once, but nothing waits for that:
-//! a crash in the few milliseconds until the server has it runs the tool again.
+//! A model call or a tool begins only when the server has everything that precedes it (unless
+//! [`checkpoint_every`](AgenticSessionOptions::checkpoint_every) or [`Heartbeats::Throttled`] is
+//! set), and so does a write to a session store. The output of a tool is written at once, but
+//! nothing waits for that write: a crash in the few milliseconds until the server has it runs the
+//! tool again.
 //!
-//! Not kept: how a run has failed that the body goes on after (it is run again, and may end otherwise), and sessions with stateful MCP servers, whose
-//! connections end with the process: another attempt opens new ones.
+//! Not kept: the failure of a run after which the body continues (the run is repeated, and may end
+//! differently), and sessions with stateful MCP servers, whose connections end with the process
+//! (the next attempt opens new ones).
 //!
 //! # What it costs
-//! Each checkpoint holds the whole conversation, and a turn with tools writes some three of them; they are not in history, but they are sent. A session
-//! whose checkpoint nears 2 MB says so in the log, and fails when it is larger: a [compaction](crate::RunConfig) shortens the conversation, a
-//! [`CheckpointStore`] takes it out of the heartbeat. For conversations of hundreds of turns, and for approvals that take days, a workflow with
-//! [`Runner`](crate::Runner) is the better host: it sends each item once. A run that has ended stays in the checkpoint with its conversation. And each
-//! run under way, also one that waits for people, holds a slot for activities of its worker, but no thread: see the [threads of runs](crate::inline::InlineRunner#threads). Give the activity a heartbeat timeout (30 s, say); its start-to-close
-//! timeout bounds the whole conversation.
+//! Each checkpoint holds the entire conversation, and a turn with tools writes about three of them;
+//! they are not in history, but they are sent. A session whose checkpoint approaches 2 MB logs a
+//! warning, and it fails when the checkpoint is larger: a [compaction](crate::RunConfig) shortens
+//! the conversation, and a [`CheckpointStore`] moves it out of the heartbeat. For conversations of
+//! hundreds of turns, and for approvals that take days, a workflow with [`Runner`](crate::Runner)
+//! is the better host, because it sends each item once. A run that has ended remains in the
+//! checkpoint with its conversation. Each active run, including one that waits for approval,
+//! occupies an activity slot of its worker, but no thread: see the [threads of
+//! runs](super::InlineRunner#threads). Set a heartbeat timeout on the activity (for example 30 s);
+//! its start-to-close timeout limits the entire conversation.
 //!
 //! # When it is cancelled
-//! The body has 10 seconds to end, then it is dropped, with its runs. A tool that blocks its thread cannot be dropped: the attempt ends, and the
-//! tool works on until it returns. So a long tool awaits, or looks at [`ToolContext::is_cancelled`](crate::ToolContext::is_cancelled).
+//! The body has 10 seconds to return; then it is dropped, together with its runs. A tool that
+//! blocks its thread cannot be dropped: the attempt ends, and the tool continues until it returns.
+//! A long tool should therefore await, or check
+//! [`ToolContext::is_cancelled`](crate::ToolContext::is_cancelled).
 //!
 //! # Tests
-//! The activity runs as it is in the SDK's `ActivityEnvironment`, without a server; what has none to be sent to is handed to the SDK alone. With
-//! `SessionEnvironment` of the crate `temporal-agents-testing` an attempt goes on from any checkpoint of another.
+//! The activity runs unchanged in the SDK's `ActivityEnvironment`, without a server; a checkpoint
+//! without a server to receive it is passed only to the SDK. With `SessionEnvironment` of the crate
+//! `temporal-agents-testing`, an attempt continues from any checkpoint of another attempt.
 //!
 //! # Hand-over
-//! A heartbeat that the ToolRegistry/AgenticSession proposal's code in other languages has written is read, too: the first run goes on with its
-//! conversation, the results are kept.
+//! A heartbeat written by the ToolRegistry/AgenticSession proposal's code in other languages is
+//! also read: the first run continues its conversation, and the results are kept.
 
 #![allow(
     clippy::disallowed_methods,
@@ -101,12 +114,15 @@ impl AgenticSession {
     /// Runs the body of an activity as a session, with the defaults of [`options`](Self::options).
     ///
     /// # Errors
-    /// What the activity is to fail with. A model call that failed for good is the failure that the model activity would have; the next attempt
-    /// makes that call again. What another attempt cannot heal (a guardrail that trips, too many turns) is not retryable, of type
-    /// `AgenticSessionError`. A cancelled session is a cancelled activity.
+    /// The failure of the activity. A model call that fails, after any retries, is reported as the
+    /// failure that the model activity would have; the next attempt makes that call again. A
+    /// failure that another attempt cannot avoid (a guardrail that trips, too many turns) is not
+    /// retryable, of type `AgenticSessionError`. A cancelled session is reported as a cancelled
+    /// activity.
     ///
     /// # Retries
-    /// By the activity's own policy, each from where the one before stood.
+    /// By the activity's own retry policy. Each attempt continues from the checkpoint of the
+    /// previous one.
     pub async fn run<T, F, Fut>(ctx: &ActivityContext, body: F) -> Result<T, ActivityError>
     where
         F: FnOnce(AgenticSession) -> Fut,

@@ -1,4 +1,4 @@
-//! How a session is run: its options, its beginning, its end.
+//! The options of a session, and the function that runs it from its restored checkpoint to its end.
 
 use std::{convert::Infallible, future::Future, num::NonZero, sync::Arc, time::Duration};
 
@@ -22,16 +22,16 @@ use super::{
 };
 use crate::activity::tool::key_of;
 
-/// How long the body of a cancelled session has to end. It is dropped then, which a tool that blocks its thread does not notice: nothing can stop
-/// a thread.
+/// The time that the body of a cancelled session has to end. The body is then dropped, which does
+/// not stop a tool that blocks its thread: nothing can stop a thread.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long the last checkpoint of a failed attempt may take.
+/// The time limit for the last checkpoint of a failed attempt.
 const LAST_WORDS: Duration = Duration::from_secs(5);
-/// Most time between two signs of life.
+/// The longest interval between two heartbeats that only report that the activity is alive.
 const LONGEST_BEAT: Duration = Duration::from_secs(10);
 const SHORTEST_BEAT: Duration = Duration::from_millis(10);
 
-/// What is not to be as it is by default in a session.
+/// Options of an agentic session.
 #[derive(Clone)]
 pub struct AgenticSessionOptions {
     checkpoint_every: NonZero<u32>,
@@ -55,7 +55,7 @@ impl Default for AgenticSessionOptions {
     }
 }
 
-/// An activity in which a session cannot be.
+/// The error of a session in a local activity.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "activity {activity:?} is a local activity, whose heartbeats the server does not keep; call it as a regular activity to run an \
@@ -66,46 +66,52 @@ struct LocalActivity {
 }
 
 impl AgenticSessionOptions {
-    /// A checkpoint before every so many turns only; in between also what the tools have answered is not written. Default 1.
+    /// Writes a checkpoint only before every `turns` turns; tool outputs in between are not written
+    /// either. Default 1.
     ///
-    /// A crash then costs up to so many turns, and the tools of those turns run again. One that is not idempotent is written all the same,
-    /// before and after its call.
+    /// A crash then costs up to `turns` turns, and the tools of those turns run again. A tool that
+    /// is not idempotent is still recorded before and after its call.
     #[must_use]
     pub fn checkpoint_every(mut self, turns: NonZero<u32>) -> Self {
         self.checkpoint_every = turns;
         self
     }
 
-    /// How checkpoints reach the server. Default: at once.
+    /// Sets the way in which checkpoints reach the server. Default: at once.
     #[must_use]
     pub fn heartbeats(mut self, heartbeats: Heartbeats) -> Self {
         self.heartbeats = heartbeats;
         self
     }
 
-    /// Who decides on calls that need approval. Without one a run that meets such a call ends paused.
+    /// Sets the approver that decides on calls that need approval. Without an approver, a run that
+    /// reaches such a call ends paused.
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Some(Arc::new(approver));
         self
     }
 
-    /// Where checkpoints go that are larger than [`spill_over`](Self::spill_over): the heartbeat then only says where.
+    /// Sets the store for checkpoints that are larger than [`spill_over`](Self::spill_over). The
+    /// heartbeat then holds only a reference to the checkpoint.
     #[must_use]
     pub fn checkpoint_store(mut self, store: impl CheckpointStore + 'static) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// The size, in bytes of JSON, above which a checkpoint goes to the store, where there is one. Default 256 kB.
+    /// Sets the size, in bytes of JSON, above which a checkpoint is written to the store, if the session
+    /// has one. Default 256 kB.
     #[must_use]
     pub fn spill_over(mut self, bytes: usize) -> Self {
         self.spill_over = bytes;
         self
     }
 
-    /// The size of what has happened in a run, in bytes of JSON, above which the compaction of its `RunConfig` shortens it, where it has one,
-    /// before the next turn: more than the compaction leaves, or each turn asks for it. The run's input is not shortened. Default 1 MB.
+    /// Sets the size of the items that a run has produced, in bytes of JSON, above which the compaction
+    /// of its `RunConfig`, if any, shortens them before the next turn. It must be larger than the
+    /// size that the compaction leaves; otherwise each turn requests a compaction. The run's input
+    /// is not shortened. Default 1 MB.
     #[must_use]
     pub fn compact_over(mut self, bytes: usize) -> Self {
         self.compact_over = bytes;
@@ -115,7 +121,7 @@ impl AgenticSessionOptions {
     /// Runs the body of an activity as a session: see [`AgenticSession::run`].
     ///
     /// # Errors
-    /// What the activity is to fail with.
+    /// The failure of the activity: see [`AgenticSession::run`].
     pub async fn run<T, F, Fut>(self, ctx: &ActivityContext, body: F) -> Result<T, ActivityError>
     where
         F: FnOnce(AgenticSession) -> Fut,
@@ -142,9 +148,9 @@ impl AgenticSessionOptions {
         let (progress, end) = (Arc::new(Progress::new(checkpoint)), Arc::new(End::default()));
         let writer = Writer::new(ctx, self.heartbeats, Arc::clone(&progress), storage, Arc::clone(&end));
         let writer = Arc::new(writer);
-        // Whatever the session has begun ends with it.
+        // Everything that the session has started ends with it.
         let _ends = end.token().clone().drop_guard();
-        // Dropped with the session, which aborts it.
+        // Dropped with the session, which aborts its tasks.
         let mut keeper = JoinSet::new();
         keeper.spawn(keep(ctx.clone(), Arc::clone(&writer), Arc::clone(&end)));
         let again = Arc::clone(&writer);
@@ -160,24 +166,27 @@ impl AgenticSessionOptions {
             is_resumed,
             end: Arc::clone(&end),
         };
-        // One that is cancelled before it begins makes no call: its runs are on other threads, and would not wait for the keeper to see it.
+        // A session that is cancelled before it begins makes no call: its runs are on other
+        // threads, and would not wait until the keeper notices the cancellation.
         if ctx.cancelled().now_or_never().is_some() {
             end.come(writer.why_cancelled().await);
         }
-        // Bodies are large: they hold whole agents.
+        // Boxed, because bodies are large: they hold entire agents.
         let running = Box::pin(body(AgenticSession { shared: Arc::new(shared) }));
         let error = match within_grace(end.token(), running).await {
             Some(Ok(output)) => return Ok(output),
             Some(Err(error)) => end.error().unwrap_or_else(|| error.into_activity_error(info)),
             None => end.error().unwrap_or_else(ActivityError::cancelled),
         };
-        // What the attempt has come to goes with its failure, if the store of checkpoints lets it.
+        // The progress of the attempt is attached to its failure, if the checkpoint store responds
+        // in time.
         let _ = timeout(LAST_WORDS, writer.leave()).await;
         Err(error)
     }
 }
 
-/// What the body ends with; none, when it was cancelled and does not end in time.
+/// Returns the output of the body, or `None` when the session was cancelled and the body does not
+/// end in time.
 async fn within_grace<T>(cancelled: &CancellationToken, body: impl Future<Output = T>) -> Option<T> {
     tokio::pin!(body);
     tokio::select! {
@@ -188,15 +197,17 @@ async fn within_grace<T>(cancelled: &CancellationToken, body: impl Future<Output
     timeout(GRACE, body).await.ok()
 }
 
-/// Says that the activity lives, with its latest checkpoint, until it ends; tells the session when it is cancelled.
+/// Heartbeats with the latest checkpoint until the activity ends, and ends the session when the
+/// activity is cancelled.
 async fn keep(ctx: ActivityContext, writer: Arc<Writer>, end: Arc<End>) -> Infallible {
     let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero());
     let period = timeout.map_or(LONGEST_BEAT, |timeout| (timeout / 4).clamp(SHORTEST_BEAT, LONGEST_BEAT));
-    // The first heartbeat of an attempt is to be its first checkpoint: where the SDK sends them, it sends the one after it much later.
+    // The first heartbeat of an attempt should be its first checkpoint: where the SDK throttles
+    // heartbeats, it sends the one that follows much later.
     let mut ticks = interval_at(Instant::now() + period, period);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        // A cancelled session lives on while its body cleans up.
+        // A cancelled session still heartbeats while its body cleans up.
         tokio::select! {
             () = ctx.cancelled(), if !end.token().is_cancelled() => end.come(writer.why_cancelled().await),
             _ = ticks.tick() => writer.beat().await,

@@ -1,10 +1,12 @@
-//! What a session has come to so far, in memory: its runs, their answers, its results. The checkpoint is a picture of it.
+//! The progress of a session in memory: its runs, their recorded answers, its results. A checkpoint
+//! is a snapshot of it.
 //!
 //! # Design
 //! **A session journals answers, not only states.** The proposal that the session host comes from
 //! keeps the conversation before each model call, so that a crash runs all tools of the last turn
-//! again. Here what each call has answered since is kept as well. That costs a checkpoint for each
-//! tool call, and the loop's state stays unchanged: what is computed anew in between is pure.
+//! again. This host also keeps the answer of each call since then. That costs a checkpoint for each
+//! tool call, and leaves the loop's state unchanged: everything that is computed again in between
+//! is pure.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -12,17 +14,18 @@ use serde_json::Value;
 
 use crate::wire::{EffectAnswer, Item, RunState, SessionCheckpoint, SessionRun, session_checkpoint::SESSION_FORMAT};
 
-/// The progress of a session. Each change has a number, by which the writer knows what it has written.
+/// The progress of a session. Each change has a number, by which the writer knows which changes it
+/// has written.
 pub(super) struct Progress(Mutex<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    /// The runs by ordinal; also those of an earlier attempt that have not begun again.
+    /// The runs by ordinal, including those of an earlier attempt that have not begun again.
     runs: Vec<SessionRun>,
-    /// How many have begun in this attempt.
+    /// Number of runs that have begun in this attempt.
     begun: usize,
     results: Vec<Gathered>,
-    /// Those of an earlier attempt's runs that have not begun again.
+    /// Results of an earlier attempt's runs that have not begun again.
     kept: Vec<Gathered>,
     /// The number of the latest change.
     changes: u64,
@@ -30,21 +33,21 @@ struct Inner {
     due: u64,
 }
 
-/// A result, and the run it comes from.
+/// A result, and the ordinal of the run that produced it.
 #[derive(Clone)]
 struct Gathered {
     run: Option<usize>,
     value: Value,
 }
 
-/// A run that begins, or goes on.
+/// A run that begins or continues.
 pub(super) struct Begun {
     pub(super) ordinal: usize,
-    /// What an earlier attempt has left of it.
+    /// The run's state and answers from an earlier attempt.
     pub(super) earlier: SessionRun,
 }
 
-/// The point a run can go on from.
+/// A state from which a run can continue.
 pub(super) struct Point<'p> {
     pub(super) state: &'p RunState,
     pub(super) session_writes: u32,
@@ -52,10 +55,10 @@ pub(super) struct Point<'p> {
 }
 
 impl Progress {
-    /// The progress that an earlier attempt has made.
+    /// Creates the progress from the checkpoint of an earlier attempt.
     pub(super) fn new(restored: SessionCheckpoint) -> Self {
         let SessionCheckpoint { format: _, version: _, turns: _, results, origins, runs } = restored;
-        // What was gathered between the runs is gathered again.
+        // Results that were added between the runs are added again by the body.
         let from_runs = results.into_iter().zip(origins).filter(|(_, run)| run.is_some());
         let kept = from_runs.map(|(value, run)| Gathered { run, value }).collect();
         Self(Mutex::new(Inner { runs, kept, ..Inner::default() }))
@@ -65,11 +68,13 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins the next run, with what an earlier attempt has left of it.
+    /// Begins the next run, and returns what an earlier attempt has recorded of it.
     pub(super) fn begin(&self, agent: &str) -> Begun {
         let mut inner = self.lock();
         let ordinal = inner.begun;
         inner.begun += 1;
+        // Runs are identified by their order and their agent: a different agent means that the body
+        // has taken another path, and the recorded runs from here on do not apply.
         let was = inner.runs.get(ordinal).map(|run| run.agent.clone()).unwrap_or_default();
         if !was.is_empty() && was != agent {
             tracing::warn!(
@@ -91,12 +96,13 @@ impl Progress {
         Begun { ordinal, earlier: inner.runs[ordinal].clone() }
     }
 
-    /// What an effect of a run has answered since the point it goes on from.
+    /// Returns the recorded answer of an effect since the state from which the run continues.
     pub(super) fn answer(&self, run: usize, effect: &str) -> Option<EffectAnswer> {
         self.lock().runs[run].answers.get(effect).cloned()
     }
 
-    /// A new point to go on from; what was answered until then is in it.
+    /// Records a new state from which a run can continue. It includes all earlier answers, which
+    /// are removed.
     pub(super) fn reach(&self, run: usize, point: Point<'_>) {
         let mut inner = self.lock();
         let reached = &mut inner.runs[run];
@@ -109,7 +115,8 @@ impl Progress {
         inner.change(true);
     }
 
-    /// What an effect has answered, with what it has gathered. `is_due` says whether the next effect has to wait until it is written.
+    /// Records the answer of an effect and the results that it has added. With `is_due`, the next
+    /// effect waits until the answer is written.
     pub(super) fn record(&self, run: usize, effect: &str, answer: EffectAnswer, gathered: Vec<Value>, is_due: bool) {
         let mut inner = self.lock();
         inner.runs[run].answers.insert(effect.to_owned(), answer);
@@ -117,43 +124,43 @@ impl Progress {
         inner.change(is_due);
     }
 
-    /// An effect that has not happened after all.
+    /// Removes the recorded answer of an effect that has not taken place.
     pub(super) fn forget(&self, run: usize, effect: &str) {
         let mut inner = self.lock();
         inner.runs[run].answers.remove(effect);
         inner.change(false);
     }
 
-    /// Adds a result that comes from no run.
+    /// Adds a result that belongs to no run.
     pub(super) fn gather(&self, value: Value) {
         let mut inner = self.lock();
         inner.results.push(Gathered { run: None, value });
         inner.change(false);
     }
 
-    /// All results, in order; those of runs that have not begun again come last.
+    /// Returns all results, in order; those of runs that have not begun again come last.
     pub(super) fn results(&self) -> Vec<Value> {
         let inner = self.lock();
         inner.results.iter().chain(&inner.kept).map(|result| result.value.clone()).collect()
     }
 
-    /// Everything so far must be written.
+    /// Marks all changes so far as due: they must be written before the next effect.
     pub(super) fn make_due(&self) {
         let mut inner = self.lock();
         inner.due = inner.changes;
     }
 
-    /// The number of the latest change that must be written.
+    /// Returns the number of the latest change that must be written.
     pub(super) fn due(&self) -> u64 {
         self.lock().due
     }
 
-    /// The number of the latest change.
+    /// Returns the number of the latest change.
     pub(super) fn changes(&self) -> u64 {
         self.lock().changes
     }
 
-    /// The progress as it stands, and the number of its latest change.
+    /// Returns a snapshot of the progress, and the number of its latest change.
     pub(super) fn picture(&self) -> (SessionCheckpoint, u64) {
         let inner = self.lock();
         let (results, origins) =

@@ -1,20 +1,23 @@
-//! Checkpoints of the ToolRegistry/AgenticSession proposal (temporalio/proposals#107), as its Python, TypeScript and Go code writes them.
+//! Checkpoints of the ToolRegistry/AgenticSession proposal (temporalio/proposals#107), as its
+//! Python, TypeScript and Go code writes them.
 //!
-//! A JSON object, or (Python, TypeScript) a JSON string that holds one: `{"version": 1, "messages": [..], "results": [..]}`, in the first Go code
-//! `issues` for `results`. The messages have the shape of the provider that the session used: Anthropic's blocks, or OpenAI's Chat Completions.
-//! Reasoning is left out, which only the provider that made it understands.
+//! A JSON object, or (Python, TypeScript) a JSON string that holds one:
+//! `{"version": 1, "messages": [..], "results": [..]}`; the first Go code writes `issues` instead
+//! of `results`. The messages have the shape of the provider that the session used: Anthropic's
+//! blocks, or OpenAI's Chat Completions. Reasoning is left out, because only the provider that
+//! produced it understands it.
 
 use serde_json::{Map, Value};
 
 use crate::wire::{Item, SessionCheckpoint, SessionRun};
 
-/// The only version there is.
+/// The only version of the format.
 const VERSION: u64 = 1;
 
-/// Reads such a checkpoint: the conversation is what the first run begins with, the results are its own.
+/// Reads such a checkpoint. The first run begins with its conversation and owns its results.
 ///
 /// # Errors
-/// Why it is none.
+/// The reason why `details` is not such a checkpoint.
 pub(super) fn read(details: Value) -> Result<SessionCheckpoint, String> {
     let details = match details {
         Value::String(text) => serde_json::from_str(&text).map_err(|error| format!("its text is no JSON: {error}"))?,
@@ -48,7 +51,7 @@ pub(super) fn read(details: Value) -> Result<SessionCheckpoint, String> {
     })
 }
 
-/// What a message stands for.
+/// Converts a message to items.
 fn items_of(message: &Value) -> Result<Vec<Item>, String> {
     let role = text_of(message, "role")?;
     if role == "tool" {
@@ -78,7 +81,7 @@ fn items_of(message: &Value) -> Result<Vec<Item>, String> {
     Ok(items)
 }
 
-/// What one block of Anthropic's, or a part of OpenAI's, stands for.
+/// Converts a block of Anthropic's, or a part of OpenAI's, to an item. Reasoning has none.
 fn item_of(role: &str, block: &Value) -> Result<Option<Item>, String> {
     Ok(match text_of(block, "type")? {
         "text" => Some(Item::message(role, text_of(block, "text")?)),
@@ -105,7 +108,7 @@ fn function_call(call_id: &str, name: &str, arguments: String) -> Item {
     ]))
 }
 
-/// The text of a content: as it is, or the texts of its parts.
+/// Returns the text of a content: the string itself, or its parts joined.
 fn plain_text(content: &Value) -> Result<String, String> {
     match content {
         Value::Null => Ok(String::new()),

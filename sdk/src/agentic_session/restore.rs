@@ -1,4 +1,4 @@
-//! What an attempt finds in the heartbeat of the one before it.
+//! Restores a session from the heartbeat of the previous attempt.
 
 use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
@@ -6,18 +6,21 @@ use temporalio_sdk::activities::ActivityContext;
 use super::{error::CheckpointError, proposal, store::Storage};
 use crate::wire::{SessionCheckpoint, SessionRun, decode, session_checkpoint::SESSION_FORMAT};
 
-/// What there is to go on from.
+/// The checkpoint from which a session continues, or a new one.
 pub(super) struct Restored {
     pub(super) checkpoint: SessionCheckpoint,
     pub(super) is_resumed: bool,
 }
 
-/// Reads the checkpoint of the attempt before. What cannot be read, and what no attempt of this session can have written, is told as a
-/// warning, and the session begins anew: an activity that nobody can run any more would be worse. (Whoever may send heartbeats of the
-/// activity can have it begin anew in any case, by an empty one.)
+/// Reads the checkpoint of the previous attempt. A heartbeat that cannot be read, or that no
+/// attempt of this session can have written, is logged as a warning, and the session starts from
+/// the beginning: an activity that can never run again would be worse. (Anyone who may send
+/// heartbeats of the activity can make it start from the beginning in any case, with an empty
+/// heartbeat.)
 ///
 /// # Errors
-/// [`CheckpointError::Store`] when the checkpoint is in a store that does not give it. It may the next time.
+/// [`CheckpointError::Store`] when the checkpoint is in a store that does not return it, which is
+/// retryable; [`CheckpointError::Absent`] when it is no longer in the store.
 pub(super) async fn restore(ctx: &ActivityContext, storage: &Storage) -> Result<Restored, CheckpointError> {
     let fresh = Restored { checkpoint: SessionCheckpoint::new(), is_resumed: false };
     let details = match ctx.heartbeat_details().deserialize::<Value>() {
@@ -44,10 +47,10 @@ pub(super) async fn restore(ctx: &ActivityContext, storage: &Storage) -> Result<
     }
 }
 
-/// Reads a checkpoint, ours or that of the proposal.
+/// Reads a checkpoint of this crate or of the proposal.
 ///
 /// # Errors
-/// Why it is none.
+/// The reason why `details` is not a checkpoint.
 fn read(details: Value) -> Result<SessionCheckpoint, String> {
     if details.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT) {
         let checkpoint: SessionCheckpoint = decode("session checkpoint", details).map_err(|error| error.to_string())?;
@@ -62,10 +65,11 @@ fn read(details: Value) -> Result<SessionCheckpoint, String> {
     proposal::read(details)
 }
 
-/// Checks that a run is where checkpoints are made of it. Anywhere else it would begin in the middle of a turn, behind the checks before.
+/// Checks that a run is in a phase in which checkpoints are made. In any other phase it would
+/// continue in the middle of a turn, past the checks that precede it.
 ///
 /// # Errors
-/// A message that names the run and its phase.
+/// A message with the run and its phase.
 fn check_phase(place: usize, run: &SessionRun) -> Result<(), String> {
     match run.state.as_ref().and_then(|state| state.phase.kind_inside_a_turn()) {
         None => Ok(()),

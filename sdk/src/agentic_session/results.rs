@@ -1,4 +1,4 @@
-//! What the tools of a session gather.
+//! The results that the tools of a session add.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,18 +7,18 @@ use serde_json::Value;
 
 use crate::tool::ToolError;
 
-/// Where tools of a session put what they find: `State(results): State<SessionResults>`.
+/// The results of a session, to which its tools add: `State(results): State<SessionResults>`.
 ///
-/// What a call has put in counts when the call has ended, once: what an attempt that is repeated has put in counts no more, and neither does
-/// what a call has put in that a crash has cut off.
+/// The results of a call count once, when the call has ended. Results of an attempt that is
+/// repeated do not count, nor do those of a call that a crash has interrupted.
 #[derive(Clone, Debug, Default)]
 pub struct SessionResults(Arc<Mutex<Vec<Value>>>);
 
 impl SessionResults {
-    /// Puts in a result.
+    /// Adds a result.
     ///
     /// # Errors
-    /// A [`ToolError`] that ends the run, when it cannot be written as JSON.
+    /// A [`ToolError`] that ends the run, when the result cannot be written as JSON.
     pub fn push(&self, result: impl Serialize) -> Result<(), ToolError> {
         let mut gathered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let value = serde_json::to_value(result).map_err(|error| {
@@ -28,7 +28,7 @@ impl SessionResults {
         Ok(())
     }
 
-    /// What was put in.
+    /// Removes and returns the results.
     pub(super) fn take(&self) -> Vec<Value> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! A session under way: what its body works with.
+//! An active session, and the runner that its body uses.
 
 use std::sync::{Arc, atomic::AtomicU32};
 
@@ -26,16 +26,17 @@ use crate::{
     wire::RunState,
 };
 
-/// Runs agents inside one activity, whose heartbeats keep how far they are: a session that is cut off by a crash, a deploy or a failed
-/// attempt goes on where it stood. See [the module](super) for what that costs, and what it promises.
+/// Runs agents inside one activity, whose heartbeats carry the session's progress: a session that
+/// is interrupted by a crash, a deploy or a failed attempt continues from its last checkpoint. See
+/// [the module](super) for its costs and guarantees.
 ///
-/// Clones are the same session.
+/// Clones share the same session.
 #[derive(Clone)]
 pub struct AgenticSession {
     pub(super) shared: Arc<Shared>,
 }
 
-/// What all runs of a session share.
+/// The state that all runs of a session share.
 pub(super) struct Shared {
     pub(super) ctx: ActivityContext,
     pub(super) progress: Arc<Progress>,
@@ -43,61 +44,66 @@ pub(super) struct Shared {
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) checkpoint_every: u32,
     pub(super) compact_over: usize,
-    /// What names the session for good.
+    /// An identifier of the session that is the same in each attempt.
     pub(super) scope: String,
     pub(super) is_resumed: bool,
     pub(super) end: Arc<End>,
 }
 
 impl Shared {
-    /// Writes what must be written, without anybody waiting for it.
+    /// Starts the write of all changes that must be written, and does not wait for it.
     pub(super) fn write_soon(&self) {
         let writer = Arc::clone(&self.writer);
         tokio::spawn(async move {
-            // Whoever waits for it next is told why it could not be written.
+            // The next call that waits for the write returns the error.
             let _ = writer.settle().await;
         });
     }
 }
 
 impl AgenticSession {
-    /// What is not to be as it is by default.
+    /// Returns the default options, to change them.
     pub fn options() -> AgenticSessionOptions {
         AgenticSessionOptions::default()
     }
 
-    /// Runs agents as this inline runner says: with its models, states, stores, MCP servers and configuration.
+    /// Returns a runner with the models, states, stores, MCP servers and configuration of an inline
+    /// runner.
     ///
-    /// The runs of a session are told apart by the order in which they begin, and by their agents. So a body must begin them in the same order each
-    /// time; runs side by side (`join!`) are fine, as long as which of them begins next does not depend on which has ended first.
+    /// The runs of a session are identified by the order in which they begin, and by their agents.
+    /// A body must therefore begin them in the same order in each attempt. Concurrent runs
+    /// (`join!`) are allowed if the order in which runs begin does not depend on the order in which
+    /// others end.
     pub fn runner(&self, runner: &InlineRunner) -> SessionRunner {
         SessionRunner { session: self.clone(), runner: runner.clone() }
     }
 
-    /// Whether an earlier attempt has left something to go on from.
+    /// `true` if the session continues from the checkpoint of an earlier attempt.
     pub fn is_resumed(&self) -> bool {
         self.shared.is_resumed
     }
 
-    /// Adds a result, between the runs. The body is run again by another attempt, and adds it again then; what was added here is not
-    /// kept, for that reason. Tools add theirs with [`SessionResults`](super::SessionResults).
+    /// Adds a result, between the runs. The next attempt runs the body again and adds the result
+    /// again; for that reason, results added here are not restored from a checkpoint. Tools add
+    /// theirs with [`SessionResults`](super::SessionResults).
     ///
     /// # Errors
-    /// When it cannot be written as JSON.
+    /// When the result cannot be written as JSON.
     pub fn push(&self, result: impl Serialize) -> Result<(), serde_json::Error> {
         self.shared.progress.gather(serde_json::to_value(result)?);
         Ok(())
     }
 
-    /// What was gathered so far, in order, also by earlier attempts.
+    /// Returns the results added so far, in order, including those of earlier attempts.
     ///
     /// # Errors
-    /// When one is not of this type.
+    /// When a result is not of type `T`.
     pub fn results<T: DeserializeOwned>(&self) -> Result<Vec<T>, serde_json::Error> {
         self.shared.progress.results().into_iter().map(serde_json::from_value).collect()
     }
 
-    /// The context of the activity. Its heartbeats are the session's: do not record others, they would take the place of the checkpoint.
+    /// The context of the activity. Its heartbeats belong to the session: do not record others,
+    /// because they would replace the checkpoint.
     pub fn activity(&self) -> &ActivityContext {
         &self.shared.ctx
     }
@@ -114,7 +120,7 @@ impl std::fmt::Debug for AgenticSession {
     }
 }
 
-/// Runs agents in a session; the same calls as those of [`Runner`](crate::Runner) in a workflow.
+/// Runs agents in a session, with the same methods as [`Runner`](crate::Runner) in a workflow.
 #[derive(Clone, Debug)]
 pub struct SessionRunner {
     session: AgenticSession,
@@ -125,7 +131,7 @@ impl SessionRunner {
     /// Runs an agent, and the agents it hands off to, until there is a final output.
     ///
     /// # Errors
-    /// [`RunFailure`]. A run that waits for a decision fails where the session has no approver.
+    /// [`RunFailure`]. A run that waits for a decision fails if the session has no approver.
     pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
     where
         O: DeserializeOwned + Send + 'static,
@@ -145,7 +151,7 @@ impl SessionRunner {
         finished(self.run_any_until_paused(agent, input).await?)
     }
 
-    /// Like [`run`](Self::run) for a run that may end paused, where the session has no approver.
+    /// Like [`run`](Self::run) for a run that may end paused, if the session has no approver.
     ///
     /// # Errors
     /// [`RunFailure`].
@@ -172,7 +178,8 @@ impl SessionRunner {
         self.untyped(agent, input.into().into()).await
     }
 
-    /// Goes on with a paused run, after decisions on its calls. What was not decided keeps it paused, where the session has no approver.
+    /// Resumes a paused run after decisions on its calls. Calls without a decision keep it paused,
+    /// if the session has no approver.
     ///
     /// # Errors
     /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
@@ -217,7 +224,7 @@ impl SessionRunner {
         let begun = shared.progress.begin(&agent.name);
         let of_session = shared.end.token().clone();
         on_a_thread(move |cancelled| async move {
-            // A run ends with its session, and with the future of whoever has begun it.
+            // A run ends with its session, and with the future of the caller that has begun it.
             tokio::spawn(link(of_session, cancelled.clone()));
             let run = match (&begun.earlier.state, &begun.earlier.conversation) {
                 (Some(state), _) => Run::GoOn(state.clone()),
@@ -227,7 +234,7 @@ impl SessionRunner {
             let (host, config) = host(shared, runner, &begun, cancelled);
             let ended = drive(&host, &agent, &config, run).await;
             if ended.is_ok() {
-                // Its end is kept like its turns; the run after it begins from there.
+                // The end of the run is kept like its turns; the next run begins after it.
                 let _ = host.shared.writer.settle().await;
             }
             ended
@@ -236,14 +243,15 @@ impl SessionRunner {
     }
 }
 
-/// Cancels one token with another, until one of the two is.
+/// Cancels `token` when `of` is cancelled. Returns when either is cancelled.
 async fn link(of: CancellationToken, token: CancellationToken) {
     if token.run_until_cancelled(of.cancelled()).await.is_some() {
         token.cancel();
     }
 }
 
-/// The host of a run, put where an earlier attempt stood.
+/// Returns the host of a run, restored to the state that an earlier attempt has left, and the run's
+/// configuration.
 fn host(
     shared: Arc<Shared>,
     runner: InlineRunner,

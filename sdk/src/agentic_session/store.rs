@@ -1,4 +1,4 @@
-//! Where checkpoints go that are too large for a heartbeat.
+//! The store for checkpoints that are too large for a heartbeat.
 
 use std::sync::Arc;
 
@@ -14,35 +14,39 @@ use crate::{
     },
 };
 
-/// A store for checkpoints that are too large for a heartbeat: a bucket, a table, a directory that all workers see.
+/// A store for checkpoints that are too large for a heartbeat: a bucket, a table, or a directory
+/// that all workers can access.
 ///
 /// # Retries
-/// None here: a session whose checkpoint cannot be kept fails, and its activity is retried from the checkpoint before.
+/// None: a session whose checkpoint cannot be kept fails, and its activity is retried from the
+/// previous checkpoint.
 pub trait CheckpointStore: Send + Sync {
-    /// Keeps a checkpoint, JSON text, under a key that no other has.
+    /// Keeps a checkpoint, a JSON string, under a unique key.
     ///
     /// # Errors
-    /// Whatever went wrong.
+    /// Any error of the store; the session fails.
     fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), Failure>>;
 
-    /// The checkpoint under this key; none, if it is not there any more.
+    /// Returns the checkpoint under this key, or `None` if it is no longer there.
     ///
     /// # Errors
-    /// Whatever went wrong; the attempt then fails, and another one asks again.
+    /// Any error of the store; the attempt fails, and the next one requests the checkpoint again.
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>>;
 
-    /// Drops a checkpoint that a newer one has replaced. Called once the server has the newer one; one that a crash leaves behind is never
-    /// dropped, so let them expire: later than the activity's schedule-to-close timeout, since a session that waits for people writes nothing.
+    /// Deletes a checkpoint that a newer one has replaced. Called once the server has the newer
+    /// one. A checkpoint that a crash leaves behind is never deleted, so let checkpoints expire:
+    /// later than the activity's schedule-to-close timeout, since a session that waits for approval
+    /// writes nothing.
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, ()>;
 }
 
-/// Where a session's checkpoints go.
+/// The destination of a session's checkpoints.
 #[derive(Clone)]
 pub(super) struct Storage {
     pub(super) store: Option<Arc<dyn CheckpointStore>>,
-    /// Larger ones go to the store.
+    /// Size in bytes above which a checkpoint is written to the store.
     pub(super) spill_over: usize,
-    /// What the keys of this session begin with.
+    /// Prefix of the keys of this session.
     pub(super) scope: String,
     pub(super) attempt: u32,
 }
@@ -56,7 +60,8 @@ pub(super) struct Kept {
 }
 
 impl Storage {
-    /// What goes into the heartbeat: the checkpoint, or where it is kept.
+    /// Returns the details of the heartbeat: the checkpoint itself, or a reference to it in the
+    /// store.
     ///
     /// # Errors
     /// [`CheckpointError::Store`].
@@ -71,14 +76,16 @@ impl Storage {
         serde_json::to_string(&KeptCheckpoint::new(kept_as)).map_err(|source| CheckpointError::Unwritable { source })
     }
 
-    /// Whether this is a key as [`fit`](Self::fit) makes them: the scope, the attempt and a number.
+    /// `true` if [`fit`](Self::fit) could have created this key: the scope, the attempt and a
+    /// number.
     fn is_own(&self, key: &str) -> bool {
         let numbers = key.strip_prefix(&*self.scope).and_then(|rest| rest.strip_prefix('-')?.split_once('-'));
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         numbers.is_some_and(|(attempt, number)| is_number(attempt) && is_number(number))
     }
 
-    /// Drops what newer checkpoints have replaced, but for the one before: a heartbeat with it may still be on its way.
+    /// Deletes all checkpoints that newer ones have replaced, except the latest of them: a
+    /// heartbeat that refers to it may still be in flight.
     pub(super) async fn drop_older(&self, kept: &mut Kept) {
         let Some(store) = &self.store else { return };
         let but_for_one = kept.older.len().saturating_sub(1);
@@ -87,21 +94,23 @@ impl Storage {
         }
     }
 
-    /// What a heartbeat stands for, where it says that its checkpoint is in the store.
+    /// Returns the checkpoint of a heartbeat, read from the store if the heartbeat refers to it.
     ///
     /// # Errors
-    /// [`CheckpointError::Foreign`] when it is not a key of this session, [`CheckpointError::Absent`] and [`CheckpointError::Store`] when it
-    /// is not there, or not what it was.
+    /// [`CheckpointError::Foreign`] when the reference is not a key of this session,
+    /// [`CheckpointError::Absent`] when the checkpoint is not there, and [`CheckpointError::Store`]
+    /// when the store fails or the checkpoint is not the one that was written.
     pub(super) async fn fetch(&self, details: Value) -> Result<Value, CheckpointError> {
         let is_ours = details.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT);
         if !is_ours || details.get("kept").is_none() {
             return Ok(details);
         }
-        // One of another version is for the reader of checkpoints to refuse.
+        // The reader of checkpoints refuses other versions.
         let Ok(KeptCheckpoint { format: _, version: _, kept }) = decode("kept checkpoint", details.clone()) else {
             return Ok(details);
         };
-        // A heartbeat is written by whoever may send one; the store is asked for nothing that is not this session's.
+        // Anyone who may send heartbeats may have written this one; the store is not asked for a
+        // key that does not belong to this session.
         if !self.is_own(&kept.key) {
             return Err(CheckpointError::Foreign { key: kept.key });
         }

@@ -1,23 +1,26 @@
-//! The one writer of a session's checkpoints.
+//! The only writer of a session's checkpoints.
 //!
-//! The SDK sends heartbeats at most every 0.8 heartbeat timeouts, so that a crash would cost all turns since the last one that it has sent. The
-//! writer therefore hands each checkpoint to the SDK, for its timer and for the failure of the attempt, and then sends it itself, by the
-//! activity's task token, and waits until the server has it. What the SDK was sending meanwhile may be older and arrive later: each
-//! checkpoint is sent once more a little later, unless a newer one has followed.
+//! The SDK sends heartbeats at most every 0.8 heartbeat timeouts, so that a crash would cost all
+//! turns since the last heartbeat that it has sent. The writer therefore passes each checkpoint to
+//! the SDK, for its timer and for the failure of the attempt, then sends it itself by the
+//! activity's task token, and waits until the server has it. A heartbeat that the SDK was sending
+//! at the same time may be older and arrive later: each checkpoint is therefore sent a second time
+//! a little later, unless a newer one has followed.
 //!
-//! Heartbeats replace each other, details and all. So those that only say that the activity lives carry the latest checkpoint, too.
+//! A heartbeat replaces the previous one, including its details. Heartbeats that only report that
+//! the activity is alive therefore also carry the latest checkpoint.
 //!
 //! # Design
 //! With the SDK's timer alone, a session that is killed in its eighth turn, with a heartbeat
 //! timeout of 60 s and turns of 2 s, loses all eight turns (`Heartbeats::Throttled`); written at
-//! once, it loses the model call that was under way.
+//! once, it loses the model call that was in progress.
 //!
-//! **An `ActivityEnvironment` is recognised by its task token.** A context of the SDK says neither
-//! that it is one of a test nor whether it has a client, and requesting a client that is not there
-//! panics. The environment's token is the text `test`, and no server's is: theirs are protobuf
-//! messages, and the first byte of this would end a group that has not begun. Nothing can be sent
-//! to a server then, so checkpoints are handed to the SDK only, and an activity is tested with the
-//! options that it has in production.
+//! **An `ActivityEnvironment` is recognised by its task token.** A context of the SDK reports
+//! neither that it belongs to a test nor that it has a client, and requesting the client of a
+//! context that has none panics. The environment's token is the string `test`, which no server
+//! returns: the tokens of servers are protobuf messages, and the first byte of this string would
+//! end a group that has not begun. Nothing can be sent to a server then, so checkpoints are passed
+//! only to the SDK, and an activity is tested with the options that it has in production.
 
 use std::{
     convert::Infallible,
@@ -44,32 +47,34 @@ use super::{
 };
 use crate::wire::size::{Bytes, MOST_BYTES};
 
-/// How long after a checkpoint the SDK may still be sending an older one.
+/// The time after a checkpoint during which the SDK may still be sending an older one.
 const OLDER_ONE: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts to reach the server.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// How checkpoints reach the server.
+/// The way in which checkpoints reach the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Heartbeats {
-    /// At once, each of them. In an `ActivityEnvironment` (with its default task token), which has no server to send them to, the SDK alone is
-    /// given them.
+    /// Each checkpoint is sent at once. In an `ActivityEnvironment` (with its default task token),
+    /// which has no server to send to, checkpoints are passed only to the SDK.
     #[default]
     Direct,
-    /// When the SDK sends heartbeats: at most every 0.8 heartbeat timeouts, or every 60 s. A crash costs all turns since then. For workers
-    /// with a short `max_heartbeat_throttle_interval`.
+    /// Checkpoints are sent when the SDK sends heartbeats: at most every 0.8 heartbeat timeouts, or
+    /// every 60 s. A crash costs all turns since then. For workers with a short
+    /// `max_heartbeat_throttle_interval`.
     Throttled,
 }
 
-/// The writer.
+/// Writes the checkpoints of a session to the server.
 pub(super) struct Writer {
     ctx: ActivityContext,
     handle: Option<AsyncActivityHandle<Client>>,
     progress: Arc<Progress>,
     storage: Storage,
     end: Arc<End>,
-    /// What was handed over last; what an earlier attempt has left, until then. Held while it is handed over, so that nothing older comes after it.
+    /// The details that were last passed to the SDK; until then, those of an earlier attempt.
+    /// Locked while they are passed, so that no older details can follow them.
     latest: AsyncMutex<Option<RawValue>>,
     is_near_limit: AtomicBool,
     sent: AsyncMutex<Sent>,
@@ -79,7 +84,7 @@ pub(super) struct Writer {
 struct Sent {
     change: u64,
     at: Instant,
-    /// Whether nothing older can come after it.
+    /// `true` if no older checkpoint can still arrive after this one.
     is_settled: bool,
     kept: Kept,
 }
@@ -113,11 +118,12 @@ impl Writer {
         }
     }
 
-    /// Waits until the server has what must be written before anything else takes effect. When that cannot be, the session ends: what would
-    /// come next must not happen.
+    /// Waits until the server has all changes that must be written before anything else takes
+    /// effect. When they cannot be written, the session ends, because later effects must not take
+    /// place.
     ///
     /// # Errors
-    /// [`Ended`], also when it had ended before.
+    /// [`Ended`], including when the session had ended before.
     pub(super) async fn settle(&self) -> Result<(), Ended> {
         let written = self.end.token().run_until_cancelled(self.write(self.progress.due())).await;
         match written.unwrap_or(Err(CheckpointError::Cancelled)) {
@@ -130,7 +136,8 @@ impl Writer {
         }
     }
 
-    /// Hands the latest to the SDK, without waiting: the failure of an attempt carries it.
+    /// Passes the latest checkpoint to the SDK, without sending it: the failure of an attempt
+    /// carries it.
     pub(super) async fn leave(&self) {
         let mut sent = self.sent.lock().await;
         if sent.change < self.progress.changes()
@@ -140,13 +147,14 @@ impl Writer {
         }
     }
 
-    /// Hands a checkpoint to the SDK, or the latest once more.
+    /// Passes a checkpoint to the SDK, or the latest one again.
     async fn hand_over(&self, newer: Option<RawValue>) {
         let mut latest = self.latest.lock().await;
         if newer.is_some() {
             *latest = newer;
         }
-        // JSON text as it is: nothing to convert that could fail but a codec, and that fails where it is sent, too.
+        // The payload is already encoded: only a codec could fail, and a codec that fails here also
+        // fails where the checkpoint is sent.
         let _ = match &*latest {
             Some(details) => self.ctx.record_heartbeat(details.clone()).await,
             None => self.ctx.record_heartbeat(()).await,
@@ -169,7 +177,8 @@ impl Writer {
         Ok(())
     }
 
-    /// The details of a heartbeat: the checkpoint, or where it is kept.
+    /// Returns the details of a heartbeat (the checkpoint, or a reference to it in the store) and
+    /// the number of the latest change in them.
     async fn encode(&self, sent: &mut Sent) -> Result<(RawValue, u64), CheckpointError> {
         let (picture, change) = self.progress.picture();
         let json = serde_json::to_string(&picture).map_err(|source| CheckpointError::Unwritable { source })?;
@@ -188,7 +197,7 @@ impl Writer {
         Ok((json_payload(json), change))
     }
 
-    /// Sends it until the server has it.
+    /// Sends the details, and repeats until the server has them.
     async fn send(&self, details: RawValue) -> Result<(), CheckpointError> {
         let Some(handle) = &self.handle else { return Ok(()) };
         let mut pause = Duration::from_millis(100);
@@ -199,7 +208,8 @@ impl Writer {
                     self.end.heed(&response);
                     return Ok(());
                 }
-                // It has timed out, or its workflow is over: whatever it does now, nobody hears of it.
+                // The activity has timed out, or its workflow is closed: the server ignores all
+                // that this attempt reports.
                 Err(AsyncActivityError::NotFound(_)) => return Err(CheckpointError::Gone),
                 Err(AsyncActivityError::PayloadConversion(source)) => {
                     return Err(CheckpointError::Unencodable { source: source.into() });
@@ -216,12 +226,13 @@ impl Writer {
         }
     }
 
-    /// Says that the activity lives.
+    /// Heartbeats with the latest checkpoint, to report that the activity is alive.
     pub(super) async fn beat(&self) {
         self.hand_over(None).await;
     }
 
-    /// Why the SDK says that the activity is cancelled, as the server tells.
+    /// Returns the reason why the activity is cancelled, which only the server's response to a
+    /// heartbeat tells apart.
     pub(super) async fn why_cancelled(&self) -> Why {
         let Some(handle) = &self.handle else { return Why::Cancelled };
         let latest = self.latest.lock().await.clone();
@@ -234,12 +245,12 @@ impl Writer {
         }
     }
 
-    /// Sends each checkpoint once more that is the latest for a while.
+    /// Sends each checkpoint a second time if no newer one follows it for a while.
     pub(super) async fn send_again(&self) -> Infallible {
         loop {
             self.written.notified().await;
             sleep(OLDER_ONE).await;
-            // Whoever writes now sends what is newer.
+            // If the lock is held, a newer checkpoint is being sent.
             let Ok(mut sent) = self.sent.try_lock() else { continue };
             if sent.is_settled || sent.at.elapsed() < OLDER_ONE {
                 continue;
@@ -254,16 +265,18 @@ impl Writer {
     }
 }
 
-/// Whether a server has given out this attempt; none has in a test with the SDK's `ActivityEnvironment`, where nothing can be sent, and the
-/// client of the context, which it may not have, must not be asked for.
+/// `true` if a server has created this attempt. `false` in a test with the SDK's
+/// `ActivityEnvironment`, where nothing can be sent, and the client of the context, which may be
+/// absent, must not be requested.
 ///
-/// The task token tells: that of the environment is the text `test`, unless the test has chosen another. No server's token is: they are protobuf
-/// messages, and one that begins with a `t` would begin with the end of a group.
+/// The task token decides: that of the environment is the string `test`, unless the test has set
+/// another. No server returns such a token: the tokens of servers are protobuf messages, and one
+/// that begins with a `t` would begin with the end of a group.
 fn has_server(info: &ActivityInfo) -> bool {
     info.task_token != b"test"
 }
 
-/// Whether a server that says so will not say anything else later.
+/// `true` if the server will return the same status for each later heartbeat.
 fn is_permanent(status: &tonic::Status) -> bool {
     use tonic::Code;
     matches!(
@@ -276,7 +289,7 @@ fn is_permanent(status: &tonic::Status) -> bool {
     )
 }
 
-/// JSON text as a payload, as the SDK's own converter writes it.
+/// Returns a JSON string as a payload, in the form that the SDK's own converter writes.
 fn json_payload(json: String) -> RawValue {
     let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into_iter().collect();
     RawValue::new(vec![Payload { metadata, data: json.into_bytes(), ..Payload::default() }])

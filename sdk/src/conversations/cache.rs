@@ -1,7 +1,8 @@
-//! The conversations a worker remembers, so that it need not read them from history.
+//! The conversations that a worker remembers, so that it does not have to read them from history.
 //!
-//! By workflow run, then by activity: what model calls were given and answered, what tools returned. Nothing here is believed:
-//! whoever takes items out checks the digest of the whole before a model sees them.
+//! Stored by workflow run, then by activity: the inputs and outputs of model calls, and the outputs
+//! of tools. The contents are not trusted: the caller checks the digest of the entire conversation
+//! before a model receives it.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -12,18 +13,21 @@ use std::{
 use super::pending::Reference;
 use crate::wire::{CallPart, Definitions, Digest, Item, ItemDigest};
 
-/// A run that has not asked for so long is forgotten first, when there is need of room.
+/// The time after which an unused run counts as idle. When the cache is full, idle runs are removed
+/// as well.
 const IDLE: Duration = Duration::from_mins(30);
-/// Most model calls of a run that are kept; of each conversation in it only the latest is needed.
+/// The maximum number of model calls that are kept of a run; only the latest call of each
+/// conversation is needed.
 const CALLS: usize = 256;
-/// Definitions of a run that are kept.
+/// The maximum number of definitions that are kept of a run.
 const DEFINITIONS: usize = 256;
-/// Results of tools of a run that are kept; the next model call takes them over.
+/// The maximum number of tool results that are kept of a run; the input of the next model call
+/// includes them.
 const TOOLS: usize = 1024;
-/// What an entry costs beside its text, in bytes; about.
+/// The approximate size of an entry without its text, in bytes.
 const OVERHEAD: usize = 64;
 
-/// A workflow run, from the activity's own info, never from a message.
+/// The key of a workflow run. It comes from the activity's own info, never from a message.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct RunKey {
     pub(crate) namespace: String,
@@ -31,36 +35,38 @@ pub(crate) struct RunKey {
     pub(crate) run_id: String,
 }
 
-/// What is remembered, up to a size.
+/// The conversations of all runs, up to a total size.
 #[derive(Debug)]
 pub(super) struct Cache {
     most_bytes: usize,
     bytes: usize,
     runs: HashMap<RunKey, Run>,
-    /// The runs by when they were used, the one that was not used for longest first.
+    /// The runs in the order of their last use, the least recently used first.
     order: BTreeMap<u64, RunKey>,
     uses: u64,
 }
 
-/// What is remembered of a workflow run.
+/// The remembered parts of a workflow run.
 #[derive(Debug)]
 struct Run {
     used: Instant,
-    /// Its place in the order.
+    /// Key of the run in `Cache::order`.
     use_number: u64,
     bytes: usize,
-    /// The latest last.
+    /// The model calls, the latest last.
     calls: VecDeque<Call>,
     definitions: VecDeque<(String, Digest, Arc<Definitions>)>,
     tools: VecDeque<(String, Item)>,
-    /// How often each item is there; items are shared between calls and counted once.
+    /// The number of references to each item; items are shared between calls, and their size is
+    /// counted once.
     items: HashMap<ItemDigest, usize>,
 }
 
 #[derive(Debug)]
 struct Call {
     activity_id: String,
-    /// The call whose conversation it goes on with; not needed any more once this one is answered.
+    /// Activity id of the call whose conversation this one continues. That call is no longer needed
+    /// once this one has a response.
     goes_on_with: Option<String>,
     given: Vec<Item>,
     answered: Vec<Item>,
@@ -71,12 +77,12 @@ impl Cache {
         Self { most_bytes, bytes: 0, runs: HashMap::new(), order: BTreeMap::new(), uses: 0 }
     }
 
-    /// How many bytes of text are remembered.
+    /// Returns the size of the remembered text, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Items at a place, if they are remembered.
+    /// Returns the items of a reference, if they are remembered.
     pub(super) fn items(&mut self, key: &RunKey, reference: &Reference) -> Option<Vec<Item>> {
         self.use_now(key);
         let run = self.runs.get_mut(key)?;
@@ -84,7 +90,7 @@ impl Cache {
             Reference::Tool { activity_id } => {
                 run.tools.iter().rev().find(|(of, _)| of == activity_id).map(|(_, item)| vec![item.clone()])
             }
-            // It is needed once, by the first call of a run that has loaded it.
+            // A state is needed only once, by the first call of a run that has loaded it.
             Reference::State { .. } => None,
             Reference::Recorded { activity_id, start, end } => {
                 let call = run.calls.iter().rev().find(|call| call.activity_id == *activity_id)?;
@@ -105,7 +111,7 @@ impl Cache {
         }
     }
 
-    /// The definitions that a call was given, if they are remembered and have this digest.
+    /// Returns the definitions of a call, if they are remembered and have this digest.
     pub(super) fn definitions(&self, key: &RunKey, activity_id: &str, digest: &Digest) -> Option<Arc<Definitions>> {
         let known = self.runs.get(key)?.definitions.iter();
         known
@@ -114,7 +120,8 @@ impl Cache {
             .map(|(.., definitions)| Arc::clone(definitions))
     }
 
-    /// A model call was given this, and the digest of the items was checked; or it was recorded by itself.
+    /// Records the input of a model call whose digest was checked, or the items of an activity that
+    /// only records them.
     pub(super) fn given(&mut self, key: &RunKey, activity_id: &str, given: &[Item], goes_on_with: Option<String>) {
         let given = given.to_vec();
         self.change(key, |run| {
@@ -129,7 +136,7 @@ impl Cache {
         });
     }
 
-    /// A model call was given these definitions itself; their digest was checked.
+    /// Records the definitions that were inline in a model call and whose digest was checked.
     pub(super) fn defined(&mut self, key: &RunKey, activity_id: &str, digest: &Digest, definitions: &Definitions) {
         self.change(key, |run| {
             if run.definitions.iter().any(|(of, has, _)| of == activity_id && has == digest) {
@@ -145,7 +152,7 @@ impl Cache {
         });
     }
 
-    /// A model call has answered this.
+    /// Records the output of a model call.
     pub(super) fn answered(&mut self, key: &RunKey, activity_id: &str, answered: &[Item]) {
         self.change(key, |run| {
             if run.calls.iter().any(|call| call.activity_id == activity_id) {
@@ -158,14 +165,15 @@ impl Cache {
                     drop_one(&mut run.items, &mut run.bytes, &item);
                 }
             }
-            // Another conversation may have begun with this one's, and that one may go on itself.
+            // The previous call may belong to another conversation, which can still continue; it is
+            // then kept.
             if let Some(before) = before.filter(|before| conversation_of(before) == conversation_of(activity_id)) {
                 run.forget(&before);
             }
         });
     }
 
-    /// A tool activity has returned this.
+    /// Records the output of a tool activity.
     pub(super) fn returned(&mut self, key: &RunKey, activity_id: &str, item: Item) {
         self.change(key, |run| {
             run.add(std::slice::from_ref(&item));
@@ -178,7 +186,7 @@ impl Cache {
         });
     }
 
-    /// Forgets a run.
+    /// Removes a run.
     pub(super) fn forget(&mut self, key: &RunKey) {
         if let Some(run) = self.runs.remove(key) {
             self.bytes = self.bytes.saturating_sub(run.bytes);
@@ -195,7 +203,7 @@ impl Cache {
         change(run);
         self.bytes = (self.bytes + run.bytes).saturating_sub(before);
         if run.bytes > self.most_bytes {
-            // The others need not go for one that does not fit.
+            // A run that does not fit does not displace the others.
             self.forget(key);
         }
         self.use_now(key);
@@ -210,7 +218,8 @@ impl Cache {
         self.order.insert(self.uses, key);
     }
 
-    /// Forgets runs that are idle, and those that were not used for longest, until there is room.
+    /// If the cache is full, removes the least recently used runs until there is room, and then
+    /// those that are idle.
     fn make_room(&mut self) {
         let is_full = |cache: &Self| cache.bytes > cache.most_bytes;
         let mut makes_room = is_full(self);
@@ -256,7 +265,8 @@ impl Run {
     }
 }
 
-/// What the ids of all model calls of a conversation begin with: `k3x9q2ab` of `k3x9q2ab-4-model`.
+/// Returns the prefix of the ids of all model calls of a conversation: `k3x9q2ab` of
+/// `k3x9q2ab-4-model`.
 fn conversation_of(activity_id: &str) -> &str {
     let turn = activity_id.rsplit_once("-model").map_or(activity_id, |(turn, _)| turn);
     turn.rsplit_once('-').map_or(turn, |(conversation, _)| conversation)

@@ -1,6 +1,6 @@
-//! Forgets the conversations of a workflow run when it has ended on this worker.
+//! Removes the conversations of a workflow run from memory when it has ended on this worker.
 //!
-//! Nobody asks for them any more, and they would stay in memory until there is need of room.
+//! They are no longer needed, and would stay in memory until the cache is full.
 
 use temporalio_workflow::workflow_interceptors::{
     ExecuteWorkflowInput, ExecuteWorkflowResult, WorkflowInterceptor, WorkflowInterceptorContext,
@@ -9,7 +9,7 @@ use temporalio_workflow::workflow_interceptors::{
 
 use super::{ConversationCache, cache::RunKey};
 
-/// Watches one workflow run.
+/// An interceptor that removes the conversations of a workflow run at its end.
 pub(crate) struct ForgetEnded(pub(crate) ConversationCache);
 
 impl WorkflowInterceptor for ForgetEnded {
@@ -25,7 +25,8 @@ impl WorkflowInterceptor for ForgetEnded {
             run_id: ctx.run_id().to_owned(),
         };
         let running = next.run(input);
-        // Of a workflow that leaves the worker's memory before its end the future is dropped, and nothing is forgotten.
+        // When a workflow is evicted from the worker before its end, its future is dropped, and its
+        // conversations are kept.
         WorkflowInterceptorFuture::new(async move {
             let ended = running.await;
             self.0.lock().forget(&run);

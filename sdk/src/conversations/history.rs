@@ -1,7 +1,8 @@
-//! Reads what is missing of a conversation from the workflow's own history, newest event first.
+//! Reads the missing parts of a conversation from the workflow's own history, newest event first.
 //!
-//! Through the client's data converter, so that codecs (encryption, compression) keep working. It stops at the first event
-//! after which nothing is missing, so that a worker which knows the conversation of some turns ago reads some turns only.
+//! It uses the client's data converter, so that codecs (encryption, compression) keep working. It
+//! stops at the first event after which nothing is missing: a worker that remembers the
+//! conversation of a few turns ago reads only those turns.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,37 +22,38 @@ use crate::wire::{
     ModelRequest, RECORD_ACTIVITY, RecordRequest, ToolReply, ToolRequest, carried::LoadStateReply, decode,
 };
 
-/// Why history did not give what is missing.
+/// The error of a part that history does not return.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HistoryError {
-    /// The server refused, or could not be reached.
+    /// The server has refused the request, or is unavailable.
     #[error("the workflow's history cannot be read: {0}")]
     Server(#[from] tonic::Status),
-    /// It is not there.
+    /// The part is not in history.
     #[error("the workflow's history does not hold {0}")]
     Absent(String),
-    /// It is there, and cannot be read.
+    /// The part is in history and cannot be read.
     #[error("{what} in the workflow's history cannot be read: {why}")]
     Unreadable { what: String, why: String },
 }
 
-/// Definitions that are missing.
+/// A reference to definitions that are missing.
 #[derive(Clone, Debug)]
 pub(super) struct MissingDefinitions {
     pub(super) activity_id: String,
     pub(super) digest: Digest,
 }
 
-/// What was read.
+/// The result of reading history.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub(super) bytes: u64,
     pub(super) pages: u64,
-    /// The definitions, where they are in history and what was meant.
+    /// The definitions, if they are in history with the requested digest.
     pub(super) definitions: Option<Arc<Definitions>>,
 }
 
-/// Reads until no item is missing, and definitions were found, or found to be others. `known` is asked for what each request on the way refers to.
+/// Reads until no item is missing, and the definitions were found or turned out to be different.
+/// `known` resolves the references of each request on the way from memory.
 ///
 /// # Errors
 /// [`HistoryError`].
@@ -65,7 +67,7 @@ pub(super) async fn read(
     let converter = client.data_converter().clone();
     let mut read = Read::default();
     let mut definitions = definitions;
-    // By the event that scheduled them; they come before it.
+    // The results of activities, by the event that scheduled them, which follows in this order.
     let mut results: HashMap<i64, Vec<Payload>> = HashMap::new();
     let mut states = States::default();
     let mut pages = NewestFirst::of(client, key);
@@ -103,11 +105,11 @@ pub(super) async fn read(
     }
 }
 
-/// An activity that something is wanted of.
+/// An activity whose request or result is needed.
 struct Event<'e> {
     converter: &'e DataConverter,
     scheduled: ActivityTaskScheduledEventAttributes,
-    /// Empty when it did not complete.
+    /// Payloads of the result; empty if the activity did not complete.
     result: Vec<Payload>,
     read: &'e mut Read,
 }
@@ -123,7 +125,7 @@ impl Event<'_> {
         let input = std::mem::take(&mut self.scheduled.input).unwrap_or_default().payloads;
         let kind = self.scheduled.activity_type.take().unwrap_or_default().name;
         if kind == LOAD_STATE_ACTIVITY {
-            // A worker refused it, so that it was scheduled again under another id.
+            // A worker refused the activity, so it was scheduled again under another id.
             if self.result.is_empty() {
                 return Ok(());
             }
@@ -151,7 +153,8 @@ impl Event<'_> {
             self.result::<ModelReply>("the answer").await?.response.output
         };
         pending.found(&activity_id, &given, &answered);
-        // Others are there where a deploy has changed what replay believes that this call was given.
+        // The digest differs if a deploy has changed the definitions that replay assumes for this
+        // call.
         if let (Some(wanted), DefinitionsPart::Inline { digest, definitions }) = (definitions, request.definitions)
             && wanted.digest == digest
         {

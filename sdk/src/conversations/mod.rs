@@ -1,31 +1,32 @@
-//! From the references in a model request back to the conversation: from memory, else from the workflow's history.
+//! Resolves the references in a model request to the conversation: from memory, otherwise from the
+//! workflow's history.
 //!
-//! Whatever is put together here is checked against the digest in the request before a model sees it, and only then
-//! remembered. What cannot be had is a failure (`ConversationUnavailable`) for which the workflow sends the definitions once
-//! more, or all of it.
+//! Each assembled conversation is checked against the digest in the request before a model receives
+//! it, and only then remembered. When a part is unavailable, the activity fails with
+//! `ConversationUnavailable`, and the workflow sends the definitions, or the entire request, again.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `wanted.rs` | what a request asks for, and the check of what was found |
-//! | `pending.rs` | an input on its way from references to items |
-//! | `cache.rs` | what a worker remembers, up to a size |
-//! | `ended.rs` | forgets what belongs to workflow runs that have ended |
-//! | `history.rs` | what it reads, newest event first |
-//! | `states.rs` | states in chunks, back to the items in them |
-//! | `recorded.rs` | the same for a whole history in hand |
+//! | `wanted.rs` | the contents that a request refers to, and the check of the parts found |
+//! | `pending.rs` | an input whose references are being resolved to items |
+//! | `cache.rs` | the worker's memory, up to a size |
+//! | `ended.rs` | removes the conversations of workflow runs that have ended |
+//! | `history.rs` | reads missing parts from history, newest event first |
+//! | `states.rs` | states in chunks, converted to the items in them |
+//! | `recorded.rs` | resolves the references within an entire history in memory |
 //! | `newest_first.rs` | the pages of a history |
 //!
 //! # Design
 //! New items that are together over 1.5 MiB are first recorded in portions of at most 1 MiB (one
 //! item, if it is larger), each by an activity `agents.record_items` that does nothing: history
-//! holds its input. Definitions that a deploy has changed in the middle of a run travel once more
-//! while the conversation stays by reference (activity `<id>-definitions`). Items that history does
-//! not hold, or not as the workflow expects, make the whole conversation travel (`<id>-full`). When
-//! that fails as well, the run fails.
+//! holds its input. Definitions that a deploy has changed in the middle of a run are sent again,
+//! while the conversation is still sent by reference (activity `<id>-definitions`). When history
+//! does not hold items, or holds other items than the workflow expects, the entire conversation is
+//! sent (`<id>-full`). When that fails as well, the run fails.
 //!
 //! A worker that calls models therefore needs the permission to read histories
-//! (`GetWorkflowExecutionHistoryReverse`). Without it small conversations are sent in full whenever
-//! the cache does not have them; one that needs portions fails the run.
+//! (`GetWorkflowExecutionHistoryReverse`). Without it, small conversations are sent in full
+//! whenever the cache does not have them, and a conversation that needs portions fails the run.
 
 #![allow(
     clippy::disallowed_methods,
@@ -70,17 +71,19 @@ use crate::wire::{
     ModelResponse, ToolOutput, conversation::WORTH_A_REFERENCE, model_call::UnfoldError,
 };
 
-/// How much a worker remembers unless it is told otherwise, in bytes.
+/// The default size of the cache, in bytes.
 const DEFAULT_BYTES: usize = 64 * 1024 * 1024;
-/// How often a message that cannot be decoded is read again.
+/// The number of attempts to decode a message.
 const ATTEMPTS_TO_DECODE: u32 = 5;
-/// Conversations that are read from history at a time.
+/// The maximum number of conversations that are read from history at the same time.
 const REBUILDS: usize = 4;
 
-/// The conversations a worker remembers. Clones share them, so several workers of a process can use one.
+/// The conversations that a worker remembers. Clones share them, so several workers of a process
+/// can use one cache.
 ///
-/// A model request refers to what history holds already; a worker that has just made the calls before remembers it, any other
-/// reads it from the workflow's history. Default 64 MiB.
+/// A model request refers to items that history already holds. A worker that has made the previous
+/// calls remembers these items; any other worker reads them from the workflow's history. Default 64
+/// MiB.
 ///
 /// ```
 /// use temporal_agents::{AgentsPlugin, worker::ConversationCache};
@@ -95,7 +98,7 @@ pub struct ConversationCache(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     cache: Mutex<Cache>,
-    /// One rebuild at a time per run.
+    /// The locks that limit each workflow run to one rebuild at a time.
     rebuilding: Mutex<HashMap<RunKey, Weak<tokio::sync::Mutex<()>>>>,
     rebuilds: Semaphore,
     hits: AtomicU64,
@@ -104,34 +107,34 @@ struct Shared {
     rebuilt_pages: AtomicU64,
 }
 
-/// What a cache has seen so far.
+/// The counters of a [`ConversationCache`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConversationCounters {
-    /// Requests with references that were all remembered.
+    /// Number of requests whose references were all remembered.
     pub hits: u64,
-    /// Requests for which history was read.
+    /// Number of requests for which history was read.
     pub misses: u64,
-    /// Bytes of messages that were decoded from history.
+    /// Size of the messages that were decoded from history, in bytes.
     pub rebuilt_bytes: u64,
-    /// Pages of history that were read.
+    /// Number of pages of history that were read.
     pub rebuilt_pages: u64,
-    /// Bytes of text that are remembered now.
+    /// Size of the text that is remembered now, in bytes.
     pub remembered_bytes: u64,
 }
 
-/// Why a request cannot be turned back into the call that was meant.
+/// The error of a request that cannot be turned back into the original call.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadError {
-    /// The request itself is wrong.
+    /// The request itself is invalid.
     #[error(transparent)]
     Request(#[from] UnfoldError),
-    /// What it refers to cannot be had, or is not what was meant.
+    /// A part that the request refers to is unavailable, or does not match its digest.
     #[error("the conversation of the model call cannot be had: {0}")]
     Unavailable(#[from] Unavailable),
 }
 
-/// Why a conversation cannot be had.
+/// The error of a conversation that is unavailable.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unavailable {
     #[error(transparent)]
@@ -154,7 +157,8 @@ impl Default for ConversationCache {
 }
 
 impl ConversationCache {
-    /// A cache of so many bytes of text. With 0 nothing is remembered, and each call reads the workflow's history.
+    /// Creates a cache of `most_bytes` bytes of text. With 0, nothing is remembered, and each call
+    /// reads the workflow's history.
     pub fn with_bytes(most_bytes: usize) -> Self {
         Self(Arc::new(Shared {
             cache: Mutex::new(Cache::new(most_bytes)),
@@ -167,7 +171,7 @@ impl ConversationCache {
         }))
     }
 
-    /// What it has seen so far.
+    /// Returns the counters of the cache so far.
     pub fn counters(&self) -> ConversationCounters {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         ConversationCounters {
@@ -179,7 +183,7 @@ impl ConversationCache {
         }
     }
 
-    /// The call that was meant, checked.
+    /// Returns the call of a request, checked against its digest.
     ///
     /// # Errors
     /// [`ReadError`].
@@ -190,7 +194,7 @@ impl ConversationCache {
         }
         let goes_on_with = goes_on_with(&request);
         let call = match &key {
-            // Boxed: reading history takes many buffers, and most calls do without.
+            // Boxed, because reading history needs many buffers, and most calls do not read it.
             Some(key) if request.refers() => Box::pin(self.find(&ctx.client(), key, request)).await?,
             None if request.refers() => return Err(Unavailable::NoRun.into()),
             _ => request.unfold()?,
@@ -201,21 +205,21 @@ impl ConversationCache {
         Ok(call)
     }
 
-    /// A model call was answered.
+    /// Records the response of a model call.
     pub(crate) fn answered(&self, info: &ActivityInfo, response: &ModelResponse) {
         if let Some(key) = RunKey::of(info) {
             self.lock().answered(&key, &info.activity_id, &response.output);
         }
     }
 
-    /// Items were recorded by themselves.
+    /// Records the items of an activity that does nothing but record them.
     pub(crate) fn recorded(&self, info: &ActivityInfo, items: &[Item]) {
         if let Some(key) = RunKey::of(info) {
             self.lock().given(&key, &info.activity_id, items, None);
         }
     }
 
-    /// A tool has returned this.
+    /// Records the output of a tool, if it is large enough to be referred to.
     pub(crate) fn returned(&self, info: &ActivityInfo, call_id: &str, output: &ToolOutput) {
         if let Some(key) = RunKey::of(info) {
             let item = Item::function_call_output(call_id, output.clone().into_value());
@@ -225,7 +229,7 @@ impl ConversationCache {
         }
     }
 
-    /// Finds what a request refers to: in memory, else in history.
+    /// Resolves the references of a request: from memory, otherwise from history.
     async fn find(&self, client: &Client, key: &RunKey, request: ModelRequest) -> Result<ModelCall, ReadError> {
         let (wanted, call) = Wanted::of(request)?;
         let (input, definitions) = match self.remembered(key, &wanted) {
@@ -235,18 +239,18 @@ impl ConversationCache {
         Ok(ModelCall { definitions: Definitions::clone(&definitions), input, ..call })
     }
 
-    /// Reads history, one call of a run at a time.
+    /// Reads history, for one call of a workflow run at a time.
     async fn rebuilt(&self, client: &Client, key: &RunKey, wanted: Wanted) -> Result<Found, Unavailable> {
         let one_at_a_time = self.rebuilding(key);
         let _only_this = one_at_a_time.lock().await;
-        // Somebody else may have read it meanwhile.
+        // Another call may have read it in the meantime.
         if let Some(found) = self.remembered(key, &wanted) {
             return Ok(found);
         }
         let _permit = self.0.rebuilds.acquire().await;
         self.0.misses.fetch_add(1, Ordering::Relaxed);
         match self.read_history(client, key, wanted.clone(), Believes::Memory).await {
-            // What is remembered may be wrong; history decides.
+            // The memory may be wrong; history decides.
             Err(Unavailable::Mismatch { .. }) => {
                 self.lock().forget(key);
                 self.read_history(client, key, wanted, Believes::HistoryOnly).await
@@ -255,7 +259,8 @@ impl ConversationCache {
         }
     }
 
-    /// What is wanted, if all of it is remembered and is what was meant.
+    /// Returns the items and definitions of a request if all of them are remembered and match the
+    /// digest.
     fn remembered(&self, key: &RunKey, wanted: &Wanted) -> Option<Found> {
         let mut wanted = wanted.clone();
         wanted.look_up(&mut self.lock(), key);
@@ -308,7 +313,7 @@ impl ConversationCache {
     }
 }
 
-/// The call whose whole input stands at the beginning of this one's.
+/// Returns the activity id of the call whose input is the start of this request's input.
 fn goes_on_with(request: &ModelRequest) -> Option<String> {
     match request.input.segments.first()? {
         InputSegment::Call { activity_id, part: None | Some(CallPart::Given), start: 0, .. } => {
@@ -319,7 +324,7 @@ fn goes_on_with(request: &ModelRequest) -> Option<String> {
 }
 
 impl HistoryError {
-    /// Whether another attempt may find it: the server, or a codec, may be back by then.
+    /// `true` if another attempt may succeed: the server, or a codec, may be available by then.
     pub(crate) fn may_pass(&self, attempt: u32) -> bool {
         match self {
             Self::Server(status) => {
@@ -332,7 +337,7 @@ impl HistoryError {
 }
 
 impl Unavailable {
-    /// What the workflow has to send once more.
+    /// Returns the part that the workflow has to send again.
     pub(crate) fn what(&self) -> ConversationPart {
         match self {
             Self::Definitions { .. } => ConversationPart::Definitions,
@@ -340,7 +345,7 @@ impl Unavailable {
         }
     }
 
-    /// Whether another attempt may find it: the server, or a codec, may be back by then.
+    /// `true` if another attempt may succeed: the server, or a codec, may be available by then.
     pub(crate) fn may_pass(&self, attempt: u32) -> bool {
         match self {
             Self::History(error) => error.may_pass(attempt),
@@ -349,7 +354,7 @@ impl Unavailable {
     }
 }
 
-/// Whether what is remembered is used while history is read.
+/// The sources that are used while history is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Believes {
     Memory,
@@ -357,7 +362,8 @@ enum Believes {
 }
 
 impl RunKey {
-    /// The workflow run of an activity. A local activity has no history to be referred to.
+    /// Returns the workflow run of an activity. The request of a local activity is not in history,
+    /// so it has none.
     pub(crate) fn of(info: &ActivityInfo) -> Option<Self> {
         let (Some(workflow_id), Some(run_id)) = (&info.workflow_id, &info.workflow_run_id) else { return None };
         (!info.is_local).then(|| Self {

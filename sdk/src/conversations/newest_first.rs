@@ -8,11 +8,13 @@ use temporalio_common::protos::temporal::api::{
 
 use super::cache::RunKey;
 
-/// Events in the first page, and most in any. What is looked for is often just a few events back.
+/// The number of events in the first page. The page size grows, since the event in question is
+/// often only a few events back.
 const FIRST_PAGE: i32 = 20;
+/// The maximum number of events in a page.
 const LARGEST_PAGE: i32 = 200;
 
-/// A history on its way here.
+/// A history that is read page by page.
 pub(crate) struct NewestFirst {
     client: Client,
     request: GetWorkflowExecutionHistoryReverseRequest,
@@ -20,7 +22,7 @@ pub(crate) struct NewestFirst {
 }
 
 impl NewestFirst {
-    /// The history of this run; nothing is read yet.
+    /// Creates a reader of this run's history; nothing is read yet.
     pub(crate) fn of(client: &Client, key: &RunKey) -> Self {
         let RunKey { namespace, workflow_id, run_id } = key.clone();
         let request = GetWorkflowExecutionHistoryReverseRequest {
@@ -32,14 +34,14 @@ impl NewestFirst {
         Self { client: client.clone(), request, is_at_end: false }
     }
 
-    /// The next page; none after the first event of the history.
+    /// Returns the next page, or `None` after the first event of the history.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<HistoryEvent>>, tonic::Status> {
         while !self.is_at_end {
             let request = tonic::Request::new(self.request.clone());
             let page = match WorkflowService::get_workflow_execution_history_reverse(&mut self.client, request).await {
                 Ok(page) => page.into_inner(),
                 Err(status) if is_too_large(&status) && self.request.maximum_page_size > 1 => {
-                    // The page is larger than a message may be.
+                    // The page is larger than a message may be: a smaller one is requested.
                     self.request.maximum_page_size = (self.request.maximum_page_size / 10).max(1);
                     continue;
                 }
@@ -54,7 +56,8 @@ impl NewestFirst {
     }
 }
 
-/// Whether an answer was larger than a message may be. A rate limit has the same code, and wants fewer requests, not smaller ones.
+/// `true` if a response was larger than a message may be. A rate limit has the same code, and
+/// requires fewer requests, not smaller ones.
 fn is_too_large(status: &tonic::Status) -> bool {
     match status.code() {
         tonic::Code::OutOfRange => true,

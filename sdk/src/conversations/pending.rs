@@ -1,14 +1,15 @@
-//! An input on its way from references back to items.
+//! An input whose references are being resolved to items.
 
 use crate::wire::{
     CallPart, InputSegment, Item, WIRE_VERSION, WireVersion, WireVersionMismatch, conversation::tool_activity_of,
 };
 
-/// Most parts that results of tools make of an input: a server takes 51,200 events in a history, and each result is one at least. The count of a
-/// segment is the request's; of one that says more there is less than it says, which the digest of the whole tells.
+/// The maximum number of parts for tool results in an input: a server accepts 51,200 events in a
+/// history, and each result is at least one event. The count of a segment comes from the request; a
+/// segment with a higher count is truncated, and the digest check of the entire input then fails.
 const MOST_RESULTS: usize = 51_200;
 
-/// The parts of an input, some of them still to be found.
+/// The parts of an input, some of them unresolved.
 #[derive(Clone, Debug)]
 pub(super) struct Pending(Vec<Part>);
 
@@ -18,21 +19,22 @@ enum Part {
     Missing(Reference),
 }
 
-/// A place in history.
+/// A reference to items in history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
-    /// Items from `start` up to `end` that a model call was given, or answered; without a part, of both, one after the other.
+    /// Items `start..end` of a model call's input or output; without a part, of its input followed
+    /// by its output.
     Call { activity_id: String, part: Option<CallPart>, start: usize, end: usize },
-    /// Items from `start` up to `end` of those that were recorded by themselves.
+    /// Items `start..end` of those that an activity has recorded.
     Recorded { activity_id: String, start: usize, end: usize },
-    /// Items from `start` up to `end` of the state that the run has loaded in so many chunks.
+    /// Items `start..end` of the state that the run has loaded in `chunks` chunks.
     State { activity_id: String, chunks: usize, start: usize, end: usize },
     /// The result of a tool activity, as an item.
     Tool { activity_id: String },
 }
 
 impl Reference {
-    /// Whether this activity has something of it.
+    /// `true` if this activity holds a part of the reference's items.
     fn is_of(&self, activity: &str) -> bool {
         match self {
             Self::Call { activity_id, .. } | Self::Recorded { activity_id, .. } | Self::Tool { activity_id } => {
@@ -68,10 +70,10 @@ impl std::fmt::Display for Reference {
 }
 
 impl Pending {
-    /// The input that these segments stand for, in a message of this version.
+    /// Creates the input of these segments, in a message of this version.
     ///
     /// # Errors
-    /// [`WireVersionMismatch`]: a kind of segment that this build does not know.
+    /// [`WireVersionMismatch`] for a kind of segment that this build does not know.
     pub(super) fn of(segments: Vec<InputSegment>, version: WireVersion) -> Result<Self, WireVersionMismatch> {
         let mut all = Vec::with_capacity(segments.len());
         for segment in segments {
@@ -80,7 +82,7 @@ impl Pending {
         Ok(Self(all))
     }
 
-    /// Puts in what is known at once.
+    /// Resolves the references for which `known` returns items.
     pub(super) fn look_up(&mut self, mut known: impl FnMut(&Reference) -> Option<Vec<Item>>) {
         for part in &mut self.0 {
             if let Part::Missing(reference) = part
@@ -91,7 +93,7 @@ impl Pending {
         }
     }
 
-    /// The first part that is still missing, if one is.
+    /// Returns the first unresolved reference, if any.
     pub(super) fn missing(&self) -> Option<&Reference> {
         self.0.iter().find_map(|part| match part {
             Part::Found(_) => None,
@@ -99,12 +101,13 @@ impl Pending {
         })
     }
 
-    /// Whether something of this activity is missing.
+    /// `true` if a reference to this activity is unresolved.
     pub(super) fn wants(&self, activity_id: &str) -> bool {
         self.0.iter().any(|part| matches!(part, Part::Missing(reference) if reference.is_of(activity_id)))
     }
 
-    /// A model call was given these segments, and answered with these items.
+    /// Resolves references to a model call with this input and output. References in the input
+    /// become references of this one.
     pub(super) fn found(&mut self, activity_id: &str, given: &Pending, answered: &[Item]) {
         let count = given.0.iter().map(Part::len).sum::<usize>();
         let parts = std::mem::take(&mut self.0);
@@ -115,6 +118,7 @@ impl Pending {
                         Some(CallPart::Given) => ((*start, *end), (0, 0)),
                         Some(CallPart::Answered) => ((0, 0), (*start, *end)),
                         None => {
+                            // Without a part, the range covers the input followed by the output.
                             let after = |place: usize| place.saturating_sub(count);
                             (((*start).min(count), (*end).min(count)), (after(*start), after(*end)))
                         }
@@ -132,7 +136,7 @@ impl Pending {
         }
     }
 
-    /// An activity recorded these items.
+    /// Resolves references to the items that an activity has recorded.
     pub(super) fn recorded(&mut self, activity_id: &str, items: &[Item]) {
         self.look_up(|reference| match reference {
             Reference::Recorded { activity_id: of, start, end } if of == activity_id => {
@@ -142,8 +146,8 @@ impl Pending {
         });
     }
 
-    /// The state whose chunk this activity has loaded, where something of it is missing: how its activity ids begin, and how many
-    /// chunks it has.
+    /// Returns the prefix of the activity ids and the number of chunks of the state whose chunk
+    /// this activity has loaded, if a reference to it is unresolved.
     pub(super) fn state_of(&self, activity: &str) -> Option<(String, usize)> {
         self.0.iter().find_map(|part| match part {
             Part::Missing(reference @ Reference::State { activity_id, chunks, .. }) if reference.is_of(activity) => {
@@ -153,7 +157,7 @@ impl Pending {
         })
     }
 
-    /// A state with these items was loaded.
+    /// Resolves references to a state with these items.
     pub(super) fn loaded(&mut self, activity_id: &str, items: &[Item]) {
         self.look_up(|reference| match reference {
             Reference::State { activity_id: of, start, end, .. } if of == activity_id => {
@@ -163,7 +167,7 @@ impl Pending {
         });
     }
 
-    /// A tool activity returned this item.
+    /// Resolves references to the result of a tool activity.
     pub(super) fn returned(&mut self, activity_id: &str, item: &Item) {
         self.look_up(|reference| match reference {
             Reference::Tool { activity_id: of } if of == activity_id => Some(vec![item.clone()]),
@@ -171,7 +175,7 @@ impl Pending {
         });
     }
 
-    /// The items, where none is missing.
+    /// Returns the items of all resolved parts.
     pub(super) fn into_items(self) -> Vec<Item> {
         let found = self.0.into_iter().filter_map(|part| match part {
             Part::Found(items) => Some(items),
@@ -180,7 +184,7 @@ impl Pending {
         found.flatten().collect()
     }
 
-    /// The parts that hold the items from `start` up to `end`.
+    /// Returns the parts that hold the items `start..end`.
     fn slice(&self, start: usize, end: usize) -> Vec<Part> {
         let mut slices = Vec::new();
         let mut at = 0;
@@ -224,7 +228,8 @@ impl Part {
     }
 }
 
-/// The number of a chunk whose activity ids begin like this, also where the activity was scheduled again.
+/// Returns the number of the chunk that an activity has loaded, if its id has this prefix. A suffix
+/// of activities that were scheduled again is ignored.
 pub(super) fn chunk_of(activity: &str, begins: &str) -> Option<usize> {
     let number = activity.strip_prefix(begins)?.strip_prefix('-')?;
     number.split_once("-retry-").map_or(number, |(number, _)| number).parse().ok()

@@ -1,13 +1,14 @@
-//! A whole history in hand: the call that each model request in it stands for.
+//! An entire history in memory, and the calls of the model requests in it.
 //!
-//! Pure. It puts together and checks as a worker does that remembers nothing, so that what it gives is what the provider got.
+//! Pure: it has no I/O. It assembles and checks a call in the same way as a worker that remembers
+//! nothing, so that the result is the call that the provider received.
 //!
 //! # Design
-//! **A transcript is put together by the code that workers use.** References are resolved and
-//! digests checked with the same `Pending` and `Wanted` as in a worker that reads history, so
-//! `Transcript::request_of` cannot show another request than the provider got. What is *new* in a
-//! call is found by content, per run: how a request travels (references, or in full after a deploy)
-//! is not visible.
+//! **A transcript is assembled by the code that workers use.** References are resolved and digests
+//! checked with the same `Pending` and `Wanted` as in a worker that reads history, so
+//! `Transcript::request_of` cannot show a different request from the one that the provider
+//! received. The *new* items of a call are found by content, per run: the form in which a request
+//! was sent (references, or in full after a deploy) is not visible.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -20,15 +21,15 @@ use super::{
 };
 use crate::wire::{Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest, model_call::UnfoldError};
 
-/// What the activities of a workflow run were given and returned.
+/// The requests and results of a workflow run's activities.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorded {
-    /// In the order in which they were scheduled.
+    /// The activities by id, in the order in which they were scheduled.
     activities: Vec<(String, Exchange)>,
     places: HashMap<String, usize>,
 }
 
-/// Why a call is not whole, and what was found of it all the same.
+/// The error of an incomplete call, with the parts that were found.
 #[derive(Debug)]
 pub(crate) struct NotWhole {
     pub(crate) error: ReadError,
@@ -43,29 +44,29 @@ enum Exchange {
         answered: Vec<Item>,
     },
     Tool(Item),
-    /// Items that were recorded by themselves.
+    /// Items that an activity has recorded.
     Items(Vec<Item>),
-    /// A part of the text of a state that was loaded.
+    /// A part of the JSON of a state that was loaded.
     Chunk(String),
 }
 
 impl Recorded {
-    /// A model call was given this, and answered this; nothing when it failed.
+    /// Adds a model call with its request and its output; the output is empty when the call failed.
     pub(crate) fn model(&mut self, activity_id: &str, request: Box<ModelRequest>, answered: Vec<Item>) {
         self.add(activity_id, Exchange::Model { request, answered });
     }
 
-    /// A tool activity has returned this item.
+    /// Adds the result of a tool activity.
     pub(crate) fn tool(&mut self, activity_id: &str, item: Item) {
         self.add(activity_id, Exchange::Tool(item));
     }
 
-    /// An activity recorded these items.
+    /// Adds the items that an activity has recorded.
     pub(crate) fn items(&mut self, activity_id: &str, items: Vec<Item>) {
         self.add(activity_id, Exchange::Items(items));
     }
 
-    /// An activity loaded this part of a state.
+    /// Adds the part of a state that an activity has loaded.
     pub(crate) fn chunk(&mut self, activity_id: &str, chunk: String) {
         self.add(activity_id, Exchange::Chunk(chunk));
     }
@@ -75,7 +76,7 @@ impl Recorded {
         self.activities.push((activity_id.to_owned(), exchange));
     }
 
-    /// What the model activity of this id was given, as it travelled.
+    /// Returns the request of the model activity with this id, in the form in which it was sent.
     pub(crate) fn request(&self, activity_id: &str) -> Option<&ModelRequest> {
         match self.activities.get(*self.places.get(activity_id)?) {
             Some((_, Exchange::Model { request, .. })) => Some(&**request),
@@ -83,8 +84,9 @@ impl Recorded {
         }
     }
 
-    /// The call that the request of this activity stands for, checked. `known` is an earlier call whose input is known: it
-    /// saves the way back to the first one.
+    /// Returns the call of this activity's request, checked, or `None` when there is no such
+    /// request. `known` is an earlier call whose input is known, so that the references before it
+    /// need not be resolved.
     ///
     /// # Errors
     /// [`NotWhole`].
@@ -128,7 +130,8 @@ impl Recorded {
     }
 }
 
-/// Puts in what history holds, the newest first: a request refers to earlier ones, and those to still earlier ones.
+/// Resolves references from history, newest first: a request refers to earlier ones, and those to
+/// still earlier ones.
 fn find(items: &mut Pending, before: &[(String, Exchange)], known: Option<(&str, &[Item])>) -> Result<(), UnfoldError> {
     let mut states = States::default();
     for (activity_id, exchange) in before.iter().rev() {
@@ -141,7 +144,7 @@ fn find(items: &mut Pending, before: &[(String, Exchange)], known: Option<(&str,
         match exchange {
             Exchange::Tool(item) => items.returned(activity_id, item),
             Exchange::Items(recorded) => items.recorded(activity_id, recorded),
-            // Chunks that are no state leave it missing.
+            // Chunks that do not form a state leave the reference unresolved.
             Exchange::Chunk(chunk) => drop(states.take(activity_id, chunk.clone(), items)),
             Exchange::Model { request, answered } => {
                 let segments = match known {

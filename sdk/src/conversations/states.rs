@@ -1,19 +1,20 @@
-//! States that a run has loaded in chunks, on their way back to the items in them.
+//! States that a run has loaded in chunks, converted to the items in them.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::pending::{Pending, chunk_of};
 use crate::wire::{Item, RunState};
 
-/// The chunks that were found, by how their activity ids begin.
+/// The chunks found so far, by the prefix of their activity ids.
 #[derive(Debug, Default)]
 pub(super) struct States(HashMap<String, BTreeMap<usize, String>>);
 
 impl States {
-    /// A chunk that this activity has loaded. With the last one the items of its state are found.
+    /// Adds a chunk that this activity has loaded. The last chunk resolves the references to items
+    /// of its state.
     ///
     /// # Errors
-    /// When the chunks are no state.
+    /// When the chunks do not form a state.
     pub(super) fn take(
         &mut self,
         activity: &str,
@@ -22,7 +23,8 @@ impl States {
     ) -> Result<(), serde_json::Error> {
         let Some((begins, count)) = pending.state_of(activity) else { return Ok(()) };
         let Some(number) = chunk_of(activity, &begins) else { return Ok(()) };
-        // Only what history holds is kept: the count is the request's.
+        // Chunks are stored as they are found, without allocating for `count`, which comes from the
+        // request.
         let chunks = self.0.entry(begins.clone()).or_default();
         if number < count {
             chunks.insert(number, chunk);

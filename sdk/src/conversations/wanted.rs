@@ -1,4 +1,4 @@
-//! What a request asks for, and whether what was found is what was meant.
+//! The contents that a request refers to, and the check of the parts found.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::wire::{
 /// The items of a call and its definitions.
 pub(super) type Found = (Vec<Item>, Arc<Definitions>);
 
-/// What a request asks for, and what it must come to.
+/// The contents that a request refers to, with the count and digest that they must have.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub(super) items: Pending,
@@ -26,7 +26,7 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// What this request asks for, and the call around it.
+    /// Returns the contents that this request refers to, and the call without them.
     pub(super) fn of(request: ModelRequest) -> Result<(Self, ModelCall), UnfoldError> {
         let ModelRequest { version, agent, turn, model, definitions, input, previous_response_id, conversation_id } =
             request;
@@ -63,7 +63,7 @@ impl Wanted {
         }
     }
 
-    /// What was meant, if that is what is there.
+    /// Returns the contents if they match the count and the digest of the request.
     pub(super) fn checked(self) -> Result<Found, Unavailable> {
         let Self { items, definitions, count, digest } = self;
         let items = items.into_items();

@@ -1,4 +1,4 @@
-//! The activities of a worker's servers.
+//! The activities of a worker's MCP servers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,10 +32,10 @@ use crate::{
     },
 };
 
-/// How long a cancelled question has to end.
+/// The time that a cancelled request has to end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// All of them, by type.
+/// Returns the activities of all servers, by type.
 pub(crate) fn activities(
     servers: &McpServers,
     conversations: &ConversationCache,
@@ -50,7 +50,8 @@ pub(crate) fn activities(
     servers.iter().flat_map(|server| of(server).named(has_sessions)).collect()
 }
 
-/// The activities of a server: what they share, with one another and with the others of the worker.
+/// The activities of a server: the state that they share with each other and with the worker's
+/// other activities.
 #[derive(Clone)]
 struct ServerActivities {
     server: Arc<Connections>,
@@ -90,7 +91,7 @@ fn calling(
         }
         let (body, question) = body(&server, target);
         let binding = ToolBinding::Activity { body: Arc::clone(&body), options: ToolActivityOptions::default() };
-        // Of its terms the worker knows none, so what it returns has the limits of every tool.
+        // The worker does not know the tool's options, so its output has the limits of every tool.
         let tool = ToolDef::new(&*request.tool, "", object!({"type": "object"}), binding);
         let (states, spills) = (StateMap::default(), Spills::default());
         let env = AllowedEnv::default();

@@ -20,7 +20,7 @@ use crate::wire::{
     size::{Bytes, MOST_BYTES, encoded_len},
 };
 
-/// Does what is asked; the answer is as [`McpOperation`] says.
+/// Performs an operation, and returns the response in the shape that [`McpOperation`] describes.
 pub(super) async fn answer(
     connections: &Connections,
     on: On<'_>,
@@ -64,7 +64,7 @@ pub(super) async fn answer(
     }
 }
 
-/// The tools of a server.
+/// Returns the tools of a server.
 pub(crate) async fn list_tools(connections: &Connections, on: On<'_>) -> Result<Vec<McpTool>, McpFailure> {
     let listed = answer(connections, on, McpOperation::ListTools).await?;
     serde_json::from_value(listed["tools"].clone()).map_err(|error| McpFailure::Unsupported {
@@ -75,14 +75,14 @@ pub(crate) async fn list_tools(connections: &Connections, on: On<'_>) -> Result<
 
 pub(super) enum Answer {
     Of(Value),
-    /// A list with more than is taken; the string says of what.
+    /// A list that exceeds a limit; the string describes it.
     TooLong(String),
     EndlessList,
     Unreadable(String),
     NotKnown,
 }
 
-/// All pages of a list, one after the other as long as it is within its limits.
+/// Requests all pages of a list, one after another, as long as the list is within its limits.
 macro_rules! pages {
     ($peer:ident.$list:ident, $member:ident, $listed:expr) => {{
         let (mut listed, mut cursor): (Listed, _) = ($listed, None);
@@ -110,17 +110,17 @@ async fn ask(peer: &Peer<RoleClient>, operation: McpOperation) -> Result<Answer,
             written(&peer.get_prompt(params).await?)
         }
         McpOperation::ReadResource { uri } => written(&peer.read_resource(ReadResourceRequestParams::new(uri)).await?),
-        // Of sessions another one takes care.
+        // `activities.rs` handles these two.
         McpOperation::OpenSession { .. } | McpOperation::CloseSession => Answer::NotKnown,
     })
 }
 
-/// Whether it can be recorded.
+/// `true` if the value is small enough to be recorded.
 fn fits(value: &Value) -> bool {
     encoded_len(value).is_ok_and(|bytes| bytes <= MOST_BYTES)
 }
 
-/// A tool without what nobody here reads: icons, output schemas.
+/// Converts a tool, without the members that are not used here: icons, output schemas.
 fn tool(item: Value) -> Result<Value, String> {
     let tool: McpTool = serde_json::from_value(item).map_err(|error| error.to_string())?;
     serde_json::to_value(tool).map_err(|error| error.to_string())
@@ -137,7 +137,7 @@ fn written(answer: &impl Serialize) -> Answer {
     }
 }
 
-/// What the protocol's newer versions say of every answer.
+/// Removes the members that newer versions of the protocol add to every response.
 fn strip(members: &mut Map<String, Value>) {
     for name in ["resultType", "ttlMs", "cacheScope"] {
         members.remove(name);

@@ -1,4 +1,4 @@
-//! Calls of tools.
+//! Tool calls.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use crate::{
     wire::{McpQuestion, McpTarget, ToolOutput},
 };
 
-/// The body of a tool's activity, and where it leaves what the server has asked people; its output counts for nothing then.
+/// Returns the body of a tool's activity, and the place where the body leaves a question of the
+/// server to a person. If there is a question, the output is ignored.
 pub(crate) fn body(connections: &Arc<Connections>, target: McpTarget) -> (ActivityBody, AskedPeople) {
     let connections = Arc::clone(connections);
     let asked = AskedPeople::default();
@@ -38,14 +39,15 @@ pub(crate) fn body(connections: &Arc<Connections>, target: McpTarget) -> (Activi
     (body, asked)
 }
 
-/// What a call came to.
+/// The outcome of a call.
 enum Called {
     Output(ToolOutput),
-    /// The server asks people this.
+    /// The server asks a person this question.
     Question(McpQuestion),
 }
 
-/// Calls a tool. What the server or the tool says is wrong is for the model; a server that is not there is tried again.
+/// Calls a tool. An error that the server or the tool reports goes to the model; a call to an
+/// unavailable server is retried.
 async fn call(
     connections: &Connections,
     target: &McpTarget,

@@ -1,7 +1,9 @@
-//! What a server knows of this client, and what it is answered when it asks people something in the middle of a call.
+//! The MCP client of a connection: its capabilities, and its answers to elicitation requests during
+//! a call.
 //!
-//! Nobody is asked here: an activity does not wait for people. A question whose answer came with the call is answered; any other is cancelled, and
-//! the call ends with it. The run waits for the answer, and makes the call anew.
+//! An activity does not wait for a person. An elicitation request whose answer came with the call
+//! is answered; any other is cancelled, and the call ends with it. The run waits for the answer,
+//! and repeats the call.
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,
@@ -24,28 +26,29 @@ use crate::{
     wire::{McpAnswer, McpQuestion},
 };
 
-/// Most questions of a connection that are logged: a server may ask for ever.
+/// The maximum number of logged questions of a connection: a server may ask without end.
 const MOST_LOGGED: usize = 10;
-/// Most characters of a question that are logged.
+/// The maximum number of characters of a logged question.
 const MOST_SHOWN: usize = 200;
 
-/// This client, on one connection.
+/// The client of one connection.
 #[derive(Clone, Default)]
 pub(super) struct Client {
-    /// Whether servers may ask people.
+    /// `true` if servers may ask a person.
     asks_people: bool,
     call: Arc<Mutex<Option<Call>>>,
-    /// A question does not say to which call it belongs, so that calls during which people may be asked are made one by one.
+    /// A question does not say to which call it belongs, so calls during which a person may be
+    /// asked are made one at a time.
     one_by_one: Arc<Turnstile<()>>,
-    /// What the connection was opened with.
+    /// The credentials with which the connection was opened.
     given: Arc<Mutex<Given>>,
-    /// How many questions were declined.
+    /// Number of declined questions.
     logged: Arc<AtomicUsize>,
 }
 
-/// The call under way.
+/// The current call.
 struct Call {
-    /// What people have answered, as long as it was not used.
+    /// The answers of people that are not used yet.
     answers: Vec<McpAnswer>,
     /// The first question without an answer.
     question: Option<McpQuestion>,
@@ -56,7 +59,7 @@ impl Client {
         Self { asks_people, ..Self::default() }
     }
 
-    /// Makes a call with these answers; gives the first question that has none, too.
+    /// Makes a call with these answers. Also returns the first question without an answer.
     pub(super) async fn with<T>(
         &self,
         answers: Vec<McpAnswer>,
@@ -73,7 +76,7 @@ impl Client {
         self.call.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps these out of the log, where a server may quote them.
+    /// Redacts these values in the log, where a server may quote them.
     pub(super) fn redact(&self, given: &Given) {
         *self.given.lock().unwrap_or_else(PoisonError::into_inner) = given.clone();
     }
@@ -132,7 +135,8 @@ impl ClientHandler for Client {
     }
 }
 
-/// A message of a server as the log has it: on one line, no longer than a line, without these values.
+/// Returns a server's message in the form that is logged: on one line, shortened, without these
+/// values.
 fn shown(message: &str, given: &Given) -> String {
     let clean = given.text(message);
     let mut shown: String = clean.chars().take(MOST_SHOWN).flat_map(char::escape_debug).collect();

@@ -1,4 +1,4 @@
-//! Opens a connection.
+//! Opens a connection to a server.
 
 use std::{ffi::OsString, process::Stdio};
 
@@ -31,11 +31,11 @@ use crate::{
 /// A connection to a server.
 pub(super) type Running = RunningService<RoleClient, Client>;
 
-/// What a program of a server gets of the worker's environment.
+/// The variables of the worker's environment that a server's program inherits.
 ///
 /// # Source
-/// `DEFAULT_INHERITED_ENV_VARS` of the official Python SDK, for Unix and for Windows; and what says where temporary files go, and which language
-/// and time zone are spoken.
+/// `DEFAULT_INHERITED_ENV_VARS` of the official Python SDK, for Unix and for Windows; in addition,
+/// the variables for the directory of temporary files, the language and the time zone.
 const INHERITED: [&str; 25] = [
     "HOME",
     "LOGNAME",
@@ -64,29 +64,30 @@ const INHERITED: [&str; 25] = [
     "WINDIR",
 ];
 
-/// How many factories may name a factory.
+/// The maximum number of factories that return another factory.
 const MOST_FACTORIES: usize = 8;
 
-/// The terms of a connection.
+/// The parameters of a connection.
 #[derive(Clone, Copy)]
 pub(super) struct Terms<'t> {
     /// The argument of the transport's factory.
     pub(super) argument: Option<&'t Value>,
-    /// Whether the server may ask people.
+    /// `true` if the server may ask a person (elicitation).
     pub(super) asks_people: bool,
     pub(super) forgotten: Forgotten,
 }
 
-/// What happens when a server over HTTP has forgotten the session of a connection.
+/// The reaction when a server over HTTP has forgotten the session of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Forgotten {
-    /// The connection begins a new one: nobody relies on its state.
+    /// The connection starts a new session: no run relies on its state.
     Renewed,
-    /// The connection fails: its state was that of a run.
+    /// The connection fails: its state belonged to a run.
     Lost,
 }
 
-/// Opens a connection and introduces this client. The credentials that it was opened with are in no failure.
+/// Opens a connection and initializes it. A failure does not contain the credentials of the
+/// transport.
 pub(super) async fn open(
     server: &str,
     transport: &McpTransport,
@@ -134,7 +135,7 @@ impl Opening<'_> {
         Err(not_reached(server, "its factory makes nothing but factories".to_owned()))
     }
 
-    /// The value, whose credentials are remembered; `credentials` finds them.
+    /// Returns the resolved value, and remembers the credentials that `credentials` finds in it.
     fn filled(
         &mut self,
         value: &McpValue,
@@ -184,7 +185,8 @@ impl Opening<'_> {
         let reached = reached.map_err(|error| not_reached(self.server, error))?;
         let config = StreamableHttpClientTransportConfig::with_uri(http.url.clone())
             .reinit_on_expired_session(self.forgotten == Forgotten::Renewed)
-            // How many calls are made at a time is for the worker's slots to say: a call that waited here would time out unsent.
+            // The worker's slots limit the concurrent calls: a call that waited here would time out
+            // before it is sent.
             .max_concurrent_requests(usize::MAX);
         begin(self.server, self.client.clone(), StreamableHttpClientTransport::with_client(reached, config)).await
     }
@@ -206,14 +208,14 @@ async fn child(
     }
     let started = TokioChildProcess::builder(grouped(command)).stderr(Stdio::inherit()).spawn();
     let (process, _) = started.map_err(|error| {
-        // History is no place for it.
+        // The program is logged, because it must not be in history.
         tracing::error!(server, program = %stdio.program.display(), %error, "the program of an MCP server does not start");
         not_reached(server, format!("its program, which the worker's log names, does not start: {error}"))
     })?;
     begin(server, client, process).await
 }
 
-/// Boxed: the library's future is large, and its type is not to be spelled out again.
+/// Initializes a connection. Boxed, because the library's future is large and has a long type.
 fn begin<'s, T, E, A>(server: &'s str, client: Client, transport: T) -> BoxFuture<'s, Result<Running, McpFailure>>
 where
     T: IntoTransport<RoleClient, E, A> + Send + 's,

@@ -1,8 +1,9 @@
-//! The connections of a server: opened when needed, shared by what is asked at the same time, closed when nobody needs them.
+//! The connections of a server: opened on demand, shared by concurrent requests, closed when idle.
 //!
-//! A connection that fails, or on which somebody has stopped waiting for an answer, is given to nobody any more; whoever still waits
-//! on it keeps it. The next one opens another. What was asked on a connection that had been open before is asked once more on a new one, if
-//! that is harmless: the server may have gone long ago, and nobody has noticed.
+//! A connection that fails, or on which a caller has stopped waiting for a response, receives no
+//! new requests; callers that still wait on it keep it. The next request opens a new connection. A
+//! request that fails on a connection which was open before is repeated once on a new one, if the
+//! repetition is harmless: the server may have closed the old one long ago, unnoticed.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +30,7 @@ use crate::{
     worker::Destination,
 };
 
-/// How long a connection stays open that nobody uses.
+/// The time after which an idle connection is closed.
 const IDLE: Duration = Duration::from_mins(5);
 
 /// The servers of a worker, by name.
@@ -57,25 +58,25 @@ impl McpServers {
         self.servers.insert(name, Arc::new(connections));
     }
 
-    /// Closes connections after this time, also those of the servers that are there already.
+    /// Sets the time after which idle connections are closed, also for the servers already added.
     pub(crate) fn close_after(&mut self, idle: Duration) {
         self.idle = idle;
         self.renew();
     }
 
-    /// Lets the ways to servers refer to these variables, also to those that are there already.
+    /// Allows transports to refer to these variables, also those of the servers already added.
     pub(crate) fn allow(&mut self, env: &AllowedEnv) {
         self.env = env.clone();
         self.renew();
     }
 
-    /// Serves sessions with these.
+    /// Sets the sessions that the servers use.
     pub(crate) fn serve(&mut self, sessions: McpSessions) {
         self.sessions = sessions;
         self.renew();
     }
 
-    /// The sessions that are held with them.
+    /// Returns the sessions with the servers.
     pub(crate) fn sessions(&self) -> &McpSessions {
         &self.sessions
     }
@@ -100,7 +101,7 @@ impl McpServers {
     }
 }
 
-/// The connections of one server, by what they are made from.
+/// The connections of one server, by the parameters with which they are opened.
 pub(crate) struct Connections {
     server: String,
     transport: McpTransport,
@@ -110,37 +111,38 @@ pub(crate) struct Connections {
     slots: Arc<Slots>,
 }
 
-/// The slots in use, by argument and by whether the server may ask people on the connection.
+/// The slots in use, by argument and by whether the server may ask a person on the connection.
 type Slots = Mutex<BTreeMap<Key, Arc<Slot>>>;
 
 type Key = (String, bool);
 
-/// Whether what is asked may be asked twice.
+/// The decision whether a request may be repeated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Repeat {
     Harmless,
     Never,
 }
 
-/// The connection that is asked on.
+/// The connection on which a request is sent.
 #[derive(Clone, Copy)]
 pub(crate) enum On<'o> {
-    /// The shared one of this argument.
+    /// The shared connection of this argument.
     Shared(Option<&'o Value>),
-    /// The one of this argument on which the server may ask people.
+    /// The connection of this argument on which the server may ask a person.
     AsksPeople(Option<&'o Value>),
-    /// That of this session.
+    /// The connection of this session.
     Session(&'o str),
 }
 
 impl<'o> On<'o> {
-    /// That of the session, where there is one.
+    /// Returns the session's connection if there is a session, otherwise the shared one of the
+    /// argument.
     pub(crate) fn of(argument: Option<&'o Value>, session: Option<&'o str>) -> Self {
         session.map_or(Self::Shared(argument), Self::Session)
     }
 }
 
-/// The place of a connection.
+/// The slot of a shared connection.
 #[derive(Default)]
 struct Slot {
     opening: Turnstile<()>,
@@ -149,7 +151,7 @@ struct Slot {
 
 struct Connection {
     running: Running,
-    /// The values of variables that it was opened with.
+    /// The variable values with which it was opened.
     given: Given,
     last_used: Mutex<Instant>,
 }
@@ -167,12 +169,12 @@ impl Connections {
         &self.sessions
     }
 
-    /// A connection that nobody shares.
+    /// Opens a connection that is not shared.
     pub(super) async fn open(&self, terms: Terms<'_>) -> Result<(Running, Given), McpFailure> {
         open(&self.server, &self.transport, terms, &self.env).await
     }
 
-    /// Asks the server; gives its answer, and the values that are to be taken out of it.
+    /// Sends a request to the server, and returns its response with the values to redact in it.
     pub(super) async fn ask<T, F>(
         &self,
         on: On<'_>,
@@ -190,6 +192,7 @@ impl Connections {
         let slot = self.slot(argument, asks_people);
         let (connection, was_open) = self.connection(&slot, argument, asks_people).await?;
         match self.ask_on(&slot, connection, &question).await {
+            // The server may have closed a connection that was open before.
             Err(McpFailure::NotReached { .. }) if was_open => {}
             Err(McpFailure::Lost { .. }) if was_open && repeat == Repeat::Harmless => {}
             answer => return answer,
@@ -210,6 +213,8 @@ impl Connections {
         let mut doubt = Doubt { slot, connection: &connection, is_unanswered: true };
         let answer = question(connection.running.peer().clone(), connection.running.service().clone()).await;
         let answer = answer.map_err(|error| McpFailure::of_asking(&self.server, error));
+        // A refusal is a response; only a request that was lost, or not received, removes the
+        // connection.
         doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&connection.last_used) = Instant::now();
         let given = connection.given.clone();
@@ -225,7 +230,7 @@ impl Connections {
         InUse { slots: Arc::clone(&self.slots), key, slot }
     }
 
-    /// A connection, and whether it was open already.
+    /// Returns a connection, and `true` if it was already open.
     async fn connection(
         &self,
         slot: &InUse,
@@ -255,7 +260,7 @@ impl Slot {
         current.as_ref().filter(|open| !open.running.is_closed() && !open.running.is_transport_closed()).cloned()
     }
 
-    /// Gives this connection to nobody any more.
+    /// Removes this connection from the slot, so that it receives no new requests.
     fn close(&self, connection: &Connection) {
         let mut current = lock(&self.current);
         if current.as_ref().is_some_and(|open| std::ptr::eq(Arc::as_ptr(open), connection)) {
@@ -264,7 +269,8 @@ impl Slot {
     }
 }
 
-/// A slot in use. The last use of one without a connection removes it: arguments may be as many as users.
+/// A slot in use. The last user of a slot without a connection removes it, since there may be as
+/// many arguments as users.
 struct InUse {
     slots: Arc<Slots>,
     key: Key,
@@ -281,7 +287,8 @@ impl Deref for InUse {
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        // It is let go with the map locked: of two that end at once, one is the last.
+        // The reference is dropped while the map is locked: of two users that end at the same time,
+        // exactly one is then the last.
         let mut slots = lock(&self.slots);
         let slot = mem::take(&mut self.slot);
         let is_empty = lock(&slot.current).is_none();
@@ -292,7 +299,8 @@ impl Drop for InUse {
     }
 }
 
-/// A connection on which an answer is awaited: whoever stops waiting leaves it in doubt.
+/// Removes a connection from its slot if its response did not arrive: after a caller has stopped
+/// waiting, the state of the connection is unknown.
 struct Doubt<'c> {
     slot: &'c Slot,
     connection: &'c Connection,
@@ -307,7 +315,7 @@ impl Drop for Doubt<'_> {
     }
 }
 
-/// Waits until nobody has used the connection for so long.
+/// Closes a connection that was idle for `idle`.
 async fn close_when_idle(slots: Weak<Slots>, key: Key, connection: Weak<Connection>, idle: Duration) {
     let mut left = idle;
     loop {
@@ -317,7 +325,7 @@ async fn close_when_idle(slots: Weak<Slots>, key: Key, connection: Weak<Connecti
         let slot = InUse { slots, key: key.clone(), slot };
         let mut current = lock(&slot.current);
         let unused = lock(&connection.last_used).elapsed();
-        // The slot has one, and this task another.
+        // The slot and this task hold one reference each; a request holds another.
         if unused >= idle && Arc::strong_count(&connection) <= 2 {
             *current = current.take().filter(|open| !Arc::ptr_eq(open, &connection));
             return;

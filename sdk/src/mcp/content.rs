@@ -1,16 +1,18 @@
-//! What a tool returned, as the model gets it.
+//! Converts the result of a tool to the form that the model receives.
 
 use serde_json::{Value, json};
 
 use crate::wire::ToolOutput;
 
-/// The output of a tool whose result has these blocks.
+/// Returns the output of a tool whose result has these blocks.
 ///
-/// Texts alone are one text, a line break between two. With anything else among them each block is a content part: images as images, what
-/// the Responses API has no part for as its JSON. Structured content, where it is wanted, is all there is.
+/// Blocks of text only become one string, joined by line breaks. If there are other blocks, each
+/// block becomes a content part: images as images, and blocks for which the Responses API has no
+/// part as their JSON. Structured content, if requested, replaces the blocks.
 ///
 /// # Source
-/// `MCPUtil.invoke_mcp_tool` of the OpenAI Agents SDK, which gives several texts as several parts.
+/// `MCPUtil.invoke_mcp_tool` of the OpenAI Agents SDK, which returns several texts as several
+/// parts.
 pub(super) fn output(blocks: Vec<Value>, structured: Option<Value>) -> ToolOutput {
     if let Some(structured) = structured {
         return ToolOutput::Text(structured.to_string());

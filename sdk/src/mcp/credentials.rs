@@ -1,13 +1,16 @@
-//! Which strings of a transport are kept out of what its server answers, where they are written out rather than referred to.
+//! The strings of a transport that are redacted in the responses of its server, if they are literal
+//! and not references.
 //!
-//! A program has no way to tell a credential from a setting, and either mistake costs something: a credential in history is there for
-//! good, and an answer without the name of a region may be of no use. So values of headers and variables count as credentials unless their
-//! name or shape says otherwise, or their author ([`McpValue::plain`](super::McpValue::plain)); program arguments, which are settings as
-//! a rule, count where their name or shape says that they are credentials.
+//! A program cannot distinguish a credential from a setting, and either mistake is expensive: a
+//! credential in history stays there for good, and a response without the name of a region may be
+//! useless. So values of headers and variables count as credentials unless their name, their shape
+//! or their author ([`McpValue::plain`](super::McpValue::plain)) says otherwise. Program arguments
+//! are usually settings, and count as credentials only if their name or shape says so.
 
-/// Shorter values are left alone: they are part of ordinary words. Redacting does not tell them from these.
+/// The minimum length, in bytes, of a value that is redacted. A shorter value may be part of
+/// ordinary words, which redaction cannot distinguish from it.
 const SHORTEST: usize = 8;
-/// From this length on, letters mixed with digits are taken for a key, whatever their name.
+/// The length, in bytes, from which letters mixed with digits count as a key, whatever their name.
 const SHORTEST_KEY: usize = 16;
 
 /// Headers that by their standards hold no credential.
@@ -22,9 +25,9 @@ const PLAIN_HEADERS: [&str; 9] = [
     "user-agent",
     "x-request-id",
 ];
-/// Schemes before a credential, also in headers other than `Authorization`.
+/// Schemes that precede a credential, also in headers other than `Authorization`.
 const SCHEMES: [&str; 5] = ["apikey", "basic", "bearer", "key", "token"];
-/// Ends of words in names of credentials.
+/// Endings of words in names of credentials.
 const CREDENTIALS: [&str; 18] = [
     "apikey",
     "auth",
@@ -45,9 +48,9 @@ const CREDENTIALS: [&str; 18] = [
     "token",
     "tokens",
 ];
-/// Words in names of credentials that other words end with.
+/// Words in names of credentials; other words also end with them, so they must match entirely.
 const SHORT_CREDENTIALS: [&str; 4] = ["pass", "pat", "pw", "pwd"];
-/// Last words in names of variables that say how or where a program runs.
+/// Last words in names of variables that specify how or where a program runs.
 const SETTINGS: [&str; 16] = [
     "dir",
     "directory",
@@ -67,7 +70,7 @@ const SETTINGS: [&str; 16] = [
     "tz",
 ];
 
-/// The credentials in the value of a header.
+/// Returns the credentials in the value of a header.
 pub(super) fn of_header(name: &str, value: &str) -> Vec<String> {
     let name = name.to_ascii_lowercase();
     if PLAIN_HEADERS.contains(&&*name) {
@@ -84,7 +87,7 @@ pub(super) fn of_header(name: &str, value: &str) -> Vec<String> {
     }
 }
 
-/// The credentials in the value of a variable.
+/// Returns the credentials in the value of a variable.
 pub(super) fn of_variable(name: &str, value: &str) -> Vec<String> {
     if !names_credential(name) {
         if value.contains("://") {
@@ -97,8 +100,9 @@ pub(super) fn of_variable(name: &str, value: &str) -> Vec<String> {
     long_enough([value])
 }
 
-/// The credentials among program arguments: `--token x`, `--token=x`, `-e API_KEY=x`, `--header "Authorization: Bearer x"`, an
-/// address with a password, and what looks like a key.
+/// Returns the credentials among program arguments: `--token x`, `--token=x`, `-e API_KEY=x`,
+/// `--header "Authorization: Bearer x"`, the password of an address, and strings that look like a
+/// key.
 pub(super) fn of_arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut found = Vec::new();
     let mut follows_name = false;
@@ -129,7 +133,8 @@ fn of_argument(argument: &str) -> Vec<String> {
     if !is_path(argument) && looks_like_key(argument) { vec![argument.to_owned()] } else { Vec::new() }
 }
 
-/// The credentials in an address: its password, values of its query, and segments of its path that look like keys.
+/// Returns the credentials in an address: its password, values of its query, and segments of its
+/// path that look like keys.
 pub(super) fn of_address(address: &str) -> Vec<String> {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -146,7 +151,7 @@ fn long_enough<'v>(values: impl IntoIterator<Item = &'v str>) -> Vec<String> {
     values.into_iter().filter(|value| value.len() >= SHORTEST).map(str::to_owned).collect()
 }
 
-/// The words of `API_KEY`, `--api-key` and `apiKey`, in small letters.
+/// Returns the words of a name such as `API_KEY`, `--api-key` or `apiKey`, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
@@ -164,7 +169,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Whether a value of this name is a credential itself, not where it is or what it is called.
+/// `true` if a value of this name is a credential itself, and not its location or its name.
 fn names_credential(name: &str) -> bool {
     let words = words(name);
     let is_setting =
@@ -178,7 +183,7 @@ fn names_setting(name: &str) -> bool {
     words(name).last().is_some_and(|last| SETTINGS.contains(&&**last))
 }
 
-/// Whether this can be a name before `=`: of a flag or of a variable.
+/// `true` if this can be a name before `=`: of a flag or of a variable.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
@@ -192,7 +197,8 @@ fn is_number(value: &str) -> bool {
     value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ':' | '-' | '_' | ' '))
 }
 
-/// Whether it has a run of letters mixed with digits that no word has.
+/// `true` if the value has a sequence of letters mixed with digits that is longer than words of
+/// that kind are.
 fn looks_like_key(value: &str) -> bool {
     let runs = value.split(|c: char| !c.is_ascii_alphanumeric());
     runs.filter(|run| run.len() >= SHORTEST_KEY)

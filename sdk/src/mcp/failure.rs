@@ -1,4 +1,4 @@
-//! What goes wrong between a worker and a server.
+//! The errors between a worker and an MCP server.
 
 use std::error::Error;
 
@@ -11,61 +11,63 @@ use crate::{
     wire::{error_debug, failure::MCP_CALL_BEGAN},
 };
 
-/// Why a server gave no answer. Neither its address nor a header is in the message.
+/// The error of an MCP request. Its message contains neither the server's address nor a header.
 ///
 /// # Retries
-/// A server that is not reached, or is lost, is asked again, after the policy of the activity; what it refuses is not.
+/// A request that does not reach the server, or whose connection is lost, is retried under the
+/// activity's retry policy. A request that the server refuses is not retried.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpFailure {
-    /// It could not be reached; it has heard nothing.
+    /// The server could not be reached; it has received nothing.
     #[error("MCP server {server:?} could not be reached: {reason}")]
     NotReached {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// Why.
+        /// The messages of the error and its causes, without addresses.
         reason: String,
     },
-    /// The connection broke; the server may have heard, and done, what it was asked.
+    /// The connection broke; the server may have received and executed the request.
     #[error("the connection to MCP server {server:?} was lost: {reason}")]
     Lost {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// Why.
+        /// The messages of the error and its causes, without addresses.
         reason: String,
     },
-    /// The server answered with an error.
+    /// The server responded with an error.
     #[error("{message}")]
     Refused {
-        /// The JSON-RPC code.
+        /// JSON-RPC error code.
         code: i32,
-        /// The server's own words.
+        /// Error message of the server.
         message: String,
     },
-    /// The session with it is gone.
+    /// The session with the server is lost.
     #[error("the session with MCP server {server:?} is gone: {reason}")]
     SessionLost {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// Whether it may have heard what it was asked.
+        /// `true` if the server may have received the request.
         began: bool,
-        /// Why.
+        /// Description of the loss.
         reason: String,
     },
-    /// The server answers with more than is taken of it: more tools than a run can have, or more bytes than history takes.
+    /// The response exceeds a limit: more tools than a run can have, or more bytes than history
+    /// accepts.
     #[error("MCP server {server:?} {what}")]
     TooLarge {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// Which answer it is, and its limit.
+        /// The response and its limit, as the predicate of a sentence about the server.
         what: String,
     },
-    /// The server wants what this client does not do.
+    /// The server requires or did something that this client does not support.
     #[error("MCP server {server:?} {what}")]
     Unsupported {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// What it wants, or did.
+        /// The server's action, as the predicate of a sentence about the server.
         what: String,
     },
 }
@@ -80,12 +82,12 @@ error_debug!(enum McpFailure {
 });
 
 impl McpFailure {
-    /// A variable that the way to the server refers to is not given away.
+    /// Creates the error of a transport that refers to a variable which it may not read.
     pub(super) fn withheld(server: &str, withheld: &Withheld) -> Self {
         Self::Unsupported { server: server.to_owned(), what: withheld.told("refers", "the server") }
     }
 
-    /// The same without these values: a server may quote what it was given.
+    /// Redacts these values: a server may quote what it received.
     pub(super) fn without(mut self, given: &Given) -> Self {
         if !given.is_empty() {
             let (Self::NotReached { reason: text, .. }
@@ -117,12 +119,12 @@ impl McpFailure {
         }
     }
 
-    /// Whether the next attempt may succeed.
+    /// `true` if the next attempt may succeed.
     pub(crate) fn is_passing(&self) -> bool {
         matches!(self, Self::NotReached { .. } | Self::Lost { .. })
     }
 
-    /// The name in history, after `McpError.`.
+    /// Returns the name of the error in history, after `McpError.`.
     fn kind(&self) -> &'static str {
         match self {
             Self::NotReached { .. } => "NotReached",
@@ -135,7 +137,7 @@ impl McpFailure {
     }
 }
 
-/// What the activity fails with.
+/// Returns the failure of the activity.
 pub(super) fn of_activity(failure: McpFailure) -> ActivityError {
     let (type_name, is_passing) = (format!("McpError.{}", failure.kind()), failure.is_passing());
     let began = matches!(failure, McpFailure::SessionLost { began: true, .. }).then(|| MCP_CALL_BEGAN.to_owned());
@@ -144,8 +146,8 @@ pub(super) fn of_activity(failure: McpFailure) -> ActivityError {
     ActivityError::Application(Box::new(failure))
 }
 
-/// Whether the server cannot have done anything of a request: no connection was made, the pipe to it is broken, or it does not know the
-/// session that the request names.
+/// `true` if the server cannot have executed any part of a request: no connection was made, the
+/// pipe to it is broken, or it does not know the session that the request names.
 fn was_not_taken(error: &(dyn Error + 'static)) -> bool {
     type HttpError = StreamableHttpError<reqwest::Error>;
     sources(error).any(|source| {
@@ -161,7 +163,8 @@ fn sources<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dy
     std::iter::successors(Some(error), |error| <dyn Error>::source(*error))
 }
 
-/// The messages of an error and its causes, each once, without addresses: they may hold what is secret.
+/// Returns the messages of an error and its causes, each once, without addresses, which may hold
+/// secrets.
 fn words(error: &(dyn Error + 'static)) -> String {
     let mut words: Vec<String> = Vec::new();
     for error in sources(error) {

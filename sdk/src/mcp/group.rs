@@ -1,12 +1,14 @@
-//! The program of a server and the processes that it has started: they end together.
+//! The program of a server and its child processes, which end together.
 //!
-//! Servers are often started by a wrapper (`npx`, `uvx`, `sh`), and a signal to the wrapper alone leaves the server behind. On Unix each
-//! program leads a process group of its own; a process that leaves the group is left alone. Elsewhere the program ends alone.
+//! Servers are often started by a wrapper (`npx`, `uvx`, `sh`), and a signal to the wrapper alone
+//! does not stop the server. On Unix, each program leads its own process group; a process that
+//! leaves the group is not stopped. On other platforms, only the program itself is stopped.
 
 use process_wrap::tokio::CommandWrap;
 use tokio::process::Command;
 
-/// The command, whose process ends with all that it has started.
+/// Returns the command in its own process group, so that its process ends together with all
+/// processes that it has started.
 pub(super) fn grouped(command: Command) -> CommandWrap {
     #[cfg(unix)]
     return unix::grouped(command);
@@ -40,21 +42,22 @@ mod unix {
         }
     }
 
-    /// The leader of a group, whose signals reach the whole group.
+    /// The leader of a process group; its signals reach the entire group.
     #[derive(Debug)]
     struct Group {
-        /// None once it was taken out.
+        /// `None` after `into_inner`.
         leader: Option<Box<dyn ChildWrapper>>,
         is_killed: bool,
     }
 
     impl Group {
-        /// Kills what is left of the group. Once only: later its number may belong to another.
+        /// Kills the remaining processes of the group. Once only: later, the group's id may belong
+        /// to other processes.
         fn kill_rest(&mut self) {
             if let Some(leader) = self.leader.as_mut()
                 && !mem::replace(&mut self.is_killed, true)
             {
-                // It fails where nothing is left.
+                // It fails if no process is left.
                 let _ = leader.start_kill();
             }
         }

@@ -1,15 +1,18 @@
-//! Which tools of a list are left out, because their schemas are too large.
+//! Leaves tools out of a list because their schemas are too large, or because they quote
+//! credentials.
 //!
-//! They are measured where they are listed: what a run knows of a list is in its history, and stays there. The list names
-//! them with the reason, so that the history says what the agent does not have, and why.
+//! Tools are measured where they are listed, because a run's list of tools is in its history and
+//! stays there. The list names the tools left out with the reason, so that the history records the
+//! tools that the agent does not have, and the cause.
 
 use serde_json::{Value, json};
 
 use crate::secret::worker_env::Given;
 use crate::tool::schema;
 
-/// A list of tools without those beyond the bounds of [`schema::measure`], which are under `leftOut` then. What a check of arguments
-/// will ignore is logged, as it is for tools that are registered.
+/// Returns a list of tools without those beyond the limits of [`schema::measure`], which it names
+/// under `leftOut`. Keywords that the check of arguments ignores are logged, as for registered
+/// tools.
 pub(super) fn within_bounds(server: &str, mut list: Value) -> Value {
     let Some(Value::Array(tools)) = list.get_mut("tools") else { return list };
     let mut left_out = Vec::new();
@@ -36,8 +39,9 @@ pub(super) fn within_bounds(server: &str, mut list: Value) -> Value {
     list
 }
 
-/// A list of tools without those whose names or schemas quote what the server was given, which are under `leftOut` then: taken out of them,
-/// calls would name what the server does not have.
+/// Returns a list of tools without those whose names or schemas quote credentials of the transport,
+/// which it names under `leftOut`. With the credentials redacted, calls would refer to tools or
+/// arguments that the server does not have.
 pub(super) fn without_quoted(server: &str, mut list: Value, given: &Given) -> Value {
     const REASON: &str = "its name or its schema holds a credential of the server's transport; McpValue::plain exempts a value that is none";
     let Some(Value::Array(tools)) = list.get_mut("tools") else { return list };

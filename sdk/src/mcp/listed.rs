@@ -1,4 +1,4 @@
-//! A list of a server while its pages arrive: within limits, for a server may list for ever.
+//! A list of a server while its pages arrive, within limits: a server may list without end.
 
 use std::{collections::BTreeSet, ops::ControlFlow};
 
@@ -8,24 +8,26 @@ use serde_json::{Value, json};
 use super::ask::Answer;
 use crate::wire::size::{Bytes, MOST_BYTES, encoded_len};
 
-/// Most tools of a server: providers take a few hundred in a call, and what a run leaves out of them is for it to say.
+/// The maximum number of tools of a server. Providers accept a few hundred in a call; the run
+/// decides which tools it leaves out.
 pub(super) const MOST_TOOLS: usize = 1_000;
-/// Most prompts, resources or templates of a server: a page of them is for people to look through.
+/// The maximum number of prompts, resources or templates of a server, since people read them page
+/// by page.
 pub(super) const MOST_ITEMS: usize = 10_000;
-/// Most pages of a list, for pages may be empty.
+/// The maximum number of pages of a list, since pages may be empty.
 const MOST_PAGES: usize = 1_000;
 
-/// What a list has so far.
+/// The pages of a list that have arrived.
 pub(super) struct Listed {
-    /// The member of the answer.
+    /// Name of the member of the response that holds the list.
     name: &'static str,
     most: usize,
-    /// What is kept of an item.
+    /// Converts an item to the form that is kept.
     of: fn(Value) -> Result<Value, String>,
     items: Vec<Value>,
     /// The cursors that the server has returned.
     cursors: BTreeSet<String>,
-    /// The JSON of items and cursors.
+    /// Size of the JSON of items and cursors, in bytes.
     bytes: usize,
 }
 
@@ -34,7 +36,8 @@ impl Listed {
         Self { name, most, of, items: Vec::new(), cursors: BTreeSet::new(), bytes: 0 }
     }
 
-    /// Takes the next page; breaks with the answer after the last one, or where the list exceeds a limit.
+    /// Adds the next page. Breaks with the response after the last page, or when the list exceeds a
+    /// limit.
     pub(super) fn page(&mut self, items: &[impl Serialize], next: Option<&str>) -> ControlFlow<Answer> {
         let name = self.name;
         let too_long = |excess: String| ControlFlow::Break(Answer::TooLong(excess));

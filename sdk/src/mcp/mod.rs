@@ -1,31 +1,32 @@
-//! Servers of the Model Context Protocol (MCP), as the worker reaches them.
+//! The worker's client of Model Context Protocol (MCP) servers.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `transport.rs` | how a server is reached: a child process, HTTP, in this process, or what a factory says |
+//! | `transport.rs` | the transport of a server: a child process, HTTP, in-process, or from a factory |
 //! | `value.rs` | the value of a header or a variable, which may be a reference to a variable of the worker |
-//! | `connections.rs` | the connections of one server: opened when needed, shared, closed when idle, replaced when lost |
-//! | `sessions.rs` | the sessions of runs with stateful servers: connections that are replaced by nobody |
-//! | `client.rs` | what a server is told of this client, and what it is answered when it asks people |
-//! | `connect.rs` | opens one |
-//! | `group.rs` | the program of a server and what it has started, which end together |
-//! | `credentials.rs` | which strings of a transport are kept out of what its server answers |
-//! | `call.rs` | calls of tools, as bodies of activities |
+//! | `connections.rs` | connections of one server: on demand, shared, closed when idle, replaced when lost |
+//! | `sessions.rs` | sessions of runs with stateful servers: connections that are never replaced |
+//! | `client.rs` | the capabilities of this client, and its answers to elicitation requests |
+//! | `connect.rs` | opens a connection |
+//! | `group.rs` | the program of a server and its child processes, which end together |
+//! | `credentials.rs` | the strings of a transport that are redacted in its server's responses |
+//! | `call.rs` | tool calls, as activity bodies |
 //! | `ask.rs` | lists, prompts and resources |
-//! | `listed.rs` | what a list has so far, and its limits |
-//! | `left_out.rs` | which listed tools are left out, because their schemas are too large |
-//! | `content.rs` | what a tool returned, as the model gets it |
-//! | `failure.rs` | what goes wrong |
+//! | `listed.rs` | a list whose pages arrive, and its limits |
+//! | `left_out.rs` | leaves out tools with too large schemas, and tools that quote credentials |
+//! | `content.rs` | the result of a tool, in the form that the model receives |
+//! | `failure.rs` | the errors |
 //! | `activities.rs` | the activities |
 //!
-//! Addresses, commands, headers and environments stay here: none of them is in a request or a failure, and credentials among them are in no
-//! reply of a server that quotes them.
+//! Addresses, commands, headers and environments never leave the worker: none of them is in a
+//! request or a failure, and a response of a server that quotes credentials among them is redacted.
 //!
 //! # Design
-//! Lists lose icons and output schemas before they are recorded. Calls of a server that asks people
-//! have connections of their own, one call at a time on each, because a question does not say to
-//! which call it belongs. No activity waits for a person, so a stateless server suffices: the call
-//! is made anew with the answers, as the activity `<id>-asked-<n>`.
+//! Icons and output schemas are removed from lists before these are recorded. Calls of a server
+//! that may ask a person use separate connections, one call at a time on each, because an
+//! elicitation request does not say to which call it belongs. No activity waits for a person, so a
+//! stateless server suffices: the call is repeated with the answers, as the activity
+//! `<id>-asked-<n>`.
 
 #![allow(
     clippy::disallowed_methods,

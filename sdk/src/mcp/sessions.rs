@@ -1,7 +1,8 @@
-//! The sessions that this process holds with stateful servers: each a connection of its own, for one run.
+//! The sessions of this process with stateful servers. Each session is a separate connection, for
+//! one run.
 //!
-//! A connection that breaks is a session that is lost, and so is one that the server has forgotten: nobody opens another in its place here,
-//! for its state would be gone unnoticed.
+//! When the connection breaks, or the server has forgotten the session, the session is lost: no new
+//! connection replaces it, because its state would be lost without notice.
 
 use std::{
     collections::BTreeMap,
@@ -29,20 +30,22 @@ use crate::{
 /// The sessions of a worker, by id.
 #[derive(Clone, Default)]
 pub(crate) struct McpSessions {
-    /// The queue of the worker that serves them, and of no other; without one none can be opened by a workflow.
+    /// Task queue that only the worker with these sessions serves. Without it, workflows cannot
+    /// open sessions.
     task_queue: Option<String>,
     open: Arc<Mutex<BTreeMap<String, Arc<Session>>>>,
 }
 
-/// One of them.
+/// A session, with its connection.
 struct Session {
     running: Running,
-    /// The values of variables that it was given, for the way to the server and for the set-up.
+    /// The variable values that it has received, for its transport and its set-up.
     given: Given,
     last_used: Mutex<Instant>,
 }
 
-/// What a session begins with, and how long it is kept.
+/// The parameters of a new session: its connection, its set-up calls, and the time after which it
+/// is closed when idle.
 pub(crate) struct Opening<'o> {
     pub(crate) argument: Option<&'o Value>,
     pub(crate) asks_people: bool,
@@ -51,17 +54,17 @@ pub(crate) struct Opening<'o> {
 }
 
 impl McpSessions {
-    /// Those of a worker that serves them on this queue.
+    /// Creates the sessions of a worker that serves this task queue.
     pub(crate) fn on(task_queue: String) -> Self {
         Self { task_queue: Some(task_queue), open: Arc::default() }
     }
 
-    /// Whether a workflow can have them.
+    /// `true` if workflows can open sessions.
     pub(crate) fn are_served(&self) -> bool {
         self.task_queue.is_some()
     }
 
-    /// Opens one, and makes the calls that begin it.
+    /// Opens a session, and makes its set-up calls.
     pub(crate) async fn open(&self, server: &Connections, opening: Opening<'_>) -> Result<McpOpened, McpFailure> {
         let Opening { argument, asks_people, set_up, idle } = opening;
         let terms = Terms { argument, asks_people, forgotten: Forgotten::Lost };
@@ -77,18 +80,19 @@ impl McpSessions {
         Ok(McpOpened { task_queue: self.task_queue.clone().unwrap_or_default(), session: id })
     }
 
-    /// Whether it is there.
+    /// `true` if the session is open.
     pub(crate) fn has(&self, id: &str) -> bool {
         lock(&self.open).get(id).is_some_and(|session| session.is_open())
     }
 
-    /// Closes it, if it is there.
+    /// Closes the session, if it is open.
     pub(crate) fn close(&self, id: &str) {
         let closed = lock(&self.open).remove(id);
         drop(closed);
     }
 
-    /// Asks in it. Whoever stops waiting for the answer leaves it in doubt, and so it is closed.
+    /// Sends a request in the session. If the caller stops waiting for the response, the state of
+    /// the session is unknown, and the session is closed.
     pub(super) async fn ask<T, F>(
         &self,
         server: &str,
@@ -107,6 +111,7 @@ impl McpSessions {
         let mut doubt = Doubt { sessions: self, id, is_unanswered: true };
         let answer = question(session.running.peer().clone(), session.running.service().clone()).await;
         let answer = answer.map_err(|error| McpFailure::of_asking(server, error).without(&session.given));
+        // A refusal is a response; only a request that was lost, or not received, ends the session.
         doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&session.last_used) = Instant::now();
         match answer {
@@ -124,7 +129,7 @@ impl Session {
     }
 }
 
-/// Makes one of the calls that begin a session.
+/// Makes one of the set-up calls of a session.
 async fn begin_with(
     server: &Connections,
     running: &Running,
@@ -147,7 +152,7 @@ async fn begin_with(
     Err(McpFailure::Unsupported { server: server.server().to_owned(), what })
 }
 
-/// A session in which an answer is awaited.
+/// Closes a session if its response did not arrive.
 struct Doubt<'d> {
     sessions: &'d McpSessions,
     id: &'d str,
@@ -162,7 +167,7 @@ impl Drop for Doubt<'_> {
     }
 }
 
-/// Waits until nobody has used the session for so long.
+/// Closes a session that was idle for `idle`.
 async fn close_when_idle(
     sessions: Weak<Mutex<BTreeMap<String, Arc<Session>>>>,
     session: Weak<Session>,
@@ -175,7 +180,7 @@ async fn close_when_idle(
         let (Some(sessions), Some(session)) = (sessions.upgrade(), session.upgrade()) else { return };
         let mut open = lock(&sessions);
         let unused = lock(&session.last_used).elapsed();
-        // The map has one, and this task another.
+        // The map and this task hold one reference each; a request holds another.
         if unused >= idle && Arc::strong_count(&session) <= 2 {
             open.remove(&id);
             return;

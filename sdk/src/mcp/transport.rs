@@ -1,4 +1,4 @@
-//! How a server is reached.
+//! The transports of MCP servers.
 
 use std::{collections::BTreeMap, ffi::OsString, fmt, future::Future, path::PathBuf, sync::Arc};
 
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::value::McpValue;
 use crate::tool::Failure;
 
-/// How a server is reached.
+/// The transport of an MCP server.
 ///
 /// ```
 /// use temporal_agents::{AgentsPlugin, worker::McpTransport};
@@ -33,20 +33,24 @@ pub(super) enum Kind {
 
 type Factory = Arc<dyn Fn(Option<Value>) -> BoxFuture<'static, Result<McpTransport, Failure>> + Send + Sync>;
 
-/// Bytes both ways: what a server in this process is reached by.
+/// A bidirectional byte stream, which connects a server in this process.
 pub trait McpStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> McpStream for T {}
 
 impl McpTransport {
-    /// A child process, spoken to over its standard input and output. What it writes to standard error goes to that of the worker.
+    /// Creates the transport to a child process, over its standard input and output. Its standard
+    /// error goes to that of the worker.
     ///
-    /// Of the worker's environment, which may hold keys, it gets what a program needs to run: `PATH`, `HOME` and the like. The rest is given with
-    /// [`env`](McpStdio::env), or all of it with [`inherit_env`](McpStdio::inherit_env).
+    /// The process inherits only the variables of the worker's environment that a program needs to
+    /// run (`PATH`, `HOME` and similar), because the environment may hold keys. Other variables are
+    /// set with [`env`](McpStdio::env), or all inherited with
+    /// [`inherit_env`](McpStdio::inherit_env).
     ///
-    /// Credentials are better given as variables. Of the arguments, those count as credentials that are named so (`--token x`, `-e API_KEY=x`,
-    /// `--header "Authorization: Bearer x"`), the password of an address, and what looks like a key: what the server quotes of them is in no
-    /// history, log or error.
+    /// Pass credentials as variables rather than as arguments. An argument counts as a credential
+    /// if its name says so (`--token x`, `-e API_KEY=x`, `--header "Authorization: Bearer x"`), if
+    /// it is the password of an address, or if it looks like a key: it is redacted in history, log
+    /// and errors where the server quotes it.
     pub fn stdio(program: impl Into<OsString>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> McpStdio {
         McpStdio {
             program: program.into(),
@@ -57,20 +61,22 @@ impl McpTransport {
         }
     }
 
-    /// A server at this address, over streamable HTTP. Redirects are not followed.
+    /// Creates the transport to a server at this address, over streamable HTTP. Redirects are not
+    /// followed.
     pub fn streamable_http(url: impl Into<String>) -> McpHttp {
         McpHttp { url: url.into(), headers: Vec::new() }
     }
 
-    /// A server in this process: the function starts one and gives the stream to it, for example one end of a
-    /// `tokio::io::duplex`.
+    /// Creates the transport to a server in this process. `connect` starts a server and returns the
+    /// stream to it, for example one end of a `tokio::io::duplex`.
     pub fn in_process<S: McpStream + 'static>(connect: impl Fn() -> S + Send + Sync + 'static) -> Self {
         Self(Kind::InProcess(Arc::new(move || Box::new(connect()))))
     }
 
-    /// What this function says, of the argument that the agent's `McpServer` has: a transport for each tenant, with credentials that
-    /// only the worker knows. Each argument has connections of its own. [`worker_env!`](crate::worker_env) references in the argument are filled
-    /// in.
+    /// Creates a transport that `make` selects by the argument of the agent's `McpServer`: for
+    /// example one for each tenant, with credentials that only the worker knows. Each argument has
+    /// separate connections. [`worker_env!`](crate::worker_env) references in the argument are
+    /// resolved.
     pub fn factory<F>(make: impl Fn(Option<Value>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<McpTransport, Failure>> + Send + 'static,
@@ -79,7 +85,7 @@ impl McpTransport {
     }
 }
 
-/// A server that is a child process.
+/// The transport to a server that is a child process.
 #[derive(Clone)]
 pub struct McpStdio {
     pub(super) program: OsString,
@@ -90,22 +96,24 @@ pub struct McpStdio {
 }
 
 impl McpStdio {
-    /// Gives it the worker's whole environment, keys of providers and of Temporal among it. Default: what a program needs to run.
+    /// Passes the worker's entire environment to the process, including keys of providers and of
+    /// Temporal. Default: only the variables that a program needs to run.
     #[must_use]
     pub fn inherit_env(mut self) -> Self {
         self.inherits = true;
         self
     }
 
-    /// Sets a variable of its environment, to a string or a [`worker_env!`](crate::worker_env) reference. What the server quotes of it is in no
-    /// history, log or error; [`McpValue`] says which values are left alone.
+    /// Sets a variable of the process, to a string or a [`worker_env!`](crate::worker_env)
+    /// reference. Where the server quotes it, it is redacted in history, log and errors;
+    /// [`McpValue`] lists the values that are not.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<McpValue>) -> Self {
         self.environment.insert(name.into(), value.into());
         self
     }
 
-    /// The directory it runs in. Default: the worker's.
+    /// Sets the working directory of the process. Default: the worker's.
     #[must_use]
     pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.directory = Some(directory.into());
@@ -113,7 +121,7 @@ impl McpStdio {
     }
 }
 
-/// A server that is reached over streamable HTTP.
+/// The transport to a server over streamable HTTP.
 #[derive(Clone)]
 pub struct McpHttp {
     pub(super) url: String,
@@ -121,15 +129,17 @@ pub struct McpHttp {
 }
 
 impl McpHttp {
-    /// A header of every request: a string, or a [`worker_env!`](crate::worker_env) reference. Its value is in no history, log or error, also
-    /// where the server quotes it; [`McpValue`] says which values are left alone.
+    /// Adds a header to every request: a string, or a [`worker_env!`](crate::worker_env) reference.
+    /// Its value is never in history, log or errors, and is redacted where the server quotes it;
+    /// [`McpValue`] lists the values that are not.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<McpValue>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The header `Authorization: Bearer <token>`: a text, or a [`worker_env!`](crate::worker_env) reference.
+    /// Adds the header `Authorization: Bearer <token>`: a string, or a
+    /// [`worker_env!`](crate::worker_env) reference.
     ///
     /// ```
     /// use temporal_agents::{AgentsPlugin, worker::McpTransport, worker_env};
@@ -156,14 +166,14 @@ impl From<McpHttp> for McpTransport {
 }
 
 impl fmt::Debug for McpStdio {
-    /// Without arguments and environment: either may hold a secret.
+    /// Leaves out arguments and environment, which may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("McpStdio").field("program", &self.program).finish_non_exhaustive()
     }
 }
 
 impl fmt::Debug for McpHttp {
-    /// Without the address and the values of headers: either may hold a secret.
+    /// Leaves out the address and the values of headers, which may hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
         f.debug_struct("McpHttp").field("headers", &headers).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! The value of a header or of a variable: a text, or a reference to a variable of the worker.
+//! The value of a header or of a variable: a string, or a reference to a variable of the worker.
 
 use std::{ffi::OsString, fmt};
 
@@ -9,12 +9,13 @@ use crate::{
     wire::worker_env::referred,
 };
 
-/// The value of a header, or of a variable of a server's environment: a string, or a [`worker_env!`](crate::worker_env) reference, which
-/// is filled in when the connection is opened.
+/// The value of a header, or of a variable of a server's environment: a string, or a
+/// [`worker_env!`](crate::worker_env) reference, which is resolved when the connection is opened.
 ///
-/// A value of eight bytes or more counts as a credential, whether it is written out or referred to: an answer or an error of the server
-/// that quotes it is passed on with `[redacted]` in its place. Not so a path, a number, an address without a password, and the value of a
-/// variable whose name ends in a word such as `REGION`, `LEVEL` or `DIR`; nor a [`plain`](Self::plain) one.
+/// A value of eight bytes or more counts as a credential, whether it is literal or a reference: if
+/// a response or an error of the server quotes it, `[redacted]` replaces it. Exceptions are a path,
+/// a number, an address without a password, the value of a variable whose name ends in a word such
+/// as `REGION`, `LEVEL` or `DIR`, and a [`plain`](Self::plain) value.
 #[derive(Clone)]
 pub struct McpValue(Kind);
 
@@ -26,7 +27,8 @@ enum Kind {
 }
 
 impl McpValue {
-    /// A value that is no credential, such as the name of a tenant: the answers of the server may contain it.
+    /// Creates a value that is not a credential, such as the name of a tenant: responses of the
+    /// server may contain it.
     ///
     /// ```
     /// use temporal_agents::worker::mcp::{McpTransport, McpValue};
@@ -37,12 +39,12 @@ impl McpValue {
         Self(Kind::Plain(text.into()))
     }
 
-    /// Whether it is a credential for all that is known of it.
+    /// `true` unless the author has declared the value [`plain`](Self::plain).
     pub(super) fn may_be_credential(&self) -> bool {
         !matches!(self.0, Kind::Plain(_))
     }
 
-    /// The same with this text in front of it.
+    /// Returns the value with a prefix.
     pub(super) fn after(self, before: &str) -> Self {
         let join = |text: OsString| {
             let mut whole = OsString::from(before);
@@ -56,7 +58,7 @@ impl McpValue {
         })
     }
 
-    /// The text itself.
+    /// Returns the string, with a reference resolved.
     pub(super) fn filled(&self, env: &AllowedEnv, given: &mut Given) -> Result<OsString, Withheld> {
         match &self.0 {
             Kind::Text(text) | Kind::Plain(text) => Ok(text.clone()),
@@ -66,7 +68,7 @@ impl McpValue {
 }
 
 impl From<Value> for McpValue {
-    /// A text or a reference; anything else as its JSON.
+    /// Converts a string or a reference; any other value becomes its JSON.
     fn from(value: Value) -> Self {
         match &value {
             Value::String(text) => text.into(),
@@ -104,7 +106,7 @@ impl From<OsString> for McpValue {
 }
 
 impl fmt::Debug for McpValue {
-    /// Without the text, which may be a secret.
+    /// Leaves out the string, which may be a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Text(_) | Kind::Plain(_) => f.write_str("McpValue(..)"),

@@ -79,7 +79,7 @@ fn our_own_of_another_major_version_is_refused() {
     assert!(why.contains("9.0"), "{why}");
 }
 
-/// A checkpoint with a run in this phase, in the place of the second one.
+/// A checkpoint whose second run is in this phase.
 fn with_phase(phase: &Value) -> Value {
     let usage = json!({"requests": 0, "input_tokens": 0, "output_tokens": 0, "total_tokens": 0});
     let state = json!({

@@ -1,9 +1,10 @@
-//! From the id of an activity to its place in the conversation: `<run>-<path>-<turn>-model` and its like.
+//! Maps the id of an activity to its place in the conversation: `<run>-<path>-<turn>-model` and
+//! similar forms.
 
-/// What an activity is to its run.
+/// The place of an activity in its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place<'i> {
-    /// The run, with the path of the runs inside it.
+    /// Id of the run, with the path of the nested runs.
     pub(super) run: &'i str,
     pub(super) role: Role,
 }
@@ -17,26 +18,27 @@ pub(super) enum Role {
         turn: u32,
         index: u32,
     },
-    /// Of the run, not of a turn: a guardrail, a session.
+    /// An activity of the run that belongs to no turn: a guardrail or a session.
     Aside,
 }
 
 impl<'i> Place<'i> {
-    /// The place of the activity with this id; `None` when the id is not one that a run gives.
+    /// Returns the place of the activity with this id, or `None` when the id does not have the form
+    /// of a run's activity ids.
     pub(super) fn of(id: &'i str) -> Option<Self> {
-        // Activities that were scheduled again, until a worker had them.
+        // The suffix of activities that were scheduled again until a worker could run them.
         let id = match id.rsplit_once("-retry-") {
             Some((first, times)) if times.parse::<u32>().is_ok() => first,
             _ => id,
         };
-        // Calls that were sent once more.
+        // The suffixes of calls that were sent again with missing parts.
         let id = id.strip_suffix("-full").or_else(|| id.strip_suffix("-definitions")).unwrap_or(id);
-        // Calls that were made again in another session with an MCP server.
+        // The suffix of calls that were repeated in another session with an MCP server.
         let id = match id.rsplit_once("-again-") {
             Some((first, time)) if time.parse::<u32>().is_ok() => first,
             _ => id,
         };
-        // Calls that were made anew with the answers of people.
+        // The suffix of calls that were repeated with a person's answers.
         let id = match id.rsplit_once("-asked-") {
             Some((first, asked)) if asked.parse::<u32>().is_ok() => first,
             _ => id,
@@ -45,7 +47,7 @@ impl<'i> Place<'i> {
             let (run, turn) = last_number(rest)?;
             return Some(Self { run, role: Role::Model { turn } });
         }
-        // A summary stands beside the run that it shortens, as a run of its own.
+        // A summary is a run of its own, next to the run that it shortens.
         if let Some((_, turn)) = summary(id) {
             return Some(Self { run: id, role: Role::Model { turn } });
         }
@@ -59,7 +61,8 @@ impl<'i> Place<'i> {
         })
     }
 
-    /// The run that a run with this id is inside of, by the form of the id.
+    /// Returns the id of the run that contains the run with this id, derived from the form of the
+    /// id.
     pub(super) fn parent(run: &str) -> Option<&str> {
         let of_tool = tool(run).map(|place| place.run);
         let of_guardrail = || {
@@ -73,7 +76,7 @@ impl<'i> Place<'i> {
     }
 }
 
-/// The run that is shortened, and after which turn.
+/// Returns the run that is shortened, and the turn after which.
 fn summary(id: &str) -> Option<(&str, u32)> {
     last_number(id.strip_suffix("-summary")?)
 }
@@ -84,7 +87,7 @@ fn tool(id: &str) -> Option<Place<'_>> {
     Some(Place { run, role: Role::Tool { turn, index } })
 }
 
-/// `x-7` as `x` and 7.
+/// Splits `x-7` into `x` and 7.
 fn last_number(id: &str) -> Option<(&str, u32)> {
     let (rest, number) = id.rsplit_once('-')?;
     Some((rest, number.parse().ok()?))

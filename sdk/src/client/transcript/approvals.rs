@@ -1,21 +1,22 @@
-//! Who was asked, and who has decided: from the memo that a pause records, and from the updates that decide.
+//! The approval requests and their decisions: from the memo that a pause records, and from the
+//! updates that decide.
 
 use std::collections::BTreeMap;
 
 use super::shape::{Approval, Run};
 use crate::wire::{AgentDecision, AskedQuestions, DecisionAnswer, DecisionReply};
 
-/// The questions of a history, each with the decision that counted.
+/// The approval requests of a history, each with the decision that took effect.
 #[derive(Debug, Default)]
 pub(super) struct Approvals {
-    /// In the order in which history knows of them.
+    /// The approval requests, in the order in which they occur in history.
     found: Vec<Approval>,
-    /// Decisions that were sent and not answered yet, by the event that took them in.
+    /// Decisions without a reply so far, by the id of the event that accepted the update.
     sent: BTreeMap<i64, (Option<String>, AgentDecision)>,
 }
 
 impl Approvals {
-    /// A run pauses with these questions.
+    /// Records the approval requests with which a run pauses.
     pub(super) fn asked(&mut self, at: Option<&String>, questions: AskedQuestions) {
         for question in questions.questions {
             let approval = self.on(question.id);
@@ -25,12 +26,13 @@ impl Approvals {
         }
     }
 
-    /// A decision comes in.
+    /// Records a decision that was sent.
     pub(super) fn sent(&mut self, event: i64, at: Option<String>, decision: AgentDecision) {
         self.sent.insert(event, (at, decision));
     }
 
-    /// The decision of this event is answered. One that does not count, because another one came first, is left out.
+    /// Records the reply to a decision. A decision that has no effect, because another one was
+    /// first, is left out.
     pub(super) fn answered(&mut self, event: i64, reply: &DecisionReply) {
         let Some((at, decision)) = self.sent.remove(&event) else { return };
         if !matches!(reply.answer, DecisionAnswer::Accepted | DecisionAnswer::Kept { .. }) {
@@ -38,7 +40,7 @@ impl Approvals {
         }
         let AgentDecision { version: _, interruption_id, decision, always, by } = decision;
         let approval = self.on(interruption_id);
-        // Sent twice, it counts once.
+        // A decision that was sent twice counts once.
         if approval.decision.is_none() {
             (approval.decision, approval.decided_at, approval.always, approval.by) = (Some(decision), at, always, by);
         }
@@ -53,7 +55,8 @@ impl Approvals {
         &mut self.found[place]
     }
 
-    /// Puts each to its call; returns those whose call is not in this history.
+    /// Assigns each approval request to its call, and returns those whose call is not in this
+    /// history.
     pub(super) fn put_to_calls(self, runs: &mut [Run]) -> Vec<Approval> {
         let mut left = Vec::new();
         for approval in self.found {
@@ -68,7 +71,8 @@ impl Approvals {
     }
 }
 
-/// The id of the call that a question is about: the last part of its id, without the number of the question.
+/// Returns the id of the call that an approval request is about: the last part of the request's id,
+/// without the number of the question.
 fn call_id(id: &str) -> String {
     let last = id.rsplit('/').next().unwrap_or(id);
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! From activities to runs and turns: who was given what, answered what, and what came of it.
+//! Assembles activities to runs and turns: the inputs, the responses and the outcomes of calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// The transcript of what was read.
+/// Creates the transcript of the events that were read.
 ///
 /// # Errors
 /// [`TranscriptError::NoStart`].
@@ -54,7 +54,7 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
     })
 }
 
-/// What the requests refer to, all of it before the first is put together.
+/// Collects everything that requests refer to, before the first request is assembled.
 fn recorded(records: &mut [Record]) -> Recorded {
     let mut recorded = Recorded::default();
     for Record { activity, exchange } in records {
@@ -83,24 +83,25 @@ fn recorded(records: &mut [Record]) -> Recorded {
 struct Assembly {
     recorded: Recorded,
     runs: Vec<Growing>,
-    /// The places of the runs, by id.
+    /// Indices of the runs in `runs`, by id.
     indices: BTreeMap<String, usize>,
     calls: u32,
 }
 
-/// A run of which more may come.
+/// A run that is being assembled.
 struct Growing {
     run: Run,
     conversation: Conversation,
     call_ids: BTreeSet<String>,
-    /// The run that a call would have, if it is one of an agent: by turn and place in it.
+    /// For each call, the id of the run that it would have as the call of an agent: the index of
+    /// its turn, its index in the turn, the id.
     may_be_runs: Vec<(usize, usize, String)>,
 }
 
 impl Assembly {
     fn take(&mut self, record: Record) {
         let Record { activity, exchange } = record;
-        // What they hold is told where a call refers to it.
+        // Their content is shown with the calls that refer to it.
         if matches!(exchange, Exchange::Items { .. } | Exchange::Chunk { .. }) {
             return;
         }
@@ -127,7 +128,8 @@ impl Assembly {
         }
     }
 
-    /// The run of this id; before it those that it is inside of.
+    /// Returns the index of the run with this id, and creates it and the runs that contain it if
+    /// necessary.
     fn run(&mut self, id: &str) -> usize {
         if let Some(index) = self.indices.get(id) {
             return *index;
@@ -166,7 +168,7 @@ impl Growing {
         };
         let agent = match request {
             Some(request) => request.agent.clone(),
-            // A local activity says it in its summary, if anywhere.
+            // For a local activity, only its summary names the agent.
             None => {
                 activity.summary.as_deref().and_then(|summary| summary.split(" · ").next()).unwrap_or("?").to_owned()
             }
@@ -194,7 +196,8 @@ impl Growing {
         self.run.turns[at].calls.push(call);
     }
 
-    /// Writes what is new in the call's input; gives its definitions, as far as they are known.
+    /// Sets the new input and instructions of the call, and returns its definitions as far as they
+    /// are known.
     fn given(&mut self, recorded: &Recorded, agent: &str, call: &mut Call) -> Definitions {
         let (definitions, input) = match recorded.call(&call.activity.id, self.conversation.latest()) {
             None => return Definitions::default(),
@@ -210,21 +213,23 @@ impl Growing {
         definitions
     }
 
-    /// Whether an item is what the model was told of a call of this run; notes it there.
+    /// Returns `true` for an item that is the output of a call of this run, and stores it with that
+    /// call.
     fn is_told(&mut self, item: &Item) -> bool {
         let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return false };
         let tools = self.run.turns.iter_mut().rev().flat_map(|turn| turn.tools.iter_mut().rev());
         let mut of_call = tools.filter(|tool| tool.call_id == call_id);
         let Some(tool) = of_call.next() else { return false };
-        // Where something has changed what the tool returned, both are shown.
+        // If the output was changed after the tool had returned it, both are shown.
         tool.output.get_or_insert_with(|| output.clone()) == output
     }
 
-    /// The calls in an answer.
+    /// Adds the calls in a response to the turn.
     fn asked_for(&mut self, at: usize, turn: u32, definitions: &Definitions, output: &[Item]) {
         let mut index = 0;
         for item in output {
             let ItemView::FunctionCall(call) = item.view() else { continue };
+            // A request that was sent again may repeat calls that are already listed.
             if !self.call_ids.insert(call.call_id.to_owned()) {
                 continue;
             }
@@ -232,6 +237,7 @@ impl Growing {
             let kind = if let Some(handoff) = handoff {
                 ToolKind::Handoff { to: handoff.agent_name.clone() }
             } else {
+                // The index in an activity id counts only the calls that are not handoffs.
                 let run = format!("{}-{turn}-tool-{index}", self.run.id);
                 self.may_be_runs.push((at, self.run.turns[at].tools.len(), run));
                 index += 1;
@@ -257,7 +263,8 @@ impl Growing {
             schema: _,
         } = request;
         let at = self.turn(turn, &agent);
-        // A call during which an MCP server asked people something is made anew.
+        // A call during which an MCP server asked a question is repeated; only the repetition has
+        // an output.
         let output = reply.filter(|reply| reply.question.is_none()).map(|reply| reply.output.into_value());
         let tools = &mut self.run.turns[at].tools;
         let kind = ToolKind::Activity { activity };
@@ -266,7 +273,7 @@ impl Growing {
             tool.kind = kind;
             tool.output = output;
         } else {
-            // A run that was paused continues: the model made the call in another one.
+            // A resumed run: the model made the call in an earlier run.
             let arguments = Value::Object(arguments);
             tools.push(ToolUse { name, call_id, arguments, kind, output, approval: None });
         }
@@ -303,7 +310,7 @@ fn session(store: String, request: SessionRequest, reply: Option<SessionReply>, 
     SessionCall { store, session_id, operation, items, activity }
 }
 
-/// JSON where it is JSON.
+/// Parses a string as JSON; a string that is not JSON remains a string.
 fn as_json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }

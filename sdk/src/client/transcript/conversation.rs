@@ -1,28 +1,29 @@
-//! What a run's conversation holds so far, so that each call shows what is new in it.
+//! The conversation of a run so far, which determines the new items of each call.
 
 use std::collections::BTreeMap;
 
 use crate::wire::{Item, ItemDigest};
 
-/// What the calls of a run have been given and answered.
+/// The inputs and outputs of a run's model calls.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
-    /// How often each item was there at most: who says the same twice says something new.
+    /// The highest number of occurrences of each item in one call: an item that occurs once more
+    /// than before is new.
     seen: BTreeMap<ItemDigest, usize>,
-    /// By agent.
+    /// The latest instructions, by agent.
     instructions: BTreeMap<String, Option<String>>,
     latest: Option<(String, Vec<Item>)>,
-    /// How often each item is in the input of the latest call.
+    /// The number of occurrences of each item in the input of the latest call.
     counts: BTreeMap<ItemDigest, usize>,
 }
 
 impl Conversation {
-    /// The latest call whose input is known.
+    /// Returns the activity id and the input of the latest call whose input is known.
     pub(super) fn latest(&self) -> Option<(&str, &[Item])> {
         self.latest.as_ref().map(|(activity_id, items)| (&**activity_id, &**items))
     }
 
-    /// Takes in a call, and gives the items of its input that are new.
+    /// Adds a call, and returns the new items of its input.
     pub(super) fn take(&mut self, activity_id: &str, input: Vec<Item>, output: &[Item]) -> Vec<Item> {
         let latest = self.latest.take().map_or_else(Vec::new, |(_, items)| items);
         let goes_on = latest.len() <= input.len()
@@ -30,11 +31,12 @@ impl Conversation {
                 .iter()
                 .zip(&input)
                 .all(|(one, other)| one.is_shared_with(other) || one.digest() == other.digest());
+        // An input that does not extend the latest one is counted from its beginning.
         if !goes_on {
             self.counts.clear();
         }
         let mut new = Vec::new();
-        // What the latest call was given as well is counted already.
+        // The items of the latest call's input are already counted.
         for item in input.iter().skip(if goes_on { latest.len() } else { 0 }) {
             let count = self.counts.entry(item.digest()).or_default();
             *count += 1;
@@ -56,7 +58,7 @@ impl Conversation {
         new
     }
 
-    /// The agent's instructions, where they are not what they were at its call before.
+    /// Returns the agent's instructions if they differ from those of its previous call.
     pub(super) fn new_instructions(&mut self, agent: &str, instructions: Option<&str>) -> Option<String> {
         let instructions = instructions.map(str::to_owned);
         let before = self.instructions.insert(agent.to_owned(), instructions.clone());

@@ -1,7 +1,7 @@
-//! From the events of a history to its activities, with what they were asked and what they answered.
+//! Converts the events of a history to its activities, with their requests and results.
 //!
-//! Activities of the author's own are left out. Local activities are taken from the markers they leave, which hold the answer
-//! and not what was asked.
+//! The author's own activities are left out. Local activities are read from their markers, which
+//! hold the result and not the request.
 
 use std::collections::HashMap;
 
@@ -40,11 +40,11 @@ const TOOL_PREFIX: &str = "agents.tool.";
 const GUARDRAIL_PREFIX: &str = "agents.guardrail.";
 const LOCAL_ACTIVITY: &str = "core_local_activity";
 
-/// What was read of a history.
+/// The content of a history read so far.
 #[derive(Debug)]
 pub(super) struct Events<'c> {
     converter: &'c DataConverter,
-    /// In the order in which they were scheduled.
+    /// The activities, in the order in which they were scheduled.
     pub(super) records: Vec<Record>,
     pub(super) start: Option<Start>,
     pub(super) end: End,
@@ -52,7 +52,7 @@ pub(super) struct Events<'c> {
     by_event: HashMap<i64, usize>,
 }
 
-/// How the workflow run began.
+/// The start of the workflow run.
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) workflow_id: String,
@@ -63,14 +63,14 @@ pub(super) struct Start {
     pub(super) input: serde_json::Value,
 }
 
-/// An activity, and what passed through it.
+/// An activity, with its request and its result.
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) activity: Activity,
     pub(super) exchange: Exchange,
 }
 
-/// What was asked and what was answered.
+/// The request and the result of an activity, by its kind.
 #[derive(Debug)]
 pub(super) enum Exchange {
     Model {
@@ -90,11 +90,11 @@ pub(super) enum Exchange {
         request: SessionRequest,
         reply: Option<SessionReply>,
     },
-    /// Items recorded by themselves, which model calls refer to.
+    /// Items that a separate activity has recorded, to which model calls refer.
     Items {
         items: Vec<Item>,
     },
-    /// A part of a state from the execution before, which model calls refer to.
+    /// A part of the state from the previous execution, to which model calls refer.
     Chunk {
         chunk: Option<String>,
     },
@@ -112,10 +112,10 @@ impl<'c> Events<'c> {
         }
     }
 
-    /// Takes the next event.
+    /// Reads the next event.
     ///
     /// # Errors
-    /// [`TranscriptError`]: a message or a failure that cannot be read.
+    /// [`TranscriptError`] when a message or a failure cannot be read.
     pub(super) async fn take(&mut self, event: HistoryEvent) -> Result<(), TranscriptError> {
         let HistoryEvent { event_id, event_time, attributes, user_metadata, .. } = event;
         let Some(attributes) = attributes else { return Ok(()) };
@@ -205,7 +205,8 @@ impl<'c> Events<'c> {
         Ok(())
     }
 
-    /// The decision that an update sends; nothing for another update, and for one that cannot be read, which decides nothing.
+    /// Returns the decision in an update; `None` for other updates, and for one that cannot be
+    /// read, which decides nothing.
     async fn decision(&self, sent: Option<update::v1::Input>) -> Option<AgentDecision> {
         let update::v1::Input { name, args, .. } = sent?;
         let payloads = args.unwrap_or_default().payloads;
@@ -219,7 +220,8 @@ impl<'c> Events<'c> {
         }
     }
 
-    /// What an activity of this kind was asked; nothing for one that is not ours.
+    /// Reads the request of an activity of this type; `None` for an activity that is not of this
+    /// crate.
     async fn asked(&self, kind: &str, id: &str, payloads: Vec<Payload>) -> Result<Option<Exchange>, TranscriptError> {
         let what = || format!("the request of activity {id}");
         let converter = self.converter;
@@ -281,10 +283,11 @@ impl<'c> Events<'c> {
         Ok(())
     }
 
-    /// An activity that has not ended is at this attempt; the one before failed like this.
+    /// Records the current attempt of an activity that has not ended, and the failure of the
+    /// previous attempt.
     ///
     /// # Errors
-    /// [`TranscriptError`]: the failure cannot be read.
+    /// [`TranscriptError`] when the failure cannot be read.
     pub(super) async fn under_way(
         &mut self,
         activity_id: &str,
@@ -302,7 +305,7 @@ impl<'c> Events<'c> {
         Ok(())
     }
 
-    /// A failure of an activity of ours.
+    /// Reads a failure of a recorded activity.
     async fn failure(
         &mut self,
         failure: Option<WireFailure>,
@@ -313,7 +316,7 @@ impl<'c> Events<'c> {
         failure::read(converter, failure, &format!("activity {}", record.activity.id)).await.map(Some)
     }
 
-    /// A local activity that has ended.
+    /// Records a local activity that has ended.
     async fn local(
         &mut self,
         marker: MarkerRecordedEventAttributes,
@@ -366,7 +369,8 @@ impl<'c> Events<'c> {
         }))
     }
 
-    /// The line that the UI shows; nobody misses one that cannot be read.
+    /// Returns the summary that the UI shows. A summary that cannot be read is left out, because it
+    /// is not essential.
     async fn summary(&self, metadata: Option<UserMetadata>) -> Option<String> {
         let mut payload = metadata?.summary?;
         let context = temporalio_common::data_converters::SerializationContextData::None;
@@ -383,7 +387,7 @@ fn pending(id: String, summary: Option<String>) -> Activity {
     Activity { id, summary, status: Status::Pending, attempts: 0, failure: None, earlier_failure: None }
 }
 
-/// Whether activities of this kind call a tool of an MCP server.
+/// `true` if activities of this type call a tool of an MCP server.
 fn is_mcp_call(kind: &str) -> bool {
     let ours = kind.strip_prefix(MCP_ACTIVITY).and_then(|rest| rest.strip_prefix('.'));
     ours.and_then(|rest| rest.strip_suffix(MCP_CALL_TOOL)).is_some_and(|server| server.ends_with('.'))

@@ -1,4 +1,4 @@
-//! A Temporal failure in short: what kind, what it says, what is behind it.
+//! Reduces a Temporal failure to its type, its message and its cause.
 
 use temporalio_common::{
     data_converters::{DataConverter, SerializationContextData},
@@ -8,10 +8,10 @@ use temporalio_common::{
 
 use super::{TranscriptError, messages::plain, shape::Failure};
 
-/// The failure in short. Where its message is encoded, it is decoded.
+/// Reads a failure. An encoded message is decoded.
 ///
 /// # Errors
-/// [`TranscriptError::Unreadable`]: the codec refused.
+/// [`TranscriptError::Unreadable`] when the codec refuses the payloads.
 pub(super) async fn read(converter: &DataConverter, mut failure: Wire, of: &str) -> Result<Failure, TranscriptError> {
     let context = SerializationContextData::None;
     decode_payloads(&mut failure, converter.codec(), &context)

@@ -1,5 +1,6 @@
-//! The events of a workflow from the server, oldest first, page by page: never more than a page of them is held encoded. Of a
-//! workflow that runs also what history does not have yet: the attempts of activities that have not ended.
+//! Reads the events of a workflow from the server, oldest first, page by page: at most one page of
+//! encoded events is in memory. For a running workflow, it also reads the attempts of pending
+//! activities, which are not in history yet.
 
 use temporalio_client::{Client, NamespacedClient, grpc::WorkflowService};
 use temporalio_common::protos::temporal::api::{
@@ -10,10 +11,10 @@ use tonic::Code;
 
 use super::{Transcript, TranscriptError, assemble, events::Events, shape::End};
 
-/// Most events in a page.
+/// Maximum number of events in a page.
 const PAGE: i32 = 500;
 
-/// Reads the workflow's events and makes the transcript.
+/// Reads the workflow's events and creates the transcript.
 ///
 /// # Errors
 /// [`TranscriptError`].
@@ -26,7 +27,7 @@ pub(super) async fn transcript(
     let converter = client.data_converter().clone();
     let namespace = client.namespace();
     let mut events = Events::new(&converter);
-    // Given back with each page, so that all of them are of the same run.
+    // The token of the previous page, which keeps all pages in the same run.
     let mut next_page_token = Vec::new();
     let mut maximum_page_size = PAGE;
     loop {
@@ -43,14 +44,14 @@ pub(super) async fn transcript(
         let answer = WorkflowService::get_workflow_execution_history(&mut client, tonic::Request::new(request)).await;
         let page = match answer {
             Ok(page) => page.into_inner(),
-            // The page is larger than a message may be.
+            // The page is larger than a message may be: a smaller one is requested.
             Err(status)
                 if matches!(status.code(), Code::OutOfRange | Code::ResourceExhausted) && maximum_page_size > 1 =>
             {
                 maximum_page_size = (maximum_page_size / 10).max(1);
                 continue;
             }
-            // An id that cannot be one of a run is an invalid argument.
+            // A malformed run id is an invalid argument.
             Err(status)
                 if status.code() == Code::NotFound || (status.code() == Code::InvalidArgument && run_id.is_some()) =>
             {
@@ -76,7 +77,7 @@ pub(super) async fn transcript(
     assemble::transcript(events)
 }
 
-/// Asks how far the activities are that have not ended: history hears of an attempt when it was the last.
+/// Reads the attempts of pending activities: history records an attempt only when it was the last.
 async fn pending(
     client: &mut Client,
     events: &mut Events<'_>,

@@ -1,4 +1,4 @@
-//! Payloads back to messages, through the client's data converter.
+//! Decodes payloads to messages, through the client's data converter.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -13,10 +13,11 @@ use temporalio_common::{
 use super::TranscriptError;
 use crate::wire::decode;
 
-/// A message of ours.
+/// Decodes a message of this crate.
 ///
 /// # Errors
-/// [`TranscriptError::Unreadable`]: the codec refused, it is no JSON, or it is of another version.
+/// [`TranscriptError::Encoded`] when the data converter does not decode the payloads as JSON,
+/// [`TranscriptError::Unreadable`] when the message is of another version or malformed.
 pub(super) async fn message<T: DeserializeOwned>(
     converter: &DataConverter,
     payloads: Vec<Payload>,
@@ -31,8 +32,9 @@ pub(super) async fn message<T: DeserializeOwned>(
     decode("message", json).map_err(|error| TranscriptError::unreadable(what(), &error))
 }
 
-/// What a workflow was given, or gave: JSON where it is JSON, else a note of what it is. It is the author's own, and a
-/// transcript is of use without it.
+/// Decodes the input or the result of a workflow: JSON where it is JSON, otherwise an object with
+/// its encoding and its size. It never fails, since the value belongs to the author, and a
+/// transcript is useful without it.
 pub(super) async fn value(converter: &DataConverter, payloads: Vec<Payload>) -> Value {
     let encodings = encodings(&payloads);
     let bytes: usize = payloads.iter().map(|payload| payload.data.len()).sum();
@@ -50,7 +52,7 @@ pub(super) async fn value(converter: &DataConverter, payloads: Vec<Payload>) -> 
     }
 }
 
-/// A decoded payload as JSON.
+/// Converts a decoded payload to JSON.
 pub(super) fn plain(converter: &DataConverter, payload: Payload) -> Option<Value> {
     use temporalio_common::data_converters::GenericPayloadConverter;
     let context = SerializationContextData::None;

@@ -1,17 +1,19 @@
-//! What was said and done in a workflow, by agent and turn: from its history, live or saved.
+//! The model calls and tool calls of a workflow by agent and turn, read from its history, live or
+//! saved.
 //!
-//! A history refers to what it holds already, so it is no pleasure to read. A [`Transcript`] puts it together again, through the
-//! client's data converter, and checks what it puts together as a worker does. It decides nothing and changes nothing.
+//! A history refers to messages that it already holds, and is therefore hard to read. A
+//! [`Transcript`] resolves these references through the client's data converter, and checks the
+//! result as a worker does. It decides nothing and changes nothing.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `shape.rs` | the parts of a transcript, which are its JSON |
 //! | `fetch.rs` | the events of a workflow, page by page |
-//! | `events.rs`, `messages.rs`, `failure.rs` | from events to activities, with what they were asked and what they answered |
-//! | `activity_id.rs`, `assemble.rs`, `conversation.rs` | from activities to runs, turns and what was new in each |
-//! | `approvals.rs` | what people were asked and have decided |
-//! | `request.rs` | one call as the provider got it |
-//! | `markdown/` | the same for people |
+//! | `events.rs`, `messages.rs`, `failure.rs` | from events to activities, with requests and results |
+//! | `activity_id.rs`, `assemble.rs`, `conversation.rs` | from activities to runs, turns and new items |
+//! | `approvals.rs` | the approval requests and their decisions |
+//! | `request.rs` | one call as the provider received it |
+//! | `markdown/` | the transcript as Markdown |
 
 mod activity_id;
 mod approvals;
@@ -39,9 +41,10 @@ pub use self::{
 use crate::conversations::{ReadError, Recorded};
 use crate::wire::{ModelCall, Usage, error_debug};
 
-/// What was said and done in one workflow run.
+/// The model calls and tool calls of one workflow run.
 ///
-/// As text it is Markdown ([`Display`](std::fmt::Display)); as JSON it is an object with the members below.
+/// [`Display`](std::fmt::Display) writes it as Markdown; as JSON it is an object with the members
+/// below.
 ///
 /// ```no_run
 /// use temporal_agents::worker::Transcript;
@@ -50,7 +53,7 @@ use crate::wire::{ModelCall, Usage, error_debug};
 /// let transcript = Transcript::of_workflow(client, "refund-7", None).await?;
 /// println!("{transcript}");
 /// println!("{}", serde_json::to_string_pretty(&transcript)?);
-/// let third = transcript.request_of(3)?; // what the model got, in full
+/// let third = transcript.request_of(3)?; // the complete request
 /// assert_eq!(third.agent, "refunds");
 /// # Ok(())
 /// # }
@@ -58,33 +61,36 @@ use crate::wire::{ModelCall, Usage, error_debug};
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Transcript {
-    /// The workflow's id; empty in histories of old servers.
+    /// Id of the workflow; empty in histories of old servers.
     pub workflow_id: String,
-    /// The id of the run.
+    /// Id of the workflow run.
     pub run_id: String,
-    /// The id of the first run of this workflow: another one, where it has continued as new.
+    /// Id of the workflow's first run: a different one if the workflow has continued as new.
     pub first_run_id: String,
-    /// The id of the run that this one continues.
+    /// Id of the workflow run that this one continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub continued_from: Option<String>,
-    /// The workflow's type.
+    /// Name of the workflow's type.
     pub workflow_type: String,
-    /// What the workflow was given.
+    /// Input of the workflow: one value, or an array of several. A value that is not JSON is shown
+    /// as an object with its encoding and its size in bytes.
     pub input: Value,
-    /// The runs of agents, in the order in which they began; those inside another one after it.
+    /// The runs of agents in the order in which they began; nested runs after the run that contains
+    /// them.
     pub runs: Vec<Run>,
-    /// What was asked and decided about calls that are not in this history: those of hosted MCP servers, and of the execution before.
+    /// The approval requests and decisions for calls that are not in this history: those of hosted
+    /// MCP servers, and of the previous execution.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
-    /// What all model calls have used.
+    /// Token usage of all model calls.
     pub usage: Usage,
-    /// How the workflow run stands.
+    /// Status and result of the workflow run.
     pub end: End,
     #[serde(skip)]
     recorded: Recorded,
 }
 
-/// Why there is no transcript, or no request.
+/// The error of a transcript or a request that cannot be read.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum TranscriptError {
@@ -95,67 +101,67 @@ pub enum TranscriptError {
         .run_id.as_deref().map(|run_id| format!(" with a run {run_id:?}")).unwrap_or_default()
     )]
     NotFound {
-        /// The workflow.
+        /// Id of the workflow.
         workflow_id: String,
-        /// The run that was asked for.
+        /// Id of the requested run, if any.
         run_id: Option<String>,
-        /// Where it was looked for.
+        /// Namespace of the client.
         namespace: String,
     },
-    /// The server refused, or could not be reached.
+    /// The server has refused the request, or is unavailable.
     #[error("the workflow's history cannot be read: {0}")]
     Server(#[from] tonic::Status),
-    /// It is no history of a workflow, or not from its beginning.
+    /// The events are not the history of a workflow, or not from its beginning.
     #[error("the history has no WorkflowExecutionStarted event: it is empty, or not whole")]
     NoStart,
-    /// Payloads that the data converter does not decode.
+    /// The data converter does not decode the payloads of a message.
     #[error(
         "{what} cannot be decoded (encoding {encodings}): {why}; if payloads are encrypted or compressed, use a client, or a \
          DataConverter, with the codec of the workers"
     )]
     Encoded {
-        /// Which message.
+        /// Name of the message, for example `the request of activity k3x9q2ab-1-model`.
         what: String,
-        /// The encodings of its payloads.
+        /// The encodings of its payloads, separated by commas.
         encodings: String,
-        /// What the data converter says.
+        /// The error of the data converter.
         why: String,
     },
-    /// A message that is of another release, or broken.
+    /// A message has the version of another release, or is malformed.
     #[error("{what} cannot be read: {why}")]
     Unreadable {
-        /// Which message.
+        /// Name of the message.
         what: String,
-        /// What is wrong.
+        /// Description of the error.
         why: String,
     },
-    /// There are fewer model calls.
+    /// The number is not that of a model call.
     #[error("there is no model call {number}: {}", match .calls {
         0 => "the history has none".to_owned(),
         calls => format!("the history has {calls}, counted from 1"),
     })]
     NoCall {
-        /// The number asked for.
+        /// The requested number.
         number: u32,
-        /// How many there are.
+        /// Number of model calls in the history.
         calls: u32,
     },
-    /// A call of a local activity, whose request history does not hold.
+    /// The call is a local activity, whose request is not in history.
     #[error("model call {number} was a local activity ({activity_id}): history does not hold what it was given")]
     Local {
-        /// The call.
+        /// Number of the model call.
         number: u32,
-        /// Its activity.
+        /// Id of its activity.
         activity_id: String,
     },
-    /// What a request refers to is not in the history, or is not what was meant.
+    /// A part that the request refers to is not in the history, or does not match its digest.
     #[error("model call {number} ({activity_id}) cannot be put together: {why}")]
     Incomplete {
-        /// The call.
+        /// Number of the model call.
         number: u32,
-        /// Its activity.
+        /// Id of its activity.
         activity_id: String,
-        /// What is wrong.
+        /// Description of the missing or mismatched part.
         why: String,
     },
 }
@@ -178,7 +184,8 @@ impl TranscriptError {
 }
 
 impl Transcript {
-    /// The transcript of a saved history, whose payloads this converter decodes: that of the workers, with their codec.
+    /// Creates the transcript of a saved history. `converter` decodes its payloads: use the data
+    /// converter of the workers, with their codec.
     ///
     /// # Errors
     /// [`TranscriptError`].
@@ -190,8 +197,8 @@ impl Transcript {
         assemble::transcript(events)
     }
 
-    /// The transcript of a workflow as far as it has come, read with this client and its data converter; without a run id of
-    /// its latest run.
+    /// Reads the transcript of a workflow up to now, with this client and its data converter.
+    /// Without a run id, it reads the latest run.
     ///
     /// # Errors
     /// [`TranscriptError`].
@@ -203,8 +210,9 @@ impl Transcript {
         fetch::transcript(client, workflow_id, run_id).await
     }
 
-    /// The transcripts of a workflow that has continued as new: of all its runs up to this one, the first one first. Runs that
-    /// the server does not have any more are left out; the first transcript then says which run it continues.
+    /// Reads the transcripts of a workflow that has continued as new: of all its runs up to this
+    /// one, in order. Runs that the server no longer has are left out; the first transcript then
+    /// names the run that it continues.
     ///
     /// # Errors
     /// [`TranscriptError`].
@@ -225,7 +233,7 @@ impl Transcript {
         Ok(chain)
     }
 
-    /// The model calls, in the order of their numbers.
+    /// Returns the model calls in the order of their numbers.
     pub fn calls(&self) -> Vec<&Call> {
         let turns = self.runs.iter().flat_map(|run| &run.turns);
         let mut calls: Vec<&Call> = turns.flat_map(|turn| &turn.calls).collect();
@@ -233,11 +241,11 @@ impl Transcript {
         calls
     }
 
-    /// The model call of this number, complete, as the provider got it: put together from what history holds, and checked
-    /// against the digest that the workflow wrote.
+    /// Returns the complete model call with this number, as the provider received it: assembled
+    /// from the parts in history, and checked against the digest that the workflow wrote.
     ///
     /// # Errors
-    /// [`TranscriptError`]: no such call, or history does not hold all of it.
+    /// [`TranscriptError`] when there is no such call, or history does not hold all of it.
     pub fn request_of(&self, number: u32) -> Result<ModelCall, TranscriptError> {
         let calls = self.calls();
         let Some(call) = calls.iter().find(|call| call.number == number) else {
@@ -252,7 +260,7 @@ impl Transcript {
         }
     }
 
-    /// The transcript as Markdown.
+    /// Returns the transcript as Markdown.
     pub fn to_markdown(&self) -> String {
         markdown::transcript(self)
     }

@@ -1,4 +1,4 @@
-//! One model call as the provider got it, as JSON.
+//! One model call as JSON, as the provider received it.
 
 use serde_json::{Value, json};
 
@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 use crate::provider::{ModelError, openai};
 use crate::wire::ModelCall;
 
-/// A complete model call as JSON: an object with the members of [`ModelCall`], absent ones left out.
+/// Converts a complete model call to JSON: an object with the members of [`ModelCall`], absent ones
+/// left out.
 ///
-/// It is what a [`Model`](crate::Model) gets, whatever provider it is of; what goes over the wire from there is the provider's.
+/// A [`Model`](crate::Model) of any provider receives this call; each provider has its own wire
+/// format for it.
 pub fn request_json(call: &ModelCall) -> Value {
     let ModelCall { agent, turn, model, definitions, input, previous_response_id, conversation_id } = call;
     let mut json = json!({
@@ -26,12 +28,15 @@ pub fn request_json(call: &ModelCall) -> Value {
     json
 }
 
-/// The JSON body that the OpenAI provider sends for a call: of `POST /responses`, or of `POST /chat/completions`.
+/// Returns the JSON body that the OpenAI provider sends for a call: of `POST /responses`, or of
+/// `POST /chat/completions`.
 ///
-/// The member `model` is the name in the call; a provider for Azure may send the name of a deployment instead.
+/// The member `model` is the name in the call; a provider for Azure may send the name of a
+/// deployment instead.
 ///
 /// # Errors
-/// [`ModelError`], where the provider would refuse the call: settings that the API does not have.
+/// [`ModelError`] when the provider would refuse the call because of settings that the API does not
+/// have.
 #[cfg(feature = "openai")]
 pub fn openai_request_body(api: openai::OpenAiApi, call: ModelCall) -> Result<Value, ModelError> {
     openai::request_body(api, call)

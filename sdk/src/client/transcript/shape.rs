@@ -1,47 +1,48 @@
-//! What a transcript says: the parts of its JSON.
+//! The parts of a transcript, in the shape of its JSON.
 //!
-//! Absent members are left out. Items, outputs and settings are what history holds, as they are.
+//! Absent members are left out. Items, outputs and settings are copied from history unchanged.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::wire::{Item, Usage, Verdict};
 
-/// A run of agents: what one call of a [`Runner`](crate::Runner) did, or one run inside it.
+/// A run of agents: that of one call of a [`Runner`](crate::Runner), or one nested in another run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Run {
-    /// What the ids of its activities begin with: `k3x9q2ab`, for a run inside it `k3x9q2ab-1-tool-0`, for a summary of it after
-    /// turn 4 `k3x9q2ab-4-summary`.
+    /// Prefix of the ids of its activities: `k3x9q2ab`; `k3x9q2ab-1-tool-0` for a run nested in it,
+    /// `k3x9q2ab-4-summary` for its summary after turn 4.
     pub id: String,
-    /// The run that it is inside of.
+    /// Id of the run that contains it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// What its sessions were asked, in order.
+    /// The reads and writes of its sessions, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<SessionCall>,
-    /// Its guardrails that are activities, in order. (Those that are functions leave nothing in history, those that are agents
-    /// are runs inside it.)
+    /// Its guardrails that are activities, in order. (Guardrails that are functions leave no events
+    /// in history; guardrails that are agents are nested runs.)
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub guardrails: Vec<GuardrailCall>,
     /// Its turns, in order.
     pub turns: Vec<Turn>,
-    /// What its model calls have used, without those of the runs inside it.
+    /// Token usage of its model calls, without those of nested runs.
     pub usage: Usage,
 }
 
-/// A turn: a model call, and what the model asked for.
+/// A turn: a model call, and the calls that the model requested.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Turn {
-    /// Its number, counted from 1.
+    /// Number of the turn, counted from 1.
     pub number: u32,
-    /// The agent whose turn it is.
+    /// Name of the agent whose turn it is.
     pub agent: String,
-    /// Its model calls: one, or more where the first had to be sent again with what was missing; none where a paused run goes on.
+    /// Its model calls: one; more than one if the first had to be scheduled again, or sent again
+    /// with missing parts; none if a paused run resumes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
-    /// What the model asked for, in the order of its answer.
+    /// The calls that the model requested, in the order of its response.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<ToolUse>,
 }
@@ -50,103 +51,107 @@ pub struct Turn {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Call {
-    /// Its number in the workflow run, counted from 1 in the order in which calls were scheduled.
+    /// Number of the call in the workflow run, counted from 1 in the order in which calls were
+    /// scheduled.
     pub number: u32,
-    /// How it was made.
+    /// The activity of the call.
     pub activity: Activity,
-    /// The model's name, as agent or run gives it; empty for a local activity.
+    /// Name of the model, from the agent or the run; empty for a local activity.
     pub model: String,
-    /// The system prompt, where it is not that of the agent's call before.
+    /// The system prompt, if it differs from that of the agent's previous call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// The items of its input that no earlier call of the run was given or answered, without what tools returned.
+    /// The input items that are neither in an earlier input nor in an earlier output of the run,
+    /// without the outputs of tools.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub new_input: Vec<Item>,
-    /// How many items its input has in all.
+    /// Number of items in its entire input.
     pub input_items: u32,
-    /// Why its input cannot be put together whole; `new_input` is then of what was found.
+    /// Reason why its input cannot be fully assembled; `new_input` then covers only the items
+    /// found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete_input: Option<String>,
-    /// What the model answered.
+    /// The items of the model's response.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub output: Vec<Item>,
-    /// Why the answer stops early.
+    /// Reason why the response is incomplete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
-    /// The provider's id of the answer.
+    /// Id that the provider assigned to the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// What it used.
+    /// Token usage of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 
-/// A call that a model asked for.
+/// A call that a model requested.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolUse {
-    /// The name that the model called.
+    /// Name that the model called.
     pub name: String,
-    /// The id that ties the output to the call.
+    /// Id that links the output to the call.
     pub call_id: String,
-    /// The arguments: JSON, or the text that the model wrote where it is none.
+    /// The arguments as JSON, or the string that the model wrote if it is not JSON.
     pub arguments: Value,
-    /// What the call came to; its members stand beside the others.
+    /// The execution of the call. Its members are inlined in this object.
     #[serde(flatten)]
     pub kind: ToolKind,
-    /// What the model was told: a string, or a list of content parts.
+    /// The output that the model received: a string, or a list of content parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// What people were asked about it, and have decided.
+    /// The approval request for the call, and its decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
 }
 
-/// A question to people about a call, and what was decided.
+/// An approval request for a call, and its decision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Approval {
-    /// The id to decide by.
+    /// Id of the approval request, by which a decision refers to it.
     pub id: String,
-    /// When the run paused with the question (RFC 3339, UTC); absent where it was decided before, and in histories from before pauses were
-    /// recorded.
+    /// Time at which the run paused for the decision (RFC 3339, UTC). Absent if the decision came
+    /// before the pause, and in histories from before pauses were recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<String>,
-    /// When the decision came in.
+    /// Time at which the decision arrived (RFC 3339, UTC).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<String>,
-    /// What was decided; absent while nobody has.
+    /// The decision; absent as long as there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Verdict>,
-    /// Whether it holds for later calls of the tool, too.
+    /// `true` if the decision also applies to later calls of the tool.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub always: bool,
-    /// Who has decided, as the decision says.
+    /// Name of the person who decided, from the decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
 }
 
-/// What a call of a model came to.
+/// The execution of a call that a model requested.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolKind {
     /// A tool activity.
     Activity {
-        /// How it was made.
+        /// The activity of the call.
         activity: Activity,
     },
     /// A run of an agent.
     Agent {
-        /// The id of the run.
+        /// Id of the run.
         run: String,
     },
     /// A handoff.
     Handoff {
-        /// The agent it leads to.
+        /// Name of the agent that receives the run.
         to: String,
     },
-    /// What left nothing in history: an inline tool, a call that was refused, or one that waits for a person.
+    /// A call without events in history: an inline tool, a call that was refused, or one that waits
+    /// for approval.
     InWorkflow,
 }
 
@@ -154,16 +159,16 @@ pub enum ToolKind {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SessionCall {
-    /// The store's name.
+    /// Name of the session store.
     pub store: String,
-    /// The session.
+    /// Id of the session.
     pub session_id: String,
     /// `read` or `add`.
     pub operation: &'static str,
-    /// What was read, or added.
+    /// The items that were read or added.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub items: Vec<Item>,
-    /// How it was made.
+    /// The activity of the call.
     pub activity: Activity,
 }
 
@@ -171,99 +176,100 @@ pub struct SessionCall {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct GuardrailCall {
-    /// Its name.
+    /// Name of the guardrail.
     pub name: String,
-    /// The agent whose input or output it judges.
+    /// Name of the agent whose input or output the guardrail checks.
     pub agent: String,
-    /// What it found.
+    /// Output of the guardrail, as JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
-    /// How it was made.
+    /// The activity of the guardrail.
     pub activity: Activity,
 }
 
-/// What history says of an activity.
+/// An activity, as recorded in history.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Activity {
-    /// Its id.
+    /// Id of the activity.
     pub id: String,
-    /// Its line in the Temporal UI.
+    /// Summary of the activity in the Temporal UI.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// How it stands.
+    /// Status of the activity.
     pub status: Status,
-    /// The attempt that ended it, counted from 1. While none has: the one that is due or under way, which only the server knows;
-    /// in a saved history 0.
+    /// Number of the attempt that ended the activity, counted from 1. For a pending activity, the
+    /// number of the current or next attempt, which only the server knows; 0 in a saved history.
     pub attempts: u32,
-    /// Why it gave no result.
+    /// Failure of the activity, if it has no result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
-    /// Why the attempt before the last one failed.
+    /// Failure of the attempt before the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub earlier_failure: Option<Failure>,
 }
 
-/// How an activity stands.
+/// The status of an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Status {
-    /// It has given a result.
+    /// The activity has completed with a result.
     Completed,
-    /// It has failed.
+    /// The activity has failed.
     Failed,
-    /// It took too long.
+    /// The activity has exceeded a timeout.
     TimedOut,
-    /// It was cancelled.
+    /// The activity was cancelled.
     Cancelled,
-    /// It has not ended.
+    /// The activity has not ended.
     Pending,
 }
 
-/// A failure, with the failure behind it.
+/// A failure and its cause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
-    /// The type of an application failure (`ModelInvocationError.RateLimit`), else Temporal's word for it (`Timeout`).
+    /// Type of an application failure (`ModelInvocationError.RateLimit`), otherwise Temporal's name
+    /// for the kind of failure (`Timeout`).
     #[serde(rename = "type")]
     pub type_name: String,
-    /// What it says.
+    /// Message of the failure.
     pub message: String,
-    /// What is behind it.
+    /// The failure that caused this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Box<Failure>>,
 }
 
-/// How a workflow run stands.
+/// The status of a workflow run, with its result or failure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum End {
-    /// It has not ended, or the history was taken before it did.
+    /// The run has not ended, or had not when the history was saved.
     Running,
-    /// It has given this result.
+    /// The run has completed.
     Completed {
-        /// The result; null for a workflow without one.
+        /// The result; null for a workflow without a result.
         result: Value,
     },
-    /// It has failed.
+    /// The run has failed.
     Failed {
-        /// With this.
+        /// The failure of the run.
         failure: Failure,
     },
-    /// It was cancelled.
+    /// The run was cancelled.
     Cancelled,
-    /// It was terminated.
+    /// The run was terminated.
     Terminated {
-        /// The reason given.
+        /// Reason in the request to terminate it.
         reason: String,
     },
-    /// It took too long.
+    /// The run has exceeded a timeout.
     TimedOut,
-    /// It goes on in another run.
+    /// The workflow has continued as new in another run.
     ContinuedAsNew {
-        /// The id of that run.
+        /// Id of that run.
         run_id: String,
     },
 }

@@ -8,7 +8,7 @@ use crate::mcp::McpTransport;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server that answers `initialize` and `ping`.
+/// A server that responds to `initialize` and `ping`.
 async fn serve(stream: DuplexStream) -> std::io::Result<()> {
     let (read, mut write) = tokio::io::split(stream);
     let mut lines = BufReader::new(read).lines();

@@ -5,7 +5,7 @@ fn items(texts: &[&str]) -> Vec<Item> {
     texts.iter().map(|text| Item::user(*text)).collect()
 }
 
-/// The new items of calls with these inputs and outputs.
+/// Returns the new items of calls with these inputs and outputs.
 fn new(calls: &[(&[&str], &[&str])]) -> Vec<Vec<String>> {
     let mut conversation = Conversation::default();
     let one = |(number, (input, output)): (usize, &(&[&str], &[&str]))| {

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::text::{code, fenced, plain, quoted};
 use crate::wire::{Item, ItemView};
 
-/// An item of an input.
+/// Returns an item of an input as Markdown.
 pub(super) fn given(item: &Item) -> String {
     match item.view() {
         ItemView::Message { role, .. } => format!("**{}**\n\n{}", plain(role), message(item)),
@@ -13,7 +13,8 @@ pub(super) fn given(item: &Item) -> String {
     }
 }
 
-/// An item of an answer of this agent. Function calls are told with what came of them.
+/// Returns an item of this agent's response as Markdown. Function calls are left out here, because
+/// they are shown with their outcome.
 pub(super) fn answered(agent: &str, item: &Item) -> String {
     match item.view() {
         ItemView::Message { .. } => format!("**{}**\n\n{}", plain(agent), message(item)),

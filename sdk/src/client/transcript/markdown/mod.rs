@@ -1,4 +1,5 @@
-//! A transcript for people: workflow, runs, turns, and in each turn who said and did what.
+//! A transcript as Markdown: the workflow, its runs and their turns, with the messages and calls of
+//! each turn.
 
 mod item;
 mod text;
@@ -14,7 +15,7 @@ use super::{
 };
 use crate::wire::{Usage, Verdict};
 
-/// The whole transcript.
+/// Returns the entire transcript as Markdown.
 pub(super) fn transcript(transcript: &Transcript) -> String {
     let Transcript {
         workflow_id,
@@ -75,7 +76,7 @@ fn one_run(run: &Run, all: &[Run], depth: usize) -> String {
             }
         }
     }
-    // Of guardrails that are agents, and of calls that another run asked for.
+    // The runs of guardrails that are agents, and of calls that another run requested.
     for inner in inside {
         part += &one_run(inner, all, depth + 1);
     }
@@ -152,7 +153,7 @@ fn tool(tool: &ToolUse) -> String {
     }
 }
 
-/// What people were asked and have decided, in a line.
+/// Returns an approval request and its decision, in a line.
 fn decided(approval: &Approval) -> String {
     let Approval { id: _, asked_at, decided_at, decision, always, by } = approval;
     let at = |time: &Option<String>| time.as_ref().map(|time| format!(" at {time}")).unwrap_or_default();
@@ -195,7 +196,7 @@ fn guardrail(call: &GuardrailCall) -> String {
     part
 }
 
-/// What did not go well with an activity.
+/// Returns the failures and retries of an activity; empty if there are none.
 fn trouble(activity: &Activity) -> String {
     let Activity { id: _, summary: _, status, attempts, failure, earlier_failure } = activity;
     let tries = match attempts {
@@ -217,7 +218,7 @@ fn trouble(activity: &Activity) -> String {
     part
 }
 
-/// A failure and what is behind it, in a line.
+/// Returns a failure and its causes, in a line.
 fn reason(failure: &Failure) -> String {
     let one = |failure: &Failure| format!("{}: {}", failure.type_name, failure.message);
     let chain = std::iter::successors(Some(failure), |failure| failure.cause.as_deref());
@@ -244,7 +245,7 @@ fn tokens(usage: &Usage) -> String {
     format!("{} tokens read, {} written", usage.input_tokens, usage.output_tokens)
 }
 
-/// The mark of a heading; Markdown has six levels, and the first is the page's.
+/// Returns the mark of a heading; Markdown has six levels, and the first is the page's.
 fn heading(level: usize) -> String {
     "#".repeat((level + 2).min(6))
 }

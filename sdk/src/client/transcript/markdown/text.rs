@@ -1,25 +1,27 @@
-//! Texts of anybody in Markdown, so that they stay what they are: quoted, fenced, as code in a line, or as plain words.
+//! Converts untrusted text to Markdown in which it keeps its content: quoted, fenced, as inline
+//! code, or as plain words.
 //!
-//! A text may not end what it stands in, and loads nothing: of links, images and HTML the source is shown. Other Markdown in a quotation
-//! stays, as models write it.
+//! A text can neither close the block that contains it nor load anything: links, images and HTML
+//! are shown as source. Other Markdown in a quotation is kept, as models write it.
 
 use serde_json::Value;
 
-/// A text as a quotation, line by line.
+/// Returns a text as a block quotation, line by line.
 pub(super) fn quoted(text: &str) -> String {
     if text.is_empty() {
         return "> *(empty)*\n\n".to_owned();
     }
     let line = |line: &str| format!("{}\n", format!("> {line}").trim_end());
-    // A lone carriage return ends a line in Markdown.
+    // A lone carriage return also ends a line in Markdown.
     text.replace("\r\n", "\n").replace('\r', "\n").lines().map(|text| line(&inert(text))).collect::<String>() + "\n"
 }
 
-/// A line in which nothing is a link, an image or HTML.
+/// Escapes links, images and HTML in a line.
 fn inert(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     let mut letters = line.chars().peekable();
-    // One that the text escapes itself stays so: a second escape would be the text's own backslash.
+    // A character that the text already escapes is left alone: with a second backslash, the text's
+    // own one would become the escaped character.
     let mut is_escaped = false;
     while let Some(letter) = letters.next() {
         let next = letters.peek().copied();
@@ -38,7 +40,7 @@ fn inert(line: &str) -> String {
     shown
 }
 
-/// A name, a reason or a message in a line, of which no part is Markdown.
+/// Escapes all Markdown in a name, a reason or a message, and puts it in one line.
 pub(super) fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -54,21 +56,22 @@ pub(super) fn plain(text: &str) -> String {
     shown
 }
 
-/// JSON in a block; a fence that the text cannot close.
+/// Returns a value in a JSON block, with a fence that the text cannot close.
 pub(super) fn fenced(value: &Value) -> String {
     let text = format!("{value:#}");
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
     format!("{fence}json\n{text}\n{fence}\n\n")
 }
 
-/// A text as code in a line.
+/// Returns a text as inline code.
 pub(super) fn code(text: &str) -> String {
     let fence = "`".repeat(longest_run(text) + 1);
     let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{blank}{}{blank}{fence}", text.replace(['\n', '\r'], " "))
 }
 
-/// A value that the model was told, or that a function gave: text as it is, the rest as JSON.
+/// Returns the output of a tool or of a guardrail as Markdown: a string as a quotation, any other
+/// value as JSON.
 pub(super) fn value(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
@@ -76,7 +79,7 @@ pub(super) fn value(value: &Value) -> String {
     }
 }
 
-/// The longest run of backticks.
+/// Returns the length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
     text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0)
 }
