@@ -1,4 +1,4 @@
-//! The MCP servers of a run without Temporal; without feature `mcp` there are none.
+//! The MCP servers of a run without Temporal; there are none without feature `mcp`.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -16,14 +16,14 @@ use crate::{
     wire::{McpQuestion, McpSession, McpTool},
 };
 
-/// The servers.
+/// The MCP servers of a run, by name.
 #[derive(Clone, Default)]
 pub(super) struct InlineMcp {
     #[cfg(feature = "mcp")]
     pub(super) servers: super::mcp::McpServers,
 }
 
-/// What a server has asked people during a call.
+/// Holds the question that a server has asked people during a call.
 #[derive(Clone, Default)]
 pub(super) struct AskedPeople(Arc<Mutex<Option<McpQuestion>>>);
 
@@ -38,11 +38,12 @@ impl AskedPeople {
     }
 }
 
-/// Why a server listed nothing, and whether it may the next time.
+/// The failure to list the tools of a server, or to open a session with it.
 pub(super) struct Unlisted {
     pub(super) error: EffectError,
+    /// `true` if a later attempt may succeed.
     pub(super) may_pass: bool,
-    /// Whether it was asked in a session that is gone.
+    /// `true` if the request was made in a session that no longer exists.
     pub(super) session_lost: bool,
 }
 
@@ -55,7 +56,7 @@ impl From<super::mcp::McpFailure> for Unlisted {
 }
 
 impl InlineMcp {
-    /// The tools of a server.
+    /// Lists the tools of a server, in one attempt.
     #[cfg(feature = "mcp")]
     async fn list(&self, server: &McpServer, session: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
         let Some(connections) = self.servers.get(server.name()) else { return Err(unknown(server.name())) };
@@ -63,7 +64,8 @@ impl InlineMcp {
         super::mcp::list_tools(connections, on).await.map_err(Unlisted::from)
     }
 
-    /// The tools of a server, asked for as often as its options allow; `pause` says how long after which attempt.
+    /// Lists the tools of a server, with as many attempts as its options allow. `pause` returns the
+    /// pause after an attempt, counted from 1.
     pub(super) async fn list_patiently(
         &self,
         server: &McpServer,
@@ -107,13 +109,13 @@ impl InlineMcp {
         self.servers.sessions().close(&session.id);
     }
 
-    /// Whether a session is there.
+    /// Returns `true` if the session is open.
     #[cfg(feature = "mcp")]
     pub(super) fn has(&self, session: &McpSession) -> bool {
         self.servers.sessions().has(&session.id)
     }
 
-    /// The tools of a server.
+    /// Lists the tools of a server, in one attempt.
     #[cfg(not(feature = "mcp"))]
     #[expect(clippy::unused_async, clippy::unused_self, reason = "with feature `mcp` it is and uses both")]
     async fn list(&self, server: &McpServer, _: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
@@ -132,14 +134,15 @@ impl InlineMcp {
     #[expect(clippy::unused_self, reason = "with feature `mcp` it is used")]
     pub(super) fn close(&self, _: &McpSession) {}
 
-    /// Whether a session is there.
+    /// Returns `true` if the session is open.
     #[cfg(not(feature = "mcp"))]
     #[expect(clippy::unused_self, reason = "with feature `mcp` it is used")]
     pub(super) fn has(&self, _: &McpSession) -> bool {
         false
     }
 
-    /// What runs a call of a server's tool.
+    /// Returns the body that runs a call of a server's tool, and the holder of a question that the
+    /// server asks during the call.
     #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "with feature `mcp` it has the servers"))]
     pub(super) fn body(&self, call: &ToolEffect<'_>) -> Result<(ActivityBody, AskedPeople), ToolEffectError> {
         let target = call.mcp.as_ref().expect("the call of a tool of an MCP server has its target");

@@ -1,7 +1,7 @@
-//! The worker half: what runs in activities, and how a worker is set up for it.
+//! The worker half: the activities, and the configuration of a worker that runs them.
 //!
-//! [`AgentsPlugin`] is the entry; [`Model`] and [`ModelProvider`] are what a provider implements. [`AgentHandle`] is for
-//! those who call a workflow.
+//! [`AgentsPlugin`] is the entry point; [`Model`] and [`ModelProvider`] are the traits that a
+//! provider implements. [`AgentHandle`] is for the callers of a workflow.
 
 #![allow(
     clippy::disallowed_methods,

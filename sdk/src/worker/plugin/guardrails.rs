@@ -7,7 +7,8 @@ use crate::{
 };
 
 impl AgentsPlugin {
-    /// An input guardrail of a `RunConfig`: what it needs of the worker is registered. Those of agents are found by themselves.
+    /// Registers the activity or the agent that an input guardrail of a `RunConfig` needs. The
+    /// guardrails of agents are registered with their agents.
     #[must_use]
     pub fn input_guardrail(mut self, guardrail: impl IntoInputGuardrail) -> Self {
         let guardrail = guardrail.into_input_guardrail();
@@ -16,7 +17,8 @@ impl AgentsPlugin {
         self
     }
 
-    /// An output guardrail of a `RunConfig`: what it needs of the worker is registered. Those of agents are found by themselves.
+    /// Registers the activity or the agent that an output guardrail of a `RunConfig` needs. The
+    /// guardrails of agents are registered with their agents.
     #[must_use]
     pub fn output_guardrail(mut self, guardrail: impl IntoOutputGuardrail) -> Self {
         let guardrail = guardrail.into_output_guardrail();
@@ -26,7 +28,7 @@ impl AgentsPlugin {
     }
 }
 
-/// The activities of an agent's guardrails.
+/// Returns the activities of an agent's guardrails.
 pub(in crate::worker) fn activities_of(agent: &AgentDef) -> impl Iterator<Item = &ToolDef> {
     let inputs = agent.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
     inputs.chain(agent.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
