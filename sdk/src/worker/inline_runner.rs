@@ -236,7 +236,8 @@ impl InlineRunner {
         finished(self.typed(agent, input.into().into()).await?)
     }
 
-    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
+    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads
+    /// the output.
     ///
     /// # Errors
     /// [`RunFailure`].

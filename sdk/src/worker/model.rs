@@ -108,8 +108,8 @@ impl ModelError {
         self
     }
 
-    /// Sets the address at which the provider was called. It is logged with each failed attempt: pass it without user, password,
-    /// query and secrets.
+    /// Sets the address at which the provider was called. It is logged with each failed attempt:
+    /// pass it without user, password, query and secrets.
     #[must_use]
     pub fn at(mut self, address: impl Into<String>) -> Self {
         self.address = Some(Box::new(Address(address.into())));

@@ -210,6 +210,7 @@ impl Threads {
         let earlier = threads.iter().filter(is_free).find(|thread| Some(thread.id) == earlier).map(|thread| thread.id);
         let free = threads.iter().filter(is_free);
         let idlest = free.map(|thread| (thread.load.runs.load(Ordering::Relaxed), thread.id)).min();
+        // Falls back to any thread if none is free, and no further one can be started.
         let mut chosen = earlier.or(idlest.map(|(_, id)| id)).or(threads.first().map(|thread| thread.id));
         let has_room = match idlest {
             Some((runs, _)) => runs > 0 && threads.len() < most,

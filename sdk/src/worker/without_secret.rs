@@ -135,6 +135,7 @@ impl Secrets {
         // A run of backslashes is examined once, not once from each of them.
         let mut end_of_run = 0;
         text.char_indices().filter_map(move |(start, first)| {
+            // An escape may represent any first character, so all forms are candidates there.
             let may_escape = matches!(first, '\\' | '%' | '+');
             let places: &[usize] = if may_escape && start >= end_of_run {
                 end_of_run = backslashes(text, start).0;
@@ -160,6 +161,8 @@ impl Form {
             if self.has_breaks && next > 0 {
                 at = after_breaks(text, at);
             }
+            // The run of backslashes in the string must cover those of the form; further ones are
+            // escapes.
             let own = self.characters[next..].iter().take_while(|character| **character == '\\').count();
             let (after, count) = if may_be_backslash(text, at) { backslashes(text, at) } else { (at, 0) };
             if count < own {

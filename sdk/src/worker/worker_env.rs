@@ -182,6 +182,8 @@ impl AllowedEnv {
         if !is_credential && let Some(name) = self.bound_outside_credentials(part) {
             return Err(Withheld { name: name.to_owned(), why: Why::NoCredential });
         }
+        // An unknown destination leaves the list empty, so that only variables for any destination
+        // are filled in.
         let to = Destination::of_request(part, provider).unwrap_or_else(|Unclear| Vec::new());
         self.to(to).fill_value(part, given)
     }

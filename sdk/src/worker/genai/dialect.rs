@@ -39,7 +39,8 @@ impl Dialect {
     /// Returns the features that the adapter of this model supports.
     ///
     /// # Errors
-    /// [`ModelFailureKind::Unsupported`](crate::wire::ModelFailureKind::Unsupported) for an adapter that would lose a part of a run.
+    /// [`ModelFailureKind::Unsupported`](crate::wire::ModelFailureKind::Unsupported) for an adapter
+    /// that would lose a part of a run.
     pub(super) fn of(model: &ModelIden) -> Result<Self, ModelError> {
         let adapter = name(model.adapter_kind);
         let (_, model_name) = model.model_name.namespace_and_name();

@@ -51,7 +51,8 @@ use crate::{
     worker::{Model, ModelError, ModelProvider},
 };
 
-/// The models of Anthropic, Google and others, through the crate [`genai`](https://docs.rs/genai/0.7.2).
+/// The models of Anthropic, Google and others, through the crate
+/// [`genai`](https://docs.rs/genai/0.7.2).
 ///
 /// ```no_run
 /// use temporal_agents::worker::{AgentsPlugin, Genai, OpenAi};

@@ -43,7 +43,7 @@ pub(super) fn project(
         metadata,
         store,
         prompt_cache_retention,
-        include_usage: _, // always included outside streams
+        include_usage: _, // always included outside of streams
         response_include,
         top_logprobs,
         extra_query,
@@ -53,7 +53,7 @@ pub(super) fn project(
         retry: _, // the activity's retry policy
         context_management,
         prompt_cache_options,
-        preserve_raw_usage: _, // of the response
+        preserve_raw_usage: _, // concerns the response
         timeout: _,            // the activity's start-to-close timeout
     } = settings;
     let api = dialect.adapter.as_str();

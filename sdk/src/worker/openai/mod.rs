@@ -1,4 +1,5 @@
-//! The OpenAI provider: models behind the Responses API, or behind Chat Completions of any compatible server.
+//! The OpenAI provider: models behind the Responses API, or behind Chat Completions of any
+//! compatible server.
 //!
 //! [`OpenAi`] holds the credentials and the connection, and stays on the worker. One model call is
 //! one HTTP request: this provider does not retry, follow redirects or wait, because Temporal's

@@ -60,6 +60,8 @@ impl Messages {
             }
             ItemView::FunctionCall(call) => self.assistant.tool_calls.push(tool_call(call, item)),
             ItemView::Reasoning => {
+                // Reasoning with data of this server is sent back with the assistant message that
+                // follows.
                 let data = provider_data(item);
                 if !data.is_empty() {
                     self.flush();

@@ -52,7 +52,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
         metadata,
         store,
         prompt_cache_retention,
-        include_usage: _, // always included outside streams
+        include_usage: _, // always included outside of streams
         response_include,
         top_logprobs,
         extra_query,
@@ -62,7 +62,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
         retry: _, // the activity's retry policy
         context_management,
         prompt_cache_options,
-        preserve_raw_usage: _, // of the response
+        preserve_raw_usage: _, // concerns the response
         timeout: _,            // the activity's start-to-close timeout
     } = settings;
     refuse(API, "truncation", truncation.as_ref())?;

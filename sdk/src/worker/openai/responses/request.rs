@@ -64,16 +64,16 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
         top_p,
         frequency_penalty,
         presence_penalty,
-        tool_choice: _, // beside the tools it chooses from
+        tool_choice: _, // set with the tools above
         parallel_tool_calls,
         truncation,
         max_tokens,
         reasoning,
-        verbosity: _, // beside the output format
+        verbosity: _, // set with the output format above
         metadata,
         store,
         prompt_cache_retention,
-        include_usage: _, // always included outside streams
+        include_usage: _, // always included outside of streams
         response_include,
         top_logprobs,
         extra_query,
@@ -83,7 +83,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
         retry: _, // the activity's retry policy
         context_management,
         prompt_cache_options,
-        preserve_raw_usage: _, // of the response
+        preserve_raw_usage: _, // concerns the response
         timeout: _,            // the activity's start-to-close timeout
     } = settings;
     refuse("Responses", "frequency_penalty", frequency_penalty.as_ref())?;

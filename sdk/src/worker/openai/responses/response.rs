@@ -1,4 +1,4 @@
-//! From the answer of `POST /responses` to a model response.
+//! From the response of `POST /responses` to a model response.
 
 use serde_json::{Map, Value};
 
