@@ -1,4 +1,5 @@
-//! What becomes of what a tool's body returned, before anybody hears of it: redacted, measured, spilled.
+//! Processing of the result of a tool's body before anything of it leaves the worker: redacted,
+//! measured, spilled.
 
 use std::any::Any;
 
@@ -19,27 +20,28 @@ use crate::{
     },
 };
 
-/// Most bytes of the preview of a spilled output.
+/// Maximum size of the preview of a spilled output, in bytes.
 const PREVIEW: usize = 2_000;
 
-/// Why a body gave no output; nothing of it holds what the tool redacts.
+/// The reason that a body has no output. It contains nothing that the tool redacts.
 pub(crate) enum Unfit {
-    /// It failed.
+    /// The body returned an error.
     Failed(ToolError),
-    /// It panicked.
+    /// The body panicked, with this message.
     Panicked(String),
-    /// What it returned is too large.
+    /// The output, or the change to the run context, is too large.
     TooLarge(String),
 }
 
-/// What a body came to: its output or its error, or the message of its panic; and its change to the run context.
+/// The result of a body: its output or error, or the message of its panic, and its change to the
+/// run context.
 pub(crate) struct Returned {
     pub(crate) settled: Result<Result<ToolOutput, ToolError>, String>,
     pub(crate) patch: Option<Value>,
 }
 
 impl Returned {
-    /// The same without what must not be recorded.
+    /// Removes from the result everything that must not be recorded.
     pub(crate) fn redacted(self, redaction: &Redaction) -> Self {
         let settled = match self.settled {
             Ok(Ok(output)) => Ok(Ok(redaction.output(output))),
@@ -50,7 +52,8 @@ impl Returned {
     }
 }
 
-/// The output and the change to the run context; neither holds a secret that the body was given.
+/// Returns the output and the change to the run context; neither contains a secret that the body
+/// received.
 ///
 /// # Errors
 /// [`Unfit`].
@@ -83,7 +86,8 @@ fn cut_error(tool: &ToolDef, error: ToolError) -> ToolError {
     error.with_message(cut(tool, error.message().to_owned()))
 }
 
-/// What is said of a failure, its end cut off where it is longer than the tool's output may be.
+/// Returns the message of a failure, cut off at the end if it is longer than the tool's output may
+/// be.
 fn cut(tool: &ToolDef, text: String) -> String {
     let limit = MOST_OF_A_FAILURE.min(tool.output_limit().bytes);
     if text.len() <= limit { text } else { truncated(text.into(), limit).to_text() }
@@ -110,12 +114,12 @@ async fn fitted(tool: &ToolDef, spills: &Spills, info: &CallInfo, output: ToolOu
 }
 
 fn unspilled(too_large: &OutputTooLarge, tool: &ToolDef, error: &str) -> String {
-    // A store may quote what it was given.
+    // A store may quote the content that it received.
     let error = tool.redaction().map_or_else(|| error.to_owned(), |redaction| redaction.text(error));
     format!("{too_large}, and it could not be spilled: {error}")
 }
 
-/// What the model gets for an output that is kept elsewhere.
+/// Returns the output that the model receives in place of one that is stored elsewhere.
 fn spilled(reference: &str, content: &str, limit: usize) -> ToolOutput {
     let preview = beginning(content, PREVIEW.min(limit / 2));
     let size = Bytes(content.len());
@@ -125,11 +129,11 @@ fn spilled(reference: &str, content: &str, limit: usize) -> ToolOutput {
     .into()
 }
 
-/// Whether a change to the run context fits beside the output.
+/// Checks that a change to the run context fits beside the output.
 fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Result<(), Unfit> {
     let Some(patch) = patch else { return Ok(()) };
     let len = |value: &Value| encoded_len(value).unwrap_or_default();
-    // An output that is let be larger goes through a codec, and so does this.
+    // An output whose limit is higher passes through a codec, and so does the change.
     let limit = tool.output_limit().bytes.max(MOST_BYTES);
     let bytes = len(patch);
     if encoded_len(output).unwrap_or_default() + bytes <= limit {
@@ -143,7 +147,7 @@ fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Re
     )))
 }
 
-/// A panic's message.
+/// Returns the message of a panic.
 pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     format!("it panicked: {}", text.unwrap_or("a value that is no text"))

@@ -1,4 +1,5 @@
-//! The warning of a failed attempt at a model call: history keeps the last one alone, and an inline run none.
+//! The warning that is logged for a failed attempt at a model call: history keeps the last attempt
+//! only, and an inline run has no history.
 
 use std::time::Duration;
 
@@ -7,20 +8,20 @@ use temporalio_sdk::activities::ActivityInfo;
 use crate::drive::model_limits::{FACTOR, Retries};
 use crate::provider::ModelError;
 
-/// An attempt at a model call that has failed.
+/// A failed attempt at a model call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FailedAttempt<'a> {
     pub(crate) agent: &'a str,
     pub(crate) turn: u32,
     pub(crate) model: &'a str,
-    /// Counted from 1.
+    /// Number of the attempt, from 1.
     pub(crate) attempt: u32,
-    /// The pause before the next attempt; `None` when none follows.
+    /// Pause before the next attempt; `None` if no attempt follows.
     pub(crate) next_pause: Option<Duration>,
 }
 
 impl FailedAttempt<'_> {
-    /// Logs it. Message and address hold no credentials: see [`ModelError`].
+    /// Logs the warning. Message and address contain no credentials: see [`ModelError`].
     pub(crate) fn warn(&self, error: &ModelError) {
         let Self { agent, turn, model, attempt, next_pause } = *self;
         tracing::warn!(
@@ -37,12 +38,13 @@ impl FailedAttempt<'_> {
     }
 }
 
-/// The pause that the server makes after this attempt of an activity, by its retry policy; `None` when it was the last.
+/// Returns the pause that the server makes after this attempt of an activity, according to its
+/// retry policy; `None` if it was the last attempt.
 pub(crate) fn pause_after(info: &ActivityInfo) -> Option<Duration> {
     let policy = info.retry_policy.as_ref()?;
     let initial = policy.initial_interval();
     let factor = if policy.backoff_coefficient() >= 1.0 { policy.backoff_coefficient() } else { FACTOR };
-    // What the server takes where a policy says nothing.
+    // The server's default for a policy without a maximum interval.
     let longest = policy.maximum_interval().unwrap_or(initial * 100);
     let retries = Retries { initial, factor, longest, attempts: policy.maximum_attempts() };
     (!retries.is_last(info.attempt)).then(|| retries.pause(info.attempt))

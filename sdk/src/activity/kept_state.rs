@@ -1,7 +1,10 @@
-//! The activities through which a state that is too large for a workflow's input gets from one execution to the next.
+//! The activities that pass a state which is too large for a workflow's input from one execution to
+//! the next.
 //!
-//! Keeping does nothing: the input of the activity is in history then, and the result says of which text it is a part. Loading reads it there, newest event first, through the
-//! client's data converter, so that codecs keep working; its result is in the next execution's history.
+//! `keep` does no work: its request is recorded in history as the input of the activity, and its
+//! result identifies the JSON text that the chunk is a part of. `load` reads the request from that
+//! history, newest event first, through the client's data converter, so that codecs apply to it;
+//! its result is recorded in the history of the next execution.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -24,13 +27,13 @@ use crate::{
     conversations::{HistoryError, NewestFirst, RunKey},
 };
 
-/// Records a chunk: its request is in history.
+/// Records a chunk: the request is in history.
 pub(crate) fn keep(ctx: &ActivityContext, request: Value) -> Result<KeepStateReply, ActivityError> {
     let KeepStateRequest { version: _, chunk: _, of } = read(ctx, "keep state request", request)?;
     Ok(KeepStateReply { version: WIRE_VERSION, of })
 }
 
-/// Reads a chunk from the execution that has kept it.
+/// Reads a chunk from the history of the execution that has recorded it.
 pub(crate) async fn load(ctx: &ActivityContext, request: Value) -> Result<LoadStateReply, ActivityError> {
     let LoadStateRequest { version: _, run_id, activity_id } = read(ctx, "load state request", request)?;
     let info = ctx.info();
@@ -55,6 +58,7 @@ pub(crate) async fn load(ctx: &ActivityContext, request: Value) -> Result<LoadSt
     }
 }
 
+/// Searches the history of an execution for the chunk that the activity with this id has recorded.
 async fn find(ctx: &ActivityContext, key: &RunKey, activity_id: &str) -> Result<String, HistoryError> {
     let mut pages = NewestFirst::of(&ctx.client(), key);
     while let Some(events) = pages.next().await? {
@@ -70,6 +74,7 @@ async fn find(ctx: &ActivityContext, key: &RunKey, activity_id: &str) -> Result<
     Err(HistoryError::Absent(format!("activity {activity_id}")))
 }
 
+/// Decodes the chunk in the input of an activity.
 async fn chunk_of(
     ctx: &ActivityContext,
     scheduled: ActivityTaskScheduledEventAttributes,

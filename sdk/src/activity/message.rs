@@ -1,25 +1,26 @@
-//! The message that an activity is given, not yet read, and the one it returns, not yet written.
+//! The request of an activity before it is decoded, and its reply before it is encoded.
 //!
-//! A message is read from its text and written to it in one go: by way of a JSON value it would be copied once more each time. How a request is
-//! taken out of its payload is in `workflow/json.rs`, which does the same with what activities return.
+//! A message is decoded directly from its JSON and encoded directly to it: a detour through a JSON
+//! value would copy it once more each time. `workflow/json.rs` extracts a request from its payload,
+//! and does the same with the results of activities.
 
 use serde::Serialize;
 use serde_json::Value;
 use temporalio_common::data_converters::TemporalDeserializable;
 
-/// What an activity is given.
+/// The request of an activity.
 pub(crate) use crate::wire::Json as Request;
 use crate::wire::{ModelReply, ToolReply};
 
-/// What an activity returns.
+/// The reply of an activity.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum Reply {
     Model(ModelReply),
     Tool(ToolReply),
-    /// Any other.
+    /// The reply of any other activity.
     Value(Value),
 }
 
-/// Nothing here reads one.
+/// Required by the SDK; replies are never decoded here.
 impl TemporalDeserializable for Reply {}

@@ -1,4 +1,4 @@
-//! The activity that looks a Nexus endpoint up in the server's registry.
+//! The activity that looks up a Nexus endpoint in the server's registry.
 
 use std::time::Duration;
 
@@ -15,11 +15,12 @@ use crate::wire::{
     NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION, WireDecodeError, decode, failure::MALFORMED_REQUEST,
 };
 
-/// How long the server has for its answer.
+/// The timeout of the request to the server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Looks the endpoint up. A server that does not say, because the worker may not ask or it knows of no such thing, leaves it to the
-/// call.
+/// Looks up the endpoint. If the server does not report it, because the worker has no permission or
+/// the server does not know the request, the endpoint counts as callable, and the Nexus call itself
+/// fails if it is not.
 pub(crate) async fn run(ctx: &ActivityContext, request: Value) -> Result<NexusEndpointReply, ActivityError> {
     let NexusEndpointRequest { version: _, endpoint } = read(ctx, request)?;
     let asked = ListNexusEndpointsRequest { name: endpoint, ..ListNexusEndpointsRequest::default() };
@@ -35,6 +36,7 @@ pub(crate) async fn run(ctx: &ActivityContext, request: Value) -> Result<NexusEn
     Ok(NexusEndpointReply { version: WIRE_VERSION, callable })
 }
 
+/// Returns `true` if a later attempt may succeed.
 fn may_pass(status: &tonic::Status) -> bool {
     use tonic::Code::{Aborted, Cancelled, DeadlineExceeded, Internal, ResourceExhausted, Unavailable, Unknown};
     matches!(
@@ -43,6 +45,7 @@ fn may_pass(status: &tonic::Status) -> bool {
     )
 }
 
+/// Returns a retryable failure.
 fn again(reason: String) -> ActivityError {
     let message = format!("the server does not say whether it has the Nexus endpoint: {reason}");
     ActivityError::Application(Box::new(ApplicationFailure::builder(message).build()))

@@ -1,4 +1,5 @@
-//! The activity that records items: history holds its input from then on, and this worker remembers it.
+//! The activity that records items: history then contains its input, and this worker remembers the
+//! items.
 
 use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
@@ -7,7 +8,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use crate::wire::{RecordRequest, WireDecodeError, decode, failure::MALFORMED_REQUEST};
 use crate::{activity::model_failure::version_mismatch, conversations::ConversationCache};
 
-/// Takes note of the items.
+/// Adds the items to the conversation that this worker remembers.
 pub(crate) fn run(
     conversations: &ConversationCache,
     ctx: &ActivityContext,

@@ -1,7 +1,7 @@
 //! Activities whose names are known only at run time.
 //!
-//! The SDK asks an activity's definition for its name once, when it is registered, through a function without arguments;
-//! the name reaches that function through a thread-local.
+//! The SDK requests the name of an activity's definition once, when it is registered, through a
+//! function without arguments; the name is passed to that function in a thread-local.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -15,11 +15,12 @@ use temporalio_sdk::activities::{
 use super::message::{Reply, Request};
 use crate::wire::failure::MALFORMED_REQUEST;
 
-/// The body of an activity. It shares its context with what beats for it: a context is dear to copy.
+/// The body of an activity. It shares its context with the heartbeats, because a context is
+/// expensive to copy.
 pub(crate) type Body =
     Arc<dyn Fn(Arc<ActivityContext>, Request) -> BoxFuture<'static, Result<Reply, ActivityError>> + Send + Sync>;
 
-/// The body of an activity that takes and gives any JSON.
+/// Returns the body of an activity whose request and reply are any JSON values.
 pub(crate) fn of_values(
     body: impl Fn(Arc<ActivityContext>, Value) -> BoxFuture<'static, Result<Value, ActivityError>> + Send + Sync + 'static,
 ) -> Body {

@@ -1,9 +1,9 @@
 //! The activity that reads and writes the sessions of one store.
 //!
 //! # Design
-//! **A stored session is read in portions** where it is over 2 MB, as the recorded replies say. A
-//! position is a count and a digest of what the first read found, so that items which others add in
-//! between do not shift it.
+//! **A stored session is read in portions** if it is over 2 MB, as the recorded replies show. A
+//! position consists of a count and a digest of the items that the first read found, so that items
+//! which others add in between do not shift it.
 
 use std::sync::Arc;
 
@@ -22,15 +22,17 @@ use crate::{
     },
 };
 
-/// Workflows that write this version ask for the rest of a session; those before take the first answer for all of it.
+/// The first version of workflows that request the rest of a session; earlier ones assume that the
+/// first reply is complete.
 const PORTIONS_SINCE: WireVersion = WireVersion { major: 1, minor: 2 };
-/// How many items others may add between the first portion and the last, where the read has a limit.
+/// The maximum number of items that others may add between the first portion and the last, if the
+/// read has a limit.
 const MOST_ADDED: u32 = 1000;
 
-/// Why a session is not read or written.
+/// The reason that a session could not be read or written.
 #[derive(Debug, thiserror::Error)]
 enum SessionFailure {
-    /// Retried.
+    /// A failure of the store; retried.
     #[error(transparent)]
     Store(#[from] Failure),
     #[error(
@@ -77,7 +79,8 @@ pub(crate) async fn run(
             Err(error) => Err(error),
         },
         SessionOperation::Add { items, key } => {
-            // A workflow that is reset writes anew, maybe other items, under the keys of its first run.
+            // A workflow that is reset repeats its writes, possibly with other items, under the
+            // keys of its first run. The run id keeps these apart.
             let run = ctx.info().workflow_run_id.clone().unwrap_or_default();
             let added = store.add(&session_id, items, &format!("{run}/{key}")).await;
             added.map(|()| whole(Vec::new())).map_err(SessionFailure::from)
@@ -95,12 +98,12 @@ pub(crate) async fn run(
     })
 }
 
-/// The items from this place on that fit into one reply.
+/// Returns the items from this position on that fit into one reply.
 fn portion(session_id: &str, items: &[Item], given: usize) -> Result<SessionReply, SessionFailure> {
     let mut bytes = 0;
     let rest = items.get(given..).unwrap_or_default();
     let fitting = rest.iter().take_while(|item| {
-        // One more for the comma.
+        // One more byte for the comma.
         bytes += item.json_len() + 1;
         bytes <= MOST_BYTES
     });
@@ -117,12 +120,13 @@ fn portion(session_id: &str, items: &[Item], given: usize) -> Result<SessionRepl
     Ok(SessionReply { version: WIRE_VERSION, items: portion, more })
 }
 
+/// Returns the position after the first `given` items.
 fn place(items: &[Item], given: usize) -> SessionPlace {
     let count = |count| u64::try_from(count).unwrap_or(u64::MAX);
     SessionPlace { given: count(given), of: count(items.len()), digest: Digest::of_conversation(items) }
 }
 
-/// The items that the first read has found, whatever others have added since.
+/// Returns the items that the first read found, without those that others have added since.
 async fn found_again(
     store: &dyn Session,
     session_id: &str,
@@ -136,7 +140,8 @@ async fn found_again(
         items.truncate(of);
         return Ok(items);
     }
-    // With a limit the latest are others by now.
+    // With a limit, the latest items are now others: reads further back, and searches for the
+    // sequence of items that the first read found.
     let changed = || SessionFailure::Changed { session_id: session_id.to_owned() };
     let limit = limit.ok_or_else(changed)?;
     let items = store.items(session_id, Some(limit.saturating_add(MOST_ADDED))).await?;

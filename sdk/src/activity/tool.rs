@@ -29,10 +29,10 @@ use crate::{
     },
 };
 
-/// How long a cancelled tool has to notice and to clean up.
+/// The time that a cancelled tool has to notice the cancellation and to clean up.
 pub(crate) const GRACE: Duration = Duration::from_secs(5);
 
-/// A tool with what the worker supplies to it.
+/// A tool with the parts that the worker supplies to it.
 pub(crate) struct ToolActivity {
     pub(crate) tool: ToolDef,
     pub(crate) body: ActivityBody,
@@ -73,7 +73,8 @@ impl ToolActivity {
         let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
             .with_settings(settings)
             .with_heartbeat(Arc::new(Beat(Arc::clone(ctx))));
-        // The body is called inside, so that its panic is caught also before it is a future.
+        // The body is called inside the future, so that a panic before it returns its own future is
+        // also caught.
         let body = AssertUnwindSafe(async { (self.body)(&mut tool_ctx, arguments).await }).catch_unwind();
         let settled = self.beater.beating(ctx, GRACE, body).await?.map_err(|panic| panic_message(&*panic));
         let info = tool_ctx.info().clone();
@@ -88,26 +89,28 @@ impl ToolActivity {
     }
 }
 
-/// What a tool fails with whose settings refer to a variable that it does not get.
+/// Returns the failure of a tool whose settings refer to a variable that it does not receive.
 pub(crate) fn withheld_from(tool: &ToolDef, withheld: &Withheld) -> ToolError {
     ToolError::failed(withheld.told(&format!("the settings of tool {:?} refer", tool.name()), "the tool"))
 }
 
-/// What names an activity for good, through all its attempts: the call of a request that does not say it, the session in it.
+/// Returns a key that identifies an activity through all its attempts: the idempotency key of a
+/// tool call whose request contains none, and the scope of an agentic session in the activity.
 pub(crate) fn key_of(info: &ActivityInfo) -> String {
     let of_workflow = [&info.workflow_id, &info.workflow_run_id].map(|id| id.as_deref().unwrap_or_default());
     key([&*info.namespace, of_workflow[0], of_workflow[1], &*info.activity_id], info.activity_run_id.as_deref())
 }
 
-/// A standalone activity has no workflow; its id may be used again once it has ended, and its run id may not.
+/// A standalone activity has no workflow; its id may be used again after it has ended, but its run
+/// id may not.
 fn key(activity: [&str; 4], own_run: Option<&str>) -> String {
     idempotency_key(activity.into_iter().chain(own_run))
 }
 
-/// A request, its version first.
+/// Decodes a request, its version first.
 ///
 /// # Errors
-/// What the activity fails with.
+/// The failure of the activity.
 pub(crate) fn read<T: Versioned>(
     message: &'static str,
     ctx: &ActivityContext,
@@ -124,7 +127,8 @@ pub(crate) fn read<T: Versioned>(
     })
 }
 
-/// A text for the model travels as the failure's detail; a failure without it is told in the run's own words.
+/// Converts a failed body to the failure of the activity. A message for the model is sent as the
+/// detail of the failure; for a failure without one, the run has a message of its own.
 fn failure(unfit: &Unfit) -> ApplicationFailure {
     let of_type = |message: &str, type_name: &str, retry: bool, tell_model: Option<String>| {
         ApplicationFailure::builder(message.to_owned())
@@ -142,7 +146,7 @@ fn failure(unfit: &Unfit) -> ApplicationFailure {
             of_type(error.message(), TOOL_ERROR, error.kind() == ToolErrorKind::Transient, tell_model)
         }
         Unfit::Panicked(message) => of_type(message, TOOL_PANICKED, true, None),
-        // It has run: another attempt would do it all again, and return as much.
+        // The tool has run: another attempt would repeat its work and return the same amount.
         Unfit::TooLarge(message) => of_type(message, TOOL_OUTPUT_TOO_LARGE, false, None),
     }
 }

@@ -1,19 +1,20 @@
-//! The versions of one tool that a worker runs: one activity by the tool's name, and for each call the body whose schema it was checked
-//! against.
+//! The versions of one tool that a worker runs: one activity under the tool's name, which selects
+//! for each call the body against whose schema it was checked.
 //!
-//! A call for one of several versions names the digest of its schema. One that names none is for the only version, or comes from
-//! a release before there were several: then its arguments say for which. What is for none of the versions here is
-//! refused, and attempted again for a while, so that a worker that has the version takes it.
+//! A call for one of several versions contains the digest of its schema. A call without a digest is
+//! for the only version, or was made by a release before there were several: then its arguments
+//! determine the version. A call for a version that this worker does not have is refused, and
+//! retried for a limited time, so that a worker that has the version can run it.
 //!
 //! # Design
-//! **A call names its version of a tool only where the definitions say that there are several.**
-//! The workflow sees one agent, not what the worker has, and must decide alike on replay: so the
-//! author marks a version (`versioned()`), or the `AgentSet` has both versions and compares their
-//! schemas. The digest is that of the schema that arguments are checked against. A call without one
-//! (of the only version, or of a build before there were two) runs the unmarked version whose
-//! schema its arguments fit; the worker refuses two unmarked versions that some arguments may both
-//! fit. A call for a version that the worker does not have fails as `WireVersionMismatch` does:
-//! retryable after 5 s, until 10 minutes after it was first scheduled.
+//! **A call names its version of a tool only if the definitions mark that there are several.** The
+//! workflow sees one agent, not the tools of the worker, and must decide in the same way on replay.
+//! So the author marks a version (`versioned()`), or the `AgentSet` has both versions and compares
+//! their schemas. The digest is that of the schema against which arguments are checked. A call
+//! without a digest (of the only version, or of a build before there were two) runs the unmarked
+//! version whose schema its arguments fit; the worker refuses to start with two unmarked versions
+//! that some arguments may both fit. A call for a version that the worker does not have fails as a
+//! `WireVersionMismatch` does: retryable after 5 s, until 10 minutes after it was first scheduled.
 
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ impl ToolVersions {
         self.0.is_empty()
     }
 
-    /// Runs the version that the call is for.
+    /// Runs the version of the tool that the call is for.
     pub(crate) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ToolReply, ActivityError> {
         let request: ToolRequest = read("tool request", ctx, request)?;
         if let Some(version) = self.version_for(request.schema.as_ref(), &request.arguments) {
@@ -78,8 +79,9 @@ impl ToolVersions {
     }
 }
 
-/// The place of the version that a call without a digest is for. Calls for a version that is marked have one, so that it comes last. The only
-/// version takes whatever comes, since its body says what does not fit; not where it is marked.
+/// Returns the index of the version that a call without a digest is for. Marked versions are tried
+/// last, since calls for them usually have a digest. A single unmarked version accepts all
+/// arguments, because its body reports what does not fit.
 fn place_that_fits(tools: &[&ToolDef], arguments: &Map<String, Value>) -> Option<usize> {
     if let [only] = tools
         && !only.is_versioned()
@@ -89,13 +91,15 @@ fn place_that_fits(tools: &[&ToolDef], arguments: &Map<String, Value>) -> Option
     let mut places: Vec<usize> = (0..tools.len()).collect();
     places.sort_by_key(|place| tools[*place].is_versioned());
     let instance = Value::Object(arguments.clone());
-    // A run from before all keywords were checked may send what only the earlier ones take.
+    // A run that was started before all keywords were checked may send arguments that only the
+    // earlier checks accept.
     let fitting = |validate: schema::Validate| {
         let fits = |place: &usize| validate(tools[*place].accepts(), &instance).is_ok();
         places.iter().copied().filter(fits).collect::<Vec<_>>()
     };
     let by_all = fitting(schema::validate);
     let places = if by_all.is_empty() { fitting(schema::validate_earlier_keywords) } else { by_all };
+    // Prefers the first version whose schema names all members of the arguments.
     let names_all = |place: &&usize| schema::names_all(tools[**place].accepts(), arguments);
     places.iter().find(names_all).or_else(|| places.first()).copied()
 }

@@ -1,4 +1,5 @@
-//! Looks at a workflow's run and decides for it, from outside and by workflow id alone.
+//! Reads the state of a workflow's agent run and sends decisions to it, from outside the workflow
+//! and by workflow id alone.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,13 +18,14 @@ use crate::wire::{
 
 use crate::wire::error_debug;
 
-/// The gRPC status of a query that the workflow itself has failed.
+/// The gRPC status code (`INVALID_ARGUMENT`) of a query that the workflow itself failed.
 const INVALID_ARGUMENT: i32 = 3;
 
-/// How long [`AgentHandle::wait_until_asked`] waits before it asks again.
+/// The pause between two queries of [`AgentHandle::wait_until_asked`].
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
-/// A workflow with `#[agent_handlers]`, as its callers see it. It needs no type of the workflow.
+/// A handle to a workflow with `#[agent_handlers]`, for its callers. It needs no type of the
+/// workflow.
 ///
 /// ```no_run
 /// use temporal_agents::{wire::DecisionAnswer, worker::AgentHandle};
@@ -38,30 +40,31 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 /// # }
 /// ```
 ///
-/// After continue-as-new it is the same workflow, with the same inbox.
+/// After continue-as-new, the handle refers to the same workflow, with the same inbox.
 #[derive(Clone)]
 pub struct AgentHandle {
     workflow: Arc<WorkflowHandle<Client, UntypedWorkflow>>,
-    /// Who decides through it, where the decision does not say so.
+    /// Name that is sent with each decision that has no name of its own.
     by: Option<String>,
 }
 
-/// Why the workflow could not be asked. What it says to a decision is no error, see [`DecisionAnswer`].
+/// The failure of a query or an update of an [`AgentHandle`]. The workflow's reply to a decision is
+/// not an error, see [`DecisionAnswer`].
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentHandleError {
-    /// There is no such workflow, or it has ended.
+    /// No workflow with this id exists, or it has ended.
     #[error("workflow {workflow_id:?} is not there, or has ended")]
     NotFound {
-        /// The workflow.
+        /// The workflow id.
         workflow_id: String,
     },
-    /// The workflow has no such handler, or does not understand the message.
+    /// The workflow has no such handler, or cannot read the message.
     #[error("workflow {workflow_id:?} refused the message: {message}; has it #[agent_handlers]?")]
     Refused {
-        /// The workflow.
+        /// The workflow id.
         workflow_id: String,
-        /// What it says.
+        /// The error message of the workflow.
         message: String,
     },
     /// The query failed.
@@ -70,7 +73,7 @@ pub enum AgentHandleError {
     /// The update failed.
     #[error("the update could not be sent: {0}")]
     Update(#[source] WorkflowUpdateError),
-    /// The answer is of another release.
+    /// The reply cannot be read; it may be of another release.
     #[error(transparent)]
     Answer(#[from] WireDecodeError),
 }
@@ -84,7 +87,7 @@ error_debug!(enum AgentHandleError {
 });
 
 impl AgentHandle {
-    /// Speaks to the latest run of the workflow with this id; nothing is sent yet.
+    /// Creates a handle to the latest run of the workflow with this id; sends nothing yet.
     pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
         Self { workflow: Arc::new(client.get_workflow_handle(workflow_id)), by: None }
     }
@@ -104,8 +107,9 @@ impl AgentHandle {
         Self { workflow: Arc::clone(&self.workflow), by: Some(name.into()) }
     }
 
-    /// Asks how far the run is, and what it waits for. A worker must be there to answer, also after the workflow has ended: who asks again and
-    /// again looks at the `status`, too, and not only for `interruptions`, which a run that has failed never has.
+    /// Queries the run's progress and what it waits for. A worker must be running to answer, even
+    /// after the workflow has ended. A caller that polls must check `status` and not only
+    /// `interruptions`: a run that has failed never has any interruptions.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -115,8 +119,9 @@ impl AgentHandle {
         Ok(decode("agent state", state)?)
     }
 
-    /// Waits until the run needs somebody, and gives what it waits for; nothing when it has ended instead. It asks twice a second, for as long as
-    /// it takes: put a `tokio::time::timeout` around it where that may be too long.
+    /// Waits until the run needs a decision, and returns the calls that wait for one; returns an
+    /// empty list when the run has ended instead. Polls twice a second, without a time limit: wrap
+    /// the call in `tokio::time::timeout` to limit it.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -130,7 +135,8 @@ impl AgentHandle {
         }
     }
 
-    /// Approves a call: it is made. Waits until a worker has taken the decision in; sent again, it counts once.
+    /// Approves a call, which is then made. Waits until a worker has accepted the decision; a
+    /// decision that is sent again counts once.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -138,7 +144,8 @@ impl AgentHandle {
         self.decide(AgentDecision::approve(interruption_id)).await
     }
 
-    /// Rejects a call: it is not made, and the model gets this text. Waits like [`approve`](Self::approve).
+    /// Rejects a call: it is not made, and the model receives this message. Waits like
+    /// [`approve`](Self::approve).
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -150,7 +157,8 @@ impl AgentHandle {
         self.decide(AgentDecision::reject_with(interruption_id, message)).await
     }
 
-    /// Decides: also without a message, or [for good](AgentDecision::always). Waits like [`approve`](Self::approve).
+    /// Sends a decision. In contrast to the other methods, it may have no message, or [apply to all
+    /// later calls of the tool](AgentDecision::always). Waits like [`approve`](Self::approve).
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -162,7 +170,8 @@ impl AgentHandle {
         self.answer(reply)
     }
 
-    /// Supplies the output of a call that its caller has made; the tool does not run. Waits like [`approve`](Self::approve).
+    /// Supplies the output of a call that the caller has made itself; the tool does not run. Waits
+    /// like [`approve`](Self::approve).
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -190,7 +199,7 @@ impl AgentHandle {
     }
 }
 
-/// Why a workflow has not answered a query.
+/// Maps the failure of a query to an [`AgentHandleError`].
 pub(crate) fn query_error(workflow_id: &str, error: WorkflowQueryError) -> AgentHandleError {
     let workflow_id = workflow_id.to_owned();
     match error {
@@ -202,12 +211,13 @@ pub(crate) fn query_error(workflow_id: &str, error: WorkflowQueryError) -> Agent
     }
 }
 
-/// Why a workflow has not taken an update.
+/// Maps the failure of an update to an [`AgentHandleError`].
 pub(crate) fn update_error(workflow_id: &str, error: WorkflowUpdateError) -> AgentHandleError {
     let workflow_id = workflow_id.to_owned();
     match error {
         WorkflowUpdateError::NotFound(_) => AgentHandleError::NotFound { workflow_id },
         WorkflowUpdateError::Failed(failure) => {
+            // The innermost cause is the handler's own failure, whose message names the problem.
             let innermost = std::iter::successors(Some(&*failure), |failure| failure.cause.as_deref()).last();
             let message = innermost.map(|failure| failure.message.clone()).unwrap_or_default();
             AgentHandleError::Refused { workflow_id, message }
@@ -222,7 +232,8 @@ impl std::fmt::Debug for AgentHandle {
     }
 }
 
-/// The handlers as their callers see them. Results are read as JSON first, so that their version can be checked.
+/// Client-side definitions of the handlers. Results are read as JSON first, so that their version
+/// can be checked.
 struct State;
 struct Decide;
 struct SupplyOutput;

@@ -1,4 +1,4 @@
-//! Speaks to a `ChatWorkflow`, from outside and by workflow id alone.
+//! Sends messages to a `ChatWorkflow`, from outside the workflow and by workflow id alone.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,16 +15,21 @@ use crate::wire::{
     ready_made::{CHAT_END, CHAT_REPLY, CHAT_SEND, CHAT_TRANSCRIPT},
 };
 
-/// How often a message is sent again to a workflow that is just closing, because it continues as new.
+/// The maximum number of times that an update is sent to a workflow that is closing, because it
+/// continues as new.
 const ATTEMPTS: u32 = 10;
+/// The pause between two of these attempts.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The times between two queries for an answer that comes later, each twice the one before; history holds no queries.
+/// The pauses between two queries for a reply that is not ready yet. Each is twice the pause before
+/// it, from [`FIRST_QUERY_PAUSE`] up to [`LONGEST_QUERY_PAUSE`]. Queries are not recorded in
+/// history.
 const FIRST_QUERY_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_QUERY_PAUSE: Duration = Duration::from_secs(2);
-/// The time after which a query is asked again. SDK core drops queries that it holds back for a run which it evicts from its cache.
+/// The timeout after which a query is sent again. SDK core drops queries that it has buffered for a
+/// run which it then evicts from its cache.
 const QUERY_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A chat, as who talks sees it.
+/// A handle to a chat, for the user's side of it.
 ///
 /// ```no_run
 /// use temporal_agents::{wire::ChatOutcome, worker::ChatHandle};
@@ -39,28 +44,30 @@ const QUERY_PATIENCE: Duration = Duration::from_secs(5);
 /// # }
 /// ```
 ///
-/// After continue-as-new it is the same chat: a message that was on its way is sent again, and counts once.
+/// After continue-as-new, the handle refers to the same chat: a message that was in flight is sent
+/// again, and counts once.
 #[derive(Clone)]
 pub struct ChatHandle(Arc<WorkflowHandle<Client, UntypedWorkflow>>);
 
 impl ChatHandle {
-    /// Speaks to the latest run of the workflow with this id; nothing is sent yet.
+    /// Creates a handle to the latest run of the workflow with this id; sends nothing yet.
     pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
         Self(Arc::new(client.get_workflow_handle(workflow_id)))
     }
 
-    /// Says something, and waits for the answer, however long that takes.
+    /// Sends a message and waits for the reply, without a time limit.
     ///
     /// # Errors
-    /// [`AgentHandleError`]. That a run has failed is no error, see [`ChatOutcome`].
+    /// [`AgentHandleError`]. A run that has failed is not an error, see [`ChatOutcome`].
     pub async fn send(&self, text: impl Into<String>) -> Result<ChatReply, AgentHandleError> {
         self.send_as(Uuid::new_v4().to_string(), text).await
     }
 
-    /// Says something under an id of the caller's: sent again, also by another process, it is said once, and the answer is the same.
+    /// Sends a message under an id of the caller's choice. A message that is sent again, also by
+    /// another process, counts once, and the reply is the same.
     ///
-    /// The chat remembers the ids of its latest 100 answers, of fewer where those are together over 128 KiB. A message that is sent again after that
-    /// counts as a new one.
+    /// The chat remembers the ids of its latest 100 replies, or of fewer if these together exceed
+    /// 128 KiB. A message that is sent again after that counts as a new one.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -79,8 +86,8 @@ impl ChatHandle {
         }
     }
 
-    /// Waits for the answer to a message that was taken. Returns nothing for one that is to be sent again: the chat does not know it, or its
-    /// worker does not answer the query.
+    /// Waits for the reply to a message that the chat has accepted. Returns `None` if the message
+    /// must be sent again: the chat does not know it, or no worker answers the query.
     async fn answer(&self, id: &str, pause: &mut Duration) -> Option<ChatReply> {
         loop {
             tokio::time::sleep(*pause).await;
@@ -94,7 +101,8 @@ impl ChatHandle {
         }
     }
 
-    /// What was said so far. A worker must be there to answer, also after the chat has ended.
+    /// Returns the transcript of the chat so far. A worker must be running to answer, even after
+    /// the chat has ended.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -103,7 +111,7 @@ impl ChatHandle {
         Ok(decode("chat transcript", asked.map_err(|error| query_error(&self.workflow_id(), error))?)?)
     }
 
-    /// Ends the chat, once all messages are answered.
+    /// Ends the chat, after all messages have been answered.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -111,7 +119,8 @@ impl ChatHandle {
         self.update(End, ()).await.map(drop)
     }
 
-    /// Sends an update; once more, where the workflow is just closing: it continues as new, or has ended.
+    /// Sends an update, and retries it while the workflow is closing, because it continues as new
+    /// or has ended.
     async fn update<U>(&self, update: U, input: U::Input) -> Result<ChatReply, AgentHandleError>
     where
         U: UpdateDefinition<Workflow = UntypedWorkflow, Output = Value> + Copy,
@@ -142,7 +151,8 @@ impl std::fmt::Debug for ChatHandle {
     }
 }
 
-/// The handlers as their callers see them. Results are read as JSON first, so that their version can be checked.
+/// Client-side definitions of the handlers. Results are read as JSON first, so that their version
+/// can be checked.
 #[derive(Clone, Copy)]
 struct Send;
 #[derive(Clone, Copy)]

@@ -1,4 +1,5 @@
-//! The body of an activity tool without an activity: on a thread for bodies, and given up when its time is over.
+//! Runs the body of an activity tool without an activity: on a thread for tool bodies, and with a
+//! time limit.
 
 use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -13,13 +14,15 @@ use crate::{
     wire::ToolOutput,
 };
 
-/// The outcome of a body; the outer error is its panic. With it the context, as the body has left it.
+/// The outcome of a body, and the context as the body has left it. The outer error is the message
+/// of a panic.
 type Ended = (Result<Result<ToolOutput, ToolError>, String>, ToolContext);
 
-/// Runs a body.
+/// Runs a body with a time limit.
 ///
 /// # Errors
-/// [`Elapsed`] when it takes longer than this. It is dropped; one that blocks its thread works on until it lets go.
+/// [`Elapsed`] when the body takes longer than `limit`. The body is dropped; one that blocks its
+/// thread runs on until it yields.
 pub(crate) async fn run_within(
     limit: Duration,
     thread: &BodyThread,
@@ -29,14 +32,16 @@ pub(crate) async fn run_within(
 ) -> Result<Ended, Elapsed> {
     match timeout(limit, on_a_body_thread(thread, run(Arc::clone(body), ctx, arguments))).await {
         Ok(Some(ended)) => Ok(ended),
-        // Its thread is lost with it. The run goes on when its time is over, as where an activity's worker is lost.
+        // The thread of the body was lost. Waits until the time limit, as a run waits for the
+        // timeout of an activity whose worker was lost.
         Ok(None) => timeout(limit, pending()).await,
         Err(elapsed) => Err(elapsed),
     }
 }
 
 async fn run(body: ActivityBody, mut ctx: ToolContext, arguments: Map<String, Value>) -> Ended {
-    // The body is called inside, so that its panic is caught also before it is a future.
+    // The body is called inside the future, so that a panic before it returns its own future is
+    // also caught.
     let settled = AssertUnwindSafe(async { body(&mut ctx, arguments).await }).catch_unwind().await;
     (settled.map_err(|panic| panic_message(&*panic)), ctx)
 }

@@ -1,4 +1,5 @@
-//! Workflow tools in a run without a workflow: timers, time and randomness are the machine's; activities and child workflows are not there.
+//! Workflow tools in a run without a workflow. Timers, time and randomness are those of the
+//! machine; activities and child workflows are unavailable.
 
 use std::{
     rc::Rc,
@@ -18,7 +19,7 @@ use crate::{
     },
 };
 
-/// Runs the body right here.
+/// Runs the body of a workflow tool in this process.
 pub(crate) async fn call(
     body: &WorkflowBody,
     call: ToolEffect<'_>,
@@ -40,6 +41,7 @@ pub(crate) async fn call(
 
 struct InlineEffects(CancellationToken);
 
+/// Returns the failure of an effect that needs a workflow.
 fn nowhere<T: 'static>(what: String) -> LocalBoxFuture<'static, Result<T, WorkflowToolError>> {
     std::future::ready(Err(WorkflowToolError::NoWorkflow { what })).boxed_local()
 }

@@ -1,4 +1,5 @@
-//! The host of a run without Temporal: calls models and tools right here, and forgets everything at the end.
+//! The host of a run without Temporal. It calls models and tools in this process, and keeps nothing
+//! after the run has ended.
 
 use std::{
     sync::{
@@ -46,33 +47,36 @@ use crate::{
     wire::{Item, McpSession, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState},
 };
 
-/// How failed attempts are repeated; shorter than with Temporal, because the caller waits.
+/// The retry configuration of a run without Temporal. Its pauses are shorter than with Temporal,
+/// because the caller waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience {
+    /// Maximum number of attempts at a model call, including the first.
     pub(crate) model_attempts: u32,
+    /// Pause before the first retry.
     pub(crate) first_pause: Duration,
 }
 
 impl Patience {
-    /// How often a model call is made, where its settings say nothing else.
+    /// Returns the retry rule of a model call whose settings specify none.
     pub(crate) fn of_models(self) -> Retries {
         let Self { model_attempts: attempts, first_pause: initial } = self;
         Retries { initial, factor: FACTOR, longest: LONGEST_PAUSE, attempts }
     }
 
-    /// How long after this attempt of a tool.
+    /// Returns the pause after this attempt of a tool or of the listing of an MCP server's tools.
     pub(crate) fn pause(self, attempt: u32) -> Duration {
         self.first_pause.saturating_mul(2_u32.saturating_pow(attempt - 1)).min(Duration::from_secs(30))
     }
 }
 
-/// A function that sees the state of a run before each step.
+/// A function that receives the state of a run before each step.
 pub(crate) type Checkpoint = Arc<dyn Fn(&RunState) + Send + Sync>;
 
-/// What an attempt at a call is given.
+/// A function that returns the states for one attempt at a call.
 pub(crate) type AttemptStates = Arc<dyn Fn(&CallInfo) -> StateMap + Send + Sync>;
 
-/// A tool that only a workflow can call.
+/// The failure of a call of a tool that only a workflow can call.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "tool {tool:?} runs as an activity or workflow of another worker, which an inline run cannot reach; \
@@ -82,7 +86,7 @@ struct NoWorkflow {
     tool: String,
 }
 
-/// A tool that a workflow alone can call.
+/// The failure of a call of a Nexus operation, which only a workflow can call.
 #[cfg(feature = "nexus")]
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -93,14 +97,14 @@ struct NoOperation {
     tool: String,
 }
 
-/// What a call has come to.
+/// The outcome of a tool call.
 pub(crate) struct Settled {
     pub(crate) outcome: Result<ToolAnswer, ToolEffectError>,
-    /// Whether it was told to stop before.
+    /// `true` if the call was cancelled before it ended.
     pub(crate) is_late: bool,
 }
 
-/// One run.
+/// The host of one run.
 pub(crate) struct InlineHost {
     pub(crate) providers: Providers,
     pub(crate) states: StateMap,
@@ -108,14 +112,17 @@ pub(crate) struct InlineHost {
     pub(crate) sessions: Sessions,
     pub(crate) spills: Spills,
     pub(crate) mcp: InlineMcp,
-    /// What each attempt at a call is given in the place of [`states`](Self::states), where that is not the same for all.
+    /// Returns the states for each attempt at a call, in place of [`states`](Self::states); `None`
+    /// if all attempts get the same ones.
     pub(crate) attempt_states: Option<AttemptStates>,
-    /// What tells the writes and the calls of this run from those of others.
+    /// Unique id of the run. It is part of the keys of its session writes, and the scope of its
+    /// idempotency keys.
     pub(crate) run: String,
+    /// Number of session writes so far; each write has its number in its key.
     pub(crate) session_writes: AtomicU32,
     pub(crate) patience: Patience,
     pub(crate) cancelled: CancellationToken,
-    /// Where the bodies of its tools are.
+    /// The thread that polls the bodies of its tools.
     pub(crate) bodies: BodyThread,
 }
 
@@ -219,6 +226,7 @@ impl Host for InlineHost {
         async move {
             let is_write = matches!(call.action, SessionAction::Add { .. });
             let calling = self.session(call);
+            // A write that has begun is completed, even if the run is cancelled meanwhile.
             let settled = if is_write { Some(calling.await) } else { scope.run_until_cancelled(calling).await };
             settled.ok_or(SessionEffectError::Cancelled)?.map_err(SessionEffectError::from)
         }
@@ -239,7 +247,8 @@ impl Host for InlineHost {
 }
 
 impl InlineHost {
-    /// Makes a call; also gives what a body comes to that is told to stop, and ends in time. As in an activity, it may notice, and clean up.
+    /// Calls a tool. When `scope` is cancelled, the body has the grace period to notice and to
+    /// clean up, as in an activity; the outcome of a body that ends in that time is also returned.
     pub(crate) async fn tool_with_grace(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Settled {
         let calling = std::pin::pin!(self.tool(call, scope));
         match select(calling, std::pin::pin!(scope.cancelled())).await {
@@ -270,6 +279,8 @@ impl InlineHost {
             ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
             ToolBinding::Mcp(binding) => {
                 let ((body, question), session) = (self.mcp.body(&call)?, call.mcp_session.clone());
+                // Checked before the call and after a failure: once the session's connection is
+                // closed, the session is lost, whatever the failure is.
                 let lost = |began| {
                     let is_lost = session.as_ref().is_some_and(|session| !self.mcp.has(session));
                     let source =
@@ -295,7 +306,8 @@ impl InlineHost {
         }
     }
 
-    /// Runs the body of an activity tool right here, as often as its options allow.
+    /// Runs the body of an activity tool in this process, with as many attempts as its options
+    /// allow.
     async fn activity(
         &self,
         body: &ActivityBody,
@@ -367,7 +379,8 @@ impl InlineHost {
     }
 }
 
-/// Why an attempt gave no output, for the log: no history has it.
+/// Returns the reason that an attempt has no output, to be logged, because no history records it;
+/// `None` if it has an output.
 fn why_failed<T, E>(settled: &Result<Result<T, Unfit>, E>, limit: Duration) -> Option<String> {
     Some(match settled {
         Ok(Ok(_)) => return None,

@@ -1,4 +1,4 @@
-//! The MCP servers of a run without Temporal; without feature `mcp` there are none.
+//! The MCP servers of a run without Temporal; there are none without feature `mcp`.
 
 use std::time::Duration;
 
@@ -14,18 +14,23 @@ use crate::{
     wire::{McpSession, McpTool},
 };
 
-/// The servers.
+/// The MCP servers of a run, by name.
 #[derive(Clone, Default)]
 pub(crate) struct InlineMcp {
     #[cfg(feature = "mcp")]
     pub(crate) servers: crate::mcp::McpServers,
+
+/// Holds the question that a server has asked people during a call.
+
+
 }
 
-/// Why a server listed nothing, and whether it may the next time.
+/// The failure to list the tools of a server, or to open a session with it.
 pub(crate) struct Unlisted {
     pub(crate) error: EffectError,
+    /// `true` if a later attempt may succeed.
     pub(crate) may_pass: bool,
-    /// Whether it was asked in a session that is gone.
+    /// `true` if the request was made in a session that no longer exists.
     pub(crate) session_lost: bool,
 }
 
@@ -38,7 +43,7 @@ impl From<crate::mcp::McpFailure> for Unlisted {
 }
 
 impl InlineMcp {
-    /// The tools of a server.
+    /// Lists the tools of a server, in one attempt.
     #[cfg(feature = "mcp")]
     async fn list(&self, server: &McpServer, session: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
         let Some(connections) = self.servers.get(server.name()) else { return Err(unknown(server.name())) };
@@ -46,7 +51,8 @@ impl InlineMcp {
         crate::mcp::list_tools(connections, on).await.map_err(Unlisted::from)
     }
 
-    /// The tools of a server, asked for as often as its options allow; `pause` says how long after which attempt.
+    /// Lists the tools of a server, with as many attempts as its options allow. `pause` returns the
+    /// pause after an attempt, counted from 1.
     pub(crate) async fn list_patiently(
         &self,
         server: &McpServer,
@@ -90,13 +96,13 @@ impl InlineMcp {
         self.servers.sessions().close(&session.id);
     }
 
-    /// Whether a session is there.
+    /// Returns `true` if the session is open.
     #[cfg(feature = "mcp")]
     pub(crate) fn has(&self, session: &McpSession) -> bool {
         self.servers.sessions().has(&session.id)
     }
 
-    /// The tools of a server.
+    /// Lists the tools of a server, in one attempt.
     #[cfg(not(feature = "mcp"))]
     #[expect(clippy::unused_async, clippy::unused_self, reason = "with feature `mcp` it is and uses both")]
     async fn list(&self, server: &McpServer, _: Option<&McpSession>) -> Result<Vec<McpTool>, Unlisted> {
@@ -115,14 +121,15 @@ impl InlineMcp {
     #[expect(clippy::unused_self, reason = "with feature `mcp` it is used")]
     pub(crate) fn close(&self, _: &McpSession) {}
 
-    /// Whether a session is there.
+    /// Returns `true` if the session is open.
     #[cfg(not(feature = "mcp"))]
     #[expect(clippy::unused_self, reason = "with feature `mcp` it is used")]
     pub(crate) fn has(&self, _: &McpSession) -> bool {
         false
     }
 
-    /// What runs a call of a server's tool.
+    /// Returns the body that runs a call of a server's tool, and the holder of a question that the
+    /// server asks during the call.
     #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "with feature `mcp` it has the servers"))]
     pub(crate) fn body(&self, call: &ToolEffect<'_>) -> Result<(ActivityBody, AskedPeople), ToolEffectError> {
         let target = call.mcp.as_ref().expect("the call of a tool of an MCP server has its target");

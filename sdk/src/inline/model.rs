@@ -1,4 +1,5 @@
-//! A model call without Temporal: as long, and as often, as the activity of a workflow would make it.
+//! A model call without Temporal, with the time limits and the retries that the activity of a
+//! workflow would have.
 
 use tokio::time::{Instant, sleep};
 
@@ -15,11 +16,11 @@ use crate::{
     wire::{ModelCall, ModelResponse},
 };
 
-/// Makes a call, again after failures that may pass.
+/// Makes a model call, and retries it after failures that may be temporary.
 ///
 /// # Errors
-/// The failure of the last attempt. None follows where its pause would be longer than what is left of [`ALL_ATTEMPTS`], as the server
-/// decides for an activity.
+/// The failure of the last attempt. No attempt follows if the pause before it would be longer than
+/// the rest of [`ALL_ATTEMPTS`]; the server decides in the same way for an activity.
 pub(crate) async fn call(
     providers: &Providers,
     patience: Patience,
@@ -35,6 +36,7 @@ pub(crate) async fn call(
     let mut attempt = 1;
     loop {
         let left = ALL_ATTEMPTS.saturating_sub(began.elapsed());
+        // An attempt may not outlast the limit of the whole call.
         let limit = if left < time {
             AttemptLimit { time: left, setting: "a call with all its attempts, 6 h" }
         } else {

@@ -1,12 +1,17 @@
-//! The threads on which runs are polled: a few, which all runs of the process share. As many more poll the bodies of their activity tools.
+//! The threads on which runs are polled. All runs of the process share a few of them. Equally many
+//! others poll the bodies of activity tools.
 //!
-//! The future of a run is not `Send`, so it stays on one thread; what waits for its end may be anywhere. A run that waits holds no thread, and
-//! none of tokio's blocking pool, which is for DNS, files and the like. Timers, sockets and tasks of a run belong to the runtime that the run
-//! was started in: its context is entered whenever the run is polled.
+//! The future of a run is not `Send`, so it stays on one thread; the future that waits for its end
+//! may be on any thread. A run that waits occupies no thread, and none of tokio's blocking pool,
+//! which is for DNS, files and the like. Timers, sockets and tasks of a run belong to the runtime
+//! in which the run was started: its context is entered whenever the run is polled.
 //!
-//! A run that blocks its thread holds up the others there. What it calls there is pure or short by contract: inline tools and the author's
-//! functions. The body of an activity tool may do what it likes, so it has other threads: one that blocks holds up no run but its own, and such
-//! other bodies as are on its thread. All bodies of a run are on one, so that they begin in the order of their calls. The threads of the runtime would be worse: tokio lets nobody else have the task that a blocked one has woken.
+//! A run that blocks its thread delays the other runs on it. The code that it calls there is pure
+//! or short by contract: inline tools and the author's functions. The body of an activity tool has
+//! no such contract, so it has other threads: one that blocks delays no run but its own, and only
+//! those other bodies that are on its thread. All bodies of a run are on one thread, so that they
+//! start in the order of their calls. The threads of the runtime would be worse: in tokio, no other
+//! thread can steal the task that a blocked thread has woken.
 
 use std::{
     cell::Cell,
@@ -31,13 +36,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// At least two: a run that a blocked run waits for has another thread to go on.
+/// The minimum number of threads. There are at least two, so that a run which a blocked run waits
+/// for has another thread to continue on.
 const FEWEST: usize = 2;
-/// A run decides and waits, so that more threads than these would have nothing to do.
+/// The maximum number of threads. A run only decides and waits, so more threads would be idle.
 const MOST: usize = 16;
-/// Where all are blocked, more are started, up to as many as tokio has for what blocks.
+/// The maximum number of threads if all are blocked: more are started then, up to the default size
+/// of tokio's blocking pool.
 const MOST_BLOCKED: usize = 512;
-/// A thread that polls one run for so long is blocked by it.
+/// The duration of one poll after which the thread counts as blocked.
 const BLOCKED_AFTER: Duration = Duration::from_millis(50);
 
 /// The threads of runs.
@@ -46,17 +53,18 @@ static RUNS: Threads = Threads { name: "agents-runs", threads: Mutex::new(Vec::n
 static BODIES: Threads = Threads { name: "agents-tools", threads: Mutex::new(Vec::new()) };
 
 thread_local! {
-    /// Which of these threads this is.
+    /// Id of the current thread; `None` if it is not one of these threads.
     static HERE: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// Threads for the same kind of work; one is started when all others have some, up to the number of cores.
+/// Threads for the same kind of work. One is started when all others have work, up to the number of
+/// cores.
 struct Threads {
     name: &'static str,
     threads: Mutex<Vec<RunThread>>,
 }
 
-/// Makes a run, on the thread on which it stays.
+/// Creates a run, on the thread on which it stays.
 type Start = Box<dyn FnOnce() -> LocalBoxFuture<'static, ()> + Send>;
 
 struct RunThread {
@@ -65,11 +73,13 @@ struct RunThread {
     load: Arc<Load>,
 }
 
-/// The work of one thread.
+/// The load of one thread.
 struct Load {
     began: Instant,
+    /// Number of runs on the thread.
     runs: AtomicUsize,
-    /// The time at which it has begun to poll the run that it polls now, in milliseconds since `began` and one; 0 = it polls none.
+    /// The time at which the thread started the current poll of a run, in milliseconds since
+    /// `began`, plus one; 0 if it polls none.
     polls_since: AtomicU64,
 }
 
@@ -84,7 +94,7 @@ impl Load {
     }
 }
 
-/// A run that is there, until this is dropped.
+/// Counts a run as a part of the load until it is dropped.
 struct Counted(Arc<Load>);
 
 impl Drop for Counted {
@@ -93,10 +103,12 @@ impl Drop for Counted {
     }
 }
 
-/// Returns the output of the future of `start`; none where its thread is lost. The token is cancelled when nobody waits any more.
+/// Runs the future of `start` on a thread for runs. Returns its output, or `None` if its thread was
+/// lost. The token is cancelled when the returned future is dropped.
 ///
 /// # Panics
-/// As the future does, outside of a tokio runtime, and where the process can have no thread for runs.
+/// If the future panics, outside of a tokio runtime, and if the process cannot start any thread for
+/// runs.
 pub(crate) async fn on_a_run_thread<T, F>(start: impl FnOnce(CancellationToken) -> F + Send + 'static) -> Option<T>
 where
     T: Send + 'static,
@@ -105,7 +117,7 @@ where
     on(&RUNS, None, start).await
 }
 
-/// The thread of the bodies of one run, once it has had one.
+/// The thread of the bodies of one run; unset until the first body starts.
 #[derive(Debug)]
 pub(crate) struct BodyThread(AtomicUsize);
 
@@ -119,7 +131,8 @@ impl Default for BodyThread {
     }
 }
 
-/// Returns the output of the body of a tool; none where its thread is lost. The body is dropped when nobody waits any more.
+/// Runs the body of a tool on a thread for bodies. Returns its output, or `None` if its thread was
+/// lost. The body is dropped when the returned future is dropped.
 ///
 /// # Panics
 /// As [`on_a_run_thread`].
@@ -146,7 +159,8 @@ where
     threads.begin(same, move |counted| {
         async move {
             let ended = in_context(&runtime, &counted.0, async move { start(cancelled).await }).await;
-            // Where nobody waits any more, it is dropped, in the context it comes from.
+            // If the caller no longer waits, the output is dropped here, in the context of its own
+            // runtime.
             if let Err(unheard) = ends.send(ended) {
                 let _entered = runtime.enter();
                 drop(unheard);
@@ -169,7 +183,7 @@ async fn in_context<F: Future>(runtime: &Handle, load: &Load, future: F) -> thre
         load.polls_since.store(load.now(), Ordering::Relaxed);
         let polled = future.as_mut().expect("it is not polled after its end").poll_unpin(ctx);
         if polled.is_ready() {
-            // A panic here would end the thread, and the other runs on it.
+            // A panic while the future is dropped would end the thread, and the other runs on it.
             let _ = catch_unwind(AssertUnwindSafe(|| future = None));
         }
         load.polls_since.store(0, Ordering::Relaxed);
@@ -179,8 +193,9 @@ async fn in_context<F: Future>(runtime: &Handle, load: &Load, future: F) -> thre
 }
 
 impl Threads {
-    /// Begins a run on the same thread as those before, else on the one with the fewest runs, but not on the one that asks, nor on a blocked
-    /// one: the run may wait for this one, or that one for it.
+    /// Starts a run on the same thread as the earlier ones of `same`, otherwise on the one with the
+    /// fewest runs. Neither the caller's own thread nor a blocked one is chosen, if another is
+    /// available: the caller may wait for the run, or a blocked run may wait for it.
     fn begin(
         &self,
         same: Option<&BodyThread>,
@@ -195,6 +210,7 @@ impl Threads {
         let earlier = threads.iter().filter(is_free).find(|thread| Some(thread.id) == earlier).map(|thread| thread.id);
         let free = threads.iter().filter(is_free);
         let idlest = free.map(|thread| (thread.load.runs.load(Ordering::Relaxed), thread.id)).min();
+        // Falls back to any thread if none is free, and no further one can be started.
         let mut chosen = earlier.or(idlest.map(|(_, id)| id)).or(threads.first().map(|thread| thread.id));
         let has_room = match idlest {
             Some((runs, _)) => runs > 0 && threads.len() < most,
@@ -216,7 +232,7 @@ impl Threads {
         }
         thread.load.runs.fetch_add(1, Ordering::Relaxed);
         let counted = Counted(Arc::clone(&thread.load));
-        // A thread that is lost drops what it is sent: whoever waits for the run is told so.
+        // A lost thread drops what it is sent, which ends the wait of the caller with `None`.
         let _ = thread.starts.send(Box::new(move || run(counted)));
     }
 }
@@ -226,7 +242,8 @@ impl RunThread {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let (starts, started) = unbounded_channel();
-        // It polls, and nothing else: what runs await is of the runtimes that they were started in.
+        // This runtime only polls: timers and sockets that runs await belong to the runtimes in
+        // which the runs were started.
         let runtime = Builder::new_current_thread().build()?;
         let load = Load { began: Instant::now(), runs: AtomicUsize::new(0), polls_since: AtomicU64::new(0) };
         thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -237,7 +254,8 @@ impl RunThread {
     }
 }
 
-/// Polls the runs that are sent, for as long as the process lives. (In a body, `block_in_place` of tokio panics therefore.)
+/// Polls the runs that are sent, as long as the process lives. (For this reason tokio's
+/// `block_in_place` panics in a body.)
 async fn poll_runs(mut started: UnboundedReceiver<Start>) {
     while let Some(start) = started.recv().await {
         spawn_local(start());

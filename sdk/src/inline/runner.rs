@@ -1,4 +1,5 @@
-//! Runs agents without Temporal: for scripts, tests, and services that may lose a run.
+//! Runs agents without Temporal: for scripts, for tests, and for services that can afford to lose a
+//! run.
 
 use std::{
     future::Future,
@@ -34,16 +35,19 @@ use crate::{
     store::{Session, Sessions, SpillStore, Spills},
 };
 
-/// Runs the same agents and tools on plain tokio, with the same results and errors; nothing outlives the process.
+/// Runs the same agents and tools on plain tokio, with the same results and errors; nothing
+/// survives the process.
 ///
 /// The future of a run is `Send`, so a web handler can await it, and dropping it cancels the run.
 ///
 /// # Threads
-/// All runs of the process share a few threads, as many as there are cores, but at least 2 and at most 16: a run that waits holds none, and
-/// tokio's blocking pool stays free. Inline tools and the author's functions (hooks, instructions, guardrails) are called there, and models
-/// are polled there. One that blocks its thread holds up the other runs on it, so it must be short. The bodies of activity tools have as many
-/// threads of their own: one that blocks holds up no other run, but may hold up other bodies, so a tool that takes its time awaits, or blocks in
-/// `tokio::task::spawn_blocking`.
+/// All runs of the process share a few threads, as many as there are cores, but at least 2 and at
+/// most 16. A run that waits occupies none of them, and tokio's blocking pool remains free. Inline
+/// tools and the author's functions (hooks, instructions, guardrails) are called on these threads,
+/// and models are polled there. One that blocks its thread delays the other runs on it, so it must
+/// be short. The bodies of activity tools have threads of their own, with the same limits: one that
+/// blocks delays no other run, but may delay other bodies, so a long-running tool should await, or
+/// block in `tokio::task::spawn_blocking`.
 ///
 /// ```no_run
 /// # use temporal_agents::{Agent, worker::{InlineRunner, OpenAi}};
@@ -56,9 +60,10 @@ use crate::{
 /// ```
 ///
 /// # Retries
-/// A model call that may succeed later is tried three times in all, with the pauses the provider asks for, an attempt may take 10
-/// minutes, and all of them together 6 hours; `ModelSettings::retry` and `ModelSettings::timeout` go first. A tool as its own
-/// options say, apart from its task queue and its heartbeat.
+/// A model call that may succeed later has three attempts in all, with the pauses that the provider
+/// requests. One attempt may last 10 minutes, and all attempts together 6 hours.
+/// `ModelSettings::retry` and `ModelSettings::timeout` have precedence over these values. A tool is
+/// retried according to its own options, except for its task queue and its heartbeat.
 #[derive(Clone, Default)]
 pub struct InlineRunner {
     providers: Providers,
@@ -78,35 +83,38 @@ impl Default for Patience {
 }
 
 impl InlineRunner {
-    /// A runner without a model provider.
+    /// Creates a runner without a model provider.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A source of models. Several are asked in this order, until one serves the model.
+    /// Adds a source of models. The sources are queried in the order in which they were added,
+    /// until one serves the model.
     #[must_use]
     pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
         self.providers.add(provider);
         self
     }
 
-    /// A state for tools that take `State<T>`; one per type.
+    /// Adds a state for tools that take `State<T>`; there is one per type.
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
         self
     }
 
-    /// A store that runs with a session in it reach by this name.
+    /// Adds a session store under this name, which the sessions of runs refer to.
     #[must_use]
     pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
         self.sessions.add(name, store);
         self
     }
 
-    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for **any** destination: their
-    /// values go wherever a definition has the reference, to each model provider, tool and MCP server, and to each address that a hosted
-    /// tool names. Whoever can write a definition chooses where: prefer [`allow_env_for`](Self::allow_env_for). None is allowed by
+    /// Allows agents to refer to these environment variables of this worker with
+    /// [`worker_env!`](crate::worker_env), for **any** destination: their values are sent wherever
+    /// a definition has the reference, to each model provider, tool and MCP server, and to each
+    /// address that a hosted tool names. Everyone with write access to a definition chooses the
+    /// destination, so prefer [`allow_env_for`](Self::allow_env_for). No variable is allowed by
     /// default.
     #[must_use]
     pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -116,9 +124,10 @@ impl InlineRunner {
         self
     }
 
-    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for this destination alone. A
-    /// reference elsewhere fails the call, which is not retried, and the failure names the variable, the destination and the call that
-    /// would allow it. Further calls add destinations and names.
+    /// Allows agents to refer to these environment variables of this worker with
+    /// [`worker_env!`](crate::worker_env), for this destination only. A reference elsewhere fails
+    /// the call, which is not retried; the failure names the variable, the destination and the
+    /// method that would allow it. Further calls add destinations and names.
     #[must_use]
     pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.providers.env.allow_for(&to, names);
@@ -127,14 +136,15 @@ impl InlineRunner {
         self
     }
 
-    /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
+    /// Sets the store for outputs that are too large, of tools with
+    /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
         self.spills = Spills(Some(Arc::new(store)));
         self
     }
 
-    /// An MCP server under this name; `Agent::mcp_server` gives an agent its tools.
+    /// Adds an MCP server under this name; `Agent::mcp_server` adds its tools to an agent.
     #[cfg(feature = "mcp")]
     #[must_use]
     pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<McpTransport>) -> Self {
@@ -142,7 +152,8 @@ impl InlineRunner {
         self
     }
 
-    /// How long a connection to an MCP server stays open that nobody uses. Default 5 minutes.
+    /// Sets the time after which an unused connection to an MCP server is closed. Default 5
+    /// minutes.
     #[cfg(feature = "mcp")]
     #[must_use]
     pub fn mcp_idle_timeout(mut self, idle: Duration) -> Self {
@@ -150,57 +161,61 @@ impl InlineRunner {
         self
     }
 
-    /// Where the run finds what was said before, and leaves what it adds.
+    /// Sets the session from which a run reads the earlier items of the conversation, and to which
+    /// it adds its own.
     #[must_use]
     pub fn session(mut self, session: impl Into<SessionRef>) -> Self {
         self.config.session = Some(session.into());
         self
     }
 
-    /// Everything that holds for all agents of a run.
+    /// Sets the configuration that applies to all agents of a run.
     #[must_use]
     pub fn config(mut self, config: RunConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// The model of all agents of the run, whatever they name themselves.
+    /// Sets the model of all agents of the run, in place of the models that they name themselves.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.config.model = Some(model.into());
         self
     }
 
-    /// Most model calls of a run, over all its agents. Default 10.
+    /// Sets the maximum number of model calls of a run, over all its agents. Default 10.
     #[must_use]
     pub fn max_turns(mut self, max_turns: u32) -> Self {
         self.config.max_turns = Some(max_turns);
         self
     }
 
-    /// The rule for failed calls of tools that have none of their own: [`OnToolError::tell_arguments`] tells the model which arguments do not fit.
-    /// See [`RunConfig::on_tool_error`].
+    /// Sets the rule for failed calls of tools that have none of their own:
+    /// [`OnToolError::tell_arguments`] reports to the model which arguments do not fit. See
+    /// [`RunConfig::on_tool_error`].
     #[must_use]
     pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
         self.config.on_tool_error = rule;
         self
     }
 
-    /// Sets a key of the run context. A value that cannot be written as JSON fails the run.
+    /// Sets a key of the run context. A value that cannot be serialized as JSON fails the run.
     #[must_use]
     pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
         self.config.set_context(key, value);
         self
     }
 
-    /// A function that sees the state before each step, of runs inside the run, too: for tests, and for those who keep states.
+    /// Sets a function that receives the state before each step, also the steps of runs inside the
+    /// run: for tests, and for callers that store states.
     #[must_use]
     pub fn on_checkpoint(mut self, checkpoint: impl Fn(&RunState) + Send + Sync + 'static) -> Self {
         self.checkpoint = Some(Arc::new(checkpoint));
         self
     }
 
-    /// The pause before the first retry of a model call or a tool; it doubles from one to the next. Default 1 s.
+    /// Sets the pause before the first retry of a model call or a tool; it doubles with each retry.
+    /// Default 1 s.
     #[must_use]
     pub fn first_pause(mut self, pause: Duration) -> Self {
         self.patience.first_pause = pause;
@@ -221,7 +236,8 @@ impl InlineRunner {
         finished(self.typed(agent, input.into().into()).await?)
     }
 
-    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
+    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads
+    /// the output.
     ///
     /// # Errors
     /// [`RunFailure`].
@@ -269,10 +285,11 @@ impl InlineRunner {
         self.untyped(agent, input.into().into()).await
     }
 
-    /// Goes on with a paused run, after decisions on its calls, here or elsewhere. What was not decided keeps it paused.
+    /// Resumes a paused run, after decisions on its calls, which may have been made in this process
+    /// or elsewhere. Calls without a decision keep the run paused.
     ///
     /// # Errors
-    /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
+    /// [`RunFailure`]; a state that does not fit the agents fails with a list of the missing parts.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -315,7 +332,7 @@ impl InlineRunner {
         .await
     }
 
-    /// The host of a run with this name, which no other run has, and its configuration.
+    /// Returns the host of a run with this id, which no other run may have, and its configuration.
     pub(crate) fn host(self, run: String, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
         let Self { providers, states, sessions, spills, mcp, checkpoint, config, patience } = self;
         let (attempt_states, session_writes) = (None, AtomicU32::new(0));
@@ -347,10 +364,11 @@ impl std::fmt::Debug for InlineRunner {
     }
 }
 
-/// The loop's future is not `Send`: it is polled on a thread of runs, and what is `Send` only waits for its result.
+/// Runs the future of a loop, which is not `Send`, on a thread for runs. The future that is
+/// returned is `Send`: it only waits for the result.
 ///
 /// # Errors
-/// What the run fails with.
+/// The failure of the run.
 pub(crate) async fn on_a_thread<T, F>(
     start: impl FnOnce(CancellationToken) -> F + Send + 'static,
 ) -> Result<T, RunFailure>

@@ -1,12 +1,14 @@
-//! The states that tools of a run take and its runner does not have. Found before the first model call: a call of such a tool could only
-//! fail, and the model alone would be told.
+//! The states that tools of a run require and its runner does not have. They are found before the
+//! first model call: a call of such a tool could only fail, and only the model would receive the
+//! failure.
 
 use crate::{
     agent::{Graph, GraphIssue},
     tool::{StateRequirement, ToolBinding, ToolDef},
 };
 
-/// Returns an issue for each state that a tool or a guardrail of these agents takes, and that is not there.
+/// Returns an issue for each state that a tool or a guardrail of these agents requires and that is
+/// missing.
 pub(crate) fn missing(graph: &Graph, is_there: impl Fn(&StateRequirement) -> bool) -> Vec<GraphIssue> {
     let nested = graph.nested();
     let agents = std::iter::once(graph).chain(&nested).flat_map(Graph::agents);
@@ -15,7 +17,7 @@ pub(crate) fn missing(graph: &Graph, is_there: impl Fn(&StateRequirement) -> boo
     for tool in tools.filter(|tool| matches!(tool.binding(), ToolBinding::Activity { .. })) {
         let missing = tool.requirements().iter().filter(|requirement| !is_there(requirement));
         for issue in missing.map(|requirement| issue(tool, requirement)) {
-            // Several agents may have one tool.
+            // Several agents may have the same tool.
             if !issues.contains(&issue) {
                 issues.push(issue);
             }

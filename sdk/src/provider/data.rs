@@ -1,8 +1,10 @@
-//! The item member for what only the provider of an item understands.
+//! The item member for data that only the provider of an item understands.
 //!
-//! Each provider reads what it wrote itself, and leaves the rest at home: conversations go on with other models.
+//! Each provider sends back only its own data, and leaves out that of others: a conversation may
+//! continue with other models.
 
-/// The member's name. Chat Completions keeps the members of a message there as they are; others keep theirs under one key.
+/// Name of the member. Chat Completions keeps the members of a message there as they are; other
+/// providers keep theirs under one key.
 pub(crate) const PROVIDER_DATA: &str = "provider_data";
-/// The key of what the provider over the crate genai keeps.
+/// Key of the data of the provider over the crate genai.
 pub(crate) const GENAI: &str = "genai";

@@ -1,8 +1,9 @@
-//! A function that a model may call, as the APIs of providers write it.
+//! The JSON forms of a function that a model may call, one for each API of the providers.
 
 use serde_json::{Value, json};
 
-/// OpenAI's Chat Completions. `strict` only where it holds: false is the API's default, and not every server knows the member.
+/// Returns the form of OpenAI's Chat Completions. `strict` is sent only if it is true: false is the
+/// API's default, and not every server knows the member.
 pub(crate) fn chat_completions(name: &str, description: &str, parameters: &Value, strict: bool) -> Value {
     let mut function = json!({"name": name, "description": description, "parameters": parameters});
     if strict {
@@ -11,7 +12,8 @@ pub(crate) fn chat_completions(name: &str, description: &str, parameters: &Value
     json!({"type": "function", "function": function})
 }
 
-/// OpenAI's Responses. `strict` always: here it is true unless somebody says that it is not.
+/// Returns the form of OpenAI's Responses. `strict` is always sent, because the API's default is
+/// true.
 pub(crate) fn responses(name: &str, description: &str, parameters: &Value, strict: bool) -> Value {
     json!({
         "type": "function",
@@ -22,7 +24,7 @@ pub(crate) fn responses(name: &str, description: &str, parameters: &Value, stric
     })
 }
 
-/// Anthropic's Messages.
+/// Returns the form of Anthropic's Messages.
 pub(crate) fn anthropic(name: &str, description: &str, input_schema: &Value) -> Value {
     json!({"name": name, "description": description, "input_schema": input_schema})
 }

@@ -1,25 +1,27 @@
-//! The HTTP client of providers and MCP servers: its TLS set up here, with no crypto provider installed for the whole process.
+//! The HTTP client of providers and MCP servers. Its TLS is configured here, without a process-wide
+//! crypto provider.
 //!
-//! It retries nothing and follows no redirect, so that one call stays one request: Temporal retries, and credentials
-//! go nowhere but to the configured address.
+//! It retries nothing and follows no redirect, so that one call is one request: Temporal retries,
+//! and credentials are sent to the configured address only.
 //!
 //! # Design
 //! **One TLS provider, ring,** as in the Temporal client. It is passed to the HTTP client directly,
-//! and no provider is installed for the whole process: that choice is the application's.
+//! and none is installed for the whole process, because that choice is the application's.
 
 use std::{sync::Arc, time::Duration};
 
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_platform_verifier::BuilderVerifierExt;
 
-/// How long a connection may take; an answer may take as long as the activity may.
+/// The timeout for establishing a connection. The response has no timeout here; the activity limits
+/// it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 const USER_AGENT: &str = concat!("temporal-agents/", env!("CARGO_PKG_VERSION"));
 
-/// A client, to be built, for an address that is reached over TLS, or is not.
+/// Returns a client builder; `https` is `true` if the address is reached over TLS.
 ///
 /// # Errors
-/// When the platform's certificates cannot be loaded and the address needs them.
+/// The platform's certificates cannot be loaded, and the address needs them.
 pub(crate) fn builder(https: bool) -> Result<reqwest::ClientBuilder, rustls::Error> {
     let tls = match platform_tls() {
         Err(_) if !https => tls_that_trusts_nobody(),
@@ -33,7 +35,7 @@ pub(crate) fn builder(https: bool) -> Result<reqwest::ClientBuilder, rustls::Err
         .retry(reqwest::retry::never()))
 }
 
-/// TLS that verifies servers as the platform does.
+/// Returns a TLS configuration that verifies servers as the platform does.
 fn platform_tls() -> Result<ClientConfig, rustls::Error> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -41,7 +43,8 @@ fn platform_tls() -> Result<ClientConfig, rustls::Error> {
     Ok(config.with_no_client_auth())
 }
 
-/// For plain HTTP on a machine without certificates: reqwest wants a configuration even then.
+/// Returns a TLS configuration that trusts no server, for plain HTTP on a machine without
+/// certificates: reqwest requires a configuration even then.
 fn tls_that_trusts_nobody() -> Result<ClientConfig, rustls::Error> {
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?

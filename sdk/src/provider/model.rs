@@ -1,9 +1,9 @@
-//! The two traits a provider implements, and what it fails with.
+//! The two traits that a provider implements, and their error.
 //!
 //! # Design
-//! **An answer that is not a valid response is requested five times.** A broken body may be a
-//! temporary fault of a gateway; an HTML page from a wrong base URL is not healed by six hours of
-//! retries that may be billed.
+//! **A response that is not valid is requested five times in all.** A broken body may be a
+//! temporary fault of a gateway; an HTML page from a wrong base URL is not corrected by six hours
+//! of retries that may be billed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,33 +11,37 @@ use futures::future::BoxFuture;
 
 use crate::wire::{ModelCall, ModelFailureKind, ModelResponse, error_debug};
 
-/// How often an answer that makes no sense is asked for again: a wrong base URL is not healed by six hours of retries.
+/// The maximum number of attempts at a call whose response is invalid or failed: six hours of
+/// retries do not correct a wrong base URL.
 const ATTEMPTS_AT_NONSENSE: u32 = 5;
-/// The longest pause that a provider may ask for. It is above the limit of a whole call (6 h by default), which a longer pause fails; where an
-/// activity has no such limit, a `retry-after` that is a mistake or an attack would be the end of the run without anybody hearing of it.
+/// The longest pause that a provider may request. It is above the limit of a whole call (6 h by
+/// default), which a longer pause fails. For an activity without such a limit, a `retry-after` that
+/// is a mistake or an attack would otherwise stop the run for good without an error.
 const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(24);
 
 /// A model that answers calls.
 ///
-/// One call is one request to a provider: no retries of its own, Temporal owns them.
+/// One call is one request to a provider. A model does not retry, since Temporal does.
 pub trait Model: Send + Sync {
-    /// Answers a call. Dropping the future gives the request up (the run was cancelled).
+    /// Makes a call. Dropping the future, as when the run is cancelled, aborts the request.
     ///
     /// # Errors
-    /// [`ModelError`], whose kind decides whether Temporal tries again.
+    /// [`ModelError`], whose kind determines whether Temporal retries the call.
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>>;
 }
 
-/// Where models come from.
+/// A source of models.
 pub trait ModelProvider: Send + Sync {
-    /// The model of this name; `None` when this provider does not serve it and the next one is to be asked.
+    /// Returns the model of this name; `None` when this provider does not serve it and the next
+    /// provider is to be queried.
     ///
     /// # Errors
     /// [`ModelError`], for example when credentials cannot be fetched.
     fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>>;
 
-    /// The name by which [`Destination::provider`](crate::worker::Destination::provider) knows this provider. Without one, which is the default, it gets
-    /// values of environment variables only that may go anywhere.
+    /// Returns the name that identifies this provider in
+    /// [`Destination::provider`](super::Destination::provider). Default `None`: without a name, the
+    /// provider receives only values of environment variables that are allowed for any destination.
     fn name(&self) -> Option<&str> {
         None
     }
@@ -46,40 +50,43 @@ pub trait ModelProvider: Send + Sync {
 /// The failure of a model call.
 ///
 /// # Retries
-/// As [`retryable`](Self::retryable) says; else as the kind says ([`ModelFailureKind::retryable`]).
+/// [`retryable`](Self::retryable) decides if it is set; otherwise the kind decides
+/// ([`ModelFailureKind::retryable`]).
 #[derive(thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct ModelError {
-    /// What kind of failure.
+    /// Kind of the failure.
     pub kind: ModelFailureKind,
-    /// What happened; recorded in history, so it holds no credential and no more than a short excerpt of a body.
+    /// Description of the failure. It is recorded in history, so it contains no credentials and at
+    /// most a short excerpt of a body.
     pub message: String,
-    /// The HTTP status, where there was a response.
+    /// HTTP status, if there was a response.
     pub status: Option<u16>,
-    /// The provider's own error code.
+    /// Error code of the provider.
     pub code: Option<String>,
     /// The provider's id of the HTTP request.
     pub request_id: Option<String>,
-    /// How long the provider asked to wait.
+    /// The pause before the next attempt that the provider requested.
     pub retry_after: Option<Duration>,
-    /// Whether the provider said to try again (`x-should-retry`).
+    /// Overrides the retry decision of the kind, as the provider's `x-should-retry` does; `None`
+    /// leaves the decision to the kind.
     pub retryable: Option<bool>,
-    /// Boxed: the error is as large as a `Result` should be.
+    /// Boxed, because the error is already as large as that of a `Result` should be.
     pub(crate) address: Option<Box<Address>>,
-    /// What it came from.
+    /// Underlying error.
     #[source]
     pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 error_debug!(struct ModelError { kind, message, status, code, request_id, retry_after, retryable, address, source });
 
-/// Where a provider was called.
+/// The address at which a provider was called.
 #[derive(Debug)]
 pub(crate) struct Address(String);
 
 impl ModelError {
-    /// A failure of this kind.
+    /// Creates a failure of this kind.
     pub fn new(kind: ModelFailureKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -94,38 +101,39 @@ impl ModelError {
         }
     }
 
-    /// The same failure with what caused it.
+    /// Sets the underlying error.
     #[must_use]
     pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// Sets the address at which the provider was called. It is logged with each failed attempt: pass it without user, password,
-    /// query and secrets.
+    /// Sets the address at which the provider was called. It is logged with each failed attempt:
+    /// pass it without user, password, query and secrets.
     #[must_use]
     pub fn at(mut self, address: impl Into<String>) -> Self {
         self.address = Some(Box::new(Address(address.into())));
         self
     }
 
-    /// The address at which the provider was called, as passed to [`at`](Self::at).
+    /// Returns the address at which the provider was called, as passed to [`at`](Self::at).
     pub fn address(&self) -> Option<&str> {
         self.address.as_deref().map(|Address(address)| &**address)
     }
 
-    /// Whether Temporal is to try again.
+    /// Returns `true` if Temporal should retry the call.
     pub fn should_retry(&self) -> bool {
         self.retryable.unwrap_or_else(|| self.kind.retryable())
     }
 
-    /// Whether an attempt after this one, counted from 1, may succeed.
+    /// Returns `true` if an attempt after this one, counted from 1, may succeed.
     pub(crate) fn may_pass(&self, attempt: u32) -> bool {
         let is_nonsense = matches!(self.kind, ModelFailureKind::InvalidResponse | ModelFailureKind::ResponseFailed);
         self.should_retry() && !(is_nonsense && attempt >= ATTEMPTS_AT_NONSENSE)
     }
 
-    /// The pause that the provider asks for before the next attempt, where it asks for one.
+    /// Returns the pause that the provider requests before the next attempt, up to a limit; `None`
+    /// if it requests none.
     pub(crate) fn pause_asked_for(&self) -> Option<Duration> {
         let pause = self.retry_after.filter(|pause| !pause.is_zero());
         pause.map(|pause| pause.min(LONGEST_RETRY_AFTER))

@@ -1,4 +1,5 @@
-//! The model providers of a worker or an inline runner: asks them in order, and calls the model the first one has.
+//! The model providers of a worker or an inline runner: queries them in order, and calls the model
+//! of the first one that serves it.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -12,23 +13,24 @@ use crate::{
     wire::{ModelCall, ModelFailureKind, ModelResponse},
 };
 
-/// Providers in the order in which they are asked, and what calls may refer to.
+/// The providers in the order in which they are queried, and the environment variables that calls
+/// may refer to.
 #[derive(Clone, Default)]
 pub(crate) struct Providers {
     providers: Vec<Arc<dyn ModelProvider>>,
     pub(crate) env: AllowedEnv,
 }
 
-/// The longest time of one attempt at a model call.
+/// The time limit of one attempt at a model call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AttemptLimit {
     pub(crate) time: Duration,
-    /// The setting that changes it.
+    /// The setting that changes the limit, for the error message.
     pub(crate) setting: &'static str,
 }
 
 impl Providers {
-    /// No models; what else calls may refer to.
+    /// Creates a set without providers, with the environment variables that calls may refer to.
     pub(crate) fn without_models(env: AllowedEnv) -> Self {
         Self { providers: Vec::new(), env }
     }
@@ -45,7 +47,8 @@ impl Providers {
         self.providers.len()
     }
 
-    /// Makes a call, once, and gives it up when it takes longer than this. A panic of a provider is a failure like any other.
+    /// Makes a model call, once, and aborts it when it takes longer than `limit`. A panic of a
+    /// provider is a failure like any other.
     pub(crate) async fn call_within(&self, limit: AttemptLimit, call: ModelCall) -> Result<ModelResponse, ModelError> {
         let (agent, model) = (call.agent.clone(), call.model.clone());
         match timeout(limit.time, self.call(call)).await {
@@ -57,11 +60,11 @@ impl Providers {
         }
     }
 
-    /// Makes a call, once, for as long as its activity lets it.
+    /// Makes a model call, once, without a time limit of its own: its activity has one.
     pub(crate) async fn call(&self, mut call: ModelCall) -> Result<ModelResponse, ModelError> {
         let (provider, model) = caught(self.model(&call.model)).await?;
         let given = self.env.fill(&mut call, provider.name())?;
-        // Boxed: it is large, and the activity around it is larger.
+        // Boxed, because the future is large, and that of the activity around it is larger.
         match Box::pin(caught(async { model.call(call).await })).await {
             Ok(response) => Ok(given.clean_response(response)),
             Err(error) => Err(given.clean_error(error)),
@@ -82,7 +85,7 @@ impl Providers {
     }
 }
 
-/// What a provider's code returns, or the failure that its panic is.
+/// Runs a provider's code, and converts its panic to a failure.
 async fn caught<T>(code: impl Future<Output = Result<T, ModelError>>) -> Result<T, ModelError> {
     AssertUnwindSafe(code).catch_unwind().await.unwrap_or_else(|panic| {
         let message = panic

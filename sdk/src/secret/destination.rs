@@ -1,10 +1,11 @@
-//! Where the value of an environment variable may go.
+//! Destinations to which the value of an environment variable may be sent.
 
 use std::fmt;
 
 use serde_json::Value;
 
-/// Where the value of an environment variable may go; see [`AgentsPlugin::allow_env_for`](crate::worker::AgentsPlugin::allow_env_for).
+/// A destination to which the value of an environment variable may be sent; see
+/// [`AgentsPlugin::allow_env_for`](super::AgentsPlugin::allow_env_for).
 ///
 /// ```
 /// use temporal_agents::{AgentsPlugin, worker::Destination};
@@ -26,37 +27,42 @@ enum Kind {
 }
 
 impl Destination {
-    /// The model provider of this name: `openai`, `genai`, or what [`ModelProvider::name`](crate::provider::ModelProvider::name) returns. References in
-    /// extra headers, query, body and arguments of model settings, and in the configuration of hosted tools, where no address
-    /// is beside them.
+    /// The model provider of this name: `openai`, `genai`, or the name that
+    /// [`ModelProvider::name`](super::ModelProvider::name) returns. Covers references in extra
+    /// headers, query, body and arguments of model settings, and in the configuration of hosted
+    /// tools that contains no address.
     pub fn provider(name: impl Into<String>) -> Self {
         Self(Kind::Provider(name.into()))
     }
 
-    /// The MCP server that the worker has under this name. References in its transport, its argument and its set-up.
+    /// The MCP server that the worker has under this name. Covers references in its transport, its
+    /// argument and its set-up.
     pub fn mcp_server(name: impl Into<String>) -> Self {
         Self(Kind::McpServer(name.into()))
     }
 
-    /// The tool of this name. References in its settings.
+    /// The tool of this name. Covers references in its settings.
     pub fn tool(name: impl Into<String>) -> Self {
         Self(Kind::Tool(name.into()))
     }
 
-    /// The host that a hosted tool connects to on the provider's side: that of `server_url`. References in the same configuration, such as
-    /// `authorization` and `headers`. With the port where it is not 443: `mcp.example.com:8443`.
+    /// The host that a hosted tool connects to from the provider's side: the host of `server_url`.
+    /// Covers references in the same configuration, such as `authorization` and `headers`. The port
+    /// is part of it unless it is 443: `mcp.example.com:8443`.
     ///
-    /// Only `https` addresses count, without user name and password, of plain ASCII letters. Subdomains are other hosts. Where the host
-    /// redirects to is beyond this check: the provider makes the connection.
+    /// Only `https` addresses count, without user name and password, of plain ASCII letters.
+    /// Subdomains are other hosts. Redirects of the host are beyond this check, since the provider
+    /// makes the connection.
     pub fn hosted_tool_host(host: impl AsRef<str>) -> Self {
         Self(Kind::HostedToolHost(normalized(host.as_ref())))
     }
 
-    /// Where a value goes that is part of this, on its way through the provider of this name: to the hosts of the addresses that are in
-    /// it, else to the provider.
+    /// Returns the destinations of a part of a request to the provider of this name: the hosts of
+    /// the addresses in the part, or the provider itself if it contains no address.
     ///
     /// # Errors
-    /// There is no saying where to: an address in it cannot be read, or the provider has no name.
+    /// The destination cannot be determined: an address in the part cannot be parsed, or the
+    /// provider has no name.
     pub(crate) fn of_request(part: &Value, provider: Option<&str>) -> Result<Vec<Self>, Unclear> {
         let mut hosts = Vec::new();
         collect(None, part, &mut hosts)?;
@@ -66,7 +72,7 @@ impl Destination {
         Ok(hosts)
     }
 
-    /// The call that makes it, in Rust.
+    /// Returns the Rust expression that creates this destination.
     pub(crate) fn in_code(&self) -> String {
         let (function, name) = match &self.0 {
             Kind::Provider(name) => ("provider", name),
@@ -89,22 +95,22 @@ impl fmt::Display for Destination {
     }
 }
 
-/// A destination that cannot be told.
+/// The error for a destination that cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unclear;
 
-/// The hosts of all addresses of a value.
+/// Collects the hosts of all addresses in a value.
 fn collect(key: Option<&str>, value: &Value, hosts: &mut Vec<Destination>) -> Result<(), Unclear> {
     let key = key.unwrap_or_default().to_ascii_lowercase();
     let is_address = key.ends_with("url") || key.ends_with("uri");
     match value {
-        // For the model to read; nothing connects to what is in it.
+        // Read by the model only; nothing connects to an address in it.
         Value::String(_) if key.ends_with("description") => Ok(()),
         Value::String(text) if is_address || text.contains("://") => {
             hosts.push(Destination(Kind::HostedToolHost(host_of(text).ok_or(Unclear)?)));
             Ok(())
         }
-        // An address that is itself a reference, or none.
+        // The address is itself a reference, or not a string.
         _ if is_address && !value.is_null() => Err(Unclear),
         Value::Array(values) => values.iter().try_for_each(|value| collect(None, value, hosts)),
         Value::Object(members) => members.iter().try_for_each(|(key, value)| collect(Some(key), value, hosts)),
@@ -112,8 +118,9 @@ fn collect(key: Option<&str>, value: &Value, hosts: &mut Vec<Destination>) -> Re
     }
 }
 
-/// The host of an address, and its port where it is not 443. Only the plainest form is read, of which all readers of addresses think the
-/// same: what one takes for the host must not be a user name for another.
+/// Returns the host of an address, with its port unless that is 443. Only the plainest form is
+/// accepted, which every URL parser reads in the same way: the host for one parser must not be a
+/// user name for another.
 fn host_of(address: &str) -> Option<String> {
     let (scheme, rest) = address.split_at_checked("https://".len())?;
     if !scheme.eq_ignore_ascii_case("https://") || !address.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
@@ -129,7 +136,8 @@ fn host_of(address: &str) -> Option<String> {
     (is_host && is_port).then(|| normalized(authority))
 }
 
-/// In small letters, without the dot of the root and the usual port.
+/// Converts to lower case, without the trailing dot of the root domain and without the default
+/// port.
 fn normalized(authority: &str) -> String {
     let authority = authority.trim().to_ascii_lowercase();
     let (host, port) = authority.split_once(':').unwrap_or((&authority, "443"));

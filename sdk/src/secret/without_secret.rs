@@ -1,30 +1,33 @@
-//! Takes secrets out of a text, in whatever form they are in it.
+//! Removes secrets from a string, in whatever encoding they occur there.
 //!
-//! What a tool or a provider quotes is seldom the value itself: JSON escapes it, JSON in a JSON string does so twice, `{:?}` does in its own
-//! way, a URL holds percent codes, and a header for basic authentication is Base64. So a secret is compared with what a text
-//! *stands for*: an escape, of any depth, counts as the character that it stands for. The Base64 forms, and the lines of a secret of several
-//! lines (a PEM key), are secrets of their own.
+//! A tool or a provider seldom quotes the value itself: JSON escapes it, JSON in a JSON string
+//! escapes it twice, `{:?}` has escapes of its own, a URL contains percent codes, and a header for
+//! basic authentication is Base64. So a secret is compared with the characters that a string
+//! *represents*: an escape, of any depth, counts as the character that it represents. The Base64
+//! forms, and the lines of a secret of several lines (a PEM key), are secrets of their own.
 //!
-//! Encryption, hashes, other bases, and encodings of Base64 in Base64 are not looked through.
+//! Encryption, hashes, other bases, and Base64 inside Base64 are not detected.
 
 use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 
-/// What replaces a secret.
+/// The replacement for a secret.
 pub(crate) const REDACTED: &str = "[redacted]";
-/// Secrets of this length are taken out wherever they are, and in their Base64 forms.
+/// The minimum length, in bytes, of a secret that is removed wherever it occurs, also in its Base64
+/// forms.
 const SHORTEST_INSIDE_A_WORD: usize = 8;
-/// Lines of a secret of this length, in characters, are secrets themselves: shorter ones may be words.
+/// The minimum length, in characters, of a line of a secret that is itself a secret: shorter ones
+/// may be ordinary words.
 const SHORTEST_LINE: usize = 16;
 
-/// Secrets, and how to find them.
+/// Secrets in all their forms, with an index to find them.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets {
     forms: Vec<Form>,
-    /// The forms by their first character.
+    /// Indices of the forms by their first character, if that is not ASCII.
     by_first: BTreeMap<char, Vec<usize>>,
-    /// The same for ASCII, where a table is faster.
+    /// Indices of the forms by their first character, if that is ASCII, where a table is faster.
     by_ascii: Vec<Vec<usize>>,
-    /// The length of the longest, in characters.
+    /// Length of the longest form, in characters.
     longest: usize,
 }
 
@@ -32,28 +35,29 @@ pub(crate) struct Secrets {
 #[derive(Clone, PartialEq, Eq)]
 struct Form {
     characters: Vec<char>,
-    /// A short secret (a local server accepts any key, `x` for example) counts only as a word of its own: inside of words it would
-    /// leave nothing readable.
+    /// Restricts the form to a word of its own. Set for a short secret (a local server accepts any
+    /// key, `x` for example): if it were also removed inside of words, the string would become
+    /// unreadable.
     only_alone: bool,
-    /// Base64 may be broken into lines.
+    /// Allows line breaks between the characters, as Base64 may be broken into lines.
     has_breaks: bool,
 }
 
 impl Secrets {
-    /// Adds a secret with its forms.
+    /// Adds a secret in all its forms.
     pub(crate) fn add(&mut self, secret: &str) {
         self.add_form(secret, secret.len() < SHORTEST_INSIDE_A_WORD, false);
         if secret.len() < SHORTEST_INSIDE_A_WORD {
             return;
         }
-        // A file's last line break is seldom quoted.
+        // The last line break of a file is seldom quoted.
         let trimmed = secret.trim();
         if trimmed.len() >= SHORTEST_INSIDE_A_WORD {
             self.add_form(trimmed, false, false);
         }
-        // `.env` files and JSON write line breaks as a backslash and an n.
+        // `.env` files and JSON write a line break as a backslash and an `n`.
         for line in secret.split('\n').flat_map(|line| line.split("\\n")).map(str::trim) {
-            // The first and the last line of a PEM file are no secrets.
+            // The first and the last line of a PEM file are not secret.
             if line.chars().count() >= SHORTEST_LINE && !line.starts_with("-----") {
                 self.add_form(line, false, false);
             }
@@ -83,23 +87,23 @@ impl Secrets {
         self.forms.push(form);
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no secrets.
     pub(crate) fn is_empty(&self) -> bool {
         self.forms.is_empty()
     }
 
-    /// The length of the longest form, in characters.
+    /// Returns the length of the longest form, in characters.
     #[cfg(any(feature = "openai", feature = "genai"))]
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Whether the text holds one.
+    /// Returns `true` if the string contains a secret.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         !self.is_empty() && self.found(text).next().is_some()
     }
 
-    /// The text without them.
+    /// Returns the string with each secret replaced.
     pub(crate) fn without<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if self.is_empty() {
             return text.into();
@@ -124,12 +128,14 @@ impl Secrets {
         clean.into()
     }
 
-    /// Where they are: at each place the longest, in the order of the text. Places may overlap.
+    /// Returns the ranges of the secrets in the string, in its order: the longest at each start.
+    /// Ranges may overlap.
     fn found<'t>(&'t self, text: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
         let every: Vec<usize> = (0..self.forms.len()).collect();
-        // A run of backslashes is looked at once, not once from each of them.
+        // A run of backslashes is examined once, not once from each of them.
         let mut end_of_run = 0;
         text.char_indices().filter_map(move |(start, first)| {
+            // An escape may represent any first character, so all forms are candidates there.
             let may_escape = matches!(first, '\\' | '%' | '+');
             let places: &[usize] = if may_escape && start >= end_of_run {
                 end_of_run = backslashes(text, start).0;
@@ -148,13 +154,15 @@ impl Secrets {
 }
 
 impl Form {
-    /// Where it ends, if the text stands for it from here on.
+    /// Returns the end of this form, if the string represents the form from `start` on.
     fn end(&self, text: &str, start: usize) -> Option<usize> {
         let (mut at, mut next) = (start, 0);
         while next < self.characters.len() {
             if self.has_breaks && next > 0 {
                 at = after_breaks(text, at);
             }
+            // The run of backslashes in the string must cover those of the form; further ones are
+            // escapes.
             let own = self.characters[next..].iter().take_while(|character| **character == '\\').count();
             let (after, count) = if may_be_backslash(text, at) { backslashes(text, at) } else { (at, 0) };
             if count < own {
@@ -176,7 +184,8 @@ impl Form {
     }
 }
 
-/// Also `*`: OpenAI masks the middle of the key it echoes.
+/// Returns `true` for a character of a key. `*` is one, because OpenAI masks the middle of the key
+/// that it quotes.
 pub(crate) fn is_of_key(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*')
 }
@@ -185,7 +194,7 @@ fn may_be_backslash(text: &str, at: usize) -> bool {
     matches!(text.as_bytes().get(at), Some(b'\\' | b'%'))
 }
 
-/// The end of the run of backslashes from here on, and how many they are.
+/// Returns the end of the run of backslashes that starts at `at`, and their number.
 fn backslashes(text: &str, mut at: usize) -> (usize, usize) {
     let mut count = 0;
     loop {
@@ -201,7 +210,7 @@ fn backslashes(text: &str, mut at: usize) -> (usize, usize) {
     }
 }
 
-/// The end of line breaks and escaped ones from here on.
+/// Returns the end of the line breaks, escaped ones included, that start at `at`.
 fn after_breaks(text: &str, mut at: usize) -> usize {
     loop {
         let (after, count) = if may_be_backslash(text, at) { backslashes(text, at) } else { (at, 0) };
@@ -213,7 +222,7 @@ fn after_breaks(text: &str, mut at: usize) -> usize {
     }
 }
 
-/// Where the character ends that is here as it is, or in the form of a URL.
+/// Returns the end of the character, if it is at this position unchanged or in its form in a URL.
 fn plain(text: &str, at: usize, character: char) -> Option<usize> {
     if text[at..].starts_with(character) {
         return Some(at + character.len_utf8());
@@ -228,7 +237,8 @@ fn plain(text: &str, at: usize, character: char) -> Option<usize> {
     }
 }
 
-/// Where the percent code of this byte ends: `%0A`, also `%250A`, whose percent sign is itself encoded.
+/// Returns the end of the percent code of this byte: `%0A`, also `%250A`, whose percent sign is
+/// itself encoded.
 fn percent_code(text: &str, at: usize, byte: u8) -> Option<usize> {
     let bytes = text.as_bytes();
     if bytes.get(at) != Some(&b'%') {
@@ -247,7 +257,8 @@ fn percent_code(text: &str, at: usize, byte: u8) -> Option<usize> {
     }
 }
 
-/// Where the character ends whose escape is here, after its backslash.
+/// Returns the end of the escape of the character, if its part after the backslash starts at this
+/// position.
 fn escaped(text: &str, at: usize, character: char) -> Option<usize> {
     let bytes = text.as_bytes();
     let letter = match character {
@@ -273,7 +284,8 @@ fn escaped(text: &str, at: usize, character: char) -> Option<usize> {
         b'x' => digits(at + 1, 2, code),
         b'U' => digits(at + 1, 8, code),
         b'u' if bytes.get(at + 1) == Some(&b'{') => {
-            // Not searched for in all of the text: it may hold as many of these as it has room for.
+            // Limited to the next 7 bytes, and not a search through all of the string, which may
+            // contain many of these.
             let end = bytes[at + 2..].iter().take(7).position(|byte| *byte == b'}')? + at + 2;
             (number(&bytes[at + 2..end]) == Some(code)).then_some(end + 1)
         }
@@ -292,7 +304,7 @@ fn escaped(text: &str, at: usize, character: char) -> Option<usize> {
     }
 }
 
-/// The hexadecimal number that these digits are.
+/// Returns the hexadecimal number with these digits.
 fn number(digits: &[u8]) -> Option<u32> {
     if digits.is_empty() {
         return None;
@@ -303,8 +315,9 @@ fn number(digits: &[u8]) -> Option<u32> {
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// What the Base64 of any text holds that has these bytes in it, after so many others (modulo 3): the characters that stand for nothing
-/// else. At either end fewer than six bits are left.
+/// Returns the characters that the Base64 of any bytes contains if it encodes `secret` after
+/// `before` other bytes (modulo 3), and that depend on `secret` alone. At either end fewer than six
+/// bits remain.
 fn base64_inside(secret: &[u8], before: usize, alphabet: &[u8; 64]) -> String {
     let bytes = [&vec![0; before][..], secret].concat();
     let six_bits = |place: usize| {

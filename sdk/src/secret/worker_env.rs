@@ -1,8 +1,8 @@
-//! Puts values of environment variables into a model call, the settings of a tool, what an MCP server is reached by, and keeps them out of
-//! everything that comes back.
+//! Fills the values of environment variables into a model call, the settings of a tool, or the
+//! connection data of an MCP server, and removes them from everything that is returned.
 //!
-//! It is the last thing before they are used: what a worker remembers of a conversation, and what it reads from history, has references
-//! alone.
+//! The values are filled in as late as possible: what a worker remembers of a conversation, and
+//! what it reads from history, contains references only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,26 +20,30 @@ use crate::{
     },
 };
 
-/// The variables that definitions may refer to, and where their values may go.
+/// Headers that contain credentials of gateways and proxies. A literal value of one would be in
+/// history, with the settings that it is part of.
+
+/// The variables that definitions may refer to, and the allowed destinations of their values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllowedEnv {
     names: BTreeMap<String, Allowed>,
-    /// Where values go; empty = this is not known, and only those that may go anywhere are filled in.
+    /// Destinations of the values to fill in. Empty if they are unknown: then only values that are
+    /// allowed for any destination are filled in.
     to: Vec<Destination>,
 }
 
-/// Where one may go.
+/// The allowed destinations of one variable.
 #[derive(Clone, Debug, Default)]
 struct Allowed {
     anywhere: bool,
     to: BTreeSet<Destination>,
 }
 
-/// The values that a call was given.
+/// The secrets that were filled into a call, to be removed from its results.
 #[derive(Clone, Default)]
 pub(crate) struct Given(Secrets);
 
-/// A variable that is not given away.
+/// A reference to a variable that is not filled in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Withheld {
     name: String,
@@ -48,17 +52,21 @@ pub(crate) struct Withheld {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Why {
-    /// No destination may have it.
+    /// The variable is allowed for no destination.
     NotAllowed,
-    /// Others may; this is the first that may not. None = where it would go cannot be told.
+    /// The variable is allowed for other destinations; this is the first one that is not allowed.
+    /// `None` if the destination cannot be determined.
     Elsewhere(Option<Destination>),
-    /// It has destinations, and is referred to where the model could read it.
+    /// The variable is bound to destinations, and the reference is where the model could read the
+    /// value.
     NoCredential,
+    /// The variable is allowed, but not set on this worker.
     NotSet,
 }
 
 impl Withheld {
-    /// Who refers to it, where its value would go, and what to do.
+    /// Returns the error message: `who` is the subject that refers to the variable, and `receiver`
+    /// the destination of its value. The message ends with the remedy.
     pub(crate) fn told(&self, who: &str, receiver: &str) -> String {
         let name = &self.name;
         let why = match &self.why {
@@ -87,28 +95,36 @@ impl Withheld {
 }
 
 impl AllowedEnv {
-    /// Allows names for any destination.
+    /// Allows variables for any destination.
     pub(crate) fn allow(&mut self, names: impl IntoIterator<Item = impl Into<String>>) {
         for name in names {
             self.names.entry(name.into()).or_default().anywhere = true;
         }
     }
 
-    /// Allows names for one destination.
+    /// Allows variables for one destination.
     pub(crate) fn allow_for(&mut self, to: &Destination, names: impl IntoIterator<Item = impl Into<String>>) {
         for name in names {
             self.names.entry(name.into()).or_default().to.insert(to.clone());
         }
     }
 
-    /// The same variables, for values that go to all of these.
+    /// Returns a copy for values that are sent to all of these destinations.
     pub(crate) fn to(&self, destinations: impl Into<Vec<Destination>>) -> Self {
         Self { names: self.names.clone(), to: destinations.into() }
     }
 
-    /// Puts the values into a part of a request, whose addresses say where they go. A variable that is bound to a destination is filled in as a
-    /// credential only: elsewhere the model would read it, and could tell it to others.
+    /// Fills the values into a call to the provider of this name.
+    ///
+    /// # Errors
+    /// [`ModelFailureKind::Unsupported`], not retried, for a variable that is not allowed or not
+    /// set. The message names the variable.
     pub(crate) fn fill_part(
+        // Each member on its own: with `extra_body` a call may contain hosted tools.
+
+    /// Fills the values into a part of a request, whose addresses determine the destinations. A
+    /// variable that is bound to a destination is filled in as a credential only: elsewhere the
+    /// model could read it, and disclose it.
         &self,
         part: &mut Value,
         provider: Option<&str>,
@@ -121,11 +137,14 @@ impl AllowedEnv {
         if !is_credential && let Some(name) = self.bound_outside_credentials(part) {
             return Err(Withheld { name: name.to_owned(), why: Why::NoCredential });
         }
+        // An unknown destination leaves the list empty, so that only variables for any destination
+        // are filled in.
         let to = Destination::of_request(part, provider).unwrap_or_else(|Unclear| Vec::new());
         self.to(to).fill_value(part, given)
     }
 
-    /// The first variable with destinations that is referred to outside of `authorization` and `headers`.
+    /// Returns the first variable bound to destinations that is referred to outside of
+    /// `authorization` and `headers`.
     fn bound_outside_credentials<'v>(&self, value: &'v Value) -> Option<&'v str> {
         let is_bound = |name: &&str| self.names.get(*name).is_some_and(|allowed| !allowed.anywhere);
         match value {
@@ -141,15 +160,15 @@ impl AllowedEnv {
         }
     }
 
-    /// Puts the values into an object, and remembers them.
+    /// Fills the values into an object, and remembers them.
     ///
     /// # Errors
-    /// [`Withheld`], the first.
+    /// The first [`Withheld`].
     pub(crate) fn fill_members(&self, members: &mut Map<String, Value>, given: &mut Given) -> Result<(), Withheld> {
         members.values_mut().try_for_each(|value| self.fill_value(value, given))
     }
 
-    /// The same of any value.
+    /// Fills the values into any JSON value, and remembers them.
     pub(crate) fn fill_value(&self, value: &mut Value, given: &mut Given) -> Result<(), Withheld> {
         match value {
             Value::Array(values) => values.iter_mut().try_for_each(|value| self.fill_value(value, given)),
@@ -162,7 +181,7 @@ impl AllowedEnv {
         }
     }
 
-    /// The value of a variable, which is remembered.
+    /// Returns the value of a variable, and remembers it.
     pub(crate) fn give(&self, name: &str, given: &mut Given) -> Result<String, Withheld> {
         let withheld = |why| Withheld { name: name.to_owned(), why };
         let allowed = self.names.get(name).ok_or_else(|| withheld(Why::NotAllowed))?;
@@ -180,24 +199,29 @@ impl AllowedEnv {
 }
 
 impl Given {
-    /// Remembers a value that is no variable's, and is kept out of everything like one.
+    /// Remembers a value that is not that of a variable, and that is removed from results in the
+    /// same way.
     #[cfg(feature = "mcp")]
     pub(crate) fn remember(&mut self, value: &str) {
         self.0.add(value);
     }
 
-    /// Whether there are none.
+    /// Returns `true` if no values were filled in.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What takes them out of everything that a tool returns.
+    /// Returns the redaction that removes the values from the result of a tool.
     pub(crate) fn redaction(&self) -> Redaction {
         let given = self.clone();
         Redaction::new(move |text| given.text(text))
     }
 
+    /// Returns the failure without the values: a provider may quote the request.
     pub(crate) fn item(&self, item: Item) -> Item {
+
+    /// Returns the response without the values.
+
         let holds_one = |text: &str| self.0.are_in(text);
         let value = item.to_value();
         if !has_text(&value, &holds_one) {
@@ -209,7 +233,7 @@ impl Given {
         }
     }
 
-    /// The value without them, in its keys, too.
+    /// Returns the JSON value without the values of variables, also in its keys.
     pub(crate) fn value(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
@@ -221,13 +245,19 @@ impl Given {
         }
     }
 
-    /// The text without them.
+    /// Returns the string without the values.
     pub(crate) fn text(&self, text: &str) -> String {
         self.0.without(text).into_owned()
     }
 }
 
-/// Whether a text of the value is such a one.
+/// Refuses literal credentials in the extra headers.
+///
+/// # Errors
+/// [`ModelFailureKind::Unsupported`] for a header of [`CREDENTIALS`] whose value is not a
+/// reference.
+
+/// Returns `true` if `is_such` holds for any string or key in the value.
 fn has_text(value: &Value, is_such: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => is_such(text),

@@ -11,24 +11,27 @@ use crate::{tool::Failure, wire::Item};
 /// Implement it for a database; `SessionRef::stored(name, session_id)` makes a run use it.
 ///
 /// # Retries
-/// An error is retried for hours, a run does not end because its store is down for a while. A write may therefore come twice:
-/// [`add`](Session::add) must leave out what it has written under the same key.
+/// An error is retried for hours: a run does not fail because its store is unavailable for a while.
+/// The same write may therefore be requested twice: [`add`](Session::add) must skip items that it
+/// has already written under the same key.
 ///
 /// # Size
-/// A durable run reads a session of more than 2 MB in portions, an activity each, and each of them calls [`items`](Session::items) anew. Other
-/// runs may add items in between: the run gets what was there at its first read. So items stay as they are and in their
-/// order. One that is changed or removed between two portions fails the read, and with it the run. One item of more than 2 MB
-/// cannot be read. To save reads, set a limit.
+/// A durable run reads a session of more than 2 MB in portions, with one activity each, and each of
+/// them calls [`items`](Session::items) anew. Other runs may add items in between: the run receives
+/// the items that existed at its first read. The store must therefore keep items unchanged and in
+/// their order. An item that is changed or removed between two portions fails the read, and with it
+/// the run. One item of more than 2 MB cannot be read. A limit reduces the number of reads.
 pub trait Session: Send + Sync {
-    /// The items of a session, oldest first; only the latest where there is a limit. An unknown session is empty.
+    /// Returns the items of a session, oldest first; only the latest ones if there is a limit. An
+    /// unknown session is empty.
     fn items<'a>(&'a self, session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>>;
 
-    /// Adds items at the end of a session, unless a write with this key was made before. All attempts of a write have one key; a
-    /// workflow that is reset has others.
+    /// Adds items at the end of a session, unless a write with this key was made before. All
+    /// attempts at a write have the same key; a workflow that is reset uses other keys.
     fn add<'a>(&'a self, session_id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
 }
 
-/// The stores of a worker, by name.
+/// The session stores of a worker, by name.
 #[derive(Clone, Default)]
 pub(crate) struct Sessions(BTreeMap<String, Arc<dyn Session>>);
 

@@ -1,4 +1,4 @@
-//! Where outputs go that are too large for history.
+//! The store for outputs that are too large for history.
 
 use std::sync::Arc;
 
@@ -6,20 +6,24 @@ use futures::future::BoxFuture;
 
 use crate::tool::{CallInfo, Failure};
 
-/// A store for outputs that are too large for history, of tools that [spill](crate::tool::OversizedOutput::Spill) them: a bucket, a
-/// table, a directory that all workers see.
+/// A store for outputs that are too large for history, of tools that
+/// [spill](crate::tool::OversizedOutput::Spill) them: a bucket, a table, or a directory that all
+/// workers can access.
 ///
-/// The library only writes. Whoever is given the reference reads it: a tool of yours that takes the reference as an argument, a person.
+/// The library only writes to it. The receivers of the reference read the output: a tool of yours
+/// that takes the reference as an argument, or a person.
 ///
 /// # Retries
-/// None here. When the store fails, the call has failed, of kind `Oversized`; it has run and is not run again.
+/// None. When the store fails, the call fails with kind `Oversized`; the tool has run and is not
+/// run again.
 pub trait SpillStore: Send + Sync {
-    /// Keeps an output; gives the reference that the model gets.
+    /// Stores an output, and returns the reference that the model receives.
     ///
-    /// The call's [idempotency key](CallInfo::idempotency_key) is a good name: another attempt at the same call has it, too.
+    /// The call's [idempotency key](CallInfo::idempotency_key) is a good name, because all attempts
+    /// at a call have the same one.
     ///
     /// # Errors
-    /// Whatever went wrong. Its text is recorded in history.
+    /// Any failure of the store. Its message is recorded in history.
     fn spill<'a>(&'a self, spilled: Spilled<'a>) -> BoxFuture<'a, Result<String, Failure>>;
 }
 
@@ -27,12 +31,12 @@ pub trait SpillStore: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Spilled<'a> {
-    /// The call.
+    /// The call that returned the output.
     pub call: &'a CallInfo,
     /// The whole output, redacted: its text, or the JSON of its content parts.
     pub content: &'a str,
 }
 
-/// The store of a worker or an inline runner, if it has one.
+/// The store of a worker or an inline runner; `None` if it has no store.
 #[derive(Clone, Default)]
 pub(crate) struct Spills(pub(crate) Option<Arc<dyn SpillStore>>);

@@ -1,6 +1,7 @@
-//! The worker: what is registered with it, checked before it starts.
+//! The worker half: the activities, and the configuration of a worker that runs them.
 //!
-//! [`AgentsPlugin`] is the entry. [`ToolRegistry`] runs tools outside of a run.
+//! [`AgentsPlugin`] is the entry point; [`Model`] and [`ModelProvider`] are the traits that a
+//! provider implements. [`AgentHandle`] is for the callers of a workflow.
 
 #![allow(
     clippy::disallowed_methods,

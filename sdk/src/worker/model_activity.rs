@@ -1,13 +1,14 @@
-//! The activity that calls models: checks the version, finds the provider, beats, and classifies what goes wrong.
+//! The activity that calls models: checks the version of the request, finds the provider, sends
+//! heartbeats, and classifies failures.
 //!
 //! Fourth of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs` ->
 //! `wire/model_call.rs` -> here -> `worker/openai/responses.rs`).
 //!
 //! # Design
 //! **A model failure is classified once,** on the worker (`ModelFailureKind`): an application
-//! failure `ModelInvocationError.<kind>`, retryable or not. What the provider says itself
-//! (`x-should-retry`, `retry-after`) has priority over the kind. The defaults let a run outlive an
-//! outage of an hour: 1 to 60 seconds between attempts, 6 hours in all.
+//! failure `ModelInvocationError.<kind>`, retryable or not. What the provider itself states
+//! (`x-should-retry`, `retry-after`) has priority over the kind. With the default settings a run
+//! survives an outage of an hour: 1 to 60 seconds between attempts, 6 hours in all.
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,11 +37,17 @@ use crate::{
     provider::{ModelError, providers::Providers},
 };
 
-/// Most bytes of a reply as it is sent, after codecs: the server reads messages of 4 MiB at most, and with a larger one the worker's answer is
-/// lost, so that the provider would be called again and again. Below that the server, or the SDK for it, fails the call for good.
+/// The time that a request newer than this worker waits for a newer worker, from when the call was
+/// first scheduled.
+/// The time that a call waits for a worker that serves its model, from when it was first scheduled.
+/// The pause between two attempts at a call that waits for another worker.
+/// The maximum size of a reply in bytes as it is sent, after codecs. The server reads messages of 4
+/// MiB at most: a larger reply would be lost, so that the provider would be called again and again.
+/// For smaller replies that are still over a limit, the server, or the SDK for it, fails the call
+/// without a retry.
 const MOST_OF_A_REPLY: usize = 4_000_000;
 
-/// What the worker calls models with.
+/// The parts of a worker that model calls need.
 pub(super) struct ModelActivity {
     pub(super) providers: Providers,
     pub(super) conversations: ConversationCache,
@@ -49,7 +56,7 @@ pub(super) struct ModelActivity {
 
 impl ModelActivity {
     pub(super) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ModelReply, ActivityError> {
-        // Boxed: a provider's call is large.
+        // Boxed, because the future of a provider's call is large.
         Box::pin(self.beater.beating(ctx, Duration::ZERO, self.answer(ctx, request)))
             .await?
             .map_err(ActivityError::Application)
@@ -77,7 +84,8 @@ impl ModelActivity {
         Err(Box::new(failure(info, &agent, &model, error)))
     }
 
-    /// Reads the request: its version, its shape, what it refers to, its digests.
+    /// Decodes the request: checks its version and its shape, resolves its references, and checks
+    /// its digests.
     async fn read(&self, ctx: &ActivityContext, request: &Request) -> Result<ModelCall, Box<ApplicationFailure>> {
         let info = ctx.info();
         let malformed = |error: &dyn std::error::Error| {
@@ -111,12 +119,13 @@ impl ModelActivity {
     }
 }
 
-/// The failure of a reply that does not fit into a message to the server.
+/// Returns the failure of a reply that does not fit into a message to the server; `None` if the
+/// reply fits.
 async fn too_large(ctx: &ActivityContext, reply: &ModelReply) -> Option<ModelError> {
     let json = encoded_len(reply).ok().filter(|bytes| *bytes > MOST_BYTES)?;
-    // A codec may make it smaller. What it cannot encode fails where it is sent.
+    // A codec may make the reply smaller. A reply that it cannot encode fails when it is sent.
     let context = SerializationContextData::Activity(ActivitySerializationContext::new());
-    // A context of a test has no client, and panics.
+    // The context of a test has no client, and panics.
     let client = guarded(|| ctx.client()).ok()?;
     let payload = client.data_converter().to_payload(&context, &serde_json::to_value(reply).ok()?).await.ok()?;
     let sent = payload.data.len();
@@ -130,3 +139,25 @@ async fn too_large(ctx: &ActivityContext, reply: &ModelReply) -> Option<ModelErr
     );
     Some(ModelError::new(ModelFailureKind::ResponseTooLarge, message))
 }
+
+/// Returns the failure for a message of another release; retryable while a newer worker may still
+/// be deployed.
+
+/// Returns the failure for a message that another worker may be able to process; retryable for a
+/// limited time, if `may_come` states that such a worker may exist.
+
+/// Returns the time since an activity was first scheduled.
+
+/// The retry that follows a failed attempt.
+    /// No retry.
+    /// A retry after the pause of the retry policy.
+    /// A retry after this pause.
+
+        // Another worker of the queue may be of a release that serves the model.
+
+    /// Returns the pause before the retry, if that of the policy is `by_policy`; `None` if no retry
+    /// follows.
+
+    /// Returns the pause that overrides that of the retry policy, if any.
+
+/// Converts the failure of a model call to the failure of its activity.

@@ -1,11 +1,15 @@
-//! Heartbeats for as long as an activity's body runs, and its end when the activity is cancelled.
+//! Heartbeats for as long as an activity's body runs, and the end of the body when the activity is
+//! cancelled.
 //!
-//! One thread beats for all model, tool and MCP activities of a worker. It is none of the runtime's: a body that blocks its thread
-//! still beats, as long as the runtime has another one to send with, so that the server does not start a second attempt beside it. (A
-//! task would not do. Nobody looks at the runtime's timers while the thread that did so last is blocked, and the others have nothing
-//! to do.) There is a thread as long as anything may be due.
+//! One thread sends the heartbeats of all model, tool and MCP activities of a worker. It is not a
+//! thread of the runtime: a body that blocks its thread still has heartbeats, as long as the
+//! runtime has another thread to send them with, so that the server does not start a second attempt
+//! beside it. (A task would not suffice. No thread polls the runtime's timers while the thread that
+//! polled them last is blocked and the others are idle.) The thread exists as long as a heartbeat
+//! may become due.
 //!
-//! The first beat is due after a sixth of the timeout. A body that is done by then costs no request to the server, no task and no timer.
+//! The first heartbeat is due after a sixth of the timeout. A body that ends before then costs no
+//! request to the server, no task and no timer.
 
 mod schedule;
 
@@ -24,26 +28,28 @@ use tokio::{runtime::Handle, time::sleep};
 
 use self::schedule::Schedule;
 
-/// The SDK sends a heartbeat at once, and then, from a timer of the runtime, at most one per 0.8 timeouts. One of so many wakes the
-/// runtime in the fifth of a timeout that is left then, whatever it did last.
+/// The number of heartbeats per timeout. The SDK sends a heartbeat at once, and then, from a timer
+/// of the runtime, at most one per 0.8 timeouts. With this many, one of them wakes the runtime in
+/// the remaining fifth of a timeout, whatever the runtime did last.
 const PER_TIMEOUT: u32 = 6;
+/// The minimum period between two heartbeats of an activity.
 const SHORTEST: Duration = Duration::from_millis(10);
 
-/// What beats for the activities of one worker.
+/// Sends heartbeats for the activities of one worker.
 #[derive(Clone, Default)]
 pub(crate) struct Beater(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
     beats: Mutex<Beats>,
-    /// A beat is due before the thread would look.
+    /// Notified when a heartbeat is due before the thread would wake up.
     earlier: Condvar,
 }
 
 #[derive(Default)]
 struct Beats {
     schedule: Schedule<Arc<Attempt>>,
-    /// When the thread looks what is due, where there is a thread.
+    /// The time at which the thread wakes up next; `None` if there is no thread.
     looks_at: Option<Instant>,
 }
 
@@ -51,17 +57,18 @@ struct Beats {
 struct Attempt {
     ctx: Arc<ActivityContext>,
     runtime: Handle,
-    /// The beat before is not done yet: a codec may take its time, or no thread of the runtime is free.
+    /// `true` while the previous heartbeat is in progress: a codec may be slow, or no thread of the
+    /// runtime free.
     is_beating: AtomicBool,
 }
 
 impl Beater {
     /// Runs `body` with heartbeats.
     ///
-    /// When the activity is cancelled, or its worker shuts down, the body has `grace` to end by itself.
+    /// When the activity is cancelled, or its worker shuts down, the body has `grace` to end.
     ///
     /// # Errors
-    /// [`ActivityError::Cancelled`] when it did not; it is dropped then.
+    /// [`ActivityError::Cancelled`], if the body did not end in that time; it is then dropped.
     pub(crate) async fn beating<T>(
         &self,
         ctx: &Arc<ActivityContext>,
@@ -82,7 +89,8 @@ impl Beater {
         }
     }
 
-    /// Beats for an activity until what this returns is dropped; not at all for one without a heartbeat timeout.
+    /// Sends heartbeats for an activity until the return value is dropped. Returns `None` for an
+    /// activity without a heartbeat timeout.
     fn start(&self, ctx: &Arc<ActivityContext>) -> Option<UntilDropped<'_>> {
         let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero())?;
         let period = (timeout / PER_TIMEOUT).max(SHORTEST);
@@ -107,7 +115,7 @@ impl Beater {
     }
 }
 
-/// An activity beats.
+/// Keeps the heartbeats of an activity in the schedule until it is dropped.
 struct UntilDropped<'b> {
     beater: &'b Beater,
     number: u64,
@@ -115,7 +123,7 @@ struct UntilDropped<'b> {
 
 impl Drop for UntilDropped<'_> {
     fn drop(&mut self) {
-        // Not dropped under the lock: it may be the last one to hold the context.
+        // The entry is not dropped under the lock: it may hold the last reference to the context.
         let _done = self.beater.0.lock().schedule.remove(self.number);
     }
 }
@@ -126,14 +134,14 @@ impl Shared {
     }
 }
 
-/// The thread: beats for as long as anything may be due.
+/// Runs the heartbeat thread for as long as a heartbeat may become due.
 fn beat(shared: &Shared) {
     let _frees_its_place = WhenItPanics(shared);
     let mut beats = shared.lock();
     loop {
         let due = beats.schedule.take_due(Instant::now());
         if !due.is_empty() {
-            // Not under the lock: there may be many, and bodies begin and end meanwhile.
+            // Sent without the lock: there may be many, and bodies start and end meanwhile.
             drop(beats);
             for attempt in due {
                 attempt.beat();
@@ -144,7 +152,8 @@ fn beat(shared: &Shared) {
         let now = Instant::now();
         beats.looks_at = match (beats.schedule.first(), beats.looks_at) {
             (Some(due), _) => Some(due),
-            // It stays until then: activities that come one after another need not start one each.
+            // The thread stays until then, so that activities which follow one another do not each
+            // start a thread.
             (None, Some(looks_at)) if looks_at > now => Some(looks_at),
             (None, _) => None,
         };
@@ -155,7 +164,7 @@ fn beat(shared: &Shared) {
 }
 
 impl Attempt {
-    /// Sends a beat, unless the one before is still under way.
+    /// Sends a heartbeat, unless the previous one is still in progress.
     fn beat(self: Arc<Self>) {
         if self.is_beating.swap(true, Ordering::AcqRel) {
             return;
@@ -170,7 +179,7 @@ impl Attempt {
     }
 }
 
-/// Lets the next beat follow, also where this one panics: a codec may.
+/// Allows the next heartbeat, even if this one panics, as a codec may.
 struct WhenDone<'b>(&'b AtomicBool);
 
 impl Drop for WhenDone<'_> {
@@ -179,7 +188,7 @@ impl Drop for WhenDone<'_> {
     }
 }
 
-/// Lets the next activity start another thread, should this one panic.
+/// Allows the next activity to start another thread, if this one panics.
 struct WhenItPanics<'s>(&'s Shared);
 
 impl Drop for WhenItPanics<'_> {

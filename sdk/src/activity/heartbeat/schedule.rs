@@ -1,14 +1,15 @@
-//! Who is due when, again and again, until removed. It has no clock: whoever asks says what time it is.
+//! A schedule of values that are due periodically until they are removed. It has no clock: its
+//! callers pass the time.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
-/// Values that are due at times.
+/// Values, each due once per period.
 pub(super) struct Schedule<T> {
     entries: BTreeMap<u64, Entry<T>>,
-    /// Each entry's time and number, the earliest first.
+    /// Due time and number of each entry, the earliest first.
     due: BTreeSet<(Instant, u64)>,
     next_number: u64,
 }
@@ -20,7 +21,8 @@ struct Entry<T> {
 }
 
 impl<T: Clone> Schedule<T> {
-    /// Adds a value that is due a period from now, and every period after that; its number, and when it is due first.
+    /// Adds a value that is due one `period` from now, and once per period after that. Returns its
+    /// number and the time at which it is first due.
     pub(super) fn add(&mut self, value: T, period: Duration, now: Instant) -> (u64, Instant) {
         let (number, due) = (self.next_number, now + period);
         self.next_number += 1;
@@ -29,19 +31,20 @@ impl<T: Clone> Schedule<T> {
         (number, due)
     }
 
-    /// Removes a value.
+    /// Removes a value and returns it, if the schedule contains it.
     pub(super) fn remove(&mut self, number: u64) -> Option<T> {
         let Entry { value, due, period: _ } = self.entries.remove(&number)?;
         self.due.remove(&(due, number));
         Some(value)
     }
 
-    /// When the next value is due.
+    /// Returns the time at which the next value is due.
     pub(super) fn first(&self) -> Option<Instant> {
         self.due.first().map(|(due, _)| *due)
     }
 
-    /// The values that are due by now, in order. Each is due again a period from now: one that was late is not due twice.
+    /// Returns the values that are due by now, in order. Each is due again one period from now: a
+    /// value that was late is not due twice.
     pub(super) fn take_due(&mut self, now: Instant) -> Vec<T> {
         let mut taken = Vec::new();
         while let Some((_, number)) = self.due.first().copied().filter(|(due, _)| *due <= now) {

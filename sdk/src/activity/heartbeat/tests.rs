@@ -1,4 +1,5 @@
-//! What beats must survive; that they come in time is tested with a server.
+//! Tests of panics during a heartbeat. A test with a server checks that heartbeats are sent in
+//! time.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},

@@ -16,7 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Blocks its thread until another run has answered.
 async fn waits_for_another() -> bool {
     let (answers, answer): (Sender<Option<usize>>, Receiver<_>) = channel();
-    // Begun here, as a tool does that dispatches another, and awaited where nothing is blocked.
+    // Started here, as by a tool that dispatches another one; its result is read by the blocking
+    // receive below.
     let other = on_a_run_thread(move |_| async move { answers.send(HERE.get()) });
     let mut other = Box::pin(other);
     let _ = futures::poll!(&mut other);
@@ -51,7 +52,7 @@ async fn a_run_whose_caller_has_gone_is_told_so() {
     assert_eq!(told.recv_timeout(PATIENCE).unwrap().as_deref(), Some("agents-runs"));
 }
 
-/// Says when it is dropped.
+/// Sends a message when it is dropped.
 struct Dropped(Sender<()>);
 
 impl Drop for Dropped {

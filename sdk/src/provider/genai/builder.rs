@@ -1,4 +1,4 @@
-//! The configuration of [`Genai`], checked whole before the first call.
+//! The configuration of [`Genai`], checked completely before the first call.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -27,44 +27,44 @@ pub struct GenaiBuilder {
     name: Option<String>,
 }
 
-/// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
+/// The error of a provider's configuration. It is found when the worker starts, and never retried.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum GenaiConfigError {
     /// No adapter has this name.
     #[error("genai has no adapter `{adapter}`; it has {known}")]
     UnknownAdapter {
-        /// The name.
+        /// The unknown name.
         adapter: String,
-        /// The names there are.
+        /// Names of all adapters, separated by commas.
         known: String,
     },
     /// The key is empty.
     #[error("the API key of `{adapter}` is empty (any text does where none is checked)")]
     KeyEmpty {
-        /// Whose it is.
+        /// Name of the adapter.
         adapter: String,
     },
     /// The address cannot be used.
     #[error("the base URL{} of `{adapter}` cannot be used: {reason}", address::quoted(.url.as_deref()))]
     BaseUrl {
-        /// The address as it was given; absent where it may hold a secret.
+        /// The address as it was configured; `None` if it may contain a secret.
         url: Option<String>,
-        /// Whose it is.
+        /// Name of the adapter.
         adapter: String,
-        /// Why not.
+        /// The reason that the address cannot be used.
         reason: String,
     },
     /// The platform's certificates could not be loaded.
     #[error("TLS could not be set up; are the system's CA certificates installed?")]
     Tls {
-        /// What is wrong with them.
+        /// Underlying error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The HTTP client could not be built.
     #[error("the HTTP client could not be built")]
     HttpClient {
-        /// Why not.
+        /// Underlying error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -82,47 +82,51 @@ impl GenaiBuilder {
         Self::default()
     }
 
-    /// The key of an adapter, by the namespace of its models: `anthropic`. White space around it is dropped. Without one the
-    /// variable of the worker's environment counts that the adapter reads, such as `ANTHROPIC_API_KEY`.
+    /// Sets the key of an adapter, which is named by the namespace of its models: `anthropic`.
+    /// White space around the key is removed. Without a key, the adapter reads its variable of the
+    /// worker's environment, such as `ANTHROPIC_API_KEY`.
     pub fn api_key(mut self, adapter: impl Into<String>, key: impl Into<String>) -> Self {
         self.api_keys.insert(adapter.into(), key.into().trim().to_owned().into());
         self
     }
 
-    /// The address of an adapter: of a gateway, a server of one's own, or a test's. It is what stands before `messages`,
-    /// `chat/completions` or `models/..`, version included: `https://gateway.example.com/v1`. The key goes there.
+    /// Sets the address of an adapter: that of a gateway, of a server of your own, or of a test
+    /// server. It is the part before `messages`, `chat/completions` or `models/..`, including the
+    /// version: `https://gateway.example.com/v1`. The key is sent to it.
     pub fn base_url(mut self, adapter: impl Into<String>, url: impl Into<String>) -> Self {
         self.base_urls.insert(adapter.into(), url.into());
         self
     }
 
-    /// The longest a request may take; by default as long as the activity that makes it.
+    /// Sets the maximum duration of a request; by default it is that of the activity that makes it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Which model names this provider serves, in place of [those it serves by itself](Genai#names). The worker asks its next
-    /// provider for others.
+    /// Selects the model names that this provider serves, in place of [those it serves by
+    /// itself](Genai#names). The worker queries its next provider for all others.
     pub fn serving(mut self, serves: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.serves = Some(Arc::new(serves));
         self
     }
 
-    /// The name of this provider in [`Destination::provider`](crate::worker::Destination::provider), for all its adapters. Default `genai`.
+    /// Sets the name of this provider in
+    /// [`Destination::provider`](crate::worker::Destination::provider), for all its adapters.
+    /// Default `genai`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The provider.
+    /// Creates the provider.
     ///
     /// # Errors
-    /// [`GenaiConfigError`] says what is missing or cannot be used.
+    /// [`GenaiConfigError`], which names the part that is missing or cannot be used.
     pub fn build(self) -> Result<Genai, GenaiConfigError> {
         let Self { api_keys, base_urls, timeout, serves, name } = self;
         let mut client = Client::builder();
-        // Without an address of its own an adapter is reached over TLS.
+        // An adapter without a configured address is reached over TLS.
         let mut https = base_urls.is_empty();
         for (adapter, url) in &base_urls {
             let url = base(adapter, url)?;
@@ -139,7 +143,8 @@ impl GenaiBuilder {
             client = client.append_provider_config(kind, ProviderConfig::from_auth(auth));
         }
         let http = http_client::builder(https).map_err(|source| GenaiConfigError::Tls { source: source.into() })?;
-        // The crate reads bodies whole, without a limit: uncompressed, one takes no more memory than was sent.
+        // The crate reads whole bodies, without a limit: uncompressed, a body needs no more memory
+        // than was sent.
         let mut http = http.no_gzip().no_brotli().no_deflate().no_zstd();
         if let Some(timeout) = timeout {
             http = http.timeout(timeout);

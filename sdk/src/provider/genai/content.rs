@@ -1,4 +1,4 @@
-//! The parts of messages: text, images and files, each as far as its adapter carries it.
+//! The parts of messages: text, images and files, each to the extent that its adapter supports it.
 
 use ::genai::chat::ContentPart;
 use serde_json::{Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use super::dialect::{Dialect, Shape};
 use crate::provider::{ModelError, http::outgoing::unsupported};
 
-/// The parts of a message of the user, the system or the developer.
+/// Returns the parts of a message of the user, the system or the developer.
 ///
 /// # Errors
-/// A part that the adapter cannot carry, by its kind.
+/// A part that the adapter cannot carry; the error names its kind.
 pub(super) fn input(dialect: &Dialect, content: &Value) -> Result<Vec<ContentPart>, ModelError> {
     match content {
         Value::Array(parts) => parts.iter().map(|part| input_part(dialect, part)).collect(),
@@ -17,10 +17,11 @@ pub(super) fn input(dialect: &Dialect, content: &Value) -> Result<Vec<ContentPar
     }
 }
 
-/// The parts of what the model said. Anthropic refuses empty text, and nobody misses it.
+/// Returns the parts of a model's message. Empty text is left out: Anthropic refuses it, and it has
+/// no meaning.
 ///
 /// # Errors
-/// A part that is neither text nor a refusal, by its kind.
+/// A part that is neither text nor a refusal; the error names its kind.
 pub(super) fn assistant(dialect: &Dialect, content: &Value) -> Result<Vec<ContentPart>, ModelError> {
     let parts = match content {
         Value::Array(parts) => parts
@@ -37,7 +38,7 @@ pub(super) fn assistant(dialect: &Dialect, content: &Value) -> Result<Vec<Conten
     Ok(parts.into_iter().flatten().filter(is_something).collect())
 }
 
-/// The failure of a part that cannot be carried.
+/// Returns the failure of a part that cannot be carried.
 pub(super) fn no_part(dialect: &Dialect, of: &str, kind: Option<&str>) -> ModelError {
     let (adapter, kind) = (&dialect.adapter, kind.unwrap_or("none"));
     unsupported(format_args!("{adapter} (through genai) cannot carry this part of {of} (kind `{kind}`)"))
@@ -58,11 +59,12 @@ fn input_part(dialect: &Dialect, part: &Value) -> Result<ContentPart, ModelError
     carried.ok_or_else(|| no_part(dialect, "a message", kind))
 }
 
-/// An image: its bytes in a `data:` URL go everywhere, an address only where the provider fetches it.
+/// Returns an image: its bytes in a `data:` URL can be sent to all adapters, an address only to
+/// those whose provider fetches it.
 fn image(dialect: &Dialect, url: &str) -> Option<ContentPart> {
     match (data_url(url), dialect.shape) {
         (Some((media_type, data)), _) => Some(ContentPart::from_binary_base64(media_type, data, None)),
-        // The crate would leave it out.
+        // Sent as a custom block, because the crate would leave it out.
         (None, Shape::Anthropic) => {
             Some(ContentPart::from_custom(json!({"type": "image", "source": {"type": "url", "url": url}}), None))
         }
@@ -71,7 +73,7 @@ fn image(dialect: &Dialect, url: &str) -> Option<ContentPart> {
     }
 }
 
-/// A file: its bytes in a `data:` URL, or for Anthropic the address of a PDF.
+/// Returns a file: its bytes in a `data:` URL, or for Anthropic the address of a PDF.
 fn file(dialect: &Dialect, part: &Value) -> Option<ContentPart> {
     let name = part["filename"].as_str().map(str::to_owned);
     if let Some((media_type, data)) = part["file_data"].as_str().and_then(data_url) {
@@ -82,7 +84,7 @@ fn file(dialect: &Dialect, part: &Value) -> Option<ContentPart> {
     (dialect.shape == Shape::Anthropic).then(|| ContentPart::from_binary_url("application/pdf", url, name))
 }
 
-/// Media type and Base64 text of a `data:` URL.
+/// Splits a `data:` URL into media type and Base64.
 pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
     url.strip_prefix("data:")?.split_once(";base64,")
 }

@@ -1,43 +1,46 @@
-//! What each of the crate's adapters does with a request, as far as a run must know it.
+//! The treatment of a request by each of the crate's adapters, as far as it affects a run.
 //!
-//! The crate drops silently what an adapter does not send: an output schema, a choice of tool, all but one of several
-//! tool results. So every adapter that is served is listed here with what it takes, and what it does not take is refused
-//! before anything is sent. Adapters that lose tools or results are not served at all.
+//! The crate drops silently what an adapter does not send: an output schema, a choice of tool, all
+//! but one of several tool results. So every adapter that is served is listed here with the
+//! features that it supports, and everything else is refused before anything is sent. Adapters that
+//! lose tools or results are not served at all.
 
 use ::genai::{ModelIden, adapter::AdapterKind};
 
 use crate::provider::{ModelError, http::outgoing::unsupported};
 
-/// How messages, tools and answers travel.
+/// The API family that determines the form of messages, tools and responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// The Messages API of Anthropic: signed thinking, tool results as blocks that say whether they are errors.
+    /// The Messages API of Anthropic: signed thinking, tool results as blocks with an error flag.
     Anthropic,
     /// `generateContent` of Google: signatures beside parts, calls mostly without ids.
     Gemini,
-    /// Chat Completions, as most others speak it.
+    /// Chat Completions, in the form that most other providers use.
     OpenAi,
-    /// Some other, in which a tool result is a text and no more.
+    /// Another API, in which a tool result is only text.
     Plain,
 }
 
-/// What an adapter takes.
+/// The features that an adapter supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// The adapter's name, the namespace of its models: `anthropic`.
+    /// Name of the adapter, which is the namespace of its models: `anthropic`.
     pub(super) adapter: String,
     pub(super) shape: Shape,
-    /// Whether it sends a choice of tool, an output schema and extra members of the body.
+    /// `true` if the adapter sends a choice of tool, an output schema and extra members of the
+    /// body.
     pub(super) options: bool,
-    /// Whether it sends a reasoning effort.
+    /// `true` if the adapter sends a reasoning effort.
     pub(super) reasoning: bool,
 }
 
 impl Dialect {
-    /// What the adapter of this model takes.
+    /// Returns the features that the adapter of this model supports.
     ///
     /// # Errors
-    /// [`ModelFailureKind::Unsupported`](crate::wire::ModelFailureKind::Unsupported) for an adapter that would lose a part of a run.
+    /// [`ModelFailureKind::Unsupported`](crate::wire::ModelFailureKind::Unsupported) for an adapter
+    /// that would lose a part of a run.
     pub(super) fn of(model: &ModelIden) -> Result<Self, ModelError> {
         let adapter = name(model.adapter_kind);
         let (_, model_name) = model.model_name.namespace_and_name();
@@ -64,13 +67,14 @@ impl Dialect {
         })
     }
 
-    /// Whether the results of one round go in one message. Others are given one message each, which some of them join.
+    /// Returns `true` if the results of one round are sent in one message. Other adapters receive
+    /// one message for each result, which some of them join.
     pub(super) fn takes_results_together(&self) -> bool {
         self.shape == Shape::Anthropic || self.adapter.starts_with("bedrock")
     }
 }
 
-/// The namespace of an adapter's models.
+/// Returns the namespace of an adapter's models.
 pub(super) fn name(kind: AdapterKind) -> String {
     match kind {
         AdapterKind::Custom(number) => format!("genai_{number}"),
@@ -78,9 +82,10 @@ pub(super) fn name(kind: AdapterKind) -> String {
     }
 }
 
-/// Whether a provider that was not told what to serve serves this name: one that names its adapter, or begins as the models
-/// of one do. OpenAI's own names need the namespace, so that they can be left to [`OpenAi`](crate::provider::OpenAi); and
-/// so do those of Ollama, for which the crate takes every name it does not know.
+/// Returns `true` if a provider without a configured predicate serves this model name. It serves
+/// names with the namespace of an adapter, and names that begin like the models of one. OpenAI's
+/// own names need the namespace, so that they can be left to [`OpenAi`](crate::worker::OpenAi); and
+/// so do those of Ollama, which the crate selects for every name that it does not know.
 pub(super) fn serves(model: &str) -> bool {
     let named = model.split_once("::").is_some_and(|(namespace, _)| AdapterKind::from_lower_str(namespace).is_some());
     named

@@ -1,7 +1,7 @@
-//! From the crate's errors to the failures of this one.
+//! From the crate's errors to the failures of this library.
 //!
-//! The crate's own texts are not used where they may hold the request or the answer whole: what becomes a message is recorded in
-//! history.
+//! The crate's own messages are not used if they may contain the whole request or response, because
+//! the message of a failure is recorded in history.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ use crate::{
     wire::ModelFailureKind,
 };
 
-/// Most characters of an explanation of the crate's.
+/// Maximum length of an explanation of the crate, in characters.
 const LONGEST: usize = 300;
 
-/// The failure that an error of the crate stands for, at this address.
+/// Converts an error of the crate, for a request to this address, to a failure.
 pub(super) fn of(error: Error, address: &str, redactor: &Arc<Redactor>) -> ModelError {
     let shown = |error: &Error| redactor.excerpt(&error.to_string(), LONGEST);
     match error {
@@ -54,7 +54,7 @@ pub(super) fn of(error: Error, address: &str, redactor: &Arc<Redactor>) -> Model
     }
 }
 
-/// The answer that the crate read, as one of ours.
+/// Converts the body that the crate read to an [`Answer`].
 pub(super) fn answer(body: &Value, redactor: &Arc<Redactor>) -> Answer {
     let body = if body.is_object() { body.to_string() } else { String::new() };
     success(body, redactor)
@@ -72,7 +72,8 @@ fn exchange(error: webc::Error, address: &str, redactor: &Arc<Redactor>) -> Mode
                 return success(String::new(), redactor).too_large();
             }
             let answer = success(body, redactor);
-            // It may be JSON under another content type; then it is no answer all the same.
+            // The body may be JSON under another content type, but then it is not a valid response
+            // either.
             answer.object().err().unwrap_or_else(|| answer.invalid("the answer is not sent as JSON"))
         }
         webc::Error::Reqwest(error) => classify::unanswered(error, address, redactor),
@@ -82,7 +83,8 @@ fn exchange(error: webc::Error, address: &str, redactor: &Arc<Redactor>) -> Mode
     }
 }
 
-/// An unsuccessful status. Where the error has no code, its type serves: Anthropic has nothing else.
+/// Returns the failure of an unsuccessful status. If the error has no code, its type is used:
+/// Anthropic has no codes.
 fn refused(status: StatusCode, headers: HeaderMap, mut body: String, redactor: &Arc<Redactor>) -> ModelError {
     body.truncate(body.floor_char_boundary(MOST_OF_AN_ERROR));
     let said = ProviderError::in_failure(&body).unwrap_or_default();
@@ -92,7 +94,8 @@ fn refused(status: StatusCode, headers: HeaderMap, mut body: String, redactor: &
     failure
 }
 
-/// A success that the crate could not read: an error in disguise, a blocked prompt, or no answer of a model.
+/// Returns the failure of a successful response that the crate could not read: an error with a
+/// success status, a blocked prompt, or a body that is not a model's response.
 fn unreadable(body: &Value, cause: &str, redactor: &Arc<Redactor>) -> ModelError {
     let answer = answer(body, redactor);
     if let Err(error) = answer.object() {
@@ -104,7 +107,8 @@ fn unreadable(body: &Value, cause: &str, redactor: &Arc<Redactor>) -> ModelError
     answer.invalid(&format!("the answer is not that of a model ({})", redactor.excerpt(cause, LONGEST)))
 }
 
-/// The crate keeps of a successful answer the body alone; its status is known to be one of 2xx.
+/// Returns the answer with this body. The crate keeps only the body of a successful response; its
+/// status is known to be one of 2xx.
 fn success(body: String, redactor: &Arc<Redactor>) -> Answer {
     Answer {
         status: StatusCode::OK,

@@ -1,8 +1,8 @@
 //! From the items of a conversation to the crate's messages.
 //!
-//! One assistant message holds what the model thought, said and called in one go, which items say one after another; so
-//! they are gathered until something else comes. The results of one round of tools are one message as well where the API
-//! wants them side by side.
+//! One assistant message contains the thoughts, texts and calls of a model together, while items
+//! contain them one after another; so they are collected until another kind of item follows. The
+//! results of one round of tools are also one message, if the API requires them side by side.
 
 use ::genai::chat::{ChatMessage, ContentPart, MessageContent, ToolCall};
 use serde_json::{Map, Value, json};
@@ -17,13 +17,14 @@ use crate::{
     wire::{FunctionCall, Item, ItemView},
 };
 
-/// The member of a tool use whose arguments are no JSON object; Anthropic's own convention for it.
+/// The member of a tool use whose arguments are not a JSON object; the name is Anthropic's own
+/// convention.
 const NOT_JSON: &str = "INVALID_JSON";
 
-/// The messages of a conversation.
+/// Returns the messages of a conversation.
 ///
 /// # Errors
-/// An item or a part of one that the adapter cannot carry, by its kind.
+/// An item or a part of one that the adapter cannot carry; the error names its kind.
 pub(super) fn project(dialect: &Dialect, input: &[Item]) -> Result<Vec<ChatMessage>, ModelError> {
     let mut messages = Messages { dialect, done: Vec::new(), assistant: Vec::new(), results: Vec::new() };
     for item in input {
@@ -37,9 +38,9 @@ pub(super) fn project(dialect: &Dialect, input: &[Item]) -> Result<Vec<ChatMessa
 struct Messages<'d> {
     dialect: &'d Dialect,
     done: Vec<ChatMessage>,
-    /// The assistant message that is being gathered.
+    /// The assistant message that is being collected.
     assistant: Vec<ContentPart>,
-    /// The tool results that are being gathered.
+    /// The tool results that are being collected.
     results: Vec<ContentPart>,
 }
 
@@ -80,8 +81,9 @@ impl Messages<'_> {
         Ok(())
     }
 
-    /// Anthropic wants thinking where it was; the crate moves it to the start of a message. So after anything else it begins
-    /// a message of its own, which the API joins to the one before.
+    /// Adds thoughts. Anthropic requires thinking in its original position, but the crate moves it
+    /// to the start of a message. So thoughts after anything else start a message of their own,
+    /// which the API joins to the one before.
     fn think(&mut self, parts: Vec<ContentPart>) {
         let is_thought = |part: &ContentPart| {
             matches!(part, ContentPart::ThoughtSignature(_) | ContentPart::ReasoningContent(_) | ContentPart::Custom(_))
@@ -98,7 +100,8 @@ impl Messages<'_> {
 
     fn end_assistant(&mut self) {
         let mut parts = std::mem::take(&mut self.assistant);
-        // Unsigned thoughts go back beside the calls they led to, and nowhere else: some APIs refuse them there.
+        // Unsigned thoughts are sent back only beside the calls that they led to: some APIs refuse
+        // them elsewhere.
         let is_signed = parts.iter().any(|part| matches!(part, ContentPart::ThoughtSignature(_)));
         if !is_signed && !parts.iter().any(ContentPart::is_tool_call) {
             parts.retain(|part| !part.is_reasoning_content());
@@ -116,7 +119,8 @@ impl Messages<'_> {
     }
 }
 
-/// A function call. Arguments are an object in most APIs, while a model may have written anything.
+/// Converts a function call. Most APIs require arguments to be an object, but a model may have
+/// written anything.
 fn tool_call(call: &FunctionCall<'_>) -> ToolCall {
     let arguments = call.arguments.trim();
     let arguments = match serde_json::from_str(arguments) {

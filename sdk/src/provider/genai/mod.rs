@@ -1,16 +1,17 @@
 //! A provider over the crate `genai`: models of Anthropic, Google and many others.
 //!
-//! [`Genai`] holds the crate's client and stays on the worker. One model call is one HTTP request: the crate retries nothing, and
-//! neither does this; what the provider says about retries comes back in the [`ModelError`]. The projection is thin and total: what
-//! an adapter of the crate would drop silently is refused by name before anything is sent.
+//! [`Genai`] holds the crate's client and stays on the worker. One model call is one HTTP request:
+//! neither the crate nor this provider retries; what the model provider states about retries is
+//! returned in the [`ModelError`]. The projection is thin and total: anything that an adapter of
+//! the crate would drop silently is refused by name before anything is sent.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `builder` | configuration, and what can be wrong with it |
-//! | `dialect` | what each adapter takes, and which names are served |
+//! | `builder` | configuration, and its errors |
+//! | `dialect` | the features that each adapter supports, and the model names that are served |
 //! | `request`, `settings`, `messages`, `content`, `results` | from a model call to the crate's request |
-//! | `response`, `failure` | from the crate's answer to ours, or to the failure it stands for |
-//! | `thoughts` | what a model thought, there and back |
+//! | `response`, `failure` | from the crate's response to ours, or to the failure that it represents |
+//! | `thoughts` | reasoning of a model, in both directions |
 //!
 //! # Design
 //! **The crate genai,** because block orders, signatures and schema dialects of forty providers
@@ -18,10 +19,11 @@
 //! no room for is sent as blocks of the API's own, which it passes on to Anthropic only: `is_error`
 //! and images in tool results, images by address. Not possible through it: hosted tools, state at
 //! the provider, log probabilities, the request id of a success (it drops the headers), arguments
-//! that are not JSON (it fails the answer, which is then requested again), and signed thinking
-//! between two texts of one message (it moves it to the front, so a message begins there; the API
-//! joins neighbours). It turns on `serde_json/preserve_order`, which is on anyway, and features of
-//! reqwest (`gzip`) and tokio (`test-util`) for the whole build. It retries nothing.
+//! that are not JSON (it fails the response, which is then requested again), and signed thinking
+//! between two texts of one message (it moves it to the front, so a new message begins there; the
+//! API joins neighbouring messages). It enables `serde_json/preserve_order`, which is enabled
+//! anyway, and features of reqwest (`gzip`) and tokio (`test-util`) for the whole build. It retries
+//! nothing.
 
 mod builder;
 mod content;
@@ -47,7 +49,8 @@ use super::http::{address, redact::Redactor};
 use super::{Model, ModelError, ModelProvider};
 use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 
-/// The models of Anthropic, Google and others, through the crate [`genai`](https://docs.rs/genai/0.7.2).
+/// The models of Anthropic, Google and others, through the crate
+/// [`genai`](https://docs.rs/genai/0.7.2).
 ///
 /// ```no_run
 /// use temporal_agents::worker::{AgentsPlugin, Genai, OpenAi};
@@ -56,7 +59,7 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// // Keys from the worker's environment: ANTHROPIC_API_KEY, GEMINI_API_KEY, ..
 /// let plugin = AgentsPlugin::new().model_provider(Genai::from_env()?).model_provider(OpenAi::from_env()?);
 ///
-/// // Or a key and an address of one's own.
+/// // Or with a key and an address of your own.
 /// let gateway = Genai::builder()
 ///     .api_key("anthropic", "the gateway's key")
 ///     .base_url("anthropic", "https://gateway.example.com/v1")
@@ -68,46 +71,54 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 ///
 /// # Names
 ///
-/// A model's name says whose it is: `claude-sonnet-4-6`, `gemini-3-flash`, `grok-4`, or with the namespace of an adapter
-/// of the crate `anthropic::claude-sonnet-4-6`, `groq::llama-4`, `ollama::qwen3`. Served are names with a namespace, and
-/// those that begin as the models of one adapter do. `gpt-5`, `o3` and all names that the crate does not know are left to
-/// the worker's next provider; `openai::gpt-5` is not. [`OpenAi`](crate::provider::OpenAi) serves every name unless
-/// it is told otherwise, so it comes after this one, as above. [`GenaiBuilder::serving`] replaces these rules.
+/// A model's name identifies its adapter: `claude-sonnet-4-6`, `gemini-3-flash`, `grok-4`, or with
+/// the namespace of an adapter of the crate `anthropic::claude-sonnet-4-6`, `groq::llama-4`,
+/// `ollama::qwen3`. This provider serves names with a namespace, and names that begin like the
+/// models of one adapter. `gpt-5`, `o3` and all names that the crate does not know are left to the
+/// worker's next provider; `openai::gpt-5` is not. [`OpenAi`](super::OpenAi) serves every name
+/// unless it is configured otherwise, so add it after this one, as above. [`GenaiBuilder::serving`]
+/// replaces these rules.
 ///
-/// A name may end in an effort (`claude-opus-4-6-high`): the crate takes that off and sets it, unless the settings have one.
+/// A name may end in an effort (`claude-opus-4-6-high`): the crate removes it and sets it as the
+/// reasoning effort, unless the settings have one.
 ///
 /// # What is mapped
 ///
 /// | of a call | Anthropic (`anthropic`, `minimax`) | Google (`gemini`, `vertex`) | Chat Completions (most others) |
 /// |---|---|---|---|
 /// | instructions, `system` and `developer` messages | `system` | `systemInstruction` | messages |
-/// | functions and handoffs | `strict` where the schema is | without `strict` | `strict` where the schema is |
+/// | functions and handoffs | `strict` if the schema is | without `strict` | `strict` if the schema is |
 /// | output type | `output_config.format` | `responseJsonSchema` | `response_format` |
-/// | results of one round | one message, `is_error` where a tool failed | one message | one message each |
+/// | results of one round | one message, `is_error` if a tool failed | one message | one message each |
 /// | images | `data:` URLs and addresses | `data:` URLs | `data:` URLs and addresses |
-/// | thinking | signed, goes back in its place | signatures go back | goes back beside calls |
+/// | thinking | signed, sent back in its place | signatures are sent back | sent back beside calls |
 /// | `temperature`, `top_p`, `max_tokens`, `tool_choice` | yes | yes | yes |
-/// | `reasoning` | `effort`, `budget_tokens`, `summary` | the same | `effort` |
+/// | `reasoning` | `effort`, `budget_tokens`, `summary` | `effort`, `budget_tokens`, `summary` | `effort` |
 /// | `parallel_tool_calls` | yes | only `true` | yes |
-/// | `prompt_cache_retention` | `in_memory`, `5m`, `1h`: of instructions and tools | refused | as it is |
-/// | `metadata` | as it is | refused | as it is |
-/// | `verbosity`, `frequency_penalty`, `presence_penalty`, `store`, `prompt_cache_options` | refused | refused | as they are |
+/// | `prompt_cache_retention` | `in_memory`, `5m`, `1h`: of instructions and tools | refused | unchanged |
+/// | `metadata` | unchanged | refused | unchanged |
+/// | `verbosity`, `frequency_penalty`, `presence_penalty`, `store`, `prompt_cache_options` | refused | refused | unchanged |
 /// | `extra_body`, `extra_args`, `extra_headers` | yes | yes | yes |
 ///
-/// `claude` models of `vertex`, and all of `bedrock_api`, `ollama` and `ollama_cloud`, take no output type, no tool choice and no
-/// extra body through the crate. Refused everywhere: hosted tools, prompt templates, state at the provider, `truncation`,
-/// `response_include`, `top_logprobs`, `context_management`, `extra_query`, and items of kinds other than messages, calls, results and
-/// reasoning. The adapters `openai_resp`, `gemini_ix`, `baidu`, `cohere` and `opencode_go` are refused as a whole.
+/// `claude` models of `vertex`, and all of `bedrock_api`, `ollama` and `ollama_cloud`, support no
+/// output type, no tool choice and no extra body through the crate. Refused everywhere: hosted
+/// tools, prompt templates, state at the provider, `truncation`, `response_include`,
+/// `top_logprobs`, `context_management`, `extra_query`, and items of kinds other than messages,
+/// calls, results and reasoning. The adapters `openai_resp`, `gemini_ix`, `baidu`, `cohere` and
+/// `opencode_go` are refused as a whole.
 ///
-/// Without `max_tokens` Anthropic's API gets the most that the model may write, after a table of the crate. Left out without a
-/// word, as they change no answer: `name` of messages, `detail` of images, annotations.
+/// Without `max_tokens`, Anthropic's API receives the maximum that the model may write, from a
+/// table of the crate. Left out without an error, because they change no response: `name` of
+/// messages, `detail` of images, annotations.
 ///
 /// # Answers
 ///
-/// An answer that reached its limit has [`incomplete`](ModelResponse::incomplete) `max_output_tokens`; one that ends inside a call is a
-/// failure, since half a call must not run. A filter is `content_filter`; where it left nothing, and where the model itself
-/// refuses, the message is a refusal, which ends the run as one. Any other reason to stop is there in the provider's word.
-/// The crate drops the headers of successes, so [`request_id`](ModelResponse::request_id) is known of failures only.
+/// A response that reached its limit has [`incomplete`](ModelResponse::incomplete)
+/// `max_output_tokens`; one that ends inside a call is a failure, because half a call must not run.
+/// A filter is `content_filter`; if it left nothing, and if the model itself refuses, the message
+/// is a refusal, which ends the run as one. Any other stop reason is returned in the provider's own
+/// notation. The crate drops the headers of successes, so [`request_id`](ModelResponse::request_id)
+/// is known for failures only.
 #[derive(Clone)]
 pub struct Genai {
     client: Client,
@@ -115,20 +126,21 @@ pub struct Genai {
     name: String,
 }
 
-/// Whether a provider serves a model name.
+/// A predicate that returns `true` for the model names that a provider serves.
 type Serves = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl Genai {
-    /// The provider whose keys are in the worker's environment, under the names that the crate gives them:
-    /// `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`, `XAI_API_KEY`. A key is read when a model that needs it is called.
+    /// Creates the provider whose keys are in the worker's environment, under the names that the
+    /// crate uses: `ANTHROPIC_API_KEY`, `GEMINI_API_KEY`, `XAI_API_KEY`. A key is read when a model
+    /// that needs it is called.
     ///
     /// # Errors
-    /// [`GenaiConfigError`], when the platform's certificates cannot be loaded.
+    /// [`GenaiConfigError`], if the platform's certificates cannot be loaded.
     pub fn from_env() -> Result<Self, GenaiConfigError> {
         Self::builder().build()
     }
 
-    /// A provider described step by step. What it is not given is as in [`Genai::from_env`].
+    /// Creates a builder. Everything that is not configured is as in [`Genai::from_env`].
     pub fn builder() -> GenaiBuilder {
         GenaiBuilder::new()
     }
@@ -152,7 +164,7 @@ impl std::fmt::Debug for Genai {
     }
 }
 
-/// One model, under the name the provider was asked for.
+/// One model, under the name that was requested of the provider.
 struct GenaiModel {
     name: String,
     client: Client,
@@ -202,7 +214,7 @@ impl GenaiModel {
     }
 }
 
-/// The key that a request carries; one that is not there is the crate's to complain about.
+/// Returns the key that a request contains; the crate reports a missing key.
 fn secrets(target: &ServiceTarget) -> Vec<secrecy::SecretString> {
     target.auth.single_key_value().ok().map(Into::into).into_iter().collect()
 }

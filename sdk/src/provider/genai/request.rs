@@ -15,16 +15,16 @@ use crate::{
     wire::{Definitions, HandoffSpec, ModelCall, ToolSpec},
 };
 
-/// Functions of these names become the provider's own tools in the hands of the crate.
+/// The names of functions that the crate would convert to the provider's own tools.
 const TAKEN: [(Shape, &[&str]); 2] = [
     (Shape::Anthropic, &["web_search"]),
     (Shape::Gemini, &["googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext"]),
 ];
 
-/// The request for a call, and its options.
+/// Returns the request for a call, and its options.
 ///
 /// # Errors
-/// Whatever the adapter cannot express, by name, and extras that cannot be sent.
+/// Everything that the adapter cannot express, by name, and extras that cannot be sent.
 pub(super) fn project(dialect: &Dialect, call: ModelCall) -> Result<(ChatRequest, ChatOptions), ModelError> {
     let ModelCall { agent: _, turn: _, model: _, definitions, input, previous_response_id, conversation_id } = call;
     let Definitions { instructions, prompt, tools, handoffs, output, settings } = definitions;
@@ -62,7 +62,8 @@ fn handoff(dialect: &Dialect, handoff: HandoffSpec) -> Result<Tool, ModelError> 
     function(dialect, &tool_name, tool_description, &input_json_schema, strict)
 }
 
-/// `strict` only where it holds: false is what the APIs have by default.
+/// Converts a function. `strict` is sent only if it is true, because false is the default of the
+/// APIs.
 fn function(
     dialect: &Dialect,
     name: &str,

@@ -1,4 +1,4 @@
-//! From the crate's answer to a model response.
+//! From the crate's response to a model response.
 
 use ::genai::chat::{ChatResponse, ContentPart, StopReason, ToolCall, Usage as Counted};
 use serde_json::{Map, Value, json};
@@ -15,11 +15,11 @@ use crate::{
     wire::{InputTokensDetails, Item, ModelFailureKind, ModelResponse, OutputTokensDetails, Usage},
 };
 
-/// The response in an answer. It has no id: nothing can follow it by one; and the crate drops the headers of a success, so the
-/// request's id is not known either.
+/// Returns the model response of an answer. It has no response id, because no later call can refer
+/// to it by one; nor a request id, because the crate drops the headers of a success.
 ///
 /// # Errors
-/// What the answer stands for where that is no message of a model, or one that breaks off inside a call.
+/// The failure that the answer represents, if it is not a message of a model or ends inside a call.
 pub(super) fn project(
     dialect: &Dialect,
     response: ChatResponse,
@@ -37,7 +37,7 @@ pub(super) fn project(
         return Err(cut(answer, call));
     }
     let mut items = Items { adapter: &dialect.adapter, done: Vec::new(), texts: Vec::new(), thoughts: Vec::new() };
-    // Where it is not among the parts, it came before them.
+    // Reasoning that is not among the parts came before them.
     if let Some(text) = reasoning_content.filter(|text| !text.is_empty())
         && !parts.iter().any(ContentPart::is_reasoning_content)
     {
@@ -69,18 +69,19 @@ pub(super) fn project(
     })
 }
 
-/// Why an answer stops early.
+/// The reason that a response stops early.
 enum Stopped {
-    /// At a limit of tokens.
+    /// The limit of tokens was reached.
     Length,
-    /// A filter, or the model itself, refuses; the provider's word for it.
+    /// A filter, or the model itself, refuses; with the provider's name for it.
     Filter(String),
-    /// The provider's word for something else.
+    /// Another reason, with the provider's name for it.
     Otherwise(String),
 }
 
 impl Stopped {
-    /// In the words of the Responses API where it has any.
+    /// Returns the name of the reason in the Responses API, or the provider's own if it has none
+    /// there.
     fn reason(self) -> String {
         match self {
             Self::Length => "max_output_tokens".to_owned(),
@@ -99,8 +100,9 @@ fn incomplete(reason: StopReason) -> Option<Stopped> {
     }
 }
 
-/// The message of a refusal: the model's own, in Chat Completions beside the content, in Anthropic's API a reason to stop; or a
-/// filter's that left nothing of an answer.
+/// Returns the message of a refusal. The model's own refusal is beside the content in Chat
+/// Completions, and a stop reason in Anthropic's API; a filter's is one that left nothing of a
+/// response.
 fn refusal(raw: &Map<String, Value>, output: &[Item], stopped: Option<&Stopped>) -> Option<Item> {
     let own = raw.get("choices").and_then(|choices| choices[0]["message"]["refusal"].as_str());
     let said: String = output.iter().filter_map(Item::text).collect();
@@ -115,18 +117,20 @@ fn refusal(raw: &Map<String, Value>, output: &[Item], stopped: Option<&Stopped>)
     Some(message(vec![json!({"type": "refusal", "refusal": text})]))
 }
 
-/// A call that the end of the answer may have cut must not run: its arguments may be a part of what was meant.
+/// Returns the failure of a call that the end of the response may have cut off. It must not run:
+/// its arguments may be incomplete.
 fn cut(answer: &Answer, call: &ToolCall) -> ModelError {
     let mut error = answer.failure(
         ModelFailureKind::InvalidResponse,
         &format!("the answer reached its limit of tokens in a call of `{}`; raise max_tokens", call.fn_name),
     );
-    // The same limit cuts the next answer as well.
+    // The same limit would also cut off the next response.
     error.retryable = Some(false);
     error
 }
 
-/// The items of an answer, in its order. Text that stands together is one message, thoughts that stand together one item.
+/// The items of a response, in its order. Consecutive texts are one message, and consecutive
+/// thoughts one item.
 struct Items<'d> {
     adapter: &'d str,
     done: Vec<Item>,
@@ -195,8 +199,9 @@ fn function_call(call: ToolCall) -> Item {
     ]))
 }
 
-/// Google's calls mostly come without ids. The crate counts them within one answer (`call#NAME#0`), knows its own by that form
-/// and does not send them; a run needs ids that no other answer has.
+/// Returns a call id that no other response has. Google's calls mostly have no ids. The crate
+/// numbers them within one response (`call#NAME#0`), recognizes its own ids by that form and does
+/// not send them; a run needs ids that are unique among all responses.
 fn unique(call_id: String, name: &str) -> String {
     let number = || uuid::Uuid::new_v4().as_fields().0;
     let counted = call_id.strip_prefix("call#").and_then(|rest| rest.rsplit_once('#'));
@@ -212,7 +217,7 @@ fn counts(usage: &Counted) -> Usage {
     let input = usage.prompt_tokens_details.as_ref();
     let reasoning = usage.completion_tokens_details.as_ref().and_then(|details| count(details.reasoning_tokens));
     let input_tokens = count(usage.prompt_tokens).unwrap_or_default();
-    // Google leaves the count of what was said out where that is nothing.
+    // Google leaves out the count of output tokens if it is zero.
     let output_tokens = count(usage.completion_tokens).or(reasoning).unwrap_or_default();
     Usage {
         requests: 1,

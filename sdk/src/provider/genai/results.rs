@@ -1,4 +1,4 @@
-//! What tools answered, on its way back to the model.
+//! The results of tools, in the form in which they are sent back to the model.
 
 use ::genai::chat::{ContentPart, ToolResponse};
 use serde_json::{Map, Value, json};
@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{provider::ModelError, wire::Item};
 
-/// The result of a call.
+/// Converts the result of a call.
 ///
-/// Anthropic is told which results are errors, and takes images. The crate's own type has room for neither, so such results
-/// go as the blocks that API knows.
+/// Anthropic's API has a flag for errors, and supports images. The crate's own type has room for
+/// neither, so such results are sent as the blocks of that API.
 ///
 /// # Errors
-/// A part that the adapter cannot carry, by its kind.
+/// A part that the adapter cannot carry; the error names its kind.
 pub(super) fn part(dialect: &Dialect, item: &Item, call_id: &str, output: &Value) -> Result<ContentPart, ModelError> {
     if dialect.shape == Shape::Anthropic {
         let is_text = output.is_string();
@@ -27,7 +27,7 @@ pub(super) fn part(dialect: &Dialect, item: &Item, call_id: &str, output: &Value
     Ok(ContentPart::ToolResponse(ToolResponse::new(call_id, text(dialect, output)?)))
 }
 
-/// A `tool_result` of Anthropic.
+/// Returns a `tool_result` block of Anthropic.
 fn block(dialect: &Dialect, call_id: &str, output: &Value, is_error: bool) -> Result<Value, ModelError> {
     let content = match output {
         Value::Array(parts) => parts.iter().map(|part| block_part(dialect, part)).collect::<Result<Value, _>>()?,
@@ -60,7 +60,7 @@ fn block_part(dialect: &Dialect, part: &Value) -> Result<Value, ModelError> {
     .ok_or_else(|| no_part(dialect, "a tool's output", kind))
 }
 
-/// The result as text, all that other adapters carry.
+/// Returns the result as text, the only form that other adapters support.
 fn text(dialect: &Dialect, output: &Value) -> Result<String, ModelError> {
     match output {
         Value::String(text) => Ok(text.clone()),

@@ -1,7 +1,8 @@
 //! From the settings of a model call to the crate's options.
 //!
-//! What the crate has an option for becomes that option; what only the API has becomes a member of the body, where the adapter
-//! merges such; all else is refused by name.
+//! A setting for which the crate has an option becomes that option; one that only the API has
+//! becomes a member of the body, if the adapter merges such members; all others are refused by
+//! name.
 
 use ::genai::{
     Headers,
@@ -18,7 +19,7 @@ use crate::{
     wire::{ModelFailureKind, ModelSettings, OutputSpec, ToolChoice},
 };
 
-/// The options for a call.
+/// Returns the options for a call.
 ///
 /// # Errors
 /// Settings that the adapter does not have, and extras that cannot be sent.
@@ -42,7 +43,7 @@ pub(super) fn project(
         metadata,
         store,
         prompt_cache_retention,
-        include_usage: _, // always included outside streams
+        include_usage: _, // always included outside of streams
         response_include,
         top_logprobs,
         extra_query,
@@ -52,7 +53,7 @@ pub(super) fn project(
         retry: _, // the activity's retry policy
         context_management,
         prompt_cache_options,
-        preserve_raw_usage: _, // of the response
+        preserve_raw_usage: _, // concerns the response
         timeout: _,            // the activity's start-to-close timeout
     } = settings;
     let api = dialect.adapter.as_str();
@@ -73,7 +74,7 @@ pub(super) fn project(
         set(&mut body, "presence_penalty", presence_penalty);
         set(&mut body, "store", store);
         set(&mut body, "prompt_cache_options", prompt_cache_options);
-        // The API refuses it where there is nothing to call.
+        // The API refuses the setting if there are no tools.
         set(&mut body, "parallel_tool_calls", parallel_tool_calls.filter(|_| has_tools));
     } else {
         refuse(api, "frequency_penalty", frequency_penalty.as_ref())?;
@@ -117,7 +118,8 @@ pub(super) fn project(
         capture_reasoning_content: shows_reasoning.then_some(true),
         verbosity: verbosity.as_deref().map(verbose).transpose()?,
         cache_control,
-        // Errors and refusals stand in answers that are successes by their status, and the crate looks for neither.
+        // Errors and refusals may be in responses with a success status, and the crate looks for
+        // neither.
         capture_raw_body: Some(true),
         extra_headers: Some(Headers::from(headers.collect::<Vec<_>>())),
         extra_body: (!body.is_empty()).then_some(Value::Object(body)),
@@ -149,14 +151,14 @@ fn choice(dialect: &Dialect, choice: Option<ToolChoice>) -> Result<Option<Choice
     }
 }
 
-/// Anthropic's form of a tool choice that allows one call in a response.
+/// Returns Anthropic's form of a tool choice that allows one call in a response.
 fn one_call_at_a_time(dialect: &Dialect, choice: Option<&Choice>) -> Result<Value, ModelError> {
     if dialect.shape != Shape::Anthropic || !dialect.options {
         let what = format_args!("the {} API has no `parallel_tool_calls`; leave it out", dialect.adapter);
         return Err(unsupported(what));
     }
     Ok(match choice {
-        // Its form for "none" has no such member, and needs none.
+        // The form for "none" has no such member, and needs none.
         Some(Choice::None) => json!({"type": "none"}),
         None | Some(Choice::Auto) => json!({"type": "auto", "disable_parallel_tool_use": true}),
         Some(Choice::Required) => json!({"type": "any", "disable_parallel_tool_use": true}),
@@ -164,7 +166,8 @@ fn one_call_at_a_time(dialect: &Dialect, choice: Option<&Choice>) -> Result<Valu
     })
 }
 
-/// How long the provider keeps the instructions and tools of a call in its prompt cache.
+/// Converts the time for which the provider keeps the instructions and tools of a call in its
+/// prompt cache.
 fn retention(words: &str) -> Result<CacheControl, ModelError> {
     match words {
         "in_memory" | "in-memory" => Ok(CacheControl::Ephemeral),
@@ -176,7 +179,8 @@ fn retention(words: &str) -> Result<CacheControl, ModelError> {
     }
 }
 
-/// The crate asks Chat Completions for strict schemas alone, and changes them to fit; one that is not strict goes as it is.
+/// Converts the output type. The crate requests only strict schemas from Chat Completions, and
+/// changes them to fit; a schema that is not strict is put into the body unchanged.
 fn response_format(
     dialect: &Dialect,
     output: Option<OutputSpec>,
@@ -197,7 +201,7 @@ fn response_format(
     Ok(Some(JsonSpec::new(name, Value::clone(&schema)).into()))
 }
 
-/// The effort, and whether a summary is asked for.
+/// Returns the effort, and `true` if a summary is requested.
 fn effort(dialect: &Dialect, reasoning: Option<Value>) -> Result<(Option<ReasoningEffort>, bool), ModelError> {
     let api = &dialect.adapter;
     let Some(reasoning) = reasoning else { return Ok((None, false)) };

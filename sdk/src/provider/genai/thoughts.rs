@@ -1,15 +1,18 @@
-//! What a model thought, kept in a `reasoning` item so that it can go back where it came from.
+//! Thoughts of a model, stored in a `reasoning` item so that they can be sent back to the adapter
+//! that returned them.
 //!
-//! Anthropic signs its thinking and wants it back, unchanged and in its place, with the tool results; Google sends signatures
-//! alone; others plain text. The text is the item's `summary`, for people and traces. What only its adapter understands is
-//! opaque data in the item's [`PROVIDER_DATA`]:
+//! Anthropic signs its thinking and requires it back, unchanged and in its place, with the tool
+//! results; Google sends signatures only; others plain text. The text is the item's `summary`, for
+//! people and traces. Data that only its adapter understands is opaque data in the item's
+//! [`PROVIDER_DATA`]:
 //!
 //! ```json
 //! {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}],
 //!  "provider_data": {"genai": {"adapter": "anthropic", "thoughts": [{"signature": "EqoB.."}, {"summary": 0}]}}}
 //! ```
 //!
-//! Data of one adapter is not shown to another: a signature is worth nothing there, and some refuse it.
+//! Data of one adapter is not sent to another: a signature is of no use there, and some adapters
+//! refuse it.
 
 use ::genai::chat::ContentPart;
 use serde_json::{Map, Value, json};
@@ -19,7 +22,8 @@ use crate::{
     wire::Item,
 };
 
-/// The item that holds these parts of an answer: signatures, reasoning, and blocks that the crate does not know.
+/// Returns the item that holds these parts of a response: signatures, reasoning, and blocks that
+/// the crate does not know.
 pub(super) fn item(adapter: &str, parts: Vec<ContentPart>) -> Item {
     let mut summary = Vec::new();
     let mut thoughts = Vec::new();
@@ -42,7 +46,8 @@ pub(super) fn item(adapter: &str, parts: Vec<ContentPart>) -> Item {
     Item::from(object)
 }
 
-/// The parts that an item holds for this adapter; none for those of others.
+/// Returns the parts that an item holds for this adapter; none if the item is that of another
+/// adapter.
 pub(super) fn parts(adapter: &str, item: &Item) -> Vec<ContentPart> {
     let data = item.get(PROVIDER_DATA).and_then(|data| data.get(GENAI));
     let Some(data) = data.filter(|data| data["adapter"] == adapter) else { return Vec::new() };

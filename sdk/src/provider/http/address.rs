@@ -1,16 +1,17 @@
-//! The address of a provider as logs and failures show it.
+//! The address of a provider in the form for logs and failures.
 
 use reqwest::Url;
 
 use super::redact::Redactor;
 
-/// The longest address that is quoted as it was given.
+/// The maximum length of an address that is quoted as it was configured.
 const LONGEST: usize = 200;
 
-/// Scheme, host, port and path of an address, without secrets; user, password and query are left out, because they may be one.
+/// Returns scheme, host, port and path of an address, without secrets. User, password and query are
+/// left out, because they may be secret.
 pub(crate) fn shown(base: &str, redactor: &Redactor) -> String {
     let Ok(mut url) = Url::parse(base) else { return "an address that is none".to_owned() };
-    // An address that cannot have them has none.
+    // An address that cannot have a user or a password has none.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.set_query(None);
@@ -18,14 +19,15 @@ pub(crate) fn shown(base: &str, redactor: &Redactor) -> String {
     redactor.clean(url.as_str().trim_end_matches('/'))
 }
 
-/// The address as it was given, unless it may hold a secret (credentials, a query, or a key in place of an address) or is very long.
+/// Returns the address as it was configured; `None` if it may contain a secret (credentials, a
+/// query, or a key in place of an address) or is very long.
 pub(crate) fn as_given(address: &str) -> Option<String> {
     let is_address = address.contains([':', '/']) || address.len() < 16;
     let is_plain = is_address && address.len() <= LONGEST && !address.contains(['@', '?', '#']);
     is_plain.then(|| address.to_owned())
 }
 
-/// An address in a message, with a space before it.
+/// Formats an address for a message, with a space before it.
 pub(crate) fn quoted(address: Option<&str>) -> String {
     address.map(|address| format!(" {address:?}")).unwrap_or_default()
 }

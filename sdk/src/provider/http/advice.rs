@@ -1,4 +1,5 @@
-//! What the headers of an answer say besides its body: the request's id, and whether and when to try again.
+//! The headers of a response that matter for retries and diagnosis: the request's id, and the
+//! provider's advice about a retry and its time.
 
 use std::time::{Duration, SystemTime};
 
@@ -6,19 +7,19 @@ use reqwest::header::HeaderMap;
 
 use crate::provider::ModelError;
 
-/// What the provider advises.
+/// The advice of the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Advice {
-    /// `x-request-id`, or Anthropic's `request-id`.
+    /// From `x-request-id`, or Anthropic's `request-id`.
     pub(crate) request_id: Option<String>,
-    /// `retry-after-ms`, else `retry-after` in seconds or as a date.
+    /// From `retry-after-ms`, otherwise from `retry-after` in seconds or as a date.
     pub(crate) retry_after: Option<Duration>,
-    /// `x-should-retry`.
+    /// From `x-should-retry`.
     pub(crate) should_retry: Option<bool>,
 }
 
 impl Advice {
-    /// The advice in these headers; `now` is what a date is measured from.
+    /// Reads the advice in these headers; `now` is the time that a date is relative to.
     pub(crate) fn in_headers(headers: &HeaderMap, now: SystemTime) -> Self {
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
         Self {
@@ -38,7 +39,7 @@ impl Advice {
         }
     }
 
-    /// Writes the advice into a failure; what the failure says itself stays where the headers say nothing.
+    /// Copies the advice into a failure; values of the failure remain where the headers have none.
     pub(crate) fn give(self, error: &mut ModelError) {
         let Self { request_id, retry_after, should_retry } = self;
         error.request_id = request_id.or(error.request_id.take());
@@ -47,13 +48,13 @@ impl Advice {
     }
 }
 
-/// A count of `unit` seconds, possibly fractional.
+/// Parses a number of units of `unit` seconds, possibly fractional.
 fn duration(text: &str, unit: f64) -> Option<Duration> {
     let count: f64 = text.parse().ok()?;
     Duration::try_from_secs_f64(count * unit).ok()
 }
 
-/// The time until an HTTP date; none left when it has passed.
+/// Returns the time until an HTTP date; zero if it has passed.
 fn until(date: &str, now: SystemTime) -> Option<Duration> {
     let date = httpdate::parse_http_date(date).ok()?;
     Some(date.duration_since(now).unwrap_or_default())

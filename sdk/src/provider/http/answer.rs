@@ -1,7 +1,8 @@
-//! A provider's whole answer to one HTTP request: status, headers and body, nothing lost and nothing logged.
+//! A provider's complete response to one HTTP request: status, headers and body. Nothing of it is
+//! lost, and nothing logged.
 //!
-//! It turns itself into the JSON object of a successful answer, or into the failure it stands for. Bodies hold the
-//! user's data, so `Debug` and `Display` show the status only.
+//! It is converted to the JSON object of a successful response, or to the failure that it
+//! represents. Bodies contain the user's data, so `Debug` and `Display` show the status only.
 
 use std::{sync::Arc, time::SystemTime};
 
@@ -16,12 +17,12 @@ use super::{
 };
 use crate::{provider::ModelError, wire::ModelFailureKind};
 
-/// Most characters of a body that a message quotes.
+/// The maximum length of the excerpt of a body in a message, in characters.
 const EXCERPT: usize = 200;
-/// Most characters of a provider's own error message.
+/// The maximum length of a provider's own error message, in characters.
 const LONGEST_MESSAGE: usize = 1000;
 
-/// A provider's answer.
+/// The response of a provider.
 #[derive(thiserror::Error)]
 #[error("the provider answered {status}")]
 pub(crate) struct Answer {
@@ -32,11 +33,11 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The JSON object of a successful answer.
+    /// Returns the JSON object of a successful response.
     ///
     /// # Errors
-    /// The failure of any other status; [`ModelFailureKind::InvalidResponse`] when the body is no JSON object;
-    /// the error in the body, for servers that report failures with status 200.
+    /// The failure of any other status; [`ModelFailureKind::InvalidResponse`] if the body is not a
+    /// JSON object; the error in the body, for servers that report failures with status 200.
     pub(crate) fn object(&self) -> Result<Map<String, Value>, ModelError> {
         if !self.status.is_success() {
             return Err(self.status_failure());
@@ -55,13 +56,15 @@ impl Answer {
         }
     }
 
-    /// The failure of a body that is not what the API promises; quotes the start of it.
+    /// Returns the failure of a body that is not what the API promises; quotes the start of the
+    /// body.
     pub(crate) fn invalid(&self, what: &str) -> ModelError {
         let excerpt = self.redactor.excerpt(&self.text(), EXCERPT);
         self.failure(ModelFailureKind::InvalidResponse, &format!("{what}: {excerpt}"))
     }
 
-    /// The failure of a body that is over the limit. The provider's advice to try again does not count.
+    /// Returns the failure of a body that is over the limit. The provider's advice to retry is
+    /// ignored.
     pub(crate) fn too_large(&self) -> ModelError {
         let limit = MOST_BYTES / (1024 * 1024);
         let what = format!("the body is over the limit of {limit} MiB; it is not requested again");
@@ -70,7 +73,7 @@ impl Answer {
         error
     }
 
-    /// A failure of this kind with everything the answer says beside it.
+    /// Returns a failure of this kind with the status and the advice of the response.
     pub(crate) fn failure(&self, kind: ModelFailureKind, what: &str) -> ModelError {
         let label = classify::label(kind);
         let status = self.status.as_u16();
@@ -84,7 +87,7 @@ impl Answer {
         error
     }
 
-    /// The provider's id of the request.
+    /// Returns the provider's id of the request.
     #[cfg(feature = "openai")]
     pub(crate) fn request_id(&self) -> Option<String> {
         self.advice().request_id
@@ -95,7 +98,7 @@ impl Answer {
         Advice::in_headers(&self.headers, SystemTime::now())
     }
 
-    /// The failure that an unsuccessful status stands for.
+    /// Returns the failure that an unsuccessful status represents.
     pub(crate) fn status_failure(&self) -> ModelError {
         let text = self.text();
         let error = ProviderError::in_failure(&text).unwrap_or_default();
@@ -108,7 +111,7 @@ impl Answer {
         self.with_error(self.failure(kind, &what), error)
     }
 
-    /// The failure of an error inside the body of a successful answer.
+    /// Returns the failure of an error inside the body of a successful response.
     fn reported(&self, error: ProviderError) -> ModelError {
         let what = error.message.clone().unwrap_or_else(|| "the provider reports an error".to_owned());
         self.with_error(self.failure(error.kind(), &what), error)

@@ -1,25 +1,27 @@
-//! Reads the body of a provider's answer, no more of it than a worker should hold.
+//! Reads the body of a provider's response, up to the size that a worker should hold in memory.
 //!
-//! The body is read piece by piece and measured after decompression: a few bytes of gzip may stand for gigabytes, and a server may send
-//! for as long as the activity has time. Of an error only the start is of use.
+//! The body is read in chunks and measured after decompression: a few bytes of gzip may represent
+//! gigabytes, and a server may send for as long as the activity has time. Of an error, only the
+//! start is useful.
 //!
 //! # Design
-//! With the feature `genai`, gzip is on for the OpenAI client, and off for genai's own, which reads
-//! bodies without a limit: there only the time limit of the call bounds them.
+//! With the feature `genai`, gzip is enabled for the OpenAI client, and disabled for genai's own,
+//! which reads bodies without a limit: there only the time limit of the call bounds them.
 
 #[cfg(feature = "openai")]
 use reqwest::Response;
 
-/// Most bytes of a body. A reply of more than 2 MB fits into no history, and a body may hold several times its text: logarithmic
-/// probabilities, encrypted reasoning, escapes.
+/// The maximum size of a body, in bytes. A reply of more than 2 MB does not fit into history, but a
+/// body may be several times as large as its text: log probabilities, encrypted reasoning, escapes.
 pub(crate) const MOST_BYTES: usize = 32 * 1024 * 1024;
-/// Most bytes that are read of the body of an error, of which a message quotes a few hundred characters.
+/// The maximum number of bytes that are read of the body of an error, of which a message quotes a
+/// few hundred characters.
 pub(crate) const MOST_OF_AN_ERROR: usize = 64 * 1024;
 
-/// The body of a successful answer; `None` when it is over [`MOST_BYTES`].
+/// Reads the body of a successful response; returns `None` if it is over [`MOST_BYTES`].
 ///
 /// # Errors
-/// The connection broke, or what came is not what its encoding promises.
+/// The connection broke, or the data does not match its declared encoding.
 #[cfg(feature = "openai")]
 pub(crate) async fn whole(mut response: Response) -> Result<Option<Vec<u8>>, reqwest::Error> {
     let limit = u64::try_from(MOST_BYTES).unwrap_or(u64::MAX);
@@ -36,7 +38,8 @@ pub(crate) async fn whole(mut response: Response) -> Result<Option<Vec<u8>>, req
     Ok(Some(body))
 }
 
-/// The start of the body of an error. One that breaks off is still that error, with what came of it.
+/// Reads the start of the body of an error. If the connection breaks, returns the part that was
+/// received, because the error is still known from its status.
 #[cfg(feature = "openai")]
 pub(crate) async fn of_an_error(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();

@@ -1,4 +1,4 @@
-//! From what went wrong to the kind of failure that Temporal decides by.
+//! From a failed exchange to the kind of failure that determines Temporal's retries.
 
 use reqwest::StatusCode;
 use serde_json::{Map, Value};
@@ -6,10 +6,11 @@ use serde_json::{Map, Value};
 use super::redact::Redactor;
 use crate::{provider::ModelError, wire::ModelFailureKind};
 
-/// The kind of failure a status stands for; 429 and 400 are told apart further by the provider's code.
+/// Returns the kind of failure that a status represents; 400 and 404 are further distinguished by
+/// the provider's code.
 pub(crate) fn kind(status: StatusCode, code: Option<&str>) -> ModelFailureKind {
     match status.as_u16() {
-        // Another call holds the conversation for a moment; the Agents SDK tries again, too.
+        // Another call holds the conversation for a moment; the Agents SDK also retries this.
         400 if code == Some("conversation_locked") => ModelFailureKind::Conflict,
         400 | 404 if matches!(code, Some("previous_response_not_found" | "conversation_not_found")) => {
             ModelFailureKind::ConversationNotFound
@@ -26,7 +27,7 @@ pub(crate) fn kind(status: StatusCode, code: Option<&str>) -> ModelFailureKind {
     }
 }
 
-/// How a message of this kind begins.
+/// Returns the start of the message of a failure of this kind.
 pub(crate) fn label(kind: ModelFailureKind) -> &'static str {
     match kind {
         ModelFailureKind::RateLimit => "rate limited",
@@ -49,9 +50,10 @@ pub(crate) fn label(kind: ModelFailureKind) -> &'static str {
     }
 }
 
-/// The failure of a request to this address, as [`address::shown`](super::address::shown) writes it, that got no answer, or only part of one.
+/// Returns the failure of a request to this address, as [`address::shown`](super::address::shown)
+/// formats it, that received no response, or only a part of one.
 pub(crate) fn unanswered(error: reqwest::Error, address: &str, redactor: &Redactor) -> ModelError {
-    // The error's own address may carry credentials.
+    // The error's own address may contain credentials.
     let error = error.without_url();
     let kind = if error.is_builder() {
         ModelFailureKind::BadRequest
@@ -72,20 +74,21 @@ fn root_cause(error: &dyn std::error::Error) -> String {
     cause.to_string()
 }
 
-/// What a provider says about a failure.
+/// The error that a provider reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProviderError {
-    /// Its explanation.
+    /// Explanation of the error.
     pub(crate) message: Option<String>,
-    /// Its code; a number where a server uses one.
+    /// Code of the error; a number, if the server uses numbers.
     pub(crate) code: Option<String>,
-    /// Its type.
+    /// Type of the error.
     pub(crate) r#type: Option<String>,
 }
 
 impl ProviderError {
-    /// The error in the body of a failed request, in the forms that OpenAI and compatible servers use:
-    /// `{"error": {..}}`, `{"error": "text"}`, `{"message": ..}`, `{"detail": ..}`, or a list of one of them.
+    /// Reads the error in the body of a failed request, in the forms that OpenAI and compatible
+    /// servers use: `{"error": {..}}`, `{"error": "text"}`, `{"message": ..}`, `{"detail": ..}`, or
+    /// a list of one of them.
     pub(crate) fn in_failure(text: &str) -> Option<Self> {
         let body: Value = serde_json::from_str(text).ok()?;
         let body = match &body {
@@ -96,7 +99,7 @@ impl ProviderError {
         Some(Self::in_answer(object).unwrap_or_else(|| Self::of_object(object)))
     }
 
-    /// The `error` member of an answer.
+    /// Reads the `error` member of a response.
     pub(crate) fn in_answer(object: &Map<String, Value>) -> Option<Self> {
         match object.get("error")? {
             Value::Object(error) => Some(Self::of_object(error)),
@@ -114,7 +117,8 @@ impl ProviderError {
         Self { message: text("message").or_else(|| text("detail")), code: text("code"), r#type: text("type") }
     }
 
-    /// The kind of failure when the status does not tell: by code, which some servers fill with a status.
+    /// Returns the kind of failure if the status does not determine it: by the code, which in some
+    /// servers is a status.
     pub(crate) fn kind(&self) -> ModelFailureKind {
         let Some(code) = self.code.as_deref() else { return ModelFailureKind::ResponseFailed };
         match code {
@@ -129,7 +133,8 @@ impl ProviderError {
         }
     }
 
-    /// What the code says about trying again: no time heals a used-up quota or a wrong input.
+    /// Returns `Some(false)` if a retry cannot succeed: time corrects neither a used-up quota nor a
+    /// wrong input. Otherwise returns `None`.
     pub(crate) fn retryable(&self) -> Option<bool> {
         let names = [self.code.as_deref(), self.r#type.as_deref()];
         let hopeless = names.contains(&Some("insufficient_quota"))
@@ -138,7 +143,8 @@ impl ProviderError {
     }
 }
 
-/// `image_too_large`, `empty_image_file`, `unsupported_image_media_type`: the input is wrong, and stays wrong.
+/// Returns `true` for codes such as `image_too_large`, `empty_image_file`,
+/// `unsupported_image_media_type`: the input is wrong, and remains wrong.
 fn is_about_an_image(code: &str) -> bool {
     code.contains("image") && !code.starts_with("failed_to_download")
 }

@@ -1,10 +1,11 @@
-//! What the providers that speak HTTP share: what a call adds to a request, and what an answer stands for.
+//! Code that the HTTP providers share: the parts that a call adds to a request, and the
+//! interpretation of a response.
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `outgoing` | what settings add to a request, and the refusal of what an API does not have |
-//! | `answer` | a whole answer: its object, or the failure it stands for |
-//! | `body` | the bytes of an answer, up to a limit |
+//! | `outgoing` | the parts that settings add to a request, and the refusal of what an API does not have |
+//! | `answer` | a whole response: its object, or the failure that it represents |
+//! | `body` | the bytes of a response, up to a limit |
 //! | `classify`, `advice`, `redact`, `address` | from a failed exchange to a `ModelError` without secrets |
 
 pub(crate) mod address;

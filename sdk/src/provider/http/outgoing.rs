@@ -1,7 +1,9 @@
-//! What one model call sends: the body an API's projection builds, and what the settings add to it.
+//! The request of one model call: the body that the projection for an API builds, and the parts
+//! that the settings add.
 //!
-//! The order of precedence, last wins: the projection's members, `extra_args`, `extra_body`. Headers and query
-//! parameters are the call's own; the provider's credentials are added later and elsewhere, and a call may not replace them.
+//! The order of precedence, last wins: the projection's members, `extra_args`, `extra_body`.
+//! Headers and query parameters are the call's own; the provider's credentials are added later and
+//! elsewhere, and a call may not replace them.
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
@@ -9,7 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::{provider::ModelError, wire::ModelFailureKind};
 
-/// A request, but for address and credentials.
+/// A request without address and credentials.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     pub(crate) body: Map<String, Value>,
@@ -18,7 +20,7 @@ pub(crate) struct Outgoing {
     pub(crate) query: Vec<(String, String)>,
 }
 
-/// What the settings add to a request beyond the members their API names.
+/// The parts that the settings add to a request beyond the members of its API.
 #[derive(Debug)]
 pub(crate) struct Extras {
     pub(crate) args: Option<Map<String, Value>>,
@@ -28,11 +30,11 @@ pub(crate) struct Extras {
 }
 
 impl Extras {
-    /// The body with the extras merged in, member by member at its root.
+    /// Returns the request with the extras merged into its body, member by member at the root.
     ///
     /// # Errors
-    /// [`ModelFailureKind::BadRequest`] for a header that HTTP cannot carry, and
-    /// [`ModelFailureKind::Unsupported`] for `stream`, whose answer is no single response.
+    /// [`ModelFailureKind::BadRequest`] for a header that is invalid in HTTP, and
+    /// [`ModelFailureKind::Unsupported`] for `stream`, whose response is not a single one.
     pub(crate) fn around(self, mut body: Map<String, Value>) -> Result<Outgoing, ModelError> {
         let Self { args, body: members, headers, query } = self;
         body.extend(args.into_iter().flatten());
@@ -44,14 +46,14 @@ impl Extras {
     }
 }
 
-/// Sets a member where there is a value for it.
+/// Sets a member, if there is a value for it.
 pub(crate) fn set(body: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
     if let Some(value) = value {
         body.insert(name.to_owned(), value.into());
     }
 }
 
-/// The failure of a call that asks for something an API does not have.
+/// Returns the failure of a call that requests a feature which an API does not have.
 pub(crate) fn unsupported(what: impl std::fmt::Display) -> ModelError {
     ModelError::new(ModelFailureKind::Unsupported, format!("unsupported: {what}"))
 }
@@ -64,7 +66,8 @@ pub(crate) fn refuse<T: Serialize>(api: &str, setting: &str, value: Option<&T>) 
     }
 }
 
-/// Headers a call may not set: they hold keys, and a call's settings are in history.
+/// The headers that a call may not set: they contain keys, and the settings of a call are in
+/// history.
 const CREDENTIALS: [&str; 5] = ["authorization", "api-key", "x-api-key", "x-goog-api-key", "proxy-authorization"];
 
 fn header_map(headers: Option<Map<String, Value>>) -> Result<HeaderMap, ModelError> {
@@ -80,14 +83,14 @@ fn header_map(headers: Option<Map<String, Value>>) -> Result<HeaderMap, ModelErr
             let message = format!("bad request: the extra header {name:?} is not one that HTTP can carry");
             return Err(ModelError::new(ModelFailureKind::BadRequest, message));
         };
-        // It may be the value of a variable of the worker.
+        // The value may be that of an environment variable of the worker.
         value.set_sensitive(true);
         map.insert(header, value);
     }
     Ok(map)
 }
 
-/// A list repeats its parameter; null leaves it out.
+/// Converts query parameters. A list repeats its parameter; null leaves it out.
 fn query_pairs(query: Option<Map<String, Value>>) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     for (name, value) in query.into_iter().flatten() {
@@ -100,7 +103,7 @@ fn query_pairs(query: Option<Map<String, Value>>) -> Vec<(String, String)> {
     pairs
 }
 
-/// A value as text outside JSON: strings as they are, the rest as JSON, null not at all.
+/// Formats a value outside of JSON: a string unchanged, other values as JSON, null as `None`.
 fn plain(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,

@@ -1,20 +1,21 @@
-//! Keeps credentials out of everything that is recorded or shown.
+//! Removes credentials from everything that is recorded or shown.
 //!
-//! A provider may echo what it was sent ("Incorrect API key provided: sk-..."), and every message of a failure ends
-//! up in history. It removes the configured secrets in whatever form they are there, and what looks like an OpenAI key.
+//! A provider may quote the request ("Incorrect API key provided: sk-..."), and every message of a
+//! failure is recorded in history. The configured secrets are removed in whatever form they occur,
+//! and also everything that looks like an OpenAI key.
 
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::secret::without_secret::{REDACTED, Secrets, is_of_key};
 
-/// How OpenAI keys start.
+/// The prefix of OpenAI keys.
 const KEY_PREFIX: &str = "sk-";
-/// Shorter ones are words of a sentence, not keys.
+/// The minimum length of a key, in bytes: shorter ones are words of a sentence.
 const SHORTEST_KEY: usize = 6;
-/// Most bytes of a text of which an excerpt is taken.
+/// The maximum size of a string from which an excerpt is made, in bytes.
 const MOST_BYTES: usize = 64 * 1024;
 
-/// The secrets of a provider, and how to take them out of a text.
+/// The secrets of a provider, and the removal of secrets from strings.
 pub(crate) struct Redactor(Secrets);
 
 impl Redactor {
@@ -26,17 +27,18 @@ impl Redactor {
         Self(known)
     }
 
-    /// The text without secrets.
+    /// Returns the string without secrets.
     pub(crate) fn clean(&self, text: &str) -> String {
         without_keys(&self.0.without(text))
     }
 
-    /// The start of the text on one line, without secrets: at most `longest` characters.
+    /// Returns the start of the string on one line, without secrets: at most `longest` characters.
     pub(crate) fn excerpt(&self, text: &str, longest: usize) -> String {
         let start = &text[..text.floor_char_boundary(MOST_BYTES)];
         let mut start_clean = self.clean(start);
         if start.len() < text.len() {
-            // The cut may have halved a secret; a character takes up to 12 bytes in the longest of its forms.
+            // The cut may have split a secret; a character has up to 12 bytes in the longest of its
+            // forms.
             let halved = (self.0.longest() * 12).min(start_clean.len());
             start_clean.truncate(start_clean.floor_char_boundary(start_clean.len() - halved));
         }

@@ -1,7 +1,8 @@
 //! Azure OpenAI: its addresses, its API versions, and the names of its deployments.
 //!
-//! For Azure's version-less API give `https://NAME.openai.azure.com/openai/v1` as the base URL instead; it is
-//! addressed like OpenAI's own. Microsoft Entra tokens are not supported, only keys.
+//! For Azure's version-less API, set `https://NAME.openai.azure.com/openai/v1` as the base URL
+//! instead; it has the same paths as OpenAI's own. Microsoft Entra tokens are not supported, only
+//! keys.
 
 use std::collections::BTreeMap;
 
@@ -22,12 +23,14 @@ pub struct Azure {
 }
 
 impl Azure {
-    /// The resource at this endpoint, `https://NAME.openai.azure.com`, asked with this dated `api-version`.
+    /// Creates the resource at this endpoint, `https://NAME.openai.azure.com`, with this dated
+    /// `api-version`.
     pub fn new(endpoint: impl Into<String>, api_version: impl Into<String>) -> Self {
         Self { endpoint: endpoint.into(), api_version: api_version.into(), deployments: BTreeMap::new() }
     }
 
-    /// Sends calls of a model to this deployment; other models go to the deployment of their own name.
+    /// Sends calls of a model to this deployment; other models are sent to the deployment of their
+    /// own name.
     #[must_use]
     pub fn deployment(mut self, model: impl Into<String>, deployment: impl Into<String>) -> Self {
         self.deployments.insert(model.into(), deployment.into());
@@ -46,7 +49,8 @@ impl Azure {
         self.deployments.get(model).map_or(model, String::as_str)
     }
 
-    /// The path of Chat Completions, which Azure keeps below the deployment; all else stands beside them.
+    /// Returns the path of Chat Completions, which on Azure is below the deployment; all other
+    /// paths are beside the deployments.
     pub(super) fn chat_completions(&self, model: &str) -> String {
         let mut url = Url::parse("http://azure/").expect("a literal address is valid");
         url.path_segments_mut().expect("an http address has a path").pop_if_empty().extend([

@@ -1,4 +1,4 @@
-//! The configuration of [`OpenAi`], checked whole before the first call.
+//! The configuration of [`OpenAi`], checked completely before the first call.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ const OPENAI: &str = "https://api.openai.com/v1";
 pub struct OpenAiBuilder {
     api_key: Option<SecretString>,
     base_url: Option<String>,
-    /// The environment variable that it is from.
+    /// Name of the environment variable that `base_url` is from.
     base_url_variable: Option<&'static str>,
     organization: Option<String>,
     project: Option<String>,
@@ -34,17 +34,17 @@ pub struct OpenAiBuilder {
     name: Option<String>,
 }
 
-/// What is wrong with a provider's configuration. Found when the worker starts; nothing retries it.
+/// The error of a provider's configuration. It is found when the worker starts, and never retried.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenAiConfigError {
-    /// The environment holds no key.
+    /// The environment contains no key.
     #[error(
         "OPENAI_API_KEY is not set; set it in the worker's environment, or give a key with \
          `OpenAi::builder().api_key(..)`"
     )]
     KeyNotSet,
-    /// No key was given, or an empty one.
+    /// No key is configured, or an empty one.
     #[error(
         "the API key is empty; give one with `api_key(..)` or OPENAI_API_KEY (any text does where none is checked)"
     )]
@@ -52,29 +52,31 @@ pub enum OpenAiConfigError {
     /// The address cannot be used.
     #[error("the base URL{}{} cannot be used: {reason}", address::quoted(.url.as_deref()), of_variable(*.variable))]
     BaseUrl {
-        /// The address as it was given; absent where there is none, or where it may hold a secret.
+        /// The address as it was configured; `None` if there is none, or if it may contain a
+        /// secret.
         url: Option<String>,
-        /// The environment variable that holds it; absent where the program gives it.
+        /// Name of the environment variable that contains the address; `None` if the program sets
+        /// it.
         variable: Option<&'static str>,
-        /// Why not.
+        /// The reason that the address cannot be used.
         reason: String,
     },
-    /// HTTP cannot carry this header.
+    /// The header contains characters that are invalid in HTTP.
     #[error("the header {name:?} holds characters that HTTP cannot carry")]
     Header {
-        /// Its name.
+        /// Name of the header.
         name: String,
     },
     /// The platform's certificates could not be loaded.
     #[error("TLS could not be set up; are the system's CA certificates installed?")]
     Tls {
-        /// What is wrong with them.
+        /// Underlying error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The HTTP client could not be built.
     #[error("the HTTP client could not be built")]
     HttpClient {
-        /// Why not.
+        /// Underlying error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -88,13 +90,13 @@ error_debug!(enum OpenAiConfigError {
     HttpClient { source },
 });
 
-/// What is said of an address that is not a whole one.
+/// The remedy in the error message of an address that is not absolute.
 const IN_FULL: &str = "write it in full, as https://api.openai.com/v1";
 
-/// The environment variable of the address.
+/// Name of the environment variable of the address.
 const BASE_URL: &str = "OPENAI_BASE_URL";
 
-/// Where an address is from, in a message.
+/// Formats the environment variable of an address for an error message.
 fn of_variable(variable: Option<&str>) -> String {
     variable.map(|variable| format!(" ({variable})")).unwrap_or_default()
 }
@@ -104,10 +106,11 @@ impl OpenAiBuilder {
         Self::default()
     }
 
-    /// The builder that the environment describes; see [`OpenAi::from_env`]. What is set afterwards replaces it.
+    /// Creates a builder with the configuration of the environment; see [`OpenAi::from_env`]. Later
+    /// calls of its methods replace that configuration.
     ///
     /// # Errors
-    /// [`OpenAiConfigError`] when `OPENAI_API_KEY` is not set or empty.
+    /// [`OpenAiConfigError`], if `OPENAI_API_KEY` is not set or empty.
     #[expect(clippy::disallowed_methods, reason = "the worker's environment is what it is configured by")]
     pub fn from_env() -> Result<Self, OpenAiConfigError> {
         Self::from_variables(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
@@ -128,70 +131,73 @@ impl OpenAiBuilder {
         })
     }
 
-    /// The key, without which nothing is sent. White space around it is dropped.
+    /// Sets the key, which is required. White space around it is removed.
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
         self.api_key = Some(key.into().trim().to_owned().into());
         self
     }
 
-    /// The address before `/responses` or `/chat/completions`; OpenAI's own by default.
+    /// Sets the address before `/responses` or `/chat/completions`; OpenAI's own by default.
     pub fn base_url(mut self, url: impl Into<String>) -> Self {
         (self.base_url, self.base_url_variable) = (Some(url.into()), None);
         self
     }
 
-    /// The organization that is billed (`OpenAI-Organization`).
+    /// Sets the organization that is billed (`OpenAI-Organization`).
     pub fn organization(mut self, id: impl Into<String>) -> Self {
         self.organization = Some(id.into());
         self
     }
 
-    /// The project that is billed (`OpenAI-Project`).
+    /// Sets the project that is billed (`OpenAI-Project`).
     pub fn project(mut self, id: impl Into<String>) -> Self {
         self.project = Some(id.into());
         self
     }
 
-    /// The API to speak; [`OpenAiApi::Responses`] by default.
+    /// Selects the API; [`OpenAiApi::Responses`] by default.
     pub fn api(mut self, api: OpenAiApi) -> Self {
         self.api = api;
         self
     }
 
-    /// An Azure OpenAI resource, in place of a base URL; the key is the resource's.
+    /// Selects an Azure OpenAI resource, in place of a base URL; the key is that of the resource.
     pub fn azure(mut self, azure: Azure) -> Self {
         self.azure = Some(azure);
         self
     }
 
-    /// A header of every request, such as a gateway's own. Its value is treated as a secret.
+    /// Adds a header to every request, such as one of a gateway. Its value is treated as a secret.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into().into()));
         self
     }
 
-    /// The longest a request may take; by default as long as the activity that makes it.
+    /// Sets the maximum duration of a request; by default it is that of the activity that makes it.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Which model names this provider serves; all of them by default. The worker asks its next provider for others.
+    /// Selects the model names that this provider serves; all names by default. The worker queries
+    /// its next provider for all others.
     pub fn serving(mut self, serves: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.serves = Some(Arc::new(serves));
         self
     }
 
-    /// The name of this provider in [`Destination::provider`](crate::worker::Destination::provider), which tells two of them apart. Default `openai`.
+    /// Sets the name of this provider in
+    /// [`Destination::provider`](crate::worker::Destination::provider), which distinguishes several
+    /// of them. Default `openai`.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The provider.
+    /// Creates the provider.
     ///
     /// # Errors
-    /// [`OpenAiConfigError`] says what is missing or cannot be used.
+    /// [`OpenAiConfigError`], which names the part that is missing or cannot be used.
     pub fn build(self) -> Result<OpenAi, OpenAiConfigError> {
         let Self {
             api_key,
@@ -234,14 +240,16 @@ impl OpenAiBuilder {
     }
 }
 
-/// A header's value, and what follows its scheme: of `Bearer abc` a server may echo only `abc`.
+/// Returns a header's value, and the token after its scheme: of `Bearer abc`, a server may quote
+/// only `abc`.
 fn with_token(value: SecretString) -> Vec<SecretString> {
     let token =
         value.expose_secret().split_once(' ').map(|(_scheme, token)| SecretString::from(token.trim().to_owned()));
     std::iter::once(value).chain(token).collect()
 }
 
-/// Whether a header's value is taken out of messages: `true` or `v2` is no secret, and a part of many words.
+/// Returns `true` if a header's value is removed from messages: a short one, such as `true` or
+/// `v2`, is not a secret, and occurs in many words.
 fn is_long(value: &SecretString) -> bool {
     value.expose_secret().len() >= 8
 }
@@ -274,7 +282,7 @@ fn base(
     Ok(url)
 }
 
-/// Sets a header whose value nothing shows.
+/// Sets a header, with its value marked as sensitive, so that it is never shown.
 fn add(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), OpenAiConfigError> {
     let (Ok(header), Ok(mut value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) else {
         return Err(OpenAiConfigError::Header { name: name.to_owned() });

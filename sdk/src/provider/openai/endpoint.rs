@@ -1,7 +1,8 @@
-//! Where requests go and what every one of them carries: address, credentials, default headers.
+//! The target of requests and the parts that all of them share: address, credentials, default
+//! headers.
 //!
-//! An own [`Config`] because async-openai's panic on a key that is no header value, and put Azure's Responses API at
-//! an address where it is not.
+//! It is an implementation of [`Config`] of its own, because those of async-openai panic on a key
+//! that is not a valid header value, and place Azure's Responses API at a wrong address.
 
 use async_openai::config::Config;
 use reqwest::header::HeaderMap;
@@ -12,22 +13,22 @@ use super::azure::Azure;
 /// An address with its credentials.
 #[derive(Clone)]
 pub(super) struct Endpoint {
-    /// Without a slash at its end.
+    /// The base URL, without a slash at its end.
     pub(super) base: String,
-    /// Credentials among them, marked sensitive.
+    /// Headers of every request; they include credentials, which are marked as sensitive.
     pub(super) headers: HeaderMap,
-    /// Set for Azure, whose addresses have a form of their own.
+    /// Set for Azure, whose addresses have another form.
     pub(super) azure: Option<Azure>,
     pub(super) key: SecretString,
 }
 
 impl Endpoint {
-    /// The name the server knows the model by.
+    /// Returns the server's name for the model.
     pub(super) fn model<'a>(&'a self, name: &'a str) -> &'a str {
         self.azure.as_ref().map_or(name, |azure| azure.deployment_of(name))
     }
 
-    /// The path of Chat Completions for this model, after the base.
+    /// Returns the path of Chat Completions for this model, relative to the base.
     pub(super) fn chat_completions(&self, name: &str) -> String {
         match &self.azure {
             None => "/chat/completions".to_owned(),

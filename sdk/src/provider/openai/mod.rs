@@ -1,17 +1,20 @@
-//! The OpenAI provider: models behind the Responses API, or behind Chat Completions of any compatible server.
+//! The OpenAI provider: models behind the Responses API, or behind Chat Completions of any
+//! compatible server.
 //!
-//! [`OpenAi`] holds the credentials and the connection, and stays on the worker. One model call is one HTTP request:
-//! nothing here retries, follows redirects or waits, Temporal's retry policy does. What the provider says about
-//! retries (status, `retry-after`, `x-should-retry`) comes back in the [`ModelError`].
+//! [`OpenAi`] holds the credentials and the connection, and stays on the worker. One model call is
+//! one HTTP request: this provider does not retry, follow redirects or wait, because Temporal's
+//! retry policy does. What the model provider states about retries (status, `retry-after`,
+//! `x-should-retry`) is returned in the [`ModelError`].
 //!
-//! | file | what it holds |
+//! | file | contents |
 //! |---|---|
-//! | `builder` | configuration, and what can be wrong with it |
+//! | `builder` | configuration, and its errors |
 //! | `endpoint`, `azure` | addresses and credentials of OpenAI-like servers and of Azure |
-//! | `tls`, `transport` | one HTTP exchange, whole |
+//! | `tls`, `transport` | one complete HTTP exchange |
 //! | `responses`, `chat_completions` | the two projections of a model call |
 //!
-//! What an answer stands for, and what settings add to a request, is in `worker/http_provider`.
+//! The interpretation of a response, and the parts that settings add to a request, are in
+//! `worker/http_provider`.
 
 mod azure;
 mod builder;
@@ -59,37 +62,39 @@ pub struct OpenAi {
     name: String,
 }
 
-/// Which of OpenAI's two APIs a provider speaks.
+/// The API of OpenAI that a provider uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenAiApi {
-    /// The Responses API: items go and come verbatim, with hosted tools and server-side state.
+    /// The Responses API: items are sent and received verbatim, with hosted tools and server-side
+    /// state.
     #[default]
     Responses,
-    /// Chat Completions, which most compatible servers speak; what it cannot express is refused, never dropped.
+    /// Chat Completions, which most compatible servers support; everything that it cannot express
+    /// is refused, never dropped.
     ChatCompletions,
 }
 
-/// Whether a provider serves a model name.
+/// A predicate that returns `true` for the model names that a provider serves.
 type Serves = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl OpenAi {
-    /// The provider that the environment describes: `OPENAI_API_KEY`, and where they are set `OPENAI_BASE_URL`,
-    /// `OPENAI_ORG_ID` and `OPENAI_PROJECT_ID`.
+    /// Creates the provider that the environment describes: `OPENAI_API_KEY`, and, if they are set,
+    /// `OPENAI_BASE_URL`, `OPENAI_ORG_ID` and `OPENAI_PROJECT_ID`.
     ///
     /// # Errors
-    /// [`OpenAiConfigError`], above all when `OPENAI_API_KEY` is not set.
+    /// [`OpenAiConfigError`], in particular if `OPENAI_API_KEY` is not set.
     pub fn from_env() -> Result<Self, OpenAiConfigError> {
         OpenAiBuilder::from_env()?.build()
     }
 
-    /// A provider described step by step; reads no environment variable.
+    /// Creates a builder, which reads no environment variable.
     pub fn builder() -> OpenAiBuilder {
         OpenAiBuilder::new()
     }
 }
 
-/// The body that goes out for a call.
+/// Returns the body of the request for a call.
 pub(crate) fn request_body(api: OpenAiApi, call: ModelCall) -> Result<Value, ModelError> {
     let model = call.model.clone();
     match api {
@@ -118,7 +123,7 @@ impl std::fmt::Debug for OpenAi {
     }
 }
 
-/// One model of the provider, under the name the provider was asked for.
+/// One model of the provider, under the name that was requested of the provider.
 #[derive(Debug)]
 struct OpenAiModel {
     name: String,

@@ -5,10 +5,11 @@ use std::time::Duration;
 use super::builder::OpenAiConfigError;
 use crate::provider::http_client;
 
-/// A client for an address that is reached over TLS, or is not.
+/// Creates a client; `https` is `true` if the address is reached over TLS.
 ///
 /// # Errors
-/// [`OpenAiConfigError::Tls`] when the platform's certificates cannot be loaded and the address needs them.
+/// [`OpenAiConfigError::Tls`], if the platform's certificates cannot be loaded and the address
+/// needs them.
 pub(super) fn http_client(https: bool, timeout: Option<Duration>) -> Result<reqwest::Client, OpenAiConfigError> {
     let mut client = http_client::builder(https).map_err(|source| OpenAiConfigError::Tls { source: source.into() })?;
     if let Some(timeout) = timeout {

@@ -1,13 +1,15 @@
-//! One HTTP exchange through async-openai: our body out, the provider's whole answer back.
+//! One HTTP exchange through async-openai: sends our body, and returns the provider's complete
+//! response.
 //!
-//! async-openai retries by default, drops headers, and on an answer it cannot parse logs the whole body. So it gets
-//! a service that executes a request exactly once and hands over *every* answer, also a successful one, as an
-//! error: those it passes through untouched. Dropping the future drops the connection, for nothing is spawned.
+//! async-openai retries by default, drops headers, and logs the whole body of a response that it
+//! cannot parse. So it is configured with a service that executes a request exactly once and
+//! returns *every* response, even a successful one, as an error, because async-openai passes errors
+//! through unchanged. Dropping the future closes the connection, because no task is spawned.
 //!
 //! # Design
-//! **async-openai as transport only.** Its request types are closed, it retries by itself, and it
-//! drops headers; Temporal owns retries. So it gets our JSON and a service that sends each request
-//! exactly once.
+//! **async-openai is used as transport only.** Its request types are closed, it retries by itself,
+//! and it drops headers; Temporal performs retries. So it receives our JSON and a service that
+//! sends each request exactly once.
 
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ use crate::{
 pub(super) struct Transport {
     client: Client<Endpoint>,
     redactor: Arc<Redactor>,
-    /// Where the requests go, for people.
+    /// Address of the requests, without secrets, for logs and messages.
     address: String,
 }
 
@@ -42,24 +44,24 @@ impl Transport {
         Self { client: Client::build(http, endpoint).with_http_service(service), redactor, address }
     }
 
-    /// Where the requests go, without what may be secret.
+    /// Returns the address of the requests, without secrets.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// The name the server knows the model by.
+    /// Returns the server's name for the model.
     pub(super) fn model<'a>(&'a self, name: &'a str) -> &'a str {
         self.client.config().model(name)
     }
 
-    /// Asks the Responses API.
+    /// Sends a request to the Responses API.
     pub(super) async fn responses(&self, outgoing: Outgoing) -> Result<Answer, ModelError> {
         let Outgoing { body, headers, query } = outgoing;
         let request = self.client.responses().headers(headers).query(&query).map_err(|error| self.failure(error))?;
         self.answer(request.create_byot::<_, IgnoredAny>(body).await)
     }
 
-    /// Asks Chat Completions.
+    /// Sends a request to Chat Completions.
     pub(super) async fn chat_completions(&self, model: &str, outgoing: Outgoing) -> Result<Answer, ModelError> {
         let Outgoing { body, headers, query } = outgoing;
         let chat = self.client.chat().headers(headers);
@@ -70,7 +72,7 @@ impl Transport {
         self.answer(request.create_byot::<_, IgnoredAny>(body).await)
     }
 
-    /// What [`exchange`] handed over.
+    /// Extracts the response that [`exchange`] returned as an error.
     fn answer(&self, outcome: Result<IgnoredAny, OpenAIError>) -> Result<Answer, ModelError> {
         match outcome {
             Err(OpenAIError::Boxed(answer)) => {
@@ -98,7 +100,7 @@ impl Transport {
     }
 }
 
-/// Executes a request once; the answer is the error, see above.
+/// Executes a request once; the response is the error, see the module documentation.
 async fn exchange(
     http: reqwest::Client,
     request: HttpRequestFactory,
@@ -106,7 +108,7 @@ async fn exchange(
 ) -> Result<reqwest::Response, OpenAIError> {
     let response = http.execute(request.build().await?).await?;
     let (status, headers) = (response.status(), response.headers().clone());
-    // Only a success needs its whole body.
+    // The whole body is needed only of a success.
     let body = if status.is_success() { body::whole(response).await? } else { Some(body::of_an_error(response).await) };
     let answer = |body| Answer { status, headers, body, redactor };
     Err(OpenAIError::Boxed(match body {
@@ -115,7 +117,7 @@ async fn exchange(
     }))
 }
 
-/// An answer whose body is over the limit; it has none here.
+/// A response whose body is over the limit; the body is left out here.
 #[derive(Debug, thiserror::Error)]
 #[error("the body of an answer is over the limit")]
 struct Oversized(Answer);

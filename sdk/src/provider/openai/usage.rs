@@ -1,10 +1,10 @@
-//! The counts in a provider's usage object, whatever its API calls them.
+//! The token counts in a provider's usage object, under the names of its API.
 
 use serde_json::Value;
 
 use crate::wire::{InputTokensDetails, OutputTokensDetails, Usage};
 
-/// What the counts of an API are called.
+/// The names of the token counts in the usage object of an API.
 pub(super) struct Names {
     pub(super) input: &'static str,
     pub(super) input_details: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The usage of one request; counts that are not there are 0, a missing total is the sum.
+    /// Reads the usage of one request; missing counts are 0, and a missing total is the sum.
     pub(super) fn read(&self, usage: Option<&Value>) -> Usage {
         let usage = usage.unwrap_or(&Value::Null);
         let count = |of: &Value, name: &str| of[name].as_u64();

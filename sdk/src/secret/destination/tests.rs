@@ -1,4 +1,4 @@
-//! Which host an address has, and where a part of a request goes.
+//! Tests of the host of an address, and of the destinations of a part of a request.
 
 use rstest::rstest;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! No form of a secret is left, whatever the text around it was written by.
+//! Tests that no form of a secret remains, whatever the encoding of the string around it.
 
 use std::fmt::Write;
 
@@ -19,7 +19,7 @@ fn json(text: &str) -> String {
     serde_json::to_string(text).unwrap()
 }
 
-/// JSON in ASCII alone, as Python writes it.
+/// Encodes as JSON in ASCII only, as Python does.
 fn ascii_json(text: &str) -> String {
     let mut ascii = String::new();
     for unit in json(text).encode_utf16() {
@@ -62,7 +62,7 @@ fn inner(quoted: &str) -> &str {
     &quoted[1..quoted.len() - 1]
 }
 
-/// The forms in which a text may be found again, each with its name.
+/// Returns the forms in which a string may occur, each with its name.
 fn forms(text: &str) -> Vec<(&'static str, String)> {
     let once = inner(&json(text)).to_owned();
     vec![
@@ -105,7 +105,7 @@ fn a_secret_is_found_in_base64_whatever_is_before_it(#[case] alphabet: &[u8; 64]
         let header = format!("Basic {}", base64(&format!("{before}{secret}"), alphabet));
         let left = clean(secret, &header);
         assert!(left.contains("[redacted]"), "{header} -> {left}");
-        // What is before it, and at most one character at either end.
+        // The bytes before the secret, and at most one character at either end, remain.
         let most = "Basic ".len() + before.len().div_ceil(3) * 4 + "[redacted]".len() + 4;
         assert!(left.len() <= most, "{header} -> {left}");
     }

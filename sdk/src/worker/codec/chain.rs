@@ -10,19 +10,20 @@ use temporalio_common::{
 
 type Shared = Arc<dyn PayloadCodec + Send + Sync>;
 
-/// Codecs one after another: payloads that go out pass the first one first, payloads that come in the last one first.
+/// A sequence of codecs: outgoing payloads pass through the first codec first, incoming payloads
+/// through the last codec first.
 ///
 /// See the [module](super) for compression with encryption.
 #[derive(Clone, Default)]
 pub struct CodecChain(Vec<Shared>);
 
 impl CodecChain {
-    /// A chain that changes nothing.
+    /// Creates a chain that changes nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What goes out passes this codec next.
+    /// Appends a codec, which outgoing payloads pass through after the codecs before it.
     #[must_use]
     pub fn then(mut self, codec: impl PayloadCodec + Send + Sync + 'static) -> Self {
         self.0.push(Arc::new(codec));

@@ -1,7 +1,8 @@
-//! Payload codecs: what happens to payloads between the process and the server.
+//! Payload codecs, which transform payloads between the process and the server.
 //!
-//! A codec belongs to the client's data converter. Give the same one to the client of the worker and to all others: what one
-//! writes the others read. Compression comes before encryption, because nothing compresses what is encrypted:
+//! A codec belongs to the client's data converter. Configure the same codec in the client of the
+//! worker and in all others: each must read what the others write. Compression comes before
+//! encryption, because encrypted data cannot be compressed:
 //!
 //! ```
 //! # #[cfg(feature = "compression")] {
@@ -11,15 +12,16 @@
 //! # use temporalio_common::data_converters::DefaultPayloadCodec as Encryption;
 //!
 //! let codec = CodecChain::new().then(ZstdCodec::default()).then(Encryption); // Encryption: a codec of yours
-//! let failures = DefaultFailureConverter::new(true); // messages of failures go through the codec, too
+//! let failures = DefaultFailureConverter::new(true); // failure messages are also encoded
 //! let converter = DataConverter::new(PayloadConverter::default(), failures, codec);
 //! let options = ClientOptions::new("default").data_converter(converter).build();
 //! # let _ = options;
 //! # }
 //! ```
 //!
-//! How long a compressed text is tells something of what is in it. That matters where somebody who sees the sizes of payloads can
-//! also put texts of their own beside a secret, many times over; there, encrypt without compressing.
+//! The length of compressed data reveals something about its content. That matters if an attacker
+//! who sees the sizes of payloads can also place data of their own beside a secret, many times; in
+//! that case, encrypt without compression.
 
 mod chain;
 #[cfg(feature = "compression")]

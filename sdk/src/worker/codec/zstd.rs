@@ -1,16 +1,17 @@
 //! Payloads compressed with Zstandard.
 //!
-//! A compressed payload has the metadata `encoding: binary/zstd`, and its data is one Zstandard frame (RFC 8878, with content
-//! size and checksum) of the original payload as a protobuf message (`temporal.api.common.v1.Payload`), so that the original
-//! metadata comes back with it. That is the form of the Go SDK's zlib codec with another algorithm: a codec server in any
-//! language decompresses the frame and parses the message.
+//! A compressed payload has the metadata `encoding: binary/zstd`, and its data is one Zstandard
+//! frame (RFC 8878, with content size and checksum) of the original payload as a protobuf message
+//! (`temporal.api.common.v1.Payload`), so that the original metadata is restored with it. It is the
+//! form of the Go SDK's zlib codec with another algorithm: a codec server in any language
+//! decompresses the frame and parses the message.
 //!
 //! # Design
 //! **Compression is the C library, `zstd`.** It needs a C compiler, but so does ring, which is in
 //! every build with the worker half; the encoder in pure Rust (`ruzstd` 0.9) has one level, the
-//! fastest. Frames say how large they become, and are checked against the codec's limit before
-//! memory is allocated for them. A codec sees payloads, not conversations: no dictionary is shared
-//! between messages, as references leave little to share.
+//! fastest. Frames contain their decompressed size, which is checked against the codec's limit
+//! before memory is allocated for it. A codec processes payloads, not conversations: no dictionary
+//! is shared between messages, because references leave little to share.
 
 use std::io::Read;
 
@@ -26,31 +27,38 @@ use zstd::{
 };
 
 const ENCODING: &[u8] = b"binary/zstd";
-/// Bytes from which on a payload is compressed: below, a frame saves little.
+/// The default minimum size of a payload that is compressed, in bytes: for a smaller one, a frame
+/// saves little.
 const WORTH_IT: usize = 1024;
-/// Most bytes of the decompressed payloads of one message.
+/// The default maximum size of the decompressed payloads of one message, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
-/// A message may decompress to this many bytes whatever its own size: twice what the server accepts in one request.
+/// The size in bytes up to which a message may decompress regardless of its own size: twice the
+/// size that the server accepts in one request.
 const UNSUSPICIOUS: usize = 8 * 1024 * 1024;
-/// How many times larger than the message what it decompresses to may be. Text becomes 2 to 4 times smaller, a table of repeated rows
-/// some 30 times; zeros become 30,000 times smaller, which is how 2 MB stand for 60 GB.
+/// The default maximum ratio of the decompressed size to the size of the message. Prose becomes 2
+/// to 4 times smaller, a table of repeated rows some 30 times; zeros become 30,000 times smaller,
+/// which is how 2 MB can represent 60 GB.
 const MOST_RATIO: usize = 100;
 const LEVEL: i32 = 3;
 
-/// Compresses payloads from 1 KiB on, where that makes them smaller, and decompresses what it has compressed.
+/// Compresses payloads from 1 KiB on, if that makes them smaller, and decompresses the payloads
+/// that it has compressed.
 ///
-/// Everything else passes as it is, in both directions. So it can be turned on while workflows run: what was written before is
-/// read as before. Turn it on in two deploys: first everywhere to read (`min_bytes(usize::MAX)`), then to write. Turn it off in
-/// the same way, backwards: histories stay compressed.
+/// All other payloads pass unchanged, in both directions. So the codec can be enabled while
+/// workflows run: payloads that were written before are read as before. Enable it in two deploys:
+/// first everywhere for reading (`min_bytes(usize::MAX)`), then for writing. Disable it in the
+/// reverse order, and keep it for reading as long as there are histories with compressed payloads.
 ///
-/// The text of a conversation becomes 2 to 4 times smaller, images and files in Base64 by a quarter at most. Temporal's limits (2 MiB for a
-/// payload, 50 MB for a history) count what is sent, so more fits. The limit on a model request is checked before compression:
-/// with text alone,
-/// [`ModelActivityOptions::max_request_bytes`](crate::ModelActivityOptions::max_request_bytes) may be 4 MB. Not more than surely fits:
-/// a payload that is still too large fails the workflow task, again and again. Without raising it all works as well: what is
-/// too large for one request is recorded in portions.
+/// The text of a conversation becomes 2 to 4 times smaller, images and files in Base64 by a quarter
+/// at most. Temporal's limits (2 MiB for a payload, 50 MB for a history) apply to the size that is
+/// sent, so more fits. The limit on a model request is checked before compression: with text alone,
+/// [`ModelActivityOptions::max_request_bytes`](crate::ModelActivityOptions::max_request_bytes) may
+/// be 4 MB. Do not set it higher than what certainly fits: a payload that is still too large fails
+/// the workflow task, again and again. The limit need not be raised: items that are too large for
+/// one request are recorded in portions.
 ///
-/// It runs on the thread that sends: a megabyte takes some milliseconds at level 3, and a good part of a second at 19.
+/// Compression runs on the thread that sends: a megabyte takes some milliseconds at level 3, and a
+/// large fraction of a second at level 19.
 ///
 /// ```
 /// use temporal_agents::worker::codec::ZstdCodec;
@@ -60,33 +68,37 @@ const LEVEL: i32 = 3;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bon::Builder)]
 pub struct ZstdCodec {
-    /// From 1, fast, to 22, small. Default 3. Any level reads what any other has written.
+    /// Compression level, from 1 (fastest) to 22 (smallest). Default 3. Every level can read
+    /// payloads of every other.
     #[builder(default = LEVEL)]
     level: i32,
-    /// Payloads of fewer bytes are sent as they are. Default 1024.
+    /// Minimum size of a payload that is compressed, in bytes. Default 1024.
     #[builder(default = WORTH_IT)]
     min_bytes: usize,
-    /// The payloads of one message (all arguments of a workflow, say) may together become this large when they are decompressed; more is an
-    /// error, before that much memory is used: a small frame may stand for gigabytes. What would be larger is sent as it is. Default
-    /// 64 MiB.
+    /// Maximum size, in bytes, of the decompressed payloads of one message together (all arguments
+    /// of a workflow, for example). A larger message is an error, which is reported before that
+    /// much memory is used: a small frame may represent gigabytes. A payload that would exceed the
+    /// limit is sent uncompressed. Default 64 MiB.
     #[builder(default = MOST_BYTES)]
     max_bytes: usize,
-    /// From 8 MiB on, the payloads of a message may together become so many times larger than they are compressed; more is an error, and
-    /// what would be more is sent as it is. Default 100.
+    /// Maximum ratio of the decompressed to the compressed size of the payloads of a message, from
+    /// 8 MiB on. A higher ratio is an error; a payload that would exceed it is sent uncompressed.
+    /// Default 100.
     #[builder(default = MOST_RATIO)]
     max_ratio: usize,
 }
 
-/// What the payloads of a message may decompress to, and what they have decompressed to.
+/// The limit for the decompressed payloads of a message, and their size so far.
 #[derive(Clone, Copy, Debug)]
 struct Budget {
     codec: ZstdCodec,
-    /// Bytes of the compressed payloads.
+    /// Size of the compressed payloads, in bytes.
     compressed: usize,
+    /// Size of the decompressed payloads so far, in bytes.
     used: usize,
 }
 
-/// Why a payload cannot be decompressed.
+/// The reason that a payload cannot be decompressed.
 #[derive(Debug, thiserror::Error)]
 enum DecodeError {
     #[error(
@@ -111,7 +123,8 @@ impl Default for ZstdCodec {
 }
 
 impl ZstdCodec {
-    /// The payload, smaller if that can be, and if the message around it can still be read then.
+    /// Returns the payload in compressed form, if that is smaller and if the message around it can
+    /// then still be read; otherwise returns it unchanged.
     fn compressed(self, payload: Payload, budget: &mut Budget) -> Result<Payload, std::io::Error> {
         let plain = payload.encoded_len();
         let used = budget.used.saturating_add(plain);
@@ -145,7 +158,7 @@ impl ZstdCodec {
             return Err(budget.exceeded());
         }
         let mut decoder = Decoder::new(&*payload.data).map_err(DecodeError::Frame)?;
-        // What the frame asks for beforehand is limited as well.
+        // The memory that the frame requests in advance is also limited.
         decoder.window_log_max(window_log(self.max_bytes)).map_err(DecodeError::Frame)?;
         let mut plain = Vec::new();
         decoder.take(limit.saturating_add(1)).read_to_end(&mut plain).map_err(DecodeError::Frame)?;
@@ -158,7 +171,7 @@ impl ZstdCodec {
 }
 
 impl Budget {
-    /// Bytes that the payloads may decompress to.
+    /// Returns the maximum size of the decompressed payloads, in bytes.
     fn most(&self) -> usize {
         let Self { codec, compressed, used: _ } = self;
         compressed.saturating_mul(codec.max_ratio).max(UNSUSPICIOUS).min(codec.max_bytes)
@@ -178,8 +191,8 @@ fn is_compressed(payload: &Payload) -> bool {
     payload.metadata.get("encoding").is_some_and(|encoding| encoding == ENCODING)
 }
 
-/// The largest window that a frame may ask for, as a power of two: one that holds so many bytes, and 8 MiB in any case, which the
-/// format wants every reader to have.
+/// Returns the largest window that a frame may request, as a power of two: one that holds `bytes`
+/// bytes, but at least 8 MiB, which the format requires every decoder to support.
 fn window_log(bytes: usize) -> u32 {
     bytes.checked_next_power_of_two().map_or(27, usize::trailing_zeros).clamp(23, 27)
 }

@@ -1,9 +1,10 @@
-//! A worker with all that agents need of one, sessions with stateful MCP servers included.
+//! A worker with everything that agents need, including sessions with stateful MCP servers.
 //!
 //! # Design
-//! **The private worker's queue has a random name.** A queue that returned under its old name after
-//! a crash would take calls of sessions it does not have. So a queue lives as long as its process,
-//! and a call that waits there in vain proves that the process is gone.
+//! **The task queue of the private worker has a random name.** A queue that returned under its old
+//! name after a crash would accept calls for sessions that it does not have. So a queue lives as
+//! long as its process, and a call that times out while it waits in the queue proves that the
+//! process is gone.
 
 use temporalio_client::Client;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerRunError};
@@ -11,9 +12,10 @@ use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerRunError};
 use super::{AgentsPlugin, InstallError};
 use crate::wire::error_debug;
 
-/// A worker that runs agents. It does what [`AgentsPlugin::install`] and a [`Worker`] do, and holds sessions with stateful MCP servers
-/// (`McpServer::stateful`): each is a connection of this process, served by a second, private worker beside the main one, on a task queue that
-/// no other process has.
+/// A worker that runs agents. It does what [`AgentsPlugin::install`] and a [`Worker`] do, and also
+/// holds sessions with stateful MCP servers (`McpServer::stateful`). Each session is a connection
+/// of this process, served by a second, private worker beside the main one, on a task queue that no
+/// other process polls.
 ///
 /// ```no_run
 /// # use temporal_agents::{AgentsPlugin, worker::AgentsWorker};
@@ -28,25 +30,27 @@ use crate::wire::error_debug;
 /// # }
 /// ```
 ///
-/// The private worker exists where the plugin has MCP servers. It has the main one's identity, heartbeats and time to shut down, and none of its
-/// interceptors. When the process ends, its sessions end with it; what the runs do then, their `McpSessionTerms` say.
+/// The private worker exists only if the plugin has MCP servers. It has the identity, the heartbeat
+/// throttle intervals and the graceful shutdown period of the main worker, and none of its
+/// interceptors. When the process ends, its sessions end with it; the `McpSessionTerms` of a run
+/// define how the run handles that.
 pub struct AgentsWorker {
     main: Worker,
     #[cfg(feature = "mcp")]
     sessions: Option<Worker>,
 }
 
-/// Why a worker cannot run agents.
+/// The reason that an [`AgentsWorker`] could not be created.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentsWorkerError {
     /// The plugin does not fit its agents.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// The SDK refuses the options, or the server is not there.
+    /// The SDK rejected the options, or the server is unavailable.
     #[error("the worker cannot be made: {source}")]
     Worker {
-        /// Why.
+        /// The error of the SDK.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
@@ -57,7 +61,8 @@ error_debug!(enum AgentsWorkerError {
 });
 
 impl AgentsWorker {
-    /// A worker with these options, in which the plugin is not installed yet.
+    /// Creates a worker with these options. The plugin must not be installed in them yet: this
+    /// function installs it.
     ///
     /// # Errors
     /// [`AgentsWorkerError`].
@@ -86,7 +91,7 @@ impl AgentsWorker {
         })
     }
 
-    /// What begins the shutdown; [`run`](Self::run) then ends.
+    /// Returns a function that starts the shutdown; [`run`](Self::run) returns afterwards.
     pub fn shutdown_handle(&self) -> impl Fn() + use<> {
         let main = self.main.shutdown_handle();
         #[cfg(feature = "mcp")]
@@ -100,7 +105,7 @@ impl AgentsWorker {
         }
     }
 
-    /// Runs until it is shut down, or cannot go on.
+    /// Runs the worker until it is shut down or fails.
     ///
     /// # Errors
     /// As [`Worker::run`].
@@ -109,7 +114,7 @@ impl AgentsWorker {
         {
             let shut_down = self.shutdown_handle();
             if let Some(sessions) = &mut self.sessions {
-                // One without the other is of no use.
+                // Neither worker is of use without the other: when one ends, both are shut down.
                 let main = async {
                     let ended = self.main.run().await;
                     shut_down();
@@ -128,7 +133,8 @@ impl AgentsWorker {
     }
 }
 
-/// A queue that no other process has: one that came back under the same name would not have the sessions of the one before.
+/// Returns a task queue name that no other process uses: a worker that returned under the same name
+/// would not have the sessions of the worker before it.
 #[cfg(feature = "mcp")]
 fn private_queue(task_queue: &str) -> String {
     format!("{task_queue}-sessions-{}", uuid::Uuid::new_v4().simple())

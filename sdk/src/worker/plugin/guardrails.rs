@@ -4,7 +4,8 @@ use super::AgentsPlugin;
 use crate::agent::{IntoInputGuardrail, IntoOutputGuardrail};
 
 impl AgentsPlugin {
-    /// An input guardrail of a `RunConfig`: what it needs of the worker is registered. Those of agents are found by themselves.
+    /// Registers the activity or the agent that an input guardrail of a `RunConfig` needs. The
+    /// guardrails of agents are registered with their agents.
     #[must_use]
     pub fn input_guardrail(mut self, guardrail: impl IntoInputGuardrail) -> Self {
         let guardrail = guardrail.into_input_guardrail();
@@ -13,7 +14,8 @@ impl AgentsPlugin {
         self
     }
 
-    /// An output guardrail of a `RunConfig`: what it needs of the worker is registered. Those of agents are found by themselves.
+    /// Registers the activity or the agent that an output guardrail of a `RunConfig` needs. The
+    /// guardrails of agents are registered with their agents.
     #[must_use]
     pub fn output_guardrail(mut self, guardrail: impl IntoOutputGuardrail) -> Self {
         let guardrail = guardrail.into_output_guardrail();
@@ -22,3 +24,5 @@ impl AgentsPlugin {
         self
     }
 }
+
+/// Returns the activities of an agent's guardrails.

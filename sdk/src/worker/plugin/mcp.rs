@@ -1,11 +1,11 @@
-//! Whether the MCP servers of the agents are those of the worker.
+//! The check that the worker reaches the MCP servers of its agents.
 
 use std::sync::Arc;
 
 use super::{AgentsPlugin, InstallIssue};
 use crate::agent::AgentDef;
 
-/// Whether the worker reaches any server.
+/// Returns `true` if the worker reaches any server.
 pub(super) fn has_any(plugin: &AgentsPlugin) -> bool {
     #[cfg(feature = "mcp")]
     return !plugin.mcp.is_empty();
@@ -16,7 +16,8 @@ pub(super) fn has_any(plugin: &AgentsPlugin) -> bool {
     }
 }
 
-/// Adds to `issues` what is wrong with servers. One bound to another task queue is another worker's.
+/// Adds to `issues` those of MCP servers. A server that is bound to another task queue belongs to
+/// another worker, and is not checked.
 pub(super) fn check(
     plugin: &AgentsPlugin,
     agents: &[&Arc<AgentDef>],
@@ -51,6 +52,7 @@ fn reaches(plugin: &AgentsPlugin, server: &str) -> bool {
     }
 }
 
+/// Returns `true` if the name can be a part of an activity's type.
 #[cfg(feature = "mcp")]
 fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')

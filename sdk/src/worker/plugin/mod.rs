@@ -1,4 +1,5 @@
-//! What a worker needs to run agents: providers, states, and the tools of its agents, checked before it starts.
+//! The configuration of a worker that runs agents: providers, states, and the tools of its agents,
+//! checked before it starts.
 
 mod agents_worker;
 mod guardrails;
@@ -43,7 +44,8 @@ use crate::{
     wire::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, RECORD_ACTIVITY, SESSION_ACTIVITY},
 };
 
-/// The worker half: registers the model activity and the tools of the agents, after checking that all is there.
+/// The worker half: registers the model activity and the tools of the agents, after checking that
+/// everything they need is available.
 ///
 /// ```no_run
 /// use temporal_agents::{Agent, AgentsPlugin, worker::OpenAi};
@@ -74,14 +76,14 @@ use crate::{
 /// # }
 /// ```
 ///
-/// With feature `plugin` it is a Temporal worker plugin, too.
+/// With feature `plugin` it is also a Temporal worker plugin.
 #[derive(Clone, Default)]
 pub struct AgentsPlugin {
     providers: Providers,
     states: StateMap,
     agents: Vec<AgentDef>,
     tools: Vec<ToolDef>,
-    /// The activity types of tools in several versions, all of whose calls say which one they are for.
+    /// The activity types of tools in several versions, all of whose calls contain their version.
     versioned: BTreeSet<String>,
     sessions: Sessions,
     conversations: ConversationCache,
@@ -92,37 +94,40 @@ pub struct AgentsPlugin {
 }
 
 impl AgentsPlugin {
-    /// A plugin without anything.
+    /// Creates an empty plugin.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A source of models. Several are asked in this order, until one serves the model.
+    /// Adds a source of models. The sources are queried in the order in which they were added,
+    /// until one serves the model.
     #[must_use]
     pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
         self.providers.add(provider);
         self
     }
 
-    /// Says that this worker calls no models: they are on another task queue (`ModelActivityOptions::task_queue`).
+    /// Declares that this worker calls no models: they are on another task queue
+    /// (`ModelActivityOptions::task_queue`).
     #[must_use]
     pub fn models_elsewhere(mut self) -> Self {
         self.models_elsewhere = true;
         self
     }
 
-    /// A state for tools that take `State<T>`; one per type.
+    /// Adds a state for tools that take `State<T>`; there is one per type.
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
         self
     }
 
-    /// The start agents of this worker's workflows; the tools of all agents they reach are registered. Of an `AgentSet`, as `.agents(&set)`,
-    /// those of all its versions are.
+    /// Adds the start agents of this worker's workflows; the tools of all agents that they can
+    /// reach are registered. For an `AgentSet`, as `.agents(&set)`, those of all its versions are
+    /// registered.
     ///
-    /// Tools of one name and with other parameters are versions of one tool, and run side by side; see
-    /// [`ToolDef::versioned`](crate::tool::ToolDef::versioned).
+    /// Tools with the same name and different parameters are versions of one tool, and run side by
+    /// side; see [`ToolDef::versioned`](crate::tool::ToolDef::versioned).
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.versioned.extend(agents.versioned_tools());
@@ -130,16 +135,18 @@ impl AgentsPlugin {
         self
     }
 
-    /// A store of sessions under this name; `SessionRef::stored(name, ..)` makes a run use it.
+    /// Adds a session store under this name; `SessionRef::stored(name, ..)` makes a run use it.
     #[must_use]
     pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
         self.sessions.add(name, store);
         self
     }
 
-    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for **any** destination: their
-    /// values go wherever a definition has the reference, to each model provider, tool and MCP server, and to each address that a hosted
-    /// tool names. Whoever can write a definition chooses where: prefer [`allow_env_for`](Self::allow_env_for). None is allowed by
+    /// Allows agents to refer to these environment variables of this worker with
+    /// [`worker_env!`](crate::worker_env), for **any** destination: their values are sent wherever
+    /// a definition has the reference, to each model provider, tool and MCP server, and to each
+    /// address that a hosted tool names. Everyone with write access to a definition chooses the
+    /// destination, so prefer [`allow_env_for`](Self::allow_env_for). No variable is allowed by
     /// default.
     #[must_use]
     pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
@@ -149,9 +156,10 @@ impl AgentsPlugin {
         self
     }
 
-    /// Environment variables of this worker that agents may refer to with [`worker_env!`](crate::worker_env), for this destination alone. A
-    /// reference elsewhere fails the call, which is not retried, and the failure names the variable, the destination and the call that
-    /// would allow it. Further calls add destinations and names.
+    /// Allows agents to refer to these environment variables of this worker with
+    /// [`worker_env!`](crate::worker_env), for this destination only. A reference elsewhere fails
+    /// the call, which is not retried; the failure names the variable, the destination and the
+    /// method that would allow it. Further calls add destinations and names.
     #[must_use]
     pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.providers.env.allow_for(&to, names);
@@ -160,14 +168,15 @@ impl AgentsPlugin {
         self
     }
 
-    /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
+    /// Sets the store for outputs that are too large, of tools with
+    /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
         self.spills = Spills(Some(Arc::new(store)));
         self
     }
 
-    /// An MCP server under this name; `Agent::mcp_server` gives an agent its tools.
+    /// Adds an MCP server under this name; `Agent::mcp_server` adds its tools to an agent.
     #[cfg(feature = "mcp")]
     #[must_use]
     pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<crate::mcp::McpTransport>) -> Self {
@@ -175,7 +184,8 @@ impl AgentsPlugin {
         self
     }
 
-    /// How long a connection to an MCP server stays open that nobody uses. Default 5 minutes.
+    /// Sets the time after which an unused connection to an MCP server is closed. Default 5
+    /// minutes.
     #[cfg(feature = "mcp")]
     #[must_use]
     pub fn mcp_idle_timeout(mut self, idle: std::time::Duration) -> Self {
@@ -183,24 +193,24 @@ impl AgentsPlugin {
         self
     }
 
-    /// Where the worker remembers conversations; see [`ConversationCache`].
+    /// Sets the cache in which the worker remembers conversations; see [`ConversationCache`].
     #[must_use]
     pub fn conversation_cache(mut self, cache: ConversationCache) -> Self {
         self.conversations = cache;
         self
     }
 
-    /// A tool without its agent, for a worker that only runs tools.
+    /// Adds a tool without its agent, for a worker that only runs tools.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
         self.tools.push(tool.definition());
         self
     }
 
-    /// Checks everything and registers the activities.
+    /// Checks the configuration and registers the activities.
     ///
     /// # Errors
-    /// [`InstallError`] with all that is wrong; nothing is registered then.
+    /// [`InstallError`] with all issues; in that case nothing is registered.
     pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
         let activities = self.activities(&options.task_queue)?;
         options.register_activities(activities);
@@ -212,13 +222,14 @@ impl AgentsPlugin {
         Ok(())
     }
 
-    /// Whether it reaches MCP servers.
+    /// Returns `true` if the worker reaches MCP servers.
     #[cfg(feature = "mcp")]
     pub(super) fn has_mcp_servers(&self) -> bool {
         mcp::has_any(self)
     }
 
-    /// The same plugin, whose worker holds sessions with stateful MCP servers, and the options of the worker that serves them on this queue.
+    /// Returns a copy of the plugin, whose worker holds sessions with stateful MCP servers, and the
+    /// options of the worker that serves these sessions on this task queue.
     #[cfg(feature = "mcp")]
     pub(super) fn with_sessions(&self, task_queue: String) -> (Self, WorkerOptions) {
         let mut plugin = self.clone();
@@ -233,7 +244,8 @@ impl AgentsPlugin {
         (plugin, options)
     }
 
-    /// Where conversations are remembered; without models nobody here asks for one.
+    /// Returns the cache of conversations. A worker without models has an empty one, because it
+    /// receives no requests for conversations.
     fn conversations_here(&self) -> ConversationCache {
         if self.providers.is_empty() { ConversationCache::with_bytes(0) } else { self.conversations.clone() }
     }
@@ -322,14 +334,14 @@ impl AgentsPlugin {
     }
 }
 
-/// The activities of runs that continue as new with a large state.
+/// Returns the activities of runs that continue as new with a large state.
 fn keeping_states() -> [(String, Body); 2] {
     let keep = of_values(|ctx, request| async move { json(&kept_state::keep(&ctx, request)?) }.boxed());
     let load = of_values(|ctx, request| async move { json(&kept_state::load(&ctx, request).await?) }.boxed());
     [(KEEP_STATE_ACTIVITY.to_owned(), keep), (LOAD_STATE_ACTIVITY.to_owned(), load)]
 }
 
-/// The activity of runs that call Nexus operations.
+/// Returns the activity of runs that call Nexus operations.
 #[cfg(feature = "nexus")]
 fn looking_up_endpoints() -> (String, Body) {
     let body = of_values(|ctx, request| async move { json(&nexus_endpoint::run(&ctx, request).await?) }.boxed());

@@ -1,4 +1,4 @@
-//! The tools that a worker runs: those of its agents and its own, checked.
+//! The tools that a worker runs: those of its agents and those added without an agent, checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,14 @@ use crate::{
     tool::{OversizedOutput, ToolBinding, ToolDef, schema},
 };
 
-/// The tools of a worker by activity type, each in its versions: tools of one name with other parameters.
+/// The tools of a worker by activity type, each with its versions: tools with the same name and
+/// different parameters.
 pub(super) type ToolsByType = BTreeMap<String, Vec<ToolDef>>;
 
 impl AgentsPlugin {
-    /// The tools of all graphs by activity type, each in all its versions, with what is wrong with graphs and tools added to `issues`. A
-    /// tool bound to another task queue runs on another worker, which must have its state.
+    /// Returns the tools of all graphs by activity type, each with all its versions, and adds the
+    /// issues of graphs and tools to `issues`. A tool that is bound to another task queue runs on
+    /// another worker, which must have its state.
     pub(super) fn checked_tools(&self, task_queue: &str, issues: &mut Vec<InstallIssue>) -> ToolsByType {
         let mut tools = ToolsByType::new();
         let graphs: Vec<Graph> = self.agents.iter().map(Graph::new).collect();
@@ -40,6 +42,8 @@ impl AgentsPlugin {
                 Some(known) => {
                     let differs = differences(known, tool);
                     if differs.is_empty() {
+                        // Of two equal definitions the marked one is kept, so that its calls
+                        // contain their version.
                         if tool.is_versioned() {
                             *known = tool.clone();
                         }
@@ -72,7 +76,7 @@ impl AgentsPlugin {
     }
 }
 
-/// Logs, once for a tool, which keywords of its schema are not checked.
+/// Logs, once for each tool, the keywords of its schema that are not checked.
 fn name_unchecked<'t>(tools: impl Iterator<Item = &'t ToolDef>) {
     let mut named = BTreeSet::new();
     for tool in tools {
@@ -83,7 +87,7 @@ fn name_unchecked<'t>(tools: impl Iterator<Item = &'t ToolDef>) {
     }
 }
 
-/// Whether a worker on this task queue runs the tool.
+/// Returns `true` if a worker on this task queue runs the tool.
 pub(super) fn runs_on(tool: &ToolDef, task_queue: &str) -> bool {
     match tool.binding() {
         ToolBinding::Activity { options, .. } => options.task_queue.as_deref().is_none_or(|queue| queue == task_queue),
@@ -91,7 +95,7 @@ pub(super) fn runs_on(tool: &ToolDef, task_queue: &str) -> bool {
     }
 }
 
-/// Checks that each call says for which version it is.
+/// Checks that each call determines its version.
 fn check_versions(versions: &[ToolDef], issues: &mut Vec<InstallIssue>) {
     let unmarked: Vec<&ToolDef> = versions.iter().filter(|tool| !tool.is_versioned()).collect();
     for (place, tool) in unmarked.iter().enumerate() {
@@ -109,7 +113,7 @@ fn check_versions(versions: &[ToolDef], issues: &mut Vec<InstallIssue>) {
     }
 }
 
-/// Adds issues, each of them once.
+/// Adds issues that are not in the list yet.
 fn add_each(issues: &mut Vec<InstallIssue>, found: impl IntoIterator<Item = InstallIssue>) {
     for issue in found {
         if !issues.contains(&issue) {
@@ -118,8 +122,9 @@ fn add_each(issues: &mut Vec<InstallIssue>, found: impl IntoIterator<Item = Inst
     }
 }
 
-/// In what two definitions with the same parameters are not of one tool. Bodies cannot be compared; what the model and the worker see of
-/// them can.
+/// Returns the parts in which two definitions with the same parameters differ, so that they are not
+/// of the same tool. Bodies cannot be compared, but the parts of a definition that the model and
+/// the worker see can.
 fn differences(one: &ToolDef, other: &ToolDef) -> Vec<&'static str> {
     let compared = [
         ("the description", one.description() == other.description()),

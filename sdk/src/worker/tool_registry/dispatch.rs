@@ -1,4 +1,4 @@
-//! Calls of registered tools: on the host of inline runs, by the loop's own rules.
+//! Calls of registered tools: on the host of inline runs, by the rules of the loop.
 
 use std::{
     fmt,
@@ -26,17 +26,20 @@ use crate::{
 };
 
 impl ToolRegistry {
-    /// A call of a tool, made when it is awaited: its arguments are checked, its guardrails asked, its body runs, as often and as long as its
-    /// options say, and a failure becomes what its `OnToolError` says. It is the same as in a run, apart from task queue and heartbeat, and
-    /// from when the tool is enabled, which agents alone are asked.
+    /// Prepares a call of a tool, which is made when it is awaited: its arguments are checked, its
+    /// guardrails run, its body runs, with the retries and the time limits of its options, and a
+    /// failure is handled by its `OnToolError`. All of this is as in a run, with three exceptions:
+    /// task queue and heartbeat do not apply, and the condition that enables the tool is not
+    /// evaluated, since it concerns agents only.
     ///
-    /// Calls share the [threads of runs](crate::inline::InlineRunner#threads). Dropping the future cancels the call.
+    /// Calls share the [threads of runs](crate::worker::InlineRunner#threads). Dropping the future
+    /// cancels the call.
     ///
     /// # Errors
-    /// [`DispatchError`]; a tool that fails is none.
+    /// [`DispatchError`]; a tool that fails is not an error.
     ///
     /// # Panics
-    /// Where it is awaited outside of a tokio runtime.
+    /// If it is awaited outside of a tokio runtime.
     pub fn dispatch(&self, name: &str, arguments: impl Into<String>) -> Dispatch {
         let unknown =
             || DispatchError::Unknown { tool: name.to_owned(), known: self.names().map(str::to_owned).collect() };
@@ -54,7 +57,7 @@ impl ToolRegistry {
         }
     }
 
-    /// The tool, if it can run here.
+    /// Returns the tool, if the registry can run it.
     fn checked(&self, tool: &ToolDef) -> Result<ToolDef, DispatchError> {
         let name = || tool.name().to_owned();
         if let Some((kind, fix)) = elsewhere(tool.binding()) {
@@ -85,7 +88,8 @@ impl ToolRegistry {
     }
 }
 
-/// What a tool without a body here is, and what to do.
+/// Describes a tool whose body is not in this process, and the remedy; returns `None` for other
+/// tools.
 fn elsewhere(binding: &ToolBinding) -> Option<(&'static str, &'static str)> {
     const IN_A_WORKFLOW: &str = "give it to an agent that a workflow runs";
     match binding {
@@ -106,7 +110,8 @@ fn elsewhere(binding: &ToolBinding) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// A call to make; await it. What a run would know of it can be said first.
+/// A call that is made when it is awaited. Its methods first set the values that a run would know
+/// of the call.
 #[must_use = "the call is made when it is awaited"]
 pub struct Dispatch {
     tool: Result<ToolDef, DispatchError>,
@@ -121,38 +126,41 @@ pub struct Dispatch {
 }
 
 impl Dispatch {
-    /// The model's id of the call. Default: a random one.
+    /// Sets the model's id of the call. Default: a random one.
     pub fn call_id(mut self, id: impl Into<String>) -> Self {
         self.call_id = Some(id.into());
         self
     }
 
-    /// What names the call towards the outside world ([`CallInfo::idempotency_key`]): give the same one for the same call, at each attempt of
-    /// the activity you are in, say. Default: one that no other call has.
+    /// Sets the key that identifies the call to external systems ([`CallInfo::idempotency_key`]).
+    /// Set the same key for the same call, for example at each attempt of the activity that makes
+    /// it. Default: a key that no other call has.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = Some(key.into());
         self
     }
 
-    /// Who makes the call, as the tool is told. Default: `registry`.
+    /// Sets the name of the agent that makes the call, as the tool receives it. Default:
+    /// `registry`.
     pub fn agent(mut self, agent: impl Into<String>) -> Self {
         self.agent = agent.into();
         self
     }
 
-    /// The turn, counted from 1, as the tool is told. Default 1.
+    /// Sets the turn, counted from 1, as the tool receives it. Default 1.
     pub fn turn(mut self, turn: u32) -> Self {
         self.turn = turn;
         self
     }
 
-    /// The values that tools share; [`Dispatched::context`] gives them back, changed. Default: none.
+    /// Sets the values that tools share; [`Dispatched::context`] returns them with the changes of
+    /// the call. Default: none.
     pub fn context(mut self, context: RunContext) -> Self {
         self.context = context;
         self
     }
 
-    /// Somebody has approved the call, if it needs that.
+    /// Marks the call as approved, if it needs approval.
     pub fn approved(mut self) -> Self {
         self.is_approved = true;
         self
@@ -204,38 +212,39 @@ impl fmt::Debug for Dispatch {
     }
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Dispatched {
-    /// What the model is told: the tool's output, or what there is to say of its failure.
+    /// Output for the model: that of the tool, or the message for its failure.
     pub output: ToolOutput,
-    /// Why the call has failed, if it has. A call that a guardrail rejects has not: the model is told what the guardrail says.
+    /// The failure of the call; `None` if it succeeded. A call that a guardrail rejects has not
+    /// failed: the model receives the guardrail's message.
     pub failure: Option<CallFailure>,
     /// The values that tools share, after the call.
     pub context: RunContext,
 }
 
-/// Why a call failed: for logs, not for the model.
+/// The failure of a call, for logs, not for the model.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct CallFailure {
-    /// In what way.
+    /// Kind of the failure.
     pub kind: ToolFailureKind,
-    /// What went wrong, in the tool's own words.
+    /// The tool's own error message.
     pub message: String,
 }
 
 error_debug!(struct CallFailure { kind, message });
 
 impl Dispatched {
-    /// What the model is told, as text; content parts are their JSON.
+    /// Returns the output for the model as text; content parts are converted to their JSON.
     pub fn text(&self) -> String {
         self.output.to_text()
     }
 
-    /// Whether the call has failed: what Anthropic's `is_error` says.
+    /// Returns `true` if the call has failed: the value of Anthropic's `is_error`.
     pub fn is_error(&self) -> bool {
         self.failure.is_some()
     }

@@ -1,46 +1,46 @@
-//! What goes wrong when tools are registered, and when they are dispatched.
+//! Errors of the registration and the dispatch of tools.
 
 use crate::{engine::RunError, tool::ToolIssue, wire::error_debug};
 
-/// Why a tool was not registered.
+/// The reason that a tool was not registered.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// Two tools have one name.
+    /// Two tools have the same name.
     #[error(
         "there is a tool {tool:?} already; rename one of the two with .named(..) or #[tool(name = ..)], or give the MCP server it is of a \
          McpServer::prefix"
     )]
     Duplicate {
-        /// The name.
+        /// Name of both tools.
         tool: String,
     },
-    /// Its definition is wrong.
+    /// The definition of the tool is invalid.
     #[error("tool {tool:?}: {}", .issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Invalid {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// All that is wrong.
+        /// All issues of the definition.
         issues: Vec<ToolIssue>,
     },
-    /// An MCP server could not be asked for its tools, after all attempts.
+    /// An MCP server did not list its tools, after all attempts.
     #[cfg(feature = "mcp")]
     #[error("MCP server {server:?} did not list its tools: {source}")]
     Mcp {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// What went wrong.
+        /// Failure of the last attempt.
         source: crate::engine::EffectError,
     },
-    /// An MCP server is to be used in a way that needs a run.
+    /// An MCP server is configured with a term that needs a run.
     #[cfg(feature = "mcp")]
     #[error(
         "MCP server {server:?} {term}, which needs a run; give the server to an agent with Agent::mcp_server, or drop that term"
     )]
     McpNeedsRun {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// What it is to do.
+        /// The term, as a predicate: `may ask people`.
         term: &'static str,
     },
 }
@@ -54,47 +54,49 @@ error_debug!(enum RegisterError {
     McpNeedsRun { server, term },
 });
 
-/// Why a call gave nothing to tell the model.
+/// The reason that a call has no output for the model.
 ///
-/// A tool that fails is none of them: its call gives a [`Dispatched`](super::Dispatched) that says what the model is told.
+/// A tool that fails is not an error: its call returns a [`Dispatched`](super::Dispatched) with a
+/// message for the model.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DispatchError {
-    /// There is no such tool. [`tell_model`](Self::tell_model) has what a run would tell the model.
+    /// No such tool is registered. [`tell_model`](Self::tell_model) returns the message that a run
+    /// would send to the model.
     #[error("there is no tool {tool:?}; the registry has {}", listed(.known))]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         tool: String,
-        /// The tools there are, in the order of their registration.
+        /// Names of the registered tools, in the order of their registration.
         known: Vec<String>,
     },
-    /// The tool has no body here.
+    /// The tool has no body in this process.
     #[error("tool {tool:?} is {kind}, which a registry cannot dispatch; {fix}")]
     NotHere {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// What it is: `a child workflow`.
+        /// Kind of the tool, such as `a child workflow`.
         kind: &'static str,
-        /// What to do.
+        /// The remedy, for the error message.
         fix: &'static str,
     },
-    /// The tool needs a state that is not there.
+    /// The tool requires a state that is missing.
     #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to the ToolRegistry")]
     MissingState {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The state's type.
+        /// Type of the state.
         state: &'static str,
     },
-    /// The call waits for a decision, and nobody is asked here.
+    /// The call waits for a decision, which a registry cannot request.
     #[error("call {call_id:?} of tool {tool:?} needs approval; dispatch it with .approved() once somebody has decided")]
     NeedsApproval {
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// The call.
+        /// Id of the call.
         call_id: String,
     },
-    /// The tool, or a guardrail of it, says that a run ends with this call.
+    /// The tool, or one of its guardrails, requires that a run ends with this call.
     #[error(transparent)]
     EndsTheRun(#[from] RunError),
 }
@@ -108,7 +110,8 @@ error_debug!(enum DispatchError {
 });
 
 impl DispatchError {
-    /// What the model is told, where a loop can go on: of a tool that is not there.
+    /// Returns the message for the model, if a loop can continue after the error: for a tool that
+    /// is not registered.
     pub fn tell_model(&self) -> Option<String> {
         match self {
             Self::Unknown { tool, .. } => Some(format!("Tool '{tool}' not found.")),

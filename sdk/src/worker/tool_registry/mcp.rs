@@ -1,4 +1,4 @@
-//! The tools of MCP servers, which their servers are asked to call.
+//! The tools of MCP servers, whose calls are requests to their servers.
 
 use std::sync::Arc;
 
@@ -10,12 +10,15 @@ use crate::{
 };
 
 impl ToolRegistry {
-    /// Asks a server for its tools, and adds them on these terms; each call asks the server. Connections are shared, opened anew where they were
-    /// lost, and closed after 5 idle minutes.
+    /// Requests the tools of a server, and adds them on these terms; each call is a request to the
+    /// server. Connections are shared, reopened after they were lost, and closed after 5 idle
+    /// minutes.
     ///
-    /// They are tools with a body of their own: an agent that is given them needs no `mcp_server`, and in a workflow their activities are
-    /// `agents.tool.<name>`. The list is of now. In a workflow [`Agent::mcp_server`](crate::Agent::mcp_server), whose list is in history, is safer
-    /// with a server that may change. A function that gives `_meta` is told of the call, and of no run context but what the tool names.
+    /// They are tools with bodies of their own: an agent that has them needs no `mcp_server`, and
+    /// in a workflow their activities are `agents.tool.<name>`. The list is that of the time of
+    /// registration. In a workflow, [`Agent::mcp_server`](crate::Agent::mcp_server), whose list is
+    /// in history, is safer with a server that may change. A function that returns `_meta` receives
+    /// the call, and of the run context only the keys that the tool names.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,8 +32,9 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`RegisterError`]: the server did not answer, after as many attempts as its `list_options` say; it keeps a state or asks people, which
-    /// needs a run; or its tools do not fit beside the others.
+    /// [`RegisterError`], if the server did not answer, after as many attempts as its
+    /// `list_options` specify; if it keeps a state or asks people, which needs a run; or if its
+    /// tools cannot be added to the others.
     pub async fn register_mcp(
         mut self,
         server: McpServer,
@@ -40,7 +44,8 @@ impl ToolRegistry {
         Ok(self)
     }
 
-    /// Like [`register_mcp`](Self::register_mcp) for a registry that is there already; an error leaves it as it is.
+    /// Adds the tools of a server to an existing registry, like
+    /// [`register_mcp`](Self::register_mcp); an error leaves the registry unchanged.
     ///
     /// # Errors
     /// [`RegisterError`].

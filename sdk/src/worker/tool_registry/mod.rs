@@ -1,14 +1,16 @@
-//! Tools by name, for loops that are not ours: checked when they are registered, dispatched, exported for a provider.
+//! Tools by name, for loops other than ours: checked when they are registered, dispatched, and
+//! exported for a provider.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
 //! | here | the registry |
 //! | `dispatch.rs` | calls |
-//! | `export.rs` | definitions as providers take them |
+//! | `export.rs` | definitions in the form of each provider |
 //! | `mcp.rs` | the tools of MCP servers (feature `mcp`) |
-//! | `error.rs` | what goes wrong |
+//! | `error.rs` | errors |
 //!
-//! No second tool system: it holds the [`ToolDef`]s that agents have, and a call goes the way of a run's.
+//! It is not a second tool system: it holds the [`ToolDef`]s that agents have, and a call is
+//! processed like that of a run.
 
 mod dispatch;
 mod error;
@@ -29,8 +31,9 @@ use crate::{
     store::{SpillStore, Spills},
 };
 
-/// Tools by name, in the order of their registration: to call them by hand, in an activity or a loop of your own, and to show them to a
-/// model through any client. An agent that is given [`tools`](Self::tools) has the same ones.
+/// Tools by name, in the order of their registration: to call them by hand, in an activity or a
+/// loop of your own, and to offer them to a model through any client. An agent that is built with
+/// [`tools`](Self::tools) has the same tools.
 ///
 /// ```
 /// use serde_json::json;
@@ -53,7 +56,7 @@ use crate::{
 /// let registry = ToolRegistry::new().register(add)?.register(balance)?;
 /// assert_eq!(registry.names().collect::<Vec<_>>(), ["add", "balance"]);
 ///
-/// // What a model asked for; what it is told.
+/// // The call of a model, and the output for it.
 /// let sum = registry.dispatch("add", r#"{"a": 3, "b": 4}"#).await?;
 /// assert_eq!((sum.text().as_str(), sum.is_error()), ("7", false));
 /// let failed = registry.dispatch("balance", json!({"account": "7"}).to_string()).call_id("call_1").await?;
@@ -75,29 +78,31 @@ pub struct ToolRegistry {
 }
 
 impl ToolRegistry {
-    /// A registry without tools.
+    /// Creates a registry without tools.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a tool: whatever an agent takes by `.tool(..)`.
+    /// Adds a tool: anything that an agent accepts in `.tool(..)`.
     ///
     /// # Errors
-    /// [`RegisterError`]: there is one of this name, or something is wrong with its definition.
+    /// [`RegisterError`], if the registry has a tool of this name, or the definition is invalid.
     pub fn register(self, tool: impl Tool) -> Result<Self, RegisterError> {
         self.register_all([tool.definition()])
     }
 
-    /// Adds tools, in this order: a set, `register_all(Desk::tools())`, or [those of an MCP server](crate::tool::McpServer::tools_called_by).
+    /// Adds tools, in this order: a set, `register_all(Desk::tools())`, or [those of an MCP
+    /// server](crate::tool::McpServer::tools_called_by).
     ///
     /// # Errors
-    /// [`RegisterError`] of the first that does not fit.
+    /// [`RegisterError`] of the first tool that cannot be added.
     pub fn register_all(mut self, tools: impl IntoIterator<Item = impl Tool>) -> Result<Self, RegisterError> {
         self.add_all(tools)?;
         Ok(self)
     }
 
-    /// Like [`register`](Self::register) for a registry that is there already; an error leaves it as it is.
+    /// Adds a tool to an existing registry, like [`register`](Self::register); an error leaves the
+    /// registry unchanged.
     ///
     /// # Errors
     /// [`RegisterError`].
@@ -105,7 +110,8 @@ impl ToolRegistry {
         self.add_all([tool.definition()])
     }
 
-    /// Like [`register_all`](Self::register_all) for a registry that is there already; an error leaves it as it is.
+    /// Adds tools to an existing registry, like [`register_all`](Self::register_all); an error
+    /// leaves the registry unchanged.
     ///
     /// # Errors
     /// [`RegisterError`].
@@ -130,70 +136,76 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// A state for tools that take `State<T>`; one per type.
+    /// Adds a state for tools that take `State<T>`; there is one per type.
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
         self
     }
 
-    /// Where outputs go that are too large, of tools with [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
+    /// Sets the store for outputs that are too large, of tools with
+    /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
         self.spills = Spills(Some(Arc::new(store)));
         self
     }
 
-    /// Environment variables that settings of tools may refer to with [`worker_env!`](crate::worker_env), and ways to MCP servers that are
-    /// registered after this, for **any** of them: prefer [`allow_env_for`](Self::allow_env_for).
+    /// Allows settings of tools, and transports of MCP servers that are registered after this, to
+    /// refer to these environment variables with [`worker_env!`](crate::worker_env), for **any** of
+    /// them: prefer [`allow_env_for`](Self::allow_env_for).
     #[must_use]
     pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.env.allow(names);
         self
     }
 
-    /// Allows settings of tools, and MCP servers that are registered after this, to refer to these environment variables with
-    /// [`worker_env!`](crate::worker_env), for this destination alone. A reference elsewhere fails the call, which is not retried; the
-    /// failure names the variable, the destination and the call that would allow it. Further calls add destinations and names.
+    /// Allows settings of tools, and transports of MCP servers that are registered after this, to
+    /// refer to these environment variables with [`worker_env!`](crate::worker_env), for this
+    /// destination only. A reference elsewhere fails the call, which is not retried; the failure
+    /// names the variable, the destination and the method that would allow it. Further calls add
+    /// destinations and names.
     #[must_use]
     pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.env.allow_for(&to, names);
         self
     }
 
-    /// The pause before the first further attempt of a tool; it doubles from one to the next. Default 1 s.
+    /// Sets the pause before the first retry of a tool; it doubles with each retry. Default 1 s.
     #[must_use]
     pub fn first_pause(mut self, pause: Duration) -> Self {
         self.patience.first_pause = pause;
         self
     }
 
-    /// The tools, in the order of their registration, for [`Agent::tools`](crate::Agent::tools). Where the agent runs has its own states.
+    /// Returns the tools, in the order of their registration, for
+    /// [`Agent::tools`](crate::Agent::tools). The runner or worker that runs the agent has states
+    /// of its own.
     pub fn tools(&self) -> Vec<ToolDef> {
         self.tools.clone()
     }
 
-    /// The tools, in the order of their registration.
+    /// Returns an iterator over the tools, in the order of their registration.
     pub fn iter(&self) -> std::slice::Iter<'_, ToolDef> {
         self.tools.iter()
     }
 
-    /// The names, in the order of registration.
+    /// Returns the names of the tools, in the order of their registration.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(ToolDef::name)
     }
 
-    /// A tool by its name.
+    /// Returns the tool of this name.
     pub fn get(&self, name: &str) -> Option<&ToolDef> {
         self.tools.iter().find(|tool| tool.name() == name)
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if the registry has no tools.
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }

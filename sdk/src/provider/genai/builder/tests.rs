@@ -1,4 +1,4 @@
-//! What is wrong with a configuration is found when it is built.
+//! Tests that errors of a configuration are found when it is built.
 
 use rstest::rstest;
 

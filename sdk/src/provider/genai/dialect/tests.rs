@@ -1,4 +1,4 @@
-//! Which names are served, and what adapters take.
+//! Tests of the model names that are served, and of the features of adapters.
 
 use rstest::rstest;
 

@@ -1,4 +1,4 @@
-//! Which headers are read, and in which order.
+//! Tests of the headers that are read, and of their order.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,7 @@ use rstest::rstest;
 
 use super::Advice;
 
-/// 2026-01-01T00:00:00Z.
+/// Returns 2026-01-01T00:00:00Z.
 fn now() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_hours(490_896)
 }

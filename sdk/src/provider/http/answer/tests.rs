@@ -1,4 +1,4 @@
-//! What an answer stands for: its object, or a failure of the right kind with all that is known.
+//! Tests that a response becomes its object, or a failure of the right kind with all known details.
 
 use std::{sync::Arc, time::Duration};
 

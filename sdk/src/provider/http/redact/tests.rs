@@ -1,4 +1,4 @@
-//! Redaction of known secrets and of what looks like a key.
+//! Tests of the redaction of known secrets, and of strings that look like keys.
 
 use super::Redactor;
 

@@ -1,4 +1,4 @@
-//! Deployment names and the path they give.
+//! Tests of deployment names and the paths that they determine.
 
 use super::Azure;
 

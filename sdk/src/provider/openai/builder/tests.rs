@@ -1,4 +1,4 @@
-//! What the environment and the builder accept, and what they say of the rest.
+//! Tests of the values that the environment and the builder accept, and of the errors for others.
 
 use rstest::rstest;
 
@@ -8,7 +8,7 @@ fn variables(set: &'static [(&'static str, &'static str)]) -> impl Fn(&str) -> O
     move |name| set.iter().find(|(other, _)| *other == name).map(|(_, value)| (*value).to_owned())
 }
 
-/// Plain HTTP, so that no certificates are needed.
+/// Returns a builder with a plain HTTP address, so that no certificates are needed.
 fn builder() -> OpenAiBuilder {
     OpenAiBuilder::new().api_key("the-key").base_url("http://localhost:1/v1/")
 }

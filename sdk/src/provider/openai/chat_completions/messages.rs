@@ -1,7 +1,8 @@
 //! From the items of a conversation to chat messages.
 //!
-//! One assistant message holds what the model said and called in one go, which items say one after another; so
-//! assistant text and the function calls that follow it are gathered until something else comes.
+//! One assistant message contains the text and the calls of a model together, while items contain
+//! them one after another; so assistant text and the function calls that follow it are collected
+//! until another kind of item follows.
 
 use serde_json::{Map, Value, json};
 
@@ -14,10 +15,10 @@ use crate::{
     wire::{FunctionCall, Item, ItemView},
 };
 
-/// The messages of a conversation, the instructions before all others.
+/// Returns the messages of a conversation, with the instructions before all others.
 ///
 /// # Errors
-/// An item or a part of one that the API cannot express, by its kind.
+/// An item or a part of one that the API cannot express; the error names its kind.
 pub(super) fn project(instructions: Option<String>, input: &[Item]) -> Result<Vec<Value>, ModelError> {
     let mut messages = Messages::default();
     if let Some(instructions) = instructions {
@@ -33,16 +34,16 @@ pub(super) fn project(instructions: Option<String>, input: &[Item]) -> Result<Ve
 #[derive(Default)]
 struct Messages {
     done: Vec<Value>,
-    /// The assistant message that is being gathered.
+    /// The assistant message that is being collected.
     assistant: Assistant,
 }
 
 #[derive(Default)]
 struct Assistant {
-    /// `content` and `refusal`.
+    /// The members `content` and `refusal`.
     said: Option<Map<String, Value>>,
     tool_calls: Vec<Value>,
-    /// What only the server understands.
+    /// Members that only the server understands.
     provider_data: Map<String, Value>,
 }
 
@@ -59,6 +60,8 @@ impl Messages {
             }
             ItemView::FunctionCall(call) => self.assistant.tool_calls.push(tool_call(call, item)),
             ItemView::Reasoning => {
+                // Reasoning with data of this server is sent back with the assistant message that
+                // follows.
                 let data = provider_data(item);
                 if !data.is_empty() {
                     self.flush();
@@ -85,7 +88,7 @@ impl Messages {
         self.done.push(message);
     }
 
-    /// Ends the assistant message, if one was begun.
+    /// Ends the assistant message, if one was started.
     fn flush(&mut self) {
         let Assistant { said, tool_calls, provider_data } = std::mem::take(&mut self.assistant);
         if said.is_none() && tool_calls.is_empty() {
@@ -99,14 +102,16 @@ impl Messages {
     }
 }
 
-/// What a server of this API said beside an item; what another provider keeps there is not for it.
+/// Returns the members that a server of this API sent with an item; those of other providers are
+/// left out.
 fn provider_data(item: &Item) -> Map<String, Value> {
     let mut data = item.get(PROVIDER_DATA).and_then(Value::as_object).cloned().unwrap_or_default();
     data.shift_remove(GENAI);
     data
 }
 
-/// Text in one piece is a string, which every server takes; a part of an unknown kind is the server's own and passes.
+/// Converts the content of an assistant message. A single text becomes a string, which every server
+/// accepts; a part of an unknown kind is the server's own and passes unchanged.
 fn assistant_content(content: &Value) -> Map<String, Value> {
     let mut said = Map::new();
     let Value::Array(parts) = content else {
@@ -134,7 +139,7 @@ fn text_part(part: &Value) -> Value {
     json!({"type": "text", "text": part["text"]})
 }
 
-/// A function call with what its server keeps beside it.
+/// Converts a function call, with the members that its server sent with it.
 fn tool_call(call: FunctionCall<'_>, item: &Item) -> Value {
     let FunctionCall { name, call_id, arguments, namespace: _ } = call;
     let mut tool_call = provider_data(item);
@@ -144,7 +149,7 @@ fn tool_call(call: FunctionCall<'_>, item: &Item) -> Value {
     Value::Object(tool_call)
 }
 
-/// A message of the user, the system or the developer, with members such as `name`.
+/// Converts a message of the user, the system or the developer, with members such as `name`.
 fn input_message(item: &Item, content: &Value) -> Result<Value, ModelError> {
     let mut message = item.as_object().clone();
     for member in ["type", "id", "status", PROVIDER_DATA] {
@@ -158,7 +163,8 @@ fn input_message(item: &Item, content: &Value) -> Result<Value, ModelError> {
     Ok(Value::Object(message))
 }
 
-/// A part of a message; a kind that the Responses API does not have is the server's own and passes.
+/// Converts a part of a message; a kind that the Responses API does not have is the server's own
+/// and passes unchanged.
 fn input_part(part: &Value) -> Result<Value, ModelError> {
     let Some(part) = part.as_object() else { return Err(no_part("a message", None)) };
     let kind = part.get("type").and_then(Value::as_str);
@@ -187,7 +193,7 @@ fn input_part(part: &Value) -> Result<Value, ModelError> {
     Ok(Value::Object(projected))
 }
 
-/// Moves members out of an object under the names Chat Completions gives them.
+/// Moves members out of an object and renames them as in Chat Completions.
 fn take(from: &mut Map<String, Value>, names: &[(&str, &str)]) -> Value {
     let moved = names.iter().filter_map(|(old, new)| {
         let value = from.shift_remove(*old).filter(|value| !value.is_null())?;
@@ -196,7 +202,7 @@ fn take(from: &mut Map<String, Value>, names: &[(&str, &str)]) -> Value {
     Value::Object(moved.collect())
 }
 
-/// What a tool answered: text, or parts of text.
+/// Converts the output of a tool: text, or parts of text.
 fn tool_content(output: &Value) -> Result<Value, ModelError> {
     match output {
         Value::String(_) => Ok(output.clone()),

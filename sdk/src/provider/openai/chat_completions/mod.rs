@@ -1,11 +1,15 @@
-//! Chat Completions: a model call as one `POST /chat/completions`, for servers that have no Responses API.
+//! Chat Completions: a model call as one `POST /chat/completions`, for servers that have no
+//! Responses API.
 //!
-//! The other end of the walk that `responses.rs` ends: [`request`] and [`messages`] project the call, [`response`]
-//! the answer, into the items of the Responses API that the rest of this crate speaks. What the API cannot express
-//! (hosted tools, server-side state, prompt templates, some settings) is refused by name, never dropped silently.
+//! The alternative to `responses.rs` as the last step of a model call: [`request`] and [`messages`]
+//! project the call, and [`response`] projects the provider's response into the items of the
+//! Responses API that the rest of this crate uses. Everything that the API cannot express (hosted
+//! tools, server-side state, prompt templates, some settings) is refused by name, never dropped
+//! silently.
 //!
-//! Members of an assistant message that only its server knows (`reasoning_content`, thought signatures) are kept in
-//! the item's `provider_data` and go back to the server where the item does.
+//! Members of an assistant message that only its server knows (`reasoning_content`, thought
+//! signatures) are stored in the item's `provider_data`, and are sent back to the server with the
+//! item.
 
 mod messages;
 mod request;
@@ -19,7 +23,7 @@ use crate::{
     wire::{ModelCall, ModelResponse},
 };
 
-/// Asks the model once.
+/// Makes one request to the model.
 pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) -> Result<ModelResponse, ModelError> {
     let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
     let outgoing = request::project(transport.model(model), call)?;
@@ -27,7 +31,7 @@ pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) ->
     response::project(&answer, keep_raw_usage)
 }
 
-/// The body that goes out for a call; `model` is what the server calls the model.
+/// Returns the body of the request for a call; `model` is the server's name for the model.
 pub(super) fn request_body(model: &str, call: ModelCall) -> Result<Value, ModelError> {
     Ok(Value::Object(request::project(model, call)?.body))
 }

@@ -13,10 +13,10 @@ use crate::{
 
 const API: &str = "Chat Completions";
 
-/// The request for a call; `model` is what the server calls the model.
+/// Returns the request for a call; `model` is the server's name for the model.
 ///
 /// # Errors
-/// Whatever the API cannot express, by name, and extras that cannot be sent.
+/// Everything that the API cannot express, by name, and extras that cannot be sent.
 pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelError> {
     let ModelCall { agent: _, turn: _, model: _, definitions, input, previous_response_id, conversation_id } = call;
     let Definitions { instructions, prompt, tools, handoffs, output, settings } = definitions;
@@ -35,7 +35,8 @@ pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelErr
     apply(settings, has_tools, &mut body)?.around(body)
 }
 
-/// Writes the settings into the body; what goes around it is returned.
+/// Writes the settings into the body; returns the parts that are added outside of it or merged into
+/// it later.
 fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>) -> Result<Extras, ModelError> {
     let ModelSettings {
         temperature,
@@ -51,7 +52,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
         metadata,
         store,
         prompt_cache_retention,
-        include_usage: _, // always included outside streams
+        include_usage: _, // always included outside of streams
         response_include,
         top_logprobs,
         extra_query,
@@ -61,7 +62,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
         retry: _, // the activity's retry policy
         context_management,
         prompt_cache_options,
-        preserve_raw_usage: _, // of the response
+        preserve_raw_usage: _, // concerns the response
         timeout: _,            // the activity's start-to-close timeout
     } = settings;
     refuse(API, "truncation", truncation.as_ref())?;
@@ -72,7 +73,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
     set(body, "frequency_penalty", frequency_penalty);
     set(body, "presence_penalty", presence_penalty);
     set(body, "tool_choice", choice.map(tool_choice).transpose()?);
-    // The API refuses it where there is nothing to call.
+    // The API refuses the setting if there are no tools.
     set(body, "parallel_tool_calls", parallel_tool_calls.filter(|_| has_tools));
     set(body, "max_tokens", max_tokens);
     set(body, "reasoning_effort", reasoning.map(reasoning_effort).transpose()?.flatten());
@@ -119,7 +120,7 @@ fn response_format(output: OutputSpec) -> Value {
     json!({"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": strict}})
 }
 
-/// The API knows the effort alone.
+/// Returns the effort, the only member of `reasoning` that the API knows.
 fn reasoning_effort(reasoning: Value) -> Result<Option<Value>, ModelError> {
     let Value::Object(mut reasoning) = reasoning else {
         return Err(unsupported(format_args!("the {API} API takes `reasoning` as an object with `effort`")));

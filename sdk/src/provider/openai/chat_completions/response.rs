@@ -19,10 +19,11 @@ const USAGE: usage::Names = usage::Names {
     output_details: "completion_tokens_details",
 };
 
-/// The response in an answer. It has no id: nothing can follow it by one.
+/// Returns the model response of an answer. It has no response id, because no later call can refer
+/// to it by one.
 ///
 /// # Errors
-/// What the answer stands for where that is no completion with a message.
+/// The failure that the answer represents, if it is not a completion with a message.
 pub(super) fn project(answer: &Answer, keep_raw_usage: bool) -> Result<ModelResponse, ModelError> {
     let mut completion = answer.object()?;
     let Some(Value::Array(choices)) = completion.get_mut("choices") else {
@@ -53,9 +54,10 @@ pub(super) fn project(answer: &Answer, keep_raw_usage: bool) -> Result<ModelResp
     })
 }
 
-/// The items an assistant message stands for: what it says, then what it calls.
+/// Returns the items that an assistant message represents: its content, then its calls.
 ///
-/// Members that only the server understands go with the text; without text they become a reasoning item.
+/// Members that only the server understands are stored with the text; without text they become a
+/// reasoning item.
 fn items(
     mut message: Map<String, Value>,
     logprobs: Option<Value>,
@@ -84,7 +86,7 @@ fn items(
     said.into_iter().chain(called).collect()
 }
 
-/// The parts of what was said. Empty text is something only where there is nothing else.
+/// Returns the parts of the content. Empty text is a part only if there is nothing else.
 fn parts(
     content: Option<Value>,
     refusal: Option<Value>,
@@ -118,13 +120,13 @@ fn parts(
     Ok(parts)
 }
 
-/// A tool call as an item; a kind other than a function stays as it came.
+/// Converts a tool call to an item; a call of another kind than a function remains unchanged.
 fn function_call(call: Value, index: usize, completion: Option<&str>) -> Result<Item, &'static str> {
     let Value::Object(mut call) = call else { return Err("a tool call is no object") };
     let Some(Value::Object(mut function)) = call.shift_remove("function") else { return Ok(call.into()) };
     let id = match (call.shift_remove("id"), completion) {
         (Some(Value::String(id)), _) if !id.is_empty() => id,
-        // Some servers leave it out; the output needs one to refer to.
+        // Some servers send no id, but the output of the tool must refer to one.
         (_, Some(completion)) => format!("{completion}_{index}"),
         (_, None) => return Err("a tool call has no id"),
     };

@@ -1,4 +1,4 @@
-//! The two projections of Chat Completions, whole bodies compared.
+//! Tests of the two projections of Chat Completions, which compare whole bodies.
 
 use std::sync::Arc;
 

@@ -17,7 +17,7 @@ use crate::{
 
 const LOGPROBS: &str = "message.output_text.logprobs";
 
-/// Tools the provider executes, which a tool choice names by their type.
+/// The tools that the provider executes, which a tool choice names by their type.
 const HOSTED_TYPES: [&str; 12] = [
     "file_search",
     "web_search",
@@ -33,7 +33,7 @@ const HOSTED_TYPES: [&str; 12] = [
     "computer_use_preview",
 ];
 
-/// The request for a call; `model` is what the server calls the model.
+/// Returns the request for a call; `model` is the server's name for the model.
 ///
 /// # Errors
 /// Settings that the API does not have, and extras that cannot be sent.
@@ -57,23 +57,24 @@ pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelErr
     apply(settings, has_tools, &mut body)?.around(body)
 }
 
-/// Writes the settings into the body; what goes around it is returned.
+/// Writes the settings into the body; returns the parts that are added outside of it or merged into
+/// it later.
 fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>) -> Result<Extras, ModelError> {
     let ModelSettings {
         temperature,
         top_p,
         frequency_penalty,
         presence_penalty,
-        tool_choice: _, // beside the tools it chooses from
+        tool_choice: _, // set with the tools above
         parallel_tool_calls,
         truncation,
         max_tokens,
         reasoning,
-        verbosity: _, // beside the output format
+        verbosity: _, // set with the output format above
         metadata,
         store,
         prompt_cache_retention,
-        include_usage: _, // always included outside streams
+        include_usage: _, // always included outside of streams
         response_include,
         top_logprobs,
         extra_query,
@@ -83,14 +84,14 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
         retry: _, // the activity's retry policy
         context_management,
         prompt_cache_options,
-        preserve_raw_usage: _, // of the response
+        preserve_raw_usage: _, // concerns the response
         timeout: _,            // the activity's start-to-close timeout
     } = settings;
     refuse("Responses", "frequency_penalty", frequency_penalty.as_ref())?;
     refuse("Responses", "presence_penalty", presence_penalty.as_ref())?;
     set(body, "temperature", temperature);
     set(body, "top_p", top_p);
-    // The API refuses it where there is nothing to call.
+    // The API refuses the setting if there are no tools.
     set(body, "parallel_tool_calls", parallel_tool_calls.filter(|_| has_tools));
     set(body, "truncation", truncation);
     set(body, "max_output_tokens", max_tokens);
@@ -105,9 +106,9 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
     Ok(Extras { args: extra_args, body: extra_body, headers: extra_headers, query: extra_query })
 }
 
-/// An item as it is, but for three members: `is_error`, which is this crate's own; `provider_data`, in which other providers
-/// keep what only they understand (reasoning that consists of nothing else stays away); and `created_by`, which the API sends
-/// and does not take back.
+/// Returns an item without three members: `is_error`, which is this crate's own; `provider_data`,
+/// in which other providers store data that only they understand (a reasoning item with such data
+/// is left out); and `created_by`, which the API sends but does not accept.
 fn input_item(item: &Item) -> Option<Value> {
     if item.get(PROVIDER_DATA).is_some() && item.kind() == "reasoning" {
         return None;
@@ -138,7 +139,7 @@ fn handoff(handoff: HandoffSpec) -> Value {
     function_shape::responses(&tool_name, &tool_description, &input_json_schema, strict)
 }
 
-/// A name is that of a function on offer before it is that of a hosted tool.
+/// Converts a tool choice. A name refers to an offered function before it refers to a hosted tool.
 fn tool_choice(choice: &ToolChoice, tools: &[ToolSpec], handoffs: &[HandoffSpec]) -> Value {
     match choice {
         ToolChoice::Auto => json!("auto"),

@@ -1,4 +1,4 @@
-//! From the answer of `POST /responses` to a model response.
+//! From the response of `POST /responses` to a model response.
 
 use serde_json::{Map, Value};
 
@@ -18,10 +18,10 @@ const USAGE: usage::Names = usage::Names {
     output_details: "output_tokens_details",
 };
 
-/// The response in an answer.
+/// Returns the model response of an answer.
 ///
 /// # Errors
-/// What the answer stands for where that is no response, or a failed or unfinished one.
+/// The failure that the answer represents, if it is not a response, or a failed or unfinished one.
 pub(super) fn project(answer: &Answer, keep_raw_usage: bool) -> Result<ModelResponse, ModelError> {
     let mut response = answer.object()?;
     let incomplete = incomplete(answer, &response)?;
@@ -40,7 +40,8 @@ pub(super) fn project(answer: &Answer, keep_raw_usage: bool) -> Result<ModelResp
     })
 }
 
-/// Why the response stops early, if it does; a status nobody here knows is taken for a complete one.
+/// Returns the reason that the response stops early, if it does; a response with an unknown status
+/// counts as complete.
 fn incomplete(answer: &Answer, response: &Map<String, Value>) -> Result<Option<String>, ModelError> {
     match response.get("status").and_then(Value::as_str) {
         Some(status @ ("failed" | "cancelled")) => {

@@ -1,4 +1,4 @@
-//! The two projections of the Responses API, whole bodies compared.
+//! Tests of the two projections of the Responses API, which compare whole bodies.
 
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use temporalio_common::{
 
 use super::CodecChain;
 
-/// Writes its letter at the end, and takes it away.
+/// A codec that appends its letter when it encodes, and removes it when it decodes.
 struct Letter(u8);
 
 impl PayloadCodec for Letter {

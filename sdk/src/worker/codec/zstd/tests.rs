@@ -40,7 +40,7 @@ fn compressed(data: Vec<u8>) -> Payload {
     Payload { metadata: [("encoding".to_owned(), b"binary/zstd".to_vec())].into(), data, ..Payload::default() }
 }
 
-/// Bytes that nothing makes smaller.
+/// Returns bytes that no compression makes smaller.
 fn noise(count: usize) -> Vec<u8> {
     let mut state = 7_u64;
     let mut next = || {
@@ -89,10 +89,10 @@ fn a_small_frame_that_stands_for_too_much_is_an_error() {
     let says_so = zstd::bulk::compress(&vec![0; 1_000_000], 3).unwrap();
     assert!(says_so.len() < 200);
     assert_eq!(decode(codec, compressed(says_so)), Err(too_large.to_owned()));
-    // A stream does not say how long it is.
+    // A stream does not contain its size.
     let stream = zstd::encode_all(std::io::repeat(0).take(1_000_000), 3).unwrap();
     assert_eq!(decode(codec, compressed(stream)), Err(too_large.to_owned()));
-    // What would be too large to be read is not written.
+    // A payload that would be too large to be read is not written compressed.
     let large = json(vec![b'x'; 200_000]);
     assert_eq!(encode(codec, large.clone()), large);
 }
@@ -117,7 +117,7 @@ fn what_a_message_stands_for_is_bounded_by_its_size() {
                       times their size; raise ZstdCodec's max_ratio if they are yours";
     assert_eq!(decode(codec, bomb.clone()), Err(suspicious.to_owned()));
     assert_eq!(decode(ZstdCodec::builder().max_ratio(100_000).build(), bomb), Ok(large.clone()));
-    // What would not be read is not written.
+    // A payload that could not be read is not written compressed.
     assert_eq!(encode(codec, large.clone()), large);
     let seven = vec![json(vec![0; 3 * MIB]); 7];
     let written = encode_all(codec, seven.clone());
