@@ -19,7 +19,7 @@ impl TemporalDeserializable for Json {
         if is_plain_json(&payload) { Ok(Self::Text(payload.data)) } else { Err(PayloadConversionError::WrongEncoding) }
     }
 
-    /// Reads plain JSON without parsing it, for converters that do not ask types to convert
+    /// Reads plain JSON without parsing it, for converters that bypass types that convert
     /// themselves. The converter decodes any other payload.
     fn from_serde(
         converter: &dyn ErasedSerdePayloadConverter,

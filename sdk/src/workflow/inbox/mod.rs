@@ -301,6 +301,7 @@ impl AgentInbox {
             }
             keep.push(!decided.taken || (count <= MOST_TAKEN && text <= MOST_TAKEN_TEXT));
         }
+        // `keep` is in reverse order, so that `pop` returns the flags in the order of `decided`.
         self.decided.retain(|_| keep.pop().unwrap_or(true));
     }
 }

@@ -89,7 +89,7 @@ impl AgentSet {
     }
 
     /// Permits callers to set these keys of the run context, even if the
-    /// [configuration](Self::config) sets keys itself, and even if these keys are among them.
+    /// [configuration](Self::config) sets keys itself, or sets these very keys.
     #[must_use]
     pub fn open_context<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
         self.open_context.extend(keys.into_iter().map(Into::into));

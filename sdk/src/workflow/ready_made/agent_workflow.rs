@@ -30,7 +30,7 @@ use crate::{
 /// The workflow waits for decisions (which an `AgentHandle` sends), and continues as new
 /// automatically.
 ///
-/// The input of a start has the rights of its caller only: see [`AgentSet`].
+/// The input of a start is limited to what its caller may request: see [`AgentSet`].
 ///
 /// ```
 /// # #[cfg(feature = "worker")]

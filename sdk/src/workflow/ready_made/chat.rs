@@ -148,6 +148,7 @@ impl Chat {
         self.answered.push_back(ChatReply::new(id, outcome));
         let mut bytes = 0;
         let mut kept = 0;
+        // Keeps the latest answers within the limits, and the last one regardless of its size.
         for reply in self.answered.iter().rev() {
             bytes += size(reply);
             if kept > 0 && (bytes > MOST_ANSWERS || kept == ANSWERS) {
@@ -207,6 +208,7 @@ impl Chat {
             bytes += item.json_len();
             bytes <= TRANSCRIPT
         };
+        // Counts the latest items that fit.
         let latest = self.conversation.iter().rev().take_while(fits).count();
         let left_out = self.conversation.len() - latest;
         ChatTranscript {

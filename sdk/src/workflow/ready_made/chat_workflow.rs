@@ -54,8 +54,8 @@ const HOLDS_FEW_MESSAGES: &str = "temporal-agents/chat-holds-few-messages";
 /// `chat_end`, once all messages are answered; its result is the number of messages. Each message
 /// is a run with the turn limit of the set, and its input is the whole conversation. A message
 /// whose run fails is answered with the reason. The conversation then contains the message and the
-/// work of the run, so that the model does not repeat it. If the run has done nothing, or the
-/// conversation would be too large to be carried over, it stays as it was.
+/// work of the run, so that the model does not repeat it. If the run has done nothing, or
+/// the conversation would be too large to be carried over, the conversation stays as it was.
 ///
 /// The server admits 10 updates without a result at a time. So at most 4 messages hold their update
 /// until they are answered, one update each. A further message, and one that is sent again

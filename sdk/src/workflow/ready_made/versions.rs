@@ -121,6 +121,7 @@ impl AgentSet {
     pub(super) fn name(&self, name: Option<&str>) -> Result<String, RunError> {
         let known = || {
             let names: Vec<&str> = self.all().map(|agent| &*agent.name).collect();
+            // Lists each name once, at its first place.
             let first = |place: &usize| !names[..*place].contains(&names[*place]);
             (0..names.len()).filter(first).map(|place| names[place]).collect::<Vec<_>>().join(", ")
         };
@@ -222,6 +223,7 @@ fn several<'a>(agents: impl Iterator<Item = &'a AgentDef>) -> BTreeSet<String> {
     let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools);
     for tool in tools.filter(|tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. })) {
         let schema = tool.schema_digest();
+        // A schema other than the first one of this activity type.
         if *schemas.entry(tool.activity_type()).or_insert_with(|| schema.clone()) != schema {
             several.insert(tool.activity_type());
         }
