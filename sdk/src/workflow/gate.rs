@@ -142,7 +142,7 @@ impl Gate {
     /// number of tool calls.
     ///
     /// # Errors
-    /// [`Cancelled`], as above.
+    /// [`Cancelled`], as for `enter`.
     pub(super) async fn ask(&self, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Cancelled> {
         self.place(Kind::Question, bytes, token).await
     }
@@ -151,7 +151,7 @@ impl Gate {
     /// regardless of the number of tool and model calls.
     ///
     /// # Errors
-    /// [`Cancelled`], as above.
+    /// [`Cancelled`], as for `enter`.
     pub(super) async fn start(&self, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Cancelled> {
         self.place(Kind::Effect, bytes, token).await
     }

@@ -14,7 +14,7 @@ use crate::{
     workflow::json::Foreign,
 };
 
-/// The model activity.
+/// The activity that calls a model.
 pub(super) struct ModelActivity;
 
 impl ActivityDefinition for ModelActivity {
@@ -38,7 +38,7 @@ impl ActivityDefinition for RecordActivity {
     }
 }
 
-/// A tool's activity.
+/// The activity of a tool of this library.
 pub(super) struct ToolActivity(pub(super) String);
 
 impl ActivityDefinition for ToolActivity {

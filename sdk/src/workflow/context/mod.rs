@@ -1,4 +1,5 @@
-//! An object-safe view of the workflow context, so that nothing else here is generic over the author's workflow type.
+//! An object-safe view of the workflow context, so that nothing else here is generic over the
+//! author's workflow type.
 
 mod definitions;
 

@@ -1,4 +1,4 @@
-//! The agents of a ready-made workflow, and how they run.
+//! The agents of a ready-made workflow, and the settings of their runs.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -12,7 +12,7 @@ use crate::{
     workflow::{ActivityBackedModel, ContinueOptions, ModelActivityOptions, Runner},
 };
 
-/// The start agents of a ready-made workflow, by name, and how they run.
+/// The start agents of a ready-made workflow, by name, and the settings of their runs.
 ///
 /// A caller with permission to start the workflow writes its input, which is therefore not trusted
 /// beyond what a caller may request:

@@ -85,7 +85,7 @@ impl AgentSet {
     /// all agents that they reach: if `triage` hands off to `desk`, the version has a `triage` that
     /// hands off to the new `desk`.
     ///
-    /// | what was open when the version was deployed | which agents it has |
+    /// | what was open when the version was deployed | its agents |
     /// |---|---|
     /// | a run of an `AgentWorkflow` | the old ones, to its end, also after it has continued as new |
     /// | a message that a chat is answering | the old ones |

@@ -26,7 +26,8 @@ impl<W: 'static> Runner<W> {
         finished(self.typed(agent, Run::from(input.into()).into(), Waits::UntilDecided).await?)
     }
 
-    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
+    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads
+    /// the output.
     ///
     /// # Errors
     /// [`RunFailure`].
