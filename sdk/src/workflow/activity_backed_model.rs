@@ -1,4 +1,5 @@
-//! A model whose calls are activities: stamps the version, schedules, reads the answer.
+//! The model whose calls are activities: stamps the wire version, schedules the activity, reads the
+//! reply.
 //!
 //! Second of the five files of a model call (`drive/mod.rs` -> here -> `wire/model_call.rs` ->
 //! `worker/model_activity.rs` -> `worker/openai/responses.rs`).
@@ -32,7 +33,7 @@ use crate::{
     },
 };
 
-/// Calls models through activities, with options for all agents and for single ones.
+/// Calls models through activities, with options for all agents and for individual agents.
 #[derive(Clone, Debug, Default)]
 pub struct ActivityBackedModel {
     options: ModelActivityOptions,
@@ -40,35 +41,36 @@ pub struct ActivityBackedModel {
 }
 
 impl ActivityBackedModel {
-    /// Calls scheduled with these options.
+    /// Creates a model that schedules the calls of all agents with these options.
     pub fn new(options: ModelActivityOptions) -> Self {
         Self { options, per_agent: BTreeMap::new() }
     }
 
-    /// Other options for the calls of one agent.
+    /// Sets other options for the calls of one agent.
     #[must_use]
     pub fn for_agent(mut self, agent: impl Into<String>, options: ModelActivityOptions) -> Self {
         self.per_agent.insert(agent.into(), options);
         self
     }
 
-    /// The agents with options of their own.
+    /// Returns the names of the agents that have options of their own.
     pub(super) fn agents_with_options(&self) -> impl Iterator<Item = &str> {
         self.per_agent.keys().map(String::as_str)
     }
 
-    /// Whether the calls of this agent are local activities.
+    /// Returns `true` if the calls of this agent are local activities.
     pub(super) fn is_local(&self, agent: &str) -> bool {
         self.per_agent.get(agent).unwrap_or(&self.options).local
     }
 
-    /// Options for the calls of all agents without their own.
+    /// Returns the options for the calls of all agents that have none of their own.
     pub fn options_mut(&mut self) -> &mut ModelActivityOptions {
         &mut self.options
     }
 
-    /// Calls a model. What history holds is referred to; what a worker cannot find there any more is sent once more: the
-    /// definitions, where only they are missing, then all of it.
+    /// Calls a model. The request refers to the content that history already holds. If a worker can
+    /// no longer find this content, the call is scheduled again with it inline: first with the
+    /// definitions, if only they are missing, then with everything.
     pub(super) async fn call(
         &self,
         ctx: &Rc<dyn DurableContext>,
@@ -80,7 +82,8 @@ impl ActivityBackedModel {
         let options = self.per_agent.get(&call.agent).unwrap_or(&self.options);
         let scheduled = Scheduled { ctx, options, call: &call, token };
         if options.local {
-            // It leaves nothing in history but its answer, so there is nothing to refer to, and nothing to save.
+            // A local activity leaves only its result in history: there is nothing to refer to, and
+            // no bytes to save.
             let nothing = RefCell::default();
             let books = Books { ledger: &nothing, ..books };
             let Called { response, .. } = scheduled.attempt(&activity_id, books.fold(&call), &books).await?;
@@ -97,7 +100,8 @@ impl ActivityBackedModel {
                 answered => return Ok(answered?),
             }
         }
-        // In a ledger of its own: other conversations of the workflow may be in order, and go on by reference.
+        // With a ledger of its own: other conversations of the workflow may be intact, and continue
+        // to use references.
         let alone = RefCell::default();
         let fresh = Books { ledger: &alone, chain: books.chain.clone(), ..books };
         let response = scheduled.answer(&format!("{activity_id}-full"), &fresh).await?;
@@ -106,17 +110,17 @@ impl ActivityBackedModel {
     }
 }
 
-/// What history holds of a conversation.
+/// The ledger and the gate that a model call uses, with callbacks that report its commands.
 pub(super) struct Books<'b> {
-    /// Of all conversations of the workflow run.
+    /// The ledger of all conversations of the workflow run: the content that history holds.
     pub(super) ledger: &'b RefCell<Ledger>,
-    /// Which of them.
+    /// Key of this conversation in the ledger.
     pub(super) chain: String,
-    /// How much of the run is in flight.
+    /// Limits how much of the run is in flight.
     pub(super) gate: &'b Gate,
-    /// Hears of a command that had to wait, when it is given.
+    /// Called when a command that had to wait at the gate is about to be scheduled.
     pub(super) late: &'b dyn Fn(),
-    /// Hears how many bytes of content each command puts into history.
+    /// Called with the bytes of content that each command puts into history.
     pub(super) wrote: &'b dyn Fn(usize),
 }
 
@@ -125,7 +129,7 @@ impl Books<'_> {
         self.ledger.borrow().fold(&self.chain, &call.definitions, &call.input)
     }
 
-    /// Room for a command of so many bytes, once there is.
+    /// Waits until the gate has room for a command of `bytes` bytes, and reports the command.
     async fn place(&self, bytes: usize, token: &WorkflowCancellationToken) -> Result<Place<'_>, Failed> {
         let cancelled = |Cancelled| Failed::Otherwise(ModelEffectError::Cancelled);
         let place = self.gate.ask(bytes, token).await.map_err(cancelled)?;
@@ -137,7 +141,7 @@ impl Books<'_> {
     }
 }
 
-/// A call on its way.
+/// A model call that is under way.
 struct Scheduled<'c> {
     ctx: &'c Rc<dyn DurableContext>,
     options: &'c ModelActivityOptions,
@@ -145,24 +149,25 @@ struct Scheduled<'c> {
     token: WorkflowCancellationToken,
 }
 
-/// A call that was answered.
+/// A model call that has a response.
 struct Called {
     response: ModelResponse,
-    /// The activity that has answered.
+    /// Id of the activity that returned the response.
     activity_id: String,
-    /// What is to be noted of the call.
+    /// The input of the call, for the ledger to record.
     noted: Noted,
 }
 
-/// Why an activity gave no answer.
+/// The reason why a call has no response.
 enum Failed {
-    /// The worker does not have this of what the request refers to.
+    /// The worker could not find this part of the content that the request refers to.
     Unavailable(ConversationPart, EffectError),
     Otherwise(ModelEffectError),
 }
 
 impl Scheduled<'_> {
-    /// Makes the call, and notes what history has of it once it is answered.
+    /// Makes the call. Once it has a response, records in the ledger the content that history now
+    /// holds.
     async fn answer(&self, activity_id: &str, books: &Books<'_>) -> Result<ModelResponse, Failed> {
         let folded = self.recorded(activity_id, books).await?;
         let Called { response, activity_id, noted } = self.attempt(activity_id, folded, books).await?;
@@ -170,7 +175,8 @@ impl Scheduled<'_> {
         Ok(response)
     }
 
-    /// The call in references, after items that are together too large to travel with it were recorded by themselves.
+    /// Returns the call with references. Items that are together too large to travel with the call
+    /// are first recorded by activities of their own.
     async fn recorded(&self, activity_id: &str, books: &Books<'_>) -> Result<Folded, Failed> {
         let folded = books.fold(self.call);
         let limit = self.options.max_request_bytes;
@@ -179,7 +185,7 @@ impl Scheduled<'_> {
         if chunks.is_empty() {
             return Ok(folded);
         }
-        // One after another: a workflow task's answer may not be larger than 4 MiB either.
+        // One after another: the response to a workflow task may not be larger than 4 MiB either.
         for (number, items) in chunks.into_iter().enumerate() {
             let activity_id = format!("{activity_id}-items-{number}");
             let count = items.len();
@@ -202,7 +208,7 @@ impl Scheduled<'_> {
         Ok(books.fold(self.call))
     }
 
-    /// Schedules the activity and reads the answer.
+    /// Schedules the activity and reads its reply.
     async fn attempt(&self, activity_id: &str, folded: Folded, books: &Books<'_>) -> Result<Called, Failed> {
         let Self { ctx, options, call, token } = self;
         let bytes = checked(call, &folded, options).map_err(Failed::of)?;
@@ -286,14 +292,14 @@ impl From<Failed> for ModelEffectError {
     }
 }
 
-/// What a reference counts, in bytes.
+/// The size of a reference, in bytes, for the limit on requests.
 const REFERENCE_BYTES: usize = 100;
-/// Items that are together larger than this are recorded by themselves.
+/// Total size of items, in bytes, above which activities of their own record them.
 const RECORDED_ABOVE: usize = 1_572_864;
-/// Most bytes of items in one recording, where it has more than one.
+/// Maximum total size of items in one recording, in bytes. A single item may be larger.
 const RECORDED_AT_ONCE: usize = 1_048_576;
 
-/// A call's JSON, or one item of it, is larger than the server takes.
+/// The JSON of a call, or of one of its items, is larger than the limit.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{what} {bytes} bytes, the limit is {limit}; shorten {shorten}, or raise ModelActivityOptions::max_request_bytes where a \
@@ -306,7 +312,8 @@ struct RequestTooLarge {
     limit: usize,
 }
 
-/// Items in the portions in which they are recorded; none where they can travel with their call, which has so much room for them.
+/// Splits items into the portions in which they are recorded. Returns no portions if the items fit
+/// into the request of their call, which has `room` bytes for them.
 ///
 /// The sizes are a rule, because they decide which activities are scheduled: see CONTRIBUTING.md.
 fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize, room: usize) -> Result<Vec<Vec<Item>>, EffectError> {
@@ -334,7 +341,7 @@ fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize, room: usize) 
     Ok(chunks)
 }
 
-/// An item in a few words, for an error.
+/// Describes an item in a few words, for an error message.
 fn described(item: &Item) -> String {
     match item.view() {
         ItemView::Message { role, .. } => format!("a message (role {role})"),
@@ -344,10 +351,11 @@ fn described(item: &Item) -> String {
     }
 }
 
-/// The size of a call's request, which is not too large.
+/// Returns the size of a call's request in bytes, or an error if it is larger than the limit.
 ///
-/// What is measured is what author and history give and what has not travelled before, and for each reference a round number:
-/// not the words of the message around it, so that a release that writes others decides the same when it replays.
+/// The size is that of the definitions and items that are sent for the first time, plus a fixed
+/// number of bytes for each reference. The encoding of the message around them does not count, so
+/// that a release that encodes it differently makes the same decision on replay.
 fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) -> Result<usize, EffectError> {
     let new: usize = folded.inline_items().map(Item::json_len).sum();
     let beside = beside_items(call, folded)?;
@@ -360,7 +368,8 @@ fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) ->
     Ok(bytes)
 }
 
-/// What a request holds beside its items, in bytes.
+/// Returns the bytes that a request holds besides its items: its references, and its definitions if
+/// they are inline.
 fn beside_items(call: &ModelCall, folded: &Folded) -> Result<usize, serde_json::Error> {
     let defined = match folded.definitions {
         DefinitionsPart::Inline { .. } => encoded_len(&call.definitions)?,

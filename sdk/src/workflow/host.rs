@@ -42,31 +42,32 @@ use crate::{
     },
 };
 
-/// The patch from which on a pause is recorded.
+/// The patch of executions that record a pause.
 const QUESTIONS_RECORDED: &str = "temporal-agents/questions-recorded";
 
-/// One durable run. Its activity ids begin with its own id, so that several runs of a workflow keep apart.
+/// The host of one durable run. Its activity ids begin with the id of the run, so that the ids of
+/// several runs of a workflow do not collide.
 pub(super) struct WorkflowHost {
     ctx: Rc<dyn DurableContext>,
     model: ActivityBackedModel,
-    /// Drawn with the first effect. A run that pauses before it has done anything has drawn nothing, so that the next one draws what it
-    /// would have drawn.
+    /// Id of the run, drawn with its first effect. A run that pauses before its first effect has
+    /// drawn nothing, so that the next run draws the number that this one would have drawn.
     run: OnceCell<String>,
     session_calls: Cell<u32>,
     inbox: Option<RunInbox>,
-    /// What cancels the run; held here, because a child token does not keep its parent.
+    /// Cancels the run. Held here, because a child token does not keep its parent alive.
     token: WorkflowCancellationToken,
-    /// What history holds, also of the runs before.
+    /// The content that history holds, including that of earlier runs.
     ledger: Rc<RefCell<Ledger>>,
-    /// How it continues as new, where it does.
+    /// State of the automatic continue-as-new, if it is enabled.
     moving: Option<Rc<Moving>>,
-    /// How much of it is in flight.
+    /// Limits how much of the run is in flight.
     gate: Rc<Gate>,
     #[cfg(feature = "nexus")]
     nexus: Nexus,
-    /// The same of its local activities.
+    /// Limits the results of local activities that one workflow task carries.
     locals: LocalGate,
-    /// The activity types of tools in several versions, beside those that are marked.
+    /// Activity types of tools with several versions, in addition to the tools that are marked.
     versioned_tools: Arc<BTreeSet<String>>,
 }
 
@@ -97,26 +98,27 @@ impl WorkflowHost {
         }
     }
 
-    /// The same with an id that was drawn before.
+    /// Sets an id that was drawn before.
     pub(super) fn with_id(mut self, run: OnceCell<String>) -> Self {
         self.run = run;
         self
     }
 
-    /// The same for a run whose set of agents has tools in several versions.
+    /// Sets the activity types of the tools that the run's set of agents has in several versions.
     pub(super) fn with_versioned_tools(mut self, activity_types: Arc<BTreeSet<String>>) -> Self {
         self.versioned_tools = activity_types;
         self
     }
 
-    /// The same for a run that says how many of its tools run at the same time.
+    /// Sets the number of tool calls that the run makes at the same time.
     pub(super) fn with_tool_concurrency(mut self, most: Option<usize>) -> Self {
         self.gate = Gate::new(most).into();
         self
     }
 
-    /// Awaits the run on this host.
+    /// Awaits the run on this host, and polls it again whenever one of its gates may have room.
     pub(super) async fn settled<T>(&self, run: impl Future<Output = T>) -> T {
+        // `|` and not `||`: each operand also resets its flag.
         let is_worth_a_look = || self.gate.is_worth_a_look() | self.locals.is_worth_a_look();
         #[cfg(feature = "nexus")]
         let is_worth_a_look = || is_worth_a_look() | self.nexus.is_worth_a_look();
@@ -131,8 +133,9 @@ impl WorkflowHost {
         Place { ctx: &self.ctx, inbox: self.inbox.as_ref(), run: self.run(), token }
     }
 
-    /// An activity is about to be scheduled that puts this into history, as far as is known. One that has to wait is noted again then: history is
-    /// measured where commands are given.
+    /// Records that an activity is about to be scheduled that puts `content` bytes into history, as
+    /// far as is known. An activity that has to wait is recorded again when it is scheduled,
+    /// because history is measured where commands are scheduled.
     fn notes_command(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
             moving.command(&*self.ctx);
@@ -140,36 +143,40 @@ impl WorkflowHost {
         }
     }
 
-    /// An activity has put this into history.
+    /// Records that an activity has put `content` bytes into history.
     fn notes(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
             moving.add(content());
         }
     }
 
-    /// History gets this without an activity of its own, or beside what one was given: only the second rule counts it (`continuing/pace.rs`).
+    /// Records content that is put into history without an activity of its own, or besides the
+    /// input of one: only the second rule counts it (`continuing/pace.rs`).
     fn notes_more(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
             moving.add_more(content());
         }
     }
 
-    /// What names the version of a tool that is one of several. The same on replay, as definitions alone say it.
+    /// Returns the schema digest that identifies the version of a tool with several versions. It is
+    /// the same on replay, because only definitions decide it.
     fn schema_of_version(&self, tool: &ToolDef) -> Option<Digest> {
         let is_one_of_several = tool.is_versioned() || self.versioned_tools.contains(&tool.activity_type());
         is_one_of_several.then(|| tool.schema_digest())
     }
 
-    /// What workflow tools start goes through here.
+    /// Returns the passage that all effects of workflow tools go through.
     fn passage(&self) -> Passage {
         Passage::new(Rc::clone(&self.gate), self.moving.clone())
     }
 
     /// Records the pause in history, with its questions.
     ///
-    /// The command keeps the workflow task in which the run pauses apart from the next one: without it, a worker that does not have
-    /// the workflow in its cache may be given both at once, the update of the second before the pause of the first, and on replay one
-    /// after the other. Asked in each execution and not kept in the state of the run: it is a rule about this history alone.
+    /// The command separates the workflow task in which the run pauses from the next one: without
+    /// it, a worker that does not have the workflow in its cache may receive both at once, the
+    /// update of the second before the pause of the first, and on replay one after the other. The
+    /// patch is evaluated in each execution and not kept in the state of the run, because it is a
+    /// rule about this history only.
     fn records_pause(&self, asked: AskedQuestions) {
         if !self.ctx.patched(QUESTIONS_RECORDED) {
             return;
@@ -179,7 +186,7 @@ impl WorkflowHost {
         }
     }
 
-    /// Tells the inbox how the run ended.
+    /// Reports the end of the run to the inbox, and a failure also to the replay journal.
     pub(super) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         if let Err(failure) = outcome {
             note_failure(&*self.ctx, failure);
@@ -191,7 +198,8 @@ impl WorkflowHost {
 }
 
 impl WorkflowHost {
-    /// The size of those items that have not come up in a call of this runner.
+    /// Returns the total size, in bytes, of those items that have not occurred in a call of this
+    /// runner.
     fn new_bytes(&self, input: &[Item]) -> usize {
         let ledger = self.ledger.borrow();
         input.iter().filter(|item| !ledger.holds(item)).map(Item::json_len).sum()
@@ -201,8 +209,9 @@ impl WorkflowHost {
 impl Host for WorkflowHost {
     type Scope = WorkflowCancellationToken;
 
-    /// The loop holds the scope for as long as its effects run, and it must: an operation does not keep its token alive, and
-    /// a token that is dropped hears nothing of its parent any more.
+    /// Creates a scope. The loop must hold the scope for as long as its effects run: an operation
+    /// does not keep its token alive, and a dropped token no longer receives the cancellation of
+    /// its parent.
     fn scope(&self) -> Self::Scope {
         self.token.child_token()
     }
@@ -222,11 +231,12 @@ impl Host for WorkflowHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         let activity_id = format!("{}-{id}", self.run());
-        // Each run, and each run inside it, has a conversation of its own.
+        // Each run, and each run inside it, has its own conversation.
         let chain = format!("{}-{}", self.run(), id.path());
         async move {
             if let Some(moving) = &self.moving {
-                // What comes later is counted when it is answered or returned; what came up in earlier runs is not new.
+                // Later content is counted when it is answered or returned; content of earlier runs
+                // is not new.
                 let new = if call.turn == 1 { self.new_bytes(&call.input) } else { 0 };
                 moving.model_call(new);
             }
@@ -240,6 +250,8 @@ impl Host for WorkflowHost {
                 }
             };
             let books = Books { ledger: &self.ledger, chain, gate: &self.gate, late: &late, wrote: &wrote };
+            // After a model call of the outermost run, the workflow task with the earlier local
+            // results has ended.
             let ends_a_task = id.path().is_empty() && !self.model.is_local(&call.agent);
             let response = self.model.call(&self.ctx, books, call, activity_id, scope.clone()).await?;
             if ends_a_task {
@@ -354,7 +366,8 @@ impl Host for WorkflowHost {
         .boxed_local()
     }
 
-    /// Waits for the workflow's inbox, if it has one; without, nobody can decide here.
+    /// Waits for decisions in the workflow's inbox. Without an inbox no decision can arrive, so
+    /// that the calls stay undecided.
     fn wait_for_decisions<'a>(
         &'a self,
         state: &'a mut RunState,
@@ -391,7 +404,9 @@ impl Host for WorkflowHost {
         std::future::ready(RunError::Continuation { agent, turn, source }).boxed_local()
     }
 
-    /// Not namespace and workflow id: a history that is replayed from a file does not say them, and the ids are unique without them.
+    /// Returns the scope of the run's idempotency keys. It contains neither namespace nor workflow
+    /// id: a history that is replayed from a file does not have them, and the ids are unique
+    /// without them.
     fn idempotency_scope(&self) -> String {
         format!("{}/{}", self.ctx.first_run_id(), self.run())
     }
@@ -400,8 +415,8 @@ impl Host for WorkflowHost {
         self.ctx.patched(slug)
     }
 
-    /// Shows in the Temporal UI, under the workflow's current details, what the run is doing; logs, once and not on replay,
-    /// what neither history nor model are told.
+    /// Shows the activity of the run in the Temporal UI, as the workflow's current details. Logs,
+    /// once and not on replay, the events that are neither in history nor reported to a model.
     fn observe(&self, event: &RunEvent<'_>) {
         note_event(&*self.ctx, event);
         if !self.ctx.is_replaying() {
@@ -433,7 +448,7 @@ impl Host for WorkflowHost {
     }
 }
 
-/// What the ids of a run's activities begin with; drawn when somebody asks for the first time.
+/// Returns the prefix of a run's activity ids, which is drawn at the first call.
 pub(super) fn run_id<'r>(run: &'r OnceCell<String>, ctx: &Rc<dyn DurableContext>) -> &'r str {
     run.get_or_init(|| short_id(ctx.next_run_number()))
 }
@@ -442,7 +457,8 @@ fn json_len(items: &[Item]) -> usize {
     items.iter().map(Item::json_len).sum()
 }
 
-/// Eight characters of lower-case base 32 (40 bits), without letters that look like digits.
+/// Encodes a number as eight characters of lower-case base 32 (40 bits), without letters that look
+/// like digits.
 pub(super) fn short_id(number: u64) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
     let digits = number.to_le_bytes();

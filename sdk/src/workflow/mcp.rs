@@ -17,7 +17,8 @@ use crate::{
     wire::{McpOperation, McpTool, error_debug, failure::AGENTS_WORKFLOW_ERROR},
 };
 
-/// What a workflow asks an MCP server by itself, each question an activity: its prompts, its resources, its tools.
+/// A handle by which a workflow itself sends requests to an MCP server, each as an activity: for
+/// its prompts, its resources, its tools.
 ///
 /// ```no_run
 /// # use temporal_agents::{tool::McpServer, workflow::{McpHandle, McpHandleError}};
@@ -29,7 +30,7 @@ use crate::{
 /// # }
 /// ```
 ///
-/// Answers are JSON as the protocol writes it, and they are in history.
+/// Responses are JSON in the format of the protocol, and are recorded in history.
 pub struct McpHandle {
     ctx: Rc<dyn DurableContext>,
     server: McpServer,
@@ -37,7 +38,7 @@ pub struct McpHandle {
     asked: Cell<u32>,
 }
 
-/// A server could not be asked, after all attempts.
+/// A request to an MCP server that failed after all attempts.
 #[derive(thiserror::Error)]
 #[error("MCP server {server:?} did not {operation}: {source}")]
 pub struct McpHandleError {
@@ -49,41 +50,45 @@ pub struct McpHandleError {
 error_debug!(struct McpHandleError { server, operation, source });
 
 impl McpHandle {
-    /// The server, with its list options and its argument. A stateful one is asked on a connection that is nobody's session.
+    /// Creates a handle for the server, with its list options and its argument. Requests to a
+    /// stateful server use a connection that belongs to no session.
     pub fn new<W: 'static>(ctx: &WorkflowContext<W>, server: McpServer) -> Self {
         let ctx: Rc<dyn DurableContext> = Rc::new(ctx.clone());
         let id = short_id(ctx.next_run_number());
         Self { ctx, server, id, asked: Cell::new(0) }
     }
 
-    /// The server's tools, all of them.
+    /// Returns all tools of the server.
     pub async fn list_tools(&self) -> Result<Vec<McpTool>, McpHandleError> {
         let operation = McpOperation::ListTools;
         let name = operation.name();
         mcp_call::tools(self.ask(operation).await?).map_err(|source| self.failed(name, source))
     }
 
-    /// Its prompts: `{"prompts": [{"name": .., "description": .., "arguments": [..]}]}`.
+    /// Returns the server's prompts: `{"prompts": [{"name": .., "description": .., "arguments":
+    /// [..]}]}`.
     pub async fn list_prompts(&self) -> Result<Value, McpHandleError> {
         self.ask(McpOperation::ListPrompts).await
     }
 
-    /// A prompt: `{"description": .., "messages": [{"role": .., "content": ..}]}`.
+    /// Returns a prompt: `{"description": .., "messages": [{"role": .., "content": ..}]}`.
     pub async fn get_prompt(&self, name: &str, arguments: Map<String, Value>) -> Result<Value, McpHandleError> {
         self.ask(McpOperation::GetPrompt { name: name.to_owned(), arguments }).await
     }
 
-    /// Its resources: `{"resources": [{"uri": .., "name": .., "mimeType": ..}]}`.
+    /// Returns the server's resources: `{"resources": [{"uri": .., "name": .., "mimeType": ..}]}`.
     pub async fn list_resources(&self) -> Result<Value, McpHandleError> {
         self.ask(McpOperation::ListResources).await
     }
 
-    /// Its templates of resources: `{"resourceTemplates": [{"uriTemplate": .., "name": ..}]}`.
+    /// Returns the server's resource templates: `{"resourceTemplates": [{"uriTemplate": .., "name":
+    /// ..}]}`.
     pub async fn list_resource_templates(&self) -> Result<Value, McpHandleError> {
         self.ask(McpOperation::ListResourceTemplates).await
     }
 
-    /// A resource: `{"contents": [{"uri": .., "mimeType": .., "text": ..}]}`, or `"blob"`, base 64, instead of the text.
+    /// Returns a resource: `{"contents": [{"uri": .., "mimeType": .., "text": ..}]}`, or `"blob"`,
+    /// in base 64, instead of `"text"`.
     pub async fn read_resource(&self, uri: &str) -> Result<Value, McpHandleError> {
         self.ask(McpOperation::ReadResource { uri: uri.to_owned() }).await
     }
@@ -116,7 +121,7 @@ impl std::fmt::Debug for McpHandle {
     }
 }
 
-/// The workflow was cancelled while it asked.
+/// The workflow was cancelled during the request.
 #[derive(Debug, thiserror::Error)]
 #[error("the workflow was cancelled")]
 struct Cancelled;

@@ -1,7 +1,8 @@
 //! The durable host: runs agents inside a Temporal workflow.
 //!
-//! [`Runner`] is what a workflow's author calls; everything else maps the loop's effects to activities. Nothing here
-//! does I/O, reads a clock or draws a random number but through the workflow context.
+//! [`Runner`] is the entry point for a workflow's author; the other modules map the loop's effects
+//! to activities. Nothing here does I/O, reads a clock or draws a random number except through the
+//! workflow context.
 
 mod activity_backed_model;
 mod context;

@@ -1,7 +1,9 @@
-//! What a build decides while a history is replayed for a check, for the testing crate, which explains by it why a history does not replay.
+//! Decisions that a build makes while a check replays a history. The testing crate uses them to
+//! explain why a history does not replay.
 //!
-//! The journal travels as a value of the workflow's context, which only the replayer of a check sets. Without one, a note costs a look-up and
-//! is never made. Notes tell what the run did; nothing here can change it.
+//! The journal travels as a value of the workflow's context, which only the replayer of a check
+//! sets. Without a journal, a note costs a look-up and is never made. Notes report what the run
+//! did; nothing here can change it.
 
 use temporalio_workflow::WorkflowContextKey;
 
@@ -12,7 +14,7 @@ use crate::{
     wire::run_state::InterruptionKind,
 };
 
-/// Takes the notes of the runs of one execution, in their order.
+/// Receives the notes of the runs of one execution, in their order.
 pub struct ReplayJournal(Box<dyn Fn(ReplayNote)>);
 
 /// The key of the journal in the workflow's context.
@@ -29,36 +31,36 @@ impl WorkflowContextKey for ReplayJournalKey {
 pub enum ReplayNote {
     /// A run begins or continues with this start agent.
     Began {
-        /// The agent, and through it all others.
+        /// The agent, and through it all agents that it reaches.
         agent: Box<AgentDef>,
     },
     /// A call is not made, or its output is not used.
     Refused {
-        /// The agent that calls.
+        /// Name of the agent that makes the call.
         agent: String,
-        /// Its turn.
+        /// The agent's turn.
         turn: u32,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// Why.
+        /// Reason of the refusal.
         reason: String,
     },
     /// The run waits for decisions.
     Paused {
-        /// Agent and tool of each call that waits, and what it waits for.
+        /// Agent and tool of each call that waits, and the kind of its interruption.
         calls: Vec<(String, String, InterruptionKind)>,
     },
     /// The run has failed.
     Failed {
-        /// The turns so far, where the run has a state.
+        /// Number of turns so far, if the run has a state.
         turn: Option<u32>,
-        /// Why, as the run's error says it.
+        /// Message of the run's error.
         error: String,
     },
 }
 
 impl ReplayJournal {
-    /// A journal that passes each note on.
+    /// Creates a journal that passes each note to this function.
     pub fn new(takes: impl Fn(ReplayNote) + 'static) -> Self {
         Self(Box::new(takes))
     }
@@ -70,7 +72,7 @@ impl std::fmt::Debug for ReplayJournal {
     }
 }
 
-/// Notes what `note` makes, where a check replays.
+/// Adds the note that `note` returns, if a check replays the history.
 pub(super) fn note(ctx: &dyn DurableContext, note: impl FnOnce() -> ReplayNote) {
     if let Some(journal) = ctx.replay_journal() {
         let ReplayJournal(takes) = &*journal;
@@ -78,7 +80,7 @@ pub(super) fn note(ctx: &dyn DurableContext, note: impl FnOnce() -> ReplayNote) 
     }
 }
 
-/// Notes what a run has told its observers, as far as a check asks for it.
+/// Adds a note of an event of the run, if the event is of a kind that checks use.
 pub(super) fn note_event(ctx: &dyn DurableContext, event: &RunEvent<'_>) {
     match event {
         RunEvent::CallRefused { call, reason } => note(ctx, || ReplayNote::Refused {
@@ -94,7 +96,7 @@ pub(super) fn note_event(ctx: &dyn DurableContext, event: &RunEvent<'_>) {
     }
 }
 
-/// Notes how a run has failed.
+/// Adds a note of the failure of a run.
 pub(super) fn note_failure(ctx: &dyn DurableContext, failure: &RunFailure) {
     note(ctx, || ReplayNote::Failed {
         turn: failure.state.as_ref().map(|state| state.turn),

@@ -1,5 +1,6 @@
-//! The caller's side of what a workflow calls: by which name, with what, for what. Results of our own activities are read as JSON first, so that
-//! their version can be checked; those of others are taken as they come.
+//! The caller's definitions of the activities and workflows that a workflow calls: name, input and
+//! output. Results of this library's own activities are read as JSON first, so that their version
+//! can be checked; the results of others are returned unchanged.
 
 use serde_json::Value;
 use temporalio_workflow::common::{ActivityDefinition, WorkflowDefinition};
@@ -13,7 +14,7 @@ use crate::{
     workflow::effect::json::Foreign,
 };
 
-/// The model activity.
+/// The activity that calls a model.
 pub(super) struct ModelActivity;
 
 impl ActivityDefinition for ModelActivity {
@@ -37,7 +38,7 @@ impl ActivityDefinition for RecordActivity {
     }
 }
 
-/// A tool's activity.
+/// The activity of a tool of this library.
 pub(super) struct ToolActivity(pub(super) String);
 
 impl ActivityDefinition for ToolActivity {
@@ -49,7 +50,7 @@ impl ActivityDefinition for ToolActivity {
     }
 }
 
-/// Somebody else's activity.
+/// An activity that does not belong to this library.
 pub(super) struct ForeignActivity(pub(super) String);
 
 impl ActivityDefinition for ForeignActivity {
@@ -61,7 +62,7 @@ impl ActivityDefinition for ForeignActivity {
     }
 }
 
-/// Somebody else's workflow.
+/// A workflow that does not belong to this library.
 pub(super) struct ForeignWorkflow(pub(super) String);
 
 impl WorkflowDefinition for ForeignWorkflow {
@@ -73,7 +74,7 @@ impl WorkflowDefinition for ForeignWorkflow {
     }
 }
 
-/// The activity that looks an endpoint up.
+/// The activity that looks up a Nexus endpoint.
 #[cfg(feature = "nexus")]
 pub(super) struct NexusEndpointActivity;
 
@@ -87,7 +88,7 @@ impl ActivityDefinition for NexusEndpointActivity {
     }
 }
 
-/// A session's activity.
+/// The activity of a stored session.
 pub(super) struct SessionActivity(pub(super) String);
 
 impl ActivityDefinition for SessionActivity {
@@ -99,7 +100,7 @@ impl ActivityDefinition for SessionActivity {
     }
 }
 
-/// What MCP servers are asked.
+/// The activity that sends a request to an MCP server.
 pub(super) struct McpActivity(pub(super) String);
 
 impl ActivityDefinition for McpActivity {
@@ -111,7 +112,7 @@ impl ActivityDefinition for McpActivity {
     }
 }
 
-/// The activities that keep and load states.
+/// The activities that keep and load the state of a run.
 pub(super) struct StateActivity(pub(super) &'static str);
 
 impl ActivityDefinition for StateActivity {

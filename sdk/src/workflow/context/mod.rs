@@ -1,4 +1,5 @@
-//! An object-safe view of the workflow context, so that nothing else here is generic over the author's workflow type.
+//! An object-safe view of the workflow context, so that nothing else here is generic over the
+//! author's workflow type.
 
 mod definitions;
 
@@ -43,30 +44,31 @@ use crate::wire::{Json, McpRequest, ModelRequest, RecordRequest, SessionRequest,
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
 
-/// What an MCP server is asked, and by which activity.
+/// A request to an MCP server, with the type of the activity that sends it.
 pub(super) struct McpAsked {
     pub(super) activity_type: String,
     pub(super) request: McpRequest,
 }
 
-/// Why a child workflow gave nothing.
+/// The reason why a child workflow has no result.
 pub(super) enum ChildWorkflowError {
-    /// It was not started.
+    /// The child workflow was not started.
     NotStarted(ChildWorkflowStartError),
-    /// It ended without a result.
+    /// The child workflow ended without a result.
     Ended(ChildWorkflowExecutionError),
 }
 
-/// Why a Nexus operation gave nothing.
+/// The reason why a Nexus operation has no result.
 #[cfg(feature = "nexus")]
 pub(super) enum NexusError {
-    /// Its input or its result could not be converted.
+    /// The input or the result of the operation could not be converted.
     Conversion(PayloadConversionError),
-    /// It ended without a result, or did not begin.
+    /// The operation ended without a result, or did not start.
     Failed(Box<Failure>),
 }
 
-/// What the durable host needs of a workflow context. Calls are lazy: a command is pushed at the first poll.
+/// The operations of a workflow context that the durable host uses. Calls are lazy: they push their
+/// command at the first poll.
 pub(super) trait DurableContext {
     fn model_activity(
         &self,
@@ -95,7 +97,7 @@ pub(super) trait DurableContext {
         request: ToolRequest,
         options: LocalActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
-    /// An activity that is not ours.
+    /// Calls an activity that does not belong to this library.
     fn foreign_activity(
         &self,
         activity_type: String,
@@ -108,7 +110,7 @@ pub(super) trait DurableContext {
         input: Value,
         options: ChildWorkflowOptions,
     ) -> LocalBoxFuture<'static, Result<Foreign, ChildWorkflowError>>;
-    /// The input of the options is put in here.
+    /// Starts a Nexus operation with `input`, which replaces the input in `options`.
     #[cfg(feature = "nexus")]
     fn nexus_operation(
         &self,
@@ -127,49 +129,53 @@ pub(super) trait DurableContext {
         request: SessionRequest,
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
-    /// Asks an MCP server for anything but a call.
+    /// Sends an MCP server any request other than a tool call.
     fn mcp_activity(&self, request: McpAsked, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult>;
-    /// Keeps or loads a chunk of a state.
+    /// Keeps or loads a chunk of a run's state.
     fn state_activity(
         &self,
         activity_type: &'static str,
         request: Value,
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
-    /// Waits so long, whether or not the workflow is cancelled.
+    /// Waits for `duration`, or until `token` is cancelled; a cancelled workflow ends the wait only
+    /// through `token`.
     fn pause(&self, duration: Duration, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, ()>;
-    /// Waits so long; false when the wait was cancelled.
+    /// Waits for the timer; returns `false` if the wait was cancelled.
     fn timer(&self, options: TimerOptions) -> LocalBoxFuture<'static, bool>;
-    /// The time of the workflow task under way.
+    /// Returns the time of the current workflow task.
     fn workflow_time(&self) -> Option<SystemTime>;
-    /// The next number of the stream of this name.
+    /// Returns the next number of the random stream with this name.
     fn random(&self, stream: &str) -> u64;
     fn patched(&self, slug: &str) -> bool;
     fn is_replaying(&self) -> bool;
-    /// The next number of the stream this library draws its ids from; the author's own draws are not shifted by it.
+    /// Returns the next number of the stream from which this library draws its ids. It is separate
+    /// from the author's streams, so that the author's own draws do not change.
     fn next_run_number(&self) -> u64;
     fn cancellation_token(&self) -> WorkflowCancellationToken;
     fn task_queue(&self) -> String;
     fn workflow_id(&self) -> String;
-    /// The id of this execution.
+    /// Returns the id of this execution.
     fn run_id(&self) -> String;
-    /// The id of the first execution, which stays when the workflow continues as new or is reset. No other workflow of any namespace has it.
+    /// Returns the id of the first execution of the chain, which stays the same when the workflow
+    /// continues as new or is reset. No other workflow of any namespace has this id.
     fn first_run_id(&self) -> String;
-    /// The id of the execution that this one was continued from as new.
+    /// Returns the id of the execution that continued as new into this one.
     fn continued_from(&self) -> Result<String, NotContinued>;
-    /// How many events its history has, as of the workflow task under way.
+    /// Returns the number of events in the history, as of the current workflow task.
     fn history_length(&self) -> u32;
-    /// Whether the server finds that history long enough.
+    /// Returns `true` if the server considers the history long enough to continue as new.
     fn continue_as_new_suggested(&self) -> bool;
     fn has_handlers_at_work(&self) -> bool;
-    /// Waits until no handler is at work; false when the wait was cancelled.
+    /// Waits until no handler is running; returns `false` if the wait was cancelled.
     fn handlers_finish(&self, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool>;
     fn show(&self, details: String);
-    /// Fails the workflow task under way with this message, whatever the workflow does until its end.
+    /// Fails the current workflow task with this message, regardless of what the workflow does in
+    /// the rest of the task.
     fn fail_task(&self, message: String);
-    /// Where a check that replays this history wants to know what its runs decide.
+    /// Returns the journal of a check that replays this history, if there is one.
     fn replay_journal(&self) -> Option<Rc<ReplayJournal>>;
-    /// Sets a key of the memo: a command of the workflow task under way.
+    /// Sets a key of the memo, by a command of the current workflow task.
     fn upsert_memo(&self, key: &str, value: Value);
 }
 

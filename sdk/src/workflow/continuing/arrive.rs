@@ -1,4 +1,5 @@
-//! The beginning of a run in the execution after: its state is taken out of the input, or loaded from the history before.
+//! The start of a run in the next execution: takes its state from the input, or loads it from the
+//! history of the previous execution.
 
 use std::{cell::RefCell, rc::Rc};
 
@@ -15,25 +16,27 @@ use crate::{
     workflow::{context::DurableContext, limits::size::content_of},
 };
 
-/// What a run has brought along.
+/// Properties of the run that an execution received from the previous one.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::workflow) struct Arrived {
-    /// How often it has continued as new.
+    /// Number of times that the run has continued as new.
     pub(super) continued: u32,
-    /// The size of its state.
+    /// Size of the state, in bytes.
     pub(super) bytes: usize,
-    /// How much of it models are to be sent once more: all of it, where it came in the input.
+    /// Bytes of the state that have to be sent to models again: all of them if the state came in
+    /// the input.
     pub(super) sent_again: usize,
 }
 
-/// Takes a run up. `start` is the agent it is to go on with, for errors; `run` is asked for what the ids of activities begin with,
-/// if there are any.
+/// Restores the run that the previous execution left. `start` is the name of the agent that the run
+/// continues with, for errors; `run` returns the prefix of the run's activity ids, and is called
+/// only if activities are scheduled.
 ///
-/// A state that this build does not read fails the workflow task.
+/// A state that this build cannot read fails the workflow task.
 ///
 /// # Errors
-/// [`RunError::Refused`] when it is a state that no execution leaves;
-/// [`RunError::Continuation`] when the state cannot be had, [`RunError::Cancelled`].
+/// [`RunError::Refused`] if no execution leaves a state in this phase; [`RunError::Continuation`]
+/// if the state cannot be loaded; [`RunError::Cancelled`].
 pub(in crate::workflow) async fn arrive(
     ctx: &Rc<dyn DurableContext>,
     start: &str,

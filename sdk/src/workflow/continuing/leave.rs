@@ -1,13 +1,14 @@
-//! The end of a run in this execution of its workflow: its state is put where the next one finds it, handlers are waited for, and the
-//! workflow is told to continue as new.
+//! The end of a run in this execution of its workflow: stores its state for the next execution,
+//! waits for handlers, and makes the workflow continue as new.
 //!
 //! # Design
-//! **A run cannot tell that it is in a handler.** The SDK gives handlers the context of the run
-//! method. A run that has once seen no handler active is in none. Handlers have a minute
-//! (`ContinueOptions::handlers_have`), because one may wait for the run itself. Then such a run
-//! continues here and tries again after its next turn. A run that has never seen such a moment (a
-//! workflow that began with an update, or a run in a handler, which would wait for itself) fails
-//! with a message that names both. There is no deadlock; the false alarm remains where a workflow
+//! **A run cannot detect that it is inside a handler.** The SDK gives handlers the context of the
+//! run method. A run that has observed one moment without a running handler is in none. Handlers
+//! have a minute (`ContinueOptions::handlers_have`) to finish, because one may wait for the run
+//! itself. After this time, a run that is known to be in no handler continues in this execution and
+//! tries again after its next turn. A run that has never observed such a moment (in a workflow that
+//! began with an update, or inside a handler, where it would wait for itself) fails with a message
+//! that names both cases. There is no deadlock; a false alarm remains possible where a workflow
 //! begins with a handler that takes longer than that.
 
 use std::rc::Rc;
@@ -37,25 +38,27 @@ use crate::{
     },
 };
 
-/// The patch of runs that measure a state as history holds it. Asked for only where that makes it too large.
+/// The patch of runs that measure a state as history holds it. Only evaluated where that measure
+/// makes the state too large.
 const MEASURED_AS_KEPT: &str = "temporal-agents/state-measured-as-kept";
 
-/// How an execution ends whose run goes on in the next one.
+/// The end of an execution whose run continues in the next one.
 #[derive(Debug, thiserror::Error)]
 #[error("the workflow continues as new")]
 pub(in crate::workflow) struct NextExecution(pub(in crate::workflow) Box<ContinueAsNewWorkflowExecution>);
 
-/// Where a run is, for [`Moving::leave`].
+/// The surroundings of a run, for [`Moving::leave`].
 pub(in crate::workflow) struct Place<'p> {
     pub(in crate::workflow) ctx: &'p Rc<dyn DurableContext>,
     pub(in crate::workflow) inbox: Option<&'p RunInbox>,
-    /// What the ids of its activities begin with.
+    /// Prefix of the run's activity ids.
     pub(in crate::workflow) run: &'p str,
     pub(in crate::workflow) token: &'p WorkflowCancellationToken,
 }
 
 impl Moving {
-    /// Whether the run is to go on in the next execution. `patched` is asked last, because what it is asked leaves a marker in history.
+    /// Returns `true` if the run has to continue in the next execution. `patched` is called last,
+    /// because it leaves a marker in history.
     pub(in crate::workflow) fn is_due(
         &self,
         inbox: Option<&RunInbox>,
@@ -64,8 +67,9 @@ impl Moving {
         patched: impl Fn(&str) -> bool,
     ) -> bool {
         let can_move = || match state.phase {
-            // Who does not wait here pauses: what becomes of that is the author's to say. One that is too large can wait here,
-            // and be compacted after the turn. Its questions are in the inbox, too, which is never put into chunks.
+            // Without an inbox that waits, the run pauses here, and the author decides how to
+            // continue. A run whose state is too large can wait here, and be compacted after the
+            // turn. Its questions are also in the inbox, which is never split into chunks.
             Phase::Interrupted { .. } => {
                 inbox.is_some_and(|inbox| inbox.waits() && inbox.can_be_carried(state))
                     && self.bytes_too_many(state, &patched).is_ok_and(|bytes| bytes.is_none())
@@ -81,7 +85,8 @@ impl Moving {
             && is_enough(&|| patched(COUNTS_ALL))
     }
 
-    /// How much history the state takes, if that is more than the limit. A run from before it was measured so goes by the state's content.
+    /// Returns the bytes of history that the state takes, if they exceed the limit. A run that
+    /// began before states were measured this way is judged by the size of its content.
     fn bytes_too_many(
         &self,
         state: &RunState,
@@ -92,12 +97,12 @@ impl Moving {
         Ok(is_too_large.then_some(kept))
     }
 
-    /// Whether no other run is at work that would be lost, as far as anybody can tell.
+    /// Returns `true` if no other run is active that would be lost, as far as can be known here.
     fn is_alone(&self, inbox: Option<&RunInbox>) -> bool {
         self.at_work.count() <= 1 && inbox.is_none_or(RunInbox::is_alone)
     }
 
-    /// Leaves, and gives what the run ends with.
+    /// Moves the run to the next execution, and returns the error that the run ends with.
     pub(in crate::workflow) async fn leave(&self, place: Place<'_>, state: &RunState) -> RunError {
         let (agent, turn) = (state.agent.clone(), state.turn);
         let why = match self.left(&place, state).await {
@@ -106,7 +111,7 @@ impl Moving {
         };
         let taken_back = self.take_back();
         match taken_back.err().unwrap_or(why) {
-            // A run that waits goes on waiting here: its questions are gone after the turn.
+            // A run that waits continues to wait here: its questions are gone after the turn.
             Stayed::InputTooLarge { .. } if matches!(state.phase, Phase::Interrupted { .. }) => {
                 self.stayed_at.set(Some(turn));
                 RunError::Continuation { agent, turn, source: Stays.into() }
@@ -126,7 +131,7 @@ impl Moving {
 
     async fn left(&self, place: &Place<'_>, state: &RunState) -> Result<NextExecution, Stayed> {
         if let Some(inbox) = place.inbox {
-            // It goes on waiting in the next execution; what it waits for is known from now on.
+            // The run continues to wait in the next execution; publish now what it waits for.
             inbox.publish(state);
         }
         if let Some(bytes) = self.bytes_too_many(state, |slug| place.ctx.patched(slug))? {
@@ -138,13 +143,14 @@ impl Moving {
         if content_of(state)? <= self.options.inline_bytes() {
             self.wait_for_handlers(place).await?;
             match self.next(place, CarriedState::Inline { state: Box::new(state.clone()) }) {
-                // With what else goes into the input.
+                // The state is small enough, but the whole input is not: keep the state in history
+                // instead.
                 Err(Stayed::InputTooLarge { .. }) => {}
                 next => return next,
             }
         }
         if self.stayed_at.get().is_some() {
-            // The state is not put into history for nothing again.
+            // Wait before the state is kept, so that it is not put into history again for nothing.
             self.wait_for_handlers(place).await?;
         }
         place.ctx.show("keeps its state for the next execution".to_owned());
@@ -174,7 +180,7 @@ impl Moving {
                 timer.cancel();
                 if finished { Ok(()) } else { Err(Stayed::Cancelled) }
             }
-            // One of them may wait for the run.
+            // One of the handlers may wait for the run.
             Either::Right(((), _)) if self.is_in_no_handler.get() => Err(Stayed::Here),
             Either::Right(((), _)) => Err(Stayed::of(format!(
                 "handlers of the workflow (async signals or updates) have not finished within {:?}. If this run is inside \
@@ -185,7 +191,7 @@ impl Moving {
         }
     }
 
-    /// The workflow does not continue as new after all.
+    /// Reports that the workflow does not continue as new after all.
     fn take_back(&self) -> Result<(), Stayed> {
         match &self.announcement.take_back {
             Some(take_back) if self.has_announced.replace(false) => {
@@ -198,8 +204,8 @@ impl Moving {
         }
     }
 
-    /// Makes the input of the next execution, by the author's function. Nothing is waited for any more, so that no handler comes in
-    /// between.
+    /// Makes the input of the next execution with the author's function. This does not await
+    /// anything, so that no handler can run in between.
     fn next(&self, place: &Place<'_>, state: CarriedState) -> Result<NextExecution, Stayed> {
         if !self.is_alone(place.inbox) {
             return Err(Stayed::Here);
@@ -210,7 +216,8 @@ impl Moving {
         match ended.map_err(|panic| Stayed::of(format!("the function continue_with: {panic}")))? {
             WorkflowTermination::ContinueAsNew(mut next) => {
                 if self.options.moves_to_current_build {
-                    // `ContinueAsNewOptions` has it behind the SDK's feature `experimental` alone.
+                    // `ContinueAsNewOptions` has this field only behind the SDK's feature
+                    // `experimental`.
                     next.initial_versioning_behavior = ContinueAsNewVersioningBehavior::AutoUpgrade.into();
                 }
                 let bytes: usize = next.arguments.iter().map(|payload| payload.data.len()).sum();
@@ -221,10 +228,10 @@ impl Moving {
     }
 }
 
-/// Why a run has not left.
+/// The reason why a run has not moved to the next execution.
 #[derive(Debug, thiserror::Error)]
 enum Stayed {
-    /// It cannot be left now; the run goes on here.
+    /// The run cannot move now; it continues in this execution.
     #[error("the execution cannot be left now")]
     Here,
     #[error("cancelled")]

@@ -1,21 +1,23 @@
-//! Continue-as-new by itself: when a run has put enough into its history, it goes on in the next execution of its workflow.
+//! Automatic continue-as-new: when a run has put enough into its history, it continues in the next
+//! execution of its workflow.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `options.rs` | when it happens, and how large a state may be |
+//! | `options.rs` | when a run continues as new, and how large a state may be |
 //! | `pace.rs` | what the run has put into history, and whether that is enough |
 //! | `stored.rs` | states that are too large for the input: in chunks, through activities |
 //! | `leave.rs` | the end of this execution |
-//! | `arrive.rs` | the beginning of the next one |
-//! | `origin.rs` | whether there was one before, as the server says |
+//! | `arrive.rs` | the start of the next one |
+//! | `origin.rs` | whether there was a previous execution, according to the server |
 //! | `task_failure.rs` | the failed task of an execution whose run this build cannot continue |
 //!
 //! # Design
-//! **Two runs at a time do not both continue.** The second one under a runner that continues as new
-//! fails at once: the workflow would continue with one and lose the other, even when that has ended
-//! and its result waits in a `join!`. Beside other runs of the runner, its clones or its inbox a
-//! run does not continue; this is checked before the state is kept and again at the end. Anything
-//! else that a workflow has under way is lost, as with any continue-as-new.
+//! **Two concurrent runs do not both continue as new.** The second run under a runner that
+//! continues as new fails at once: the workflow would continue with one of them and lose the other,
+//! even if the other has ended and its result waits in a `join!`. A run does not continue as new
+//! while other runs of the runner, its clones or its inbox are active; this is checked before the
+//! state is kept and again at the end. Anything else that a workflow has under way is lost, as with
+//! any continue-as-new.
 
 mod arrive;
 mod leave;
@@ -43,21 +45,22 @@ pub(super) use self::{
 use super::context::DurableContext;
 use crate::{engine::RunError, wire::Carried};
 
-/// Ends an execution so that the next one gets what is carried.
+/// Ends an execution so that the next one receives the carried run.
 pub(super) type Next = Rc<dyn Fn(Carried) -> WorkflowTermination>;
 
-/// Tells the workflow that its handlers are waited for, and takes that back.
+/// The author's callbacks: `tell` reports that the run waits for handlers to finish, `take_back`
+/// that the workflow does not continue as new after all.
 #[derive(Clone, Default)]
 pub(super) struct Announcement {
     pub(super) tell: Option<Rc<dyn Fn()>>,
     pub(super) take_back: Option<Rc<dyn Fn()>>,
 }
 
-/// Counts runs at work.
+/// Counts active runs.
 #[derive(Clone, Default)]
 pub(super) struct AtWork(Rc<Cell<u32>>);
 
-/// Says that a run is at work, until it is dropped.
+/// Counts one run as active for as long as this value lives.
 pub(super) struct OneAtWork(AtWork);
 
 impl AtWork {
@@ -78,15 +81,15 @@ impl Drop for OneAtWork {
     }
 }
 
-/// How the runs of a runner continue as new.
+/// The settings and counters by which the runs of a runner continue as new.
 #[derive(Clone)]
 pub(super) struct Continuing {
     next: Next,
-    /// The runs that may continue as new: one at a time.
+    /// Active runs that may continue as new: at most one at a time.
     movers: AtWork,
-    /// What all runs of this execution have put into its history.
+    /// Content that all runs of this execution have put into its history.
     together: Rc<RefCell<Pace>>,
-    /// How often what is at work here has continued as new.
+    /// Number of times that the workflow's run or conversation has continued as new.
     continued: Rc<Cell<u32>>,
 }
 
@@ -96,23 +99,25 @@ pub(super) struct Moving {
     announcement: Announcement,
     has_announced: Cell<bool>,
     options: ContinueOptions,
-    /// How often it has.
+    /// Number of times that the run has continued as new.
     continued: u32,
     pace: RefCell<Pace>,
     together: Rc<RefCell<Pace>>,
-    /// Whether there was a moment without handlers at work, so that the run cannot be inside one.
+    /// `true` once there was a moment without a running handler, so that the run cannot be inside
+    /// one.
     is_in_no_handler: Cell<bool>,
-    /// How often it has begun to keep its state.
+    /// Number of times that the run has begun to keep its state.
     series: Cell<u32>,
-    /// The turn at which it was to leave and could not; it tries again after the next one.
+    /// The turn at which the run could not continue as new; it tries again after the next turn.
     stayed_at: Cell<Option<u32>>,
-    /// All runs of the runner and its clones, also those that do not continue as new.
+    /// All active runs of the runner and its clones, including those that do not continue as new.
     at_work: AtWork,
     _mover: OneAtWork,
 }
 
 impl Moving {
-    /// An activity is about to be scheduled: see `pace.rs` for why all is looked at here.
+    /// Records that an activity is about to be scheduled; `pace.rs` explains why history is
+    /// measured here.
     pub(super) fn command(&self, ctx: &dyn DurableContext) {
         self.each(|pace| pace.command(ctx));
         if !ctx.has_handlers_at_work() {
@@ -120,33 +125,33 @@ impl Moving {
         }
     }
 
-    /// It is known to be in no handler.
+    /// Marks the run as running outside of any handler.
     pub(super) fn in_no_handler(self) -> Self {
         self.is_in_no_handler.set(true);
         self
     }
 
-    /// A model is about to be called, and is given so much that is new.
+    /// Records that a model is about to be called, with `bytes` bytes of new content.
     pub(super) fn model_call(&self, bytes: usize) {
         self.each(|pace| pace.model_call(bytes));
     }
 
-    /// History gets so much content.
+    /// Records `bytes` bytes of content that are put into history.
     pub(super) fn add(&self, bytes: usize) {
         self.each(|pace| pace.add(bytes));
     }
 
-    /// History gets so much content that only the second rule counts: see `pace.rs`.
+    /// Records `bytes` bytes of content in history that only the second rule counts: see `pace.rs`.
     pub(super) fn add_more(&self, bytes: usize) {
         self.each(|pace| pace.add_more(bytes));
     }
 
-    /// A decision that the run has waited for is there.
+    /// Records that the run has received a decision that it waited for.
     pub(super) fn update(&self) {
         self.each(Pace::update);
     }
 
-    /// A request to a model puts so much into history.
+    /// Records that a request to a model puts `bytes` bytes into history.
     pub(super) fn sent(&self, bytes: usize) {
         self.each(|pace| pace.sent(bytes));
     }
@@ -158,26 +163,27 @@ impl Moving {
 }
 
 impl Continuing {
-    /// Runs that continue as new like this.
+    /// Creates the settings of runs whose executions end with `next`.
     pub(super) fn new(next: Next) -> Self {
         Self { next, movers: AtWork::default(), together: Rc::default(), continued: Rc::default() }
     }
 
-    /// Something has arrived from the execution before.
+    /// Records what the previous execution left, which becomes the base for all runs of this
+    /// execution.
     pub(super) fn has_arrived(&self, Arrived { continued, bytes, sent_again }: Arrived) {
         self.continued.set(continued);
         self.together.replace(Pace::after(bytes, sent_again));
     }
 
-    /// Whether the runs of this execution have together put enough into its history.
+    /// Returns `true` if the runs of this execution have together put enough into its history.
     pub(super) fn has_enough(&self, options: &ContinueOptions, patched: impl FnOnce(&str) -> bool) -> bool {
         self.together.borrow().is_enough(options, || patched(COUNTS_ALL))
     }
 
-    /// A run begins, or goes on.
+    /// Registers a run that begins, or continues from the previous execution.
     ///
     /// # Errors
-    /// [`RunError::User`] when another one is at work.
+    /// [`RunError::User`] if another run that may continue as new is active.
     pub(super) fn begin(
         &self,
         agent: &str,
@@ -196,7 +202,8 @@ impl Continuing {
             self.has_arrived(arrived);
         }
         self.together.borrow_mut().update();
-        // Also where another run has arrived, or a conversation: the next execution will begin with that much, too.
+        // Starts from what the execution has received even if that was another run, or a
+        // conversation: the next execution will also begin with that much.
         let pace = self.together.borrow().anew();
         Ok(Moving {
             next: Rc::clone(&self.next),

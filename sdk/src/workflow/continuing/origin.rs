@@ -1,14 +1,17 @@
-//! How the server says that an execution has begun: what its input carries counts only if an execution before has left it.
+//! Verifies how an execution began: a run that its input carries is accepted only if a previous
+//! execution has left it.
 //!
-//! Anybody who may start a workflow writes its input, and a run in it would skip guardrails and approvals. Which execution another one
-//! was continued from is written by the server alone. It does not say which code has continued it: whoever may also run workers in the
-//! namespace can continue a workflow of theirs as this one. Namespaces are the boundary against them.
+//! Any caller with permission to start a workflow can write its input, and a run in it would skip
+//! guardrails and approvals. Only the server records which execution another one was continued
+//! from. It does not record which code continued it: a party that may also run workers in the
+//! namespace can continue a workflow of its own as this one. Namespaces are the boundary against
+//! such parties.
 //!
 //! # Design
-//! **A start is not believed.** What an input carries is used only where the server's own record
-//! names the execution before, and the workflow itself continued; retries and cron schedules fill
-//! the same field and are refused. A state must be at `turn_due`, `interrupted` or `finished`. What
-//! else a caller may request is in `workflow/ready_made/admission.rs`.
+//! **The input of a start is not trusted.** A carried run is used only where the server's own
+//! record names the previous execution, and the workflow itself has continued as new; retries and
+//! cron schedules fill the same field and are refused. A state must be at `turn_due`, `interrupted`
+//! or `finished`. The other restrictions on callers are in `workflow/ready_made/admission.rs`.
 
 use temporalio_workflow::{WorkflowContextView, common::protos::temporal::api::enums::v1::ContinueAsNewInitiator};
 
@@ -17,22 +20,24 @@ use crate::{
     wire::{CarriedState, RunState},
 };
 
-/// Why what an input carries was left by no execution before.
+/// The reason why the content that an input carries was not left by a previous execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::workflow) enum NotContinued {
-    /// Somebody has started the execution.
+    /// The execution was started, and not continued from another one.
     #[error(
         "the server does not say that this execution was continued as new from another one, and only the execution before may \
          leave it something"
     )]
     Started,
-    /// The server fills the same field for the next attempt, whose input is that of the attempt before.
+    /// The workflow is retried. The server fills the same field for the next attempt, whose input
+    /// is that of the previous attempt.
     #[error(
         "this execution is a retry, which begins with the input that the attempt before was started with; start the workflow \
          without a retry policy (its activities have their own)"
     )]
     Retry,
-    /// The server fills the same field for the next execution of the schedule.
+    /// The workflow has a cron schedule. The server fills the same field for the next execution of
+    /// the schedule.
     #[error(
         "the workflow has a cron schedule, whose executions begin with the same input again and again; start it by a Temporal \
          schedule instead"
@@ -40,7 +45,7 @@ pub(in crate::workflow) enum NotContinued {
     Cron,
 }
 
-/// The id of the execution that this one was continued from, by its workflow.
+/// Returns the id of the execution that continued as new into this one.
 ///
 /// # Errors
 /// [`NotContinued`].
@@ -59,20 +64,22 @@ fn continued(
         ContinueAsNewInitiator::Retry => Err(NotContinued::Retry),
         ContinueAsNewInitiator::CronSchedule => Err(NotContinued::Cron),
         _ if has_cron_schedule => Err(NotContinued::Cron),
-        // Unspecified is what a server may make of a workflow that does not say it.
+        // `Unspecified`: servers may report this for a workflow that continues as new without an
+        // initiator.
         ContinueAsNewInitiator::Workflow | ContinueAsNewInitiator::Unspecified => Ok(before),
     }
 }
 
-/// What an input carries is not taken.
+/// Returns the error for a part of the input that is refused.
 pub(in crate::workflow) fn refused(agent: &str, what: &str, reason: impl ToString) -> RunError {
     RunError::Refused { agent: agent.to_owned(), what: what.to_owned(), reason: reason.to_string() }
 }
 
-/// Checks that a run was left by the execution before, before anything of it is believed.
+/// Checks that the previous execution has left this run, before any part of it is used.
 ///
 /// # Errors
-/// [`RunError::Refused`] when the server does not say so, and when its state is to be had from another execution.
+/// [`RunError::Refused`] if the server does not record a previous execution, or if the state is
+/// stored in the history of another execution.
 pub(in crate::workflow) fn check(
     agent: &str,
     before: Result<String, NotContinued>,
@@ -91,10 +98,11 @@ pub(in crate::workflow) fn check(
     }
 }
 
-/// Checks that a state is one in which a run is left.
+/// Checks that a state is in a phase in which a run can be left.
 ///
 /// # Errors
-/// [`RunError::Refused`] with the phase. Any other would begin in the middle of a turn, behind the checks before it.
+/// [`RunError::Refused`] with the phase. A run in any other phase would begin in the middle of a
+/// turn, past the checks that come before it.
 pub(super) fn check_phase(agent: &str, state: &RunState) -> Result<(), RunError> {
     match state.phase.kind_inside_a_turn() {
         None => Ok(()),

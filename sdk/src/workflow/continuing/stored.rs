@@ -1,16 +1,19 @@
-//! States that are too large for a workflow's input: chunks of their JSON text, recorded one after another.
+//! States that are too large for a workflow's input: chunks of their JSON, recorded one after
+//! another.
 //!
-//! How many there are decides which activities are scheduled: a change here is a change of a rule (see CONTRIBUTING.md).
-//! One after another, because neither a workflow task nor its answer may be larger than 4 MB.
+//! The number of chunks decides which activities are scheduled: a change here is a change of a rule
+//! (see CONTRIBUTING.md). They are recorded one after another, because neither a workflow task nor
+//! its response may be larger than 4 MB.
 //!
 //! # Design
-//! **What was kept is what history says.** Between the first chunk and the end of this execution
-//! another worker may take the workflow over, and write another text of the same state: a release
-//! that writes it differently. So each chunk names the text that it is a part of, the activity's
-//! result repeats it, and the digest and number of chunks are those of the results. Chunks of two
-//! texts are of no use; all are kept anew then, as `<run>-keep-again-<n>-<m>`. The size of items
-//! and context alone decides whether a state goes into the input, because every release measures
-//! these alike; an input that the rest makes too large is detected when it is made.
+//! **History alone says which state was kept.** Between the first chunk and the end of this
+//! execution, another worker may process the workflow and encode the same state differently,
+//! because its release does. So each chunk names the encoding that it is a part of, the activity's
+//! result repeats this name, and the digest and number of chunks are those of the results. Chunks
+//! of two different encodings cannot be combined; all chunks are then kept again, as
+//! `<run>-keep-again-<n>-<m>`. Only the size of items and context decides whether a state goes into
+//! the input, because every release measures these alike; an input that is too large because of the
+//! rest is detected when it is made.
 
 use std::{cell::Cell, rc::Rc, time::Duration};
 
@@ -35,10 +38,10 @@ use crate::{
 const ONE_ATTEMPT: Duration = Duration::from_mins(1);
 const ALL_ATTEMPTS: Duration = Duration::from_hours(6);
 
-/// Why a state was not kept or loaded.
+/// The reason why a state was not kept or loaded.
 pub(super) enum StoreError {
     Cancelled,
-    /// It is there, and this build does not read it.
+    /// The state exists, but this build cannot read it.
     Unreadable(EffectError),
     Failed(EffectError),
 }
@@ -49,7 +52,7 @@ impl<E: Into<EffectError>> From<E> for StoreError {
     }
 }
 
-/// No worker has the activity.
+/// No worker has registered the activity.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no worker on task queue {task_queue:?} has activity {activity}; install AgentsPlugin on the workers of the workflow\
@@ -63,15 +66,15 @@ struct NotInstalled {
     source: EffectFailure,
 }
 
-/// Most times that a text is kept anew.
+/// Maximum number of attempts to keep one state.
 const MOST_SERIES: u32 = 10;
 
-/// What is kept for whom.
+/// The run whose state is kept.
 pub(super) struct Keeps<'k> {
     pub(super) ctx: &'k Rc<dyn DurableContext>,
-    /// What the ids of the run's activities begin with.
+    /// Prefix of the run's activity ids.
     pub(super) run: &'k str,
-    /// How often the run has begun to keep its state in this execution.
+    /// Number of times that the run has begun to keep its state in this execution.
     pub(super) series: &'k Cell<u32>,
     pub(super) agent: &'k str,
     pub(super) turn: u32,
@@ -79,11 +82,12 @@ pub(super) struct Keeps<'k> {
 }
 
 impl Keeps<'_> {
-    /// Records the text of a state in this execution's history.
+    /// Records the JSON of a state in the history of this execution.
     ///
-    /// A worker that takes the workflow over (another release, say) may make another text of the same state than the one that is
-    /// in history already. So the replies alone say what was kept, and for how long it goes on; where the chunks are of two texts,
-    /// all is kept anew under other ids.
+    /// A worker that processes the workflow later (of another release, for example) may encode the
+    /// same state differently from the chunks that are already in history. So only the replies
+    /// decide what was kept, and how many chunks follow; if the chunks are of two encodings, all
+    /// are kept again under other ids.
     pub(super) async fn keep(&self, text: &str, chunk_bytes: usize) -> Result<KeptState, StoreError> {
         let chunks = chunks(text, chunk_bytes);
         let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
@@ -96,7 +100,8 @@ impl Keeps<'_> {
         Err("the state is another one each time it is made; is something in the workflow not deterministic?".into())
     }
 
-    /// One after another under ids of their own; nothing, where they are not of one text.
+    /// Records the chunks one after another under their own ids. Returns `None` if they are not all
+    /// of one encoding.
     async fn series(&self, chunks: &[&str], of: &StateText) -> Result<Option<KeptState>, StoreError> {
         let series = self.series.replace(self.series.get() + 1);
         let mut activity_ids = Vec::new();
@@ -107,7 +112,7 @@ impl Keeps<'_> {
                 0 => format!("{}-keep-{number}", self.run),
                 again => format!("{}-keep-again-{again}-{number}", self.run),
             };
-            // What is in history may have more chunks than this text.
+            // The encoding in history may have more chunks than this one.
             let chunk = chunks.get(number).copied().unwrap_or_default().to_owned();
             let request = KeepStateRequest { version: WIRE_VERSION, chunk, of: of.clone() };
             let summary = format!("{} · turn {} · keep a part of the run's state", self.agent, self.turn);
@@ -126,8 +131,9 @@ impl Keeps<'_> {
     }
 }
 
-/// A state that was loaded: its chunks are in this execution's history, as the results of activities `<activity_id>-<n>`, or of those that were
-/// scheduled in their place (`until_deployed.rs`).
+/// A state that was loaded. Its chunks are in this execution's history, as the results of
+/// activities `<activity_id>-<n>`, or of those that were scheduled in their place
+/// (`until_deployed.rs`).
 pub(super) struct Loaded {
     pub(super) state: RunState,
     pub(super) activity_id: String,
@@ -163,7 +169,7 @@ pub(super) async fn load(
         return Err(StoreError::Failed(error.into()));
     }
     let state = serde_json::from_str(&text).map_err(|error| {
-        // JSON that is too deep for serde_json: no build reads it.
+        // JSON that is too deeply nested for serde_json: no build can read it.
         let is_too_deep = error.to_string().starts_with("recursion limit exceeded");
         if is_too_deep { StoreError::Failed(error.into()) } else { StoreError::Unreadable(error.into()) }
     })?;
@@ -202,9 +208,10 @@ async fn call(
     }
 }
 
-/// A text in parts that have at most so many bytes as JSON strings.
+/// Splits a string into parts that have at most `most` bytes each as JSON strings.
 fn chunks(text: &str, most: usize) -> Vec<&str> {
-    // JSON text has no control characters but in escapes of its own, so that only these two grow.
+    // JSON contains control characters only as escape sequences, so that only these two characters
+    // grow.
     let encoded = |char: char| if matches!(char, '"' | '\\') { 2 } else { char.len_utf8() };
     let (mut chunks, mut start, mut bytes) = (Vec::new(), 0, 0);
     for (place, char) in text.char_indices() {

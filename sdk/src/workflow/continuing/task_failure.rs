@@ -1,36 +1,41 @@
-//! The one place that fails a workflow *task*: the exception to "errors end runs, not tasks".
+//! The only function that fails a workflow *task*: the exception to "errors end runs, not tasks".
 //!
 //! # Design
 //! The only exception to "errors end runs, not workflow tasks" is a run that the server did
 //! continue and that this build cannot read, or that does not fit its agents: a state with an
-//! agent, tool or handoff that is gone, with a session that only one of the two has, an inbox
-//! without a place, a message of a release that is not read. A failed workflow would be lost there;
-//! a failed task is retried until a rollback or a forward fix. `fail_task` uses the SDK's
-//! `force_task_fail`, which is not a panic, so that nothing can catch it. What no worker could ever
-//! continue still ends the run: a state that has failed, one whose digest is wrong, what the
-//! starter of a workflow has sent.
+//! agent, tool or handoff that no longer exists, a state that has a session where the runner has
+//! none or the reverse, a carried inbox where the runner has none, a message of a release that this
+//! one cannot read. If the workflow failed, the run would be lost; a failed task is retried until a
+//! rollback or a forward fix. `fail_task` uses the SDK's `force_task_fail`, which is not a panic,
+//! so that nothing can catch it. Errors that no build could ever resolve still end the run: a state
+//! that has failed, a state whose digest is wrong, input from the starter of a workflow.
 //!
-//! The server says that an execution was continued, not where a state comes from that its author
-//! resumes. So `Runner::resume` counts in each execution that was continued: a workflow that
-//! resumes states of its callers, after it has continued as new, can be made to wait for a deploy.
+//! The server records that an execution was continued, but not where a state comes from that its
+//! author resumes. So this also applies to `Runner::resume` in each execution that was continued: a
+//! workflow that resumes states of its callers after it has continued as new can be made to wait
+//! for a deploy.
 
 use std::fmt::Display;
 
 use crate::workflow::context::DurableContext;
 
-/// The patch of workflows whose task fails; before it the workflow failed.
+/// The patch of workflows whose task fails; before it, the workflow failed.
 const WAITS_FOR_A_DEPLOY: &str = "temporal-agents/unfit-run-waits-for-a-deploy";
 
-/// Records in history that this execution, which continues a run, waits for a deploy where that is needed. Called where what is carried is first
-/// read, so that the first workflow task has a command: asked only when a build does not fit, on a replay, history would say no.
+/// Records in history that this execution, which continues a run, waits for a deploy where one is
+/// needed. Called where the carried run is first read, so that the first workflow task has a
+/// command: if the patch were evaluated only when a build does not fit, on a replay, history would
+/// answer no.
 pub(in crate::workflow) fn waits_for_a_deploy(ctx: &dyn DurableContext) -> bool {
     ctx.patched(WAITS_FOR_A_DEPLOY)
 }
 
-/// Fails the workflow task because this build cannot continue the run of `agent`, and never returns then. Returns where history says that the
-/// workflow went on: the caller ends the run, as the release that recorded it did.
+/// Fails the workflow task because this build cannot continue the run of `agent`, and then never
+/// returns. Returns if history says that the workflow continued after this point: the caller ends
+/// the run, as the release that recorded the history did.
 ///
-/// The SDK reports the message as the failure of the task, drops the workflow from the cache, and the server schedules the task again.
+/// The SDK reports the message as the failure of the task and drops the workflow from the cache;
+/// the server schedules the task again.
 ///
 /// # Determinism
 /// Safe: the commands of a failed task, the marker of the patch among them, are never recorded.

@@ -8,7 +8,8 @@ fn begin(continuing: &Continuing, arrived: Option<Arrived>) -> Result<Moving, Ru
     continuing.begin("a", options, Announcement::default(), AtWork::default(), arrived)
 }
 
-/// No marker is put into a history whose run continues as new by the first rule, or cannot.
+/// A patch function for runs that continue as new by the first rule, or cannot: no marker is put
+/// into their history.
 fn never(slug: &str) -> bool {
     panic!("{slug:?} is not to be asked")
 }

@@ -1,19 +1,20 @@
 //! Strings of models in the current details of a workflow, which the Temporal UI shows as Markdown.
 //!
-//! People decide by what they read there: what a model writes stays inside its code span or block, and is cut where it is long.
+//! People decide by what they read there: a model's string stays inside its code span or block, and
+//! is truncated if it is long.
 
 use crate::wire::ApprovalRequest;
 
-/// Most characters of a model's string that are shown.
+/// Maximum number of characters of a model's string that are shown.
 const SHOWN: usize = 10_000;
 
-/// A call that waits for a decision.
+/// Describes a call that waits for a decision.
 pub(in crate::workflow) fn asked(request: &ApprovalRequest) -> String {
     let call = &request.call;
     format!("{} wants to call {} with\n\n{}", code(&call.agent), code(&call.tool), block(&call.arguments))
 }
 
-/// A string as code in a line.
+/// Formats a string as an inline code span.
 pub(in crate::workflow) fn code(text: &str) -> String {
     let text = shown(text).replace(char::is_control, " ");
     let fence = "`".repeat(longest_run(&text) + 1);
@@ -21,14 +22,14 @@ pub(in crate::workflow) fn code(text: &str) -> String {
     format!("{fence}{blank}{text}{blank}{fence}")
 }
 
-/// A string as a block of code, which it cannot close.
+/// Formats a string as a code block that the string cannot close.
 fn block(text: &str) -> String {
     let text = shown(text);
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
     format!("{fence}json\n{text}\n{fence}")
 }
 
-/// The beginning of the string.
+/// Returns the beginning of the string, with its full length if it is truncated.
 fn shown(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{} .. ({} bytes in all)", &text[..end], text.len()),
@@ -36,7 +37,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// The longest run of backticks.
+/// Returns the length of the longest run of backticks.
 fn longest_run(text: &str) -> usize {
     text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0)
 }

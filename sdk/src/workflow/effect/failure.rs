@@ -1,10 +1,11 @@
-//! From Temporal's failures to the run's, and from the run's to how a workflow ends.
+//! Conversion of Temporal's failures into the run's errors, and of the run's errors into the end of
+//! a workflow.
 //!
 //! # Design
-//! The server is told not to retry `NotFoundError`. That is what a worker returns for an activity
-//! that it does not have; the server would retry it for ever.
+//! The retry policies tell the server not to retry `NotFoundError`. A worker returns it for an
+//! activity that it does not have; without this, the server would retry it forever.
 //!
-//! **The outer failure of a failed model call is retryable for a workflow's own retry policy,** as
+//! **For a workflow's own retry policy, the outer failure of a failed model call is retryable,** as
 //! the activity's failure was. The classification of the call is in the cause.
 
 use std::time::Duration;
@@ -29,18 +30,20 @@ use crate::{
     wire::{AgentReport, decode, failure::AGENTS_WORKFLOW_ERROR},
 };
 
-/// The failure type with which a worker answers for an activity it does not have. It is retryable there and would be
-/// retried for ever; `until_deployed.rs` schedules such an activity again.
+/// The failure type that a worker returns for an activity that it does not have. The worker marks
+/// it as retryable, so that the server would retry it forever; `until_deployed.rs` schedules such
+/// an activity again.
 pub(in crate::workflow) const NOT_REGISTERED: &str = "NotFoundError";
 
-/// The same of a worker of the Go SDK.
+/// The failure type that a worker of the Go SDK returns for an activity that it does not have.
 pub(in crate::workflow) const NOT_REGISTERED_IN_GO: &str = "ActivityNotRegisteredError";
 
-/// The failure type of a result the server does not take; the effect has happened, and another attempt repeats it.
+/// The failure type of a result that the server does not accept because of its size. The effect has
+/// happened, and another attempt would repeat it.
 pub(in crate::workflow) const PAYLOADS_TOO_LARGE: &str = "PayloadsTooLarge";
-/// The failure type of an attempt that a worker gave up because it shut down.
+/// The failure type of an attempt that a worker abandoned because it shut down.
 pub(in crate::workflow) const WORKER_SHUTDOWN: &str = "WorkerShutdown";
-/// Failures that another attempt cannot heal, though the SDK calls them retryable.
+/// Failure types that another attempt cannot fix, although the SDK marks them as retryable.
 pub(in crate::workflow) const NEVER_RETRIED: [&str; 2] = [NOT_REGISTERED, PAYLOADS_TOO_LARGE];
 
 /// A failed activity with a message that says what happened; the Temporal failure is its source.
@@ -57,23 +60,25 @@ impl EffectFailure {
         Self { message: describe(&failure), failure }
     }
 
-    /// After a worker was waited for so long, which the message says.
+    /// Creates the error of an activity that failed after `tried_for` of waiting for a worker,
+    /// which the message mentions.
     pub(in crate::workflow) fn after(failure: ActivityExecutionError, tried_for: Option<Duration>) -> Self {
         Self { message: format!("{}{}", describe(&failure), TriedFor(tried_for)), failure }
     }
 
-    /// With another message, where the Temporal failure itself says less.
+    /// Creates an error with another message, for Temporal failures whose own message says less.
     pub(in crate::workflow) fn with_message(message: String, failure: ActivityExecutionError) -> Self {
         Self { message, failure }
     }
 
-    /// The Temporal failure.
+    /// Returns the Temporal failure.
     pub fn failure(&self) -> &ActivityExecutionError {
         &self.failure
     }
 }
 
-/// A model call that no worker takes. The Temporal failure lists activities, and does not say what to do.
+/// A model call that no worker accepts. The Temporal failure lists activities, and does not say how
+/// to fix that.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no worker on task queue {task_queue:?} calls models; install AgentsPlugin with a model provider on it{tried_for}"
@@ -85,7 +90,8 @@ pub(in crate::workflow) struct NoModelActivity {
     pub(in crate::workflow) failure: ActivityExecutionError,
 }
 
-/// The innermost words: an activity failure itself only says that an activity failed.
+/// Returns the innermost message with its failure type: an activity failure itself only says that
+/// an activity failed.
 fn describe(failure: &ActivityExecutionError) -> String {
     match (reason(failure), failure_type(failure)) {
         (Some(reason), Some(type_name)) => format!("{type_name}: {}", reason.message),
@@ -94,8 +100,8 @@ fn describe(failure: &ActivityExecutionError) -> String {
     }
 }
 
-/// What a failed activity failed with. A local activity has no failure of its own around that, so that the SDK's
-/// `ActivityExecutionError::reason` is empty for it.
+/// Returns the failure that an activity failed with. A local activity has no activity failure
+/// around it, so that the SDK's `ActivityExecutionError::reason` is empty for it.
 fn reason(failure: &ActivityExecutionError) -> Option<&Failure> {
     let outer = failure.failure()?;
     match outer.failure_info {
@@ -104,12 +110,12 @@ fn reason(failure: &ActivityExecutionError) -> Option<&Failure> {
     }
 }
 
-/// The innermost message alone.
+/// Returns the innermost message without its failure type.
 pub(in crate::workflow) fn message_of(failure: &ActivityExecutionError) -> String {
     reason(failure).map_or_else(|| failure.to_string(), |reason| reason.message.clone())
 }
 
-/// The type of the application failure behind a failed activity, where it has one.
+/// Returns the type of the application failure behind a failed activity, if it has one.
 pub(in crate::workflow) fn failure_type(failure: &ActivityExecutionError) -> Option<&str> {
     match &reason(failure)?.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(info)) => Some(&*info.r#type).filter(|name| !name.is_empty()),
@@ -117,7 +123,7 @@ pub(in crate::workflow) fn failure_type(failure: &ActivityExecutionError) -> Opt
     }
 }
 
-/// The application failure behind a failed activity, where there is one.
+/// Returns the application failure behind a failed activity, if there is one.
 pub(in crate::workflow) fn application(failure: &ActivityExecutionError) -> Option<&ApplicationFailure> {
     match failure.reason() {
         Some(IncomingError::Application(reason)) => Some(reason),
@@ -125,17 +131,17 @@ pub(in crate::workflow) fn application(failure: &ActivityExecutionError) -> Opti
     }
 }
 
-/// The first detail of the application failure behind a failed activity, where it is a text.
+/// Returns the first detail of the application failure behind a failed activity, if it is a string.
 pub(in crate::workflow) fn text_detail(failure: &ActivityExecutionError) -> Option<String> {
     detail_of(reason(failure)?)
 }
 
-/// The first detail of an application failure, where it is a text.
+/// Returns the first detail of an application failure, if it is a string.
 pub(in crate::workflow) fn detail_of(failure: &Failure) -> Option<String> {
     first_detail(failure)
 }
 
-/// What the run of an agent has left in its workflow's failure.
+/// Returns the report that the run of an agent has left in the failure of its workflow.
 pub(in crate::workflow) fn report_of(failure: &Failure) -> Option<AgentReport> {
     decode("agent report", first_detail(failure)?).ok()
 }
@@ -149,7 +155,7 @@ fn first_detail<T: DeserializeOwned>(failure: &Failure) -> Option<T> {
     }
 }
 
-/// Which time a failed activity has exceeded, where that is why it failed.
+/// Returns the timeout that a failed activity has exceeded, if it failed because of a timeout.
 pub(in crate::workflow) fn timeout_of(failure: &ActivityExecutionError) -> Option<TimeoutType> {
     match &reason(failure)?.failure_info {
         Some(FailureInfo::TimeoutFailureInfo(info)) => TimeoutType::try_from(info.timeout_type).ok(),
@@ -157,7 +163,7 @@ pub(in crate::workflow) fn timeout_of(failure: &ActivityExecutionError) -> Optio
     }
 }
 
-/// Whether the application failure behind a failed activity says that no other attempt heals it.
+/// Returns `true` if the application failure behind a failed activity is marked as non-retryable.
 pub(in crate::workflow) fn is_non_retryable(failure: &ActivityExecutionError) -> bool {
     matches!(
         reason(failure).and_then(|reason| reason.failure_info.as_ref()),
@@ -165,28 +171,31 @@ pub(in crate::workflow) fn is_non_retryable(failure: &ActivityExecutionError) ->
     )
 }
 
-/// Whether no worker knows the activity.
+/// Returns `true` if the activity failed because its worker does not have it.
 pub(in crate::workflow) fn is_not_registered(failure: &ActivityExecutionError) -> bool {
     failure_type(failure) == Some(NOT_REGISTERED)
 }
 
-/// How a workflow ends when `?` meets a failed run.
+/// Converts the error of a failed run into the end of its workflow, so that the author can use `?`.
 ///
-/// A run that continues in the next execution makes the workflow continue as new. A cancelled run is a cancelled workflow. Anything else is
-/// an ApplicationFailure of type `AgentsWorkflowError`, whose message is that of the [`RunError`]: agent, turn, model and reason of a failed
-/// model call. Where an activity has failed, its Temporal failure is the cause, unchanged in type, details and retryability. (A failed
-/// tool or guardrail that ends the run has no cause, only its message.) Never a workflow task that fails and is retried for ever.
+/// A run that continues in the next execution makes the workflow continue as new. A cancelled run
+/// cancels the workflow. Any other error becomes an ApplicationFailure of type
+/// `AgentsWorkflowError`, whose message is that of the [`RunError`]: agent, turn, model and reason
+/// of a failed model call. If an activity has failed, its Temporal failure is the cause, unchanged
+/// in type, details and retryability. (A failed tool or guardrail that ends the run has no cause,
+/// only its message.) The error never becomes a workflow task that fails and is retried forever.
 ///
 /// # Retries
-/// A workflow's own retry policy sees the outermost failure. It is retryable after a failed model call, also one that its worker has not
-/// retried: another execution is a conversation of its own. A policy that is not to repeat it lists `AgentsWorkflowError`.
+/// A workflow's own retry policy considers the outermost failure. This is retryable after a failed
+/// model call, including one that its worker has not retried: another execution has a conversation
+/// of its own. A policy that must not repeat it lists `AgentsWorkflowError`.
 impl From<RunError> for WorkflowTermination {
     fn from(error: RunError) -> Self {
         termination(error, None)
     }
 }
 
-/// Ends a workflow with this error, and with a report as the failure's detail.
+/// Returns the end of a workflow with this error, and with a report as the failure's detail.
 pub(in crate::workflow) fn termination(error: RunError, report: Option<AgentReport>) -> WorkflowTermination {
     let failed = |error, cause| application_failure(error, cause, report.clone());
     match error {
@@ -199,7 +208,7 @@ pub(in crate::workflow) fn termination(error: RunError, report: Option<AgentRepo
             let (source, cause) = in_words(source);
             failed(RunError::Continuation { agent, turn, source }, cause)
         }
-        // The reason alone: the type of what the worker failed with stands in the cause.
+        // Only the reason: the type of the worker's failure is in the cause.
         RunError::Model { agent, turn, model, reason, source } => {
             let cause = cause_of(source);
             let source = reason.clone().into();
@@ -231,7 +240,8 @@ pub(in crate::workflow) fn termination(error: RunError, report: Option<AgentRepo
     }
 }
 
-/// What an effect failed with as words, and the Temporal failure in it as a cause.
+/// Splits an effect's error into its message, as an error of its own, and the Temporal failure
+/// inside it, as a cause.
 fn in_words(source: EffectError) -> (EffectError, Option<IncomingError>) {
     (source.to_string().into(), cause_of(source))
 }

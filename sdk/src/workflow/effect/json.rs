@@ -1,4 +1,5 @@
-//! JSON out of payloads, of activities on both sides and of workflows, taken as it is.
+//! Conversion of payloads to JSON without parsing it: for activities on both sides, and for
+//! workflows.
 
 use serde_json::Value;
 use temporalio_workflow::common::{
@@ -12,12 +13,14 @@ use temporalio_workflow::common::{
 use crate::wire::Json;
 
 impl TemporalDeserializable for Json {
-    /// Takes what is plain JSON as it is: the SDK's converter would read it, and then read what it has read.
+    /// Reads plain JSON without parsing it: the SDK's converter would parse it, and the result
+    /// would be parsed once more.
     fn from_payload(_: &SerializationContext<'_>, payload: Payload) -> Result<Self, PayloadConversionError> {
         if is_plain_json(&payload) { Ok(Self::Text(payload.data)) } else { Err(PayloadConversionError::WrongEncoding) }
     }
 
-    /// The same where the converter is not asked for types that convert themselves; anything else is the converter's.
+    /// Reads plain JSON without parsing it, for converters that bypass types that convert
+    /// themselves. The converter decodes any other payload.
     fn from_serde(
         converter: &dyn ErasedSerdePayloadConverter,
         ctx: &SerializationContext<'_>,
@@ -30,25 +33,26 @@ impl TemporalDeserializable for Json {
     }
 }
 
-/// Whether this is JSON as the SDK's own converter writes it.
+/// Returns `true` if the payload is JSON as the SDK's own converter writes it.
 fn is_plain_json(payload: &Payload) -> bool {
     payload.metadata.get("encoding").is_some_and(|encoding| encoding == b"json/plain")
 }
 
-/// Nothing here writes one.
+/// This library never serializes this type.
 impl TemporalSerializable for Json {}
 
-/// What an activity or a workflow of somebody else returned; nothing is `null`.
+/// The result of an activity or a workflow that does not belong to this library; a missing result
+/// is `null`.
 pub(in crate::workflow) struct Foreign(Option<Json>);
 
 impl Foreign {
-    /// No result.
+    /// Creates the value of a missing result.
     #[cfg(feature = "nexus")]
     pub(in crate::workflow) fn nothing() -> Self {
         Self(None)
     }
 
-    /// Its JSON.
+    /// Returns the result as JSON.
     pub(in crate::workflow) fn into_value(self) -> Result<Value, serde_json::Error> {
         match self.0 {
             None => Ok(Value::Null),
@@ -71,7 +75,8 @@ impl TemporalDeserializable for Foreign {
         Json::from_serde(converter, ctx, payload).map(|json| Self(Some(json)))
     }
 
-    /// Takes no payload at all, too, as functions without a result leave in some languages.
+    /// Also accepts an empty list of payloads, which functions without a result leave in some
+    /// languages.
     fn from_payloads(ctx: &SerializationContext<'_>, payloads: Vec<Payload>) -> Result<Self, PayloadConversionError> {
         match <[Payload; 1]>::try_from(payloads) {
             Ok([payload]) => Self::from_payload(ctx, payload),
@@ -81,5 +86,5 @@ impl TemporalDeserializable for Foreign {
     }
 }
 
-/// Nothing here writes one.
+/// This library never serializes this type.
 impl TemporalSerializable for Foreign {}

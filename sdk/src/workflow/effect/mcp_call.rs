@@ -1,4 +1,4 @@
-//! What an MCP server is asked through an activity, apart from calls of its tools.
+//! Requests to MCP servers through activities, except for calls of their tools.
 
 use std::rc::Rc;
 
@@ -22,7 +22,7 @@ use crate::{
     wire::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpSession, McpTool, WIRE_VERSION},
 };
 
-/// No worker on the task queue reaches the server.
+/// No worker on the task queue has the server.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no worker on task queue {task_queue:?} has MCP server {server:?}; add it with AgentsPlugin::mcp_server on that queue's worker\
@@ -50,17 +50,17 @@ pub(in crate::workflow) struct NoMcpSessions {
     source: EffectError,
 }
 
-/// A question to a server.
+/// A request to a server.
 pub(in crate::workflow) struct Asked<'s> {
     pub(in crate::workflow) server: &'s McpServer,
     pub(in crate::workflow) operation: McpOperation,
-    /// The line the Temporal UI shows, unless the server's options have another.
+    /// Summary in the Temporal UI, unless the server's options set another one.
     pub(in crate::workflow) summary: String,
-    /// The session to ask in, where the server is stateful.
+    /// Session of the request, if the server is stateful.
     pub(in crate::workflow) session: Option<&'s McpSession>,
 }
 
-/// Asks; gives what the server answered.
+/// Sends the request, and returns the response of the server.
 pub(in crate::workflow) async fn ask(
     ctx: &Rc<dyn DurableContext>,
     asked: Asked<'_>,
@@ -109,7 +109,7 @@ pub(in crate::workflow) async fn ask(
     }
 }
 
-/// The tools in an answer.
+/// Returns the tools in a response.
 pub(in crate::workflow) fn tools(mut result: Value) -> Result<Vec<McpTool>, EffectError> {
     let tools = result.get_mut("tools").map(Value::take).unwrap_or_default();
     serde_json::from_value(tools).map_err(|error| format!("the list of tools cannot be read: {error}").into())

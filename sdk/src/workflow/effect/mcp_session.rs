@@ -1,7 +1,8 @@
-//! Sessions with stateful MCP servers: opened by an activity on the server's task queue, used and closed by activities on the queue of the one
-//! worker that holds them.
+//! Sessions with stateful MCP servers: opened by an activity on the server's task queue, used and
+//! closed by activities on the task queue of the one worker that holds them.
 //!
-//! A worker that is gone takes nothing from its queue: what waits there for long enough tells that the session is lost.
+//! A worker that is gone takes nothing from its task queue: an activity that waits there for long
+//! enough shows that the session is lost.
 
 use std::{rc::Rc, time::Duration};
 
@@ -25,9 +26,10 @@ use crate::{
     },
 };
 
-/// The queue of a session's one worker never gets another release.
+/// Disables waiting for a deploy: the task queue of a session's only worker never gets another
+/// release.
 pub(in crate::workflow) const WAITS_FOR_NO_DEPLOY: Option<Duration> = Some(Duration::ZERO);
-/// How long a run's end waits until the session is closed.
+/// Time that the end of a run waits until the session is closed.
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// Opens a session.
@@ -53,7 +55,7 @@ pub(in crate::workflow) async fn open(
     Ok(McpSession { server, argument, task_queue, id })
 }
 
-/// Closes a session, whether or not the run is cancelled.
+/// Closes a session, even if the run is cancelled.
 pub(in crate::workflow) async fn close(ctx: &Rc<dyn DurableContext>, session: McpSession, id: String) {
     let McpSession { server, argument, task_queue, id: session } = session;
     let times = ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: CLOSING, schedule_to_close: CLOSING };
@@ -68,12 +70,13 @@ pub(in crate::workflow) async fn close(ctx: &Rc<dyn DurableContext>, session: Mc
     let operation = McpOperation::CloseSession;
     let activity_type = format!("{MCP_ACTIVITY}.{server}.{}", operation.name());
     let request = McpRequest { version: WIRE_VERSION, operation, argument, session: Some(session) };
-    // A worker that is gone has closed it, and another one does in time.
+    // The result does not matter: a worker that is gone has closed the session, and any other
+    // worker closes it in time.
     let _ = ctx.mcp_activity(McpAsked { activity_type, request }, options).await;
 }
 
-/// The options of an activity in a session: on its worker, once. A connection that broke is a session that is lost, so that there is
-/// nothing to try again.
+/// Returns the options of an activity in a session: it runs on the session's worker, once. A broken
+/// connection means that the session is lost, so that there is nothing to retry.
 pub(in crate::workflow) fn options(options: &ToolActivityOptions, session: &McpSession) -> ToolActivityOptions {
     ToolActivityOptions {
         task_queue: Some(session.task_queue.clone()),
@@ -84,12 +87,13 @@ pub(in crate::workflow) fn options(options: &ToolActivityOptions, session: &McpS
     }
 }
 
-/// Lets the activity wait for the session's worker only so long.
+/// Limits the time that the activity waits for the session's worker.
 pub(in crate::workflow) fn limit(server: &McpServer, scheduled: &mut ActivityOptions) {
     scheduled.schedule_to_start_timeout = server.session_terms().map(|terms| terms.start_within);
 }
 
-/// Whether an activity in a session failed because the session is gone, and if so whether the activity had begun.
+/// Returns `Some` if an activity in a session failed because the session is gone. The value is
+/// `true` if the activity had begun.
 pub(in crate::workflow) fn lost(failure: &ActivityExecutionError) -> Option<bool> {
     match (timeout_of(failure), failure_type(failure)) {
         (Some(TimeoutType::ScheduleToStart), _) => Some(false),

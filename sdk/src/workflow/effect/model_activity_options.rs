@@ -1,4 +1,4 @@
-//! How model calls are scheduled as activities.
+//! Options for scheduling model calls as activities.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,8 @@ use crate::{
     wire::{ModelCall, ModelSettings},
 };
 
-/// How model calls are scheduled. The defaults let a run outlive an hour's outage of a provider, and end a hung call.
+/// Options for scheduling model calls as activities. With the defaults, a run survives an hour's
+/// outage of a provider, and a hung call is ended.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,81 +36,87 @@ use crate::{
 #[builder(on(String, into))]
 #[non_exhaustive]
 pub struct ModelActivityOptions {
-    /// Longest time of one attempt. Default 10 min; `ModelSettings::timeout` goes first.
+    /// Maximum time of one attempt. Default 10 min; `ModelSettings::timeout` takes precedence.
     #[builder(default = ATTEMPT)]
     pub start_to_close: Duration,
-    /// Longest time of all attempts and the pauses between them. Default 6 h. It also bounds how long a call waits for a worker that calls models,
-    /// or that serves its model, which is five minutes at most.
+    /// Maximum time of all attempts and the delays between them. Default 6 h. This also limits the
+    /// time that a call waits for a worker that calls models, or that serves its model, which is
+    /// five minutes at most.
     #[builder(default = ALL_ATTEMPTS)]
     pub schedule_to_close: Duration,
-    /// Longest time until a worker takes the call. Default: no limit.
+    /// Maximum time until a worker accepts the call. Default: no limit.
     pub schedule_to_start: Option<Duration>,
-    /// Longest time without a heartbeat; the worker sends them by itself. Default 30 s.
+    /// Maximum time without a heartbeat; the worker sends heartbeats automatically. Default 30 s.
     #[builder(default = Duration::from_secs(30))]
     pub heartbeat: Duration,
-    /// How failed attempts are repeated. `ModelSettings::retry` goes first.
+    /// Retry policy for failed attempts. `ModelSettings::retry` takes precedence.
     #[builder(default)]
     pub retry: ModelRetryPolicy,
-    /// The task queue whose worker calls the model. Default: the workflow's own.
+    /// Task queue whose worker calls the model. Default: the workflow's own.
     pub task_queue: Option<String>,
     /// Priority of the activity's task.
     pub priority: Option<Priority>,
-    /// What cancelling a call waits for. Default: nothing, the cancellation is only requested.
+    /// Condition that the cancellation of a call waits for. Default: none, the cancellation is only
+    /// requested.
     #[builder(default = ActivityCancellationType::TryCancel)]
     pub cancellation_type: ActivityCancellationType,
-    /// The line the Temporal UI shows. Default: agent and turn.
+    /// Summary of the call in the Temporal UI. Default: agent and turn.
     #[builder(default, into)]
     pub summary: Summary,
-    /// Most bytes of JSON in one request: definitions and items that are not in history yet. Items that are more together are recorded
-    /// by themselves first; one item that is larger, or definitions, fail the run before anything is scheduled, because the server
-    /// refuses payloads over 2 MiB and the workflow task would be retried for ever. A compressing codec allows more. Default
-    /// 2,000,000.
+    /// Maximum bytes of JSON in one request: definitions and items that are not in history yet.
+    /// Items that are together larger are first recorded by activities of their own. A single item,
+    /// or definitions, above the limit fail the run before anything is scheduled, because the
+    /// server refuses payloads over 2 MiB and the workflow task would be retried forever. A
+    /// compressing codec allows more. Default 2,000,000.
     ///
     /// # Determinism
-    /// It decides which activities are scheduled: another value is a change of workflow code, with runs under way that are near it.
+    /// The limit decides which activities are scheduled: another value is a change of workflow code
+    /// for running executions whose requests are close to it.
     #[builder(default = 2_000_000)]
     pub max_request_bytes: usize,
-    /// Runs the calls as local activities: faster, without a task of their own, and without heartbeats. Default false.
+    /// Runs the calls as local activities: these are faster, and have no task of their own and no
+    /// heartbeats. Default `false`.
     #[builder(default)]
     pub local: bool,
 }
 
-/// The limit of an activity that does nothing.
+/// Maximum time of an attempt to record items, which is an activity that does nothing.
 const RECORDING: Duration = Duration::from_mins(1);
 
-/// How failed attempts of a model call are repeated. What the provider asks for by `retry-after` goes first.
+/// Retry policy for failed attempts of a model call. A delay that the provider requests by
+/// `retry-after` takes precedence.
 #[derive(Clone, Debug, PartialEq, bon::Builder)]
 #[non_exhaustive]
 pub struct ModelRetryPolicy {
-    /// The pause before the first retry. Default 1 s.
+    /// Delay before the first retry. Default 1 s.
     #[builder(default = FIRST_PAUSE)]
     pub initial_interval: Duration,
-    /// The factor from one pause to the next. Default 2.
+    /// Factor from one delay to the next. Default 2.
     #[builder(default = FACTOR)]
     pub backoff_coefficient: f64,
-    /// The longest pause. Default 60 s.
+    /// Maximum delay. Default 60 s.
     #[builder(default = LONGEST_PAUSE)]
     pub maximum_interval: Duration,
-    /// Most attempts; 0 = until `schedule_to_close`. Default 0.
+    /// Maximum number of attempts; 0 = until `schedule_to_close`. Default 0.
     #[builder(default)]
     pub maximum_attempts: u32,
 }
 
-/// The line the Temporal UI shows for a model call.
+/// The summary that the Temporal UI shows for a model call.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Summary {
     /// `<agent> · turn <n>`.
     #[default]
     AgentAndTurn,
-    /// Always this text.
+    /// A fixed string.
     Fixed(String),
-    /// What this function says.
+    /// The string that this function returns.
     Computed(Arc<dyn Fn(&AgentInfo) -> String + Send + Sync>),
 }
 
 impl Summary {
-    /// A line computed from agent and turn.
+    /// Creates a summary that is computed from agent and turn.
     ///
     /// # Determinism
     /// The function runs in the workflow: it may use its argument and nothing else.
@@ -160,7 +167,7 @@ impl Default for ModelRetryPolicy {
     }
 }
 
-/// One scheduling: which call, under which id, in which scope.
+/// One scheduled call: its agent and turn, settings, activity id and cancellation token.
 pub(in crate::workflow) struct Scheduling<'a> {
     pub(in crate::workflow) agent: AgentInfo,
     pub(in crate::workflow) settings: &'a ModelSettings,
@@ -169,7 +176,7 @@ pub(in crate::workflow) struct Scheduling<'a> {
 }
 
 impl ModelActivityOptions {
-    /// The options of a call as an activity.
+    /// Returns the options of a call as an activity.
     ///
     /// # Errors
     /// The panic of the author's summary function.
@@ -193,7 +200,8 @@ impl ModelActivityOptions {
         Ok(options)
     }
 
-    /// The options of an activity that records items of a call: it goes where the call goes, and does nothing there.
+    /// Returns the options of an activity that records items of a call: it goes to the same task
+    /// queue as the call, and does nothing there.
     pub(in crate::workflow) fn recording(&self, at: Scheduling<'_>, items: usize) -> ActivityOptions {
         let close = ActivityCloseTimeouts::ScheduleAndStartToClose {
             start_to_close: RECORDING,
@@ -210,7 +218,7 @@ impl ModelActivityOptions {
             .build()
     }
 
-    /// The options of a call as a local activity.
+    /// Returns the options of a call as a local activity.
     ///
     /// # Errors
     /// The panic of the author's summary function.
@@ -229,7 +237,7 @@ impl ModelActivityOptions {
         Ok(options)
     }
 
-    /// The failure of an attempt of this call that has taken too long.
+    /// Returns the failure message for an attempt of this call that exceeded its time.
     pub(in crate::workflow) fn exceeded_by(&self, call: &ModelCall) -> String {
         let settings = &call.definitions.settings;
         let setting = attempt_limit(settings).map_or("ModelActivityOptions::start_to_close", |_| TIMEOUT_SETTING);
@@ -240,8 +248,8 @@ impl ModelActivityOptions {
         accepted(attempt_limit(settings).unwrap_or(self.start_to_close))
     }
 
-    /// The policy in a form the server takes: it refuses pauses that shrink, and a refused command fails the workflow task
-    /// for ever.
+    /// Returns the policy in a form that the server accepts: it refuses a maximum delay below the
+    /// initial one, and a refused command makes the workflow task fail forever.
     fn retry_policy(&self, settings: &ModelSettings) -> RetryPolicy {
         let ModelRetryPolicy { initial_interval, backoff_coefficient, maximum_interval, maximum_attempts } = self.retry;
         let retries = Retries {

@@ -1,4 +1,4 @@
-//! A session read or written through activities.
+//! Calls of activities that read or write a stored session.
 
 use std::{pin::pin, rc::Rc, time::Duration};
 
@@ -22,15 +22,17 @@ use crate::{
 
 const ONE_ATTEMPT: Duration = Duration::from_mins(1);
 const ALL_ATTEMPTS: Duration = Duration::from_hours(6);
-/// How long a cancelled run still writes.
+/// Time that a cancelled run has to finish a write.
 const LAST_WORDS: Duration = Duration::from_mins(1);
 
-/// Reads or writes a session. Attempts go on for hours: a run does not end because its store is down for a while. A write is
-/// not cancelled with the run, but has a minute then. What is too large for one activity is written by several, one after
-/// another; and what is too large for one reply is read by several, as the replies say.
+/// Reads or writes a session. Attempts continue for hours: a run does not end because its store is
+/// unavailable. A write is not cancelled with the run, but then has a minute to finish. Items that
+/// are too large for one activity are written by several, one after another; a session that is too
+/// large for one reply is read by several, as the replies say.
 ///
 /// # Determinism
-/// Whether there is another read is in the recorded reply alone. A session that fits into one is read by one activity, as ever.
+/// The recorded reply alone decides whether there is another read. A session that fits into one
+/// reply is read by one activity, as in earlier releases.
 pub(in crate::workflow) async fn call(
     ctx: &Rc<dyn DurableContext>,
     effect: SessionEffect,
@@ -52,14 +54,14 @@ pub(in crate::workflow) async fn call(
     }
 }
 
-/// The items in lists that fit into one request each.
+/// Splits the items into lists that fit into one request each.
 ///
 /// # Errors
-/// There is an item that fits into none.
+/// An item does not fit into any request.
 fn parts(items: Vec<Item>) -> Result<Vec<Vec<Item>>, EffectError> {
     let (mut full, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
     for item in items {
-        // One more for the comma.
+        // One byte more for the comma.
         let more = size::check("an item of it", &item)? + 1;
         if bytes + more > size::MOST_BYTES && !part.is_empty() {
             full.push(std::mem::take(&mut part));
@@ -84,7 +86,7 @@ fn settled(reply: Reply) -> Result<Json, SessionEffectError> {
     }
 }
 
-/// A session and where it is.
+/// A session, and the activity by which its store is reached.
 struct Session<'c> {
     ctx: &'c Rc<dyn DurableContext>,
     activity_type: String,
@@ -92,13 +94,13 @@ struct Session<'c> {
     agent: AgentInfo,
 }
 
-/// An answer that would be read for ever.
+/// A reply that would make the run read the session forever.
 #[derive(Debug, thiserror::Error)]
 #[error("the session activity says that there are more items, and returns none")]
 struct NoMore;
 
 impl Session<'_> {
-    /// Reads, portion by portion.
+    /// Reads the session, portion by portion.
     async fn read(
         &self,
         id: String,
@@ -147,7 +149,7 @@ impl Session<'_> {
         wanted.answer(schedule).await
     }
 
-    /// Writes, and goes on for a minute when the run is cancelled.
+    /// Writes to the session. If the run is cancelled meanwhile, the write has one more minute.
     async fn write(&self, id: String, items: Vec<Item>, scope: &WorkflowCancellationToken) -> Reply {
         let detached = WorkflowCancellationToken::new();
         let operation = SessionOperation::Add { items, key: id.clone() };

@@ -1,44 +1,46 @@
-//! Activities that a worker refuses because it is of an older release: scheduled again by the workflow, until a deploy has brought a worker
-//! that takes them.
+//! Activities that a worker refuses because it is of an older release: the workflow schedules them
+//! again, until a deploy brings a worker that accepts them.
 //!
-//! While a release is rolled out, workers of two releases poll one task queue. A worker that does not have an activity, or does not read its
-//! request because that is too new, has done nothing, so that the activity can be scheduled once more however few attempts it has, and also
-//! where it must not run twice. A retry policy cannot say that: it counts such an attempt as any other.
+//! While a release is rolled out, workers of two releases poll one task queue. A worker that does
+//! not have an activity, or cannot read its request because the request is too new, has done
+//! nothing, so that the activity can be scheduled once more regardless of its number of attempts,
+//! even if it must not run twice. A retry policy cannot express that: it counts such an attempt
+//! like any other.
 //!
-//! It is judged for each activity where it is scheduled:
+//! The rule depends on the activity, and applies where it is scheduled:
 //!
-//! | what is scheduled | waits |
+//! | activity | waits |
 //! |---|---|
-//! | tools and guardrails in activities, local ones included | yes; a local one until the workflow itself gets to a worker that has it |
+//! | tools and guardrails in activities, including local ones | yes; a local one until the workflow itself moves to a worker that has it |
 //! | model calls, the items recorded for them | yes |
 //! | MCP servers: lists, calls, prompts, the opening of sessions | yes |
-//! | MCP servers: what belongs to a session, and its end | no: the queue of its one worker never gets another release |
+//! | MCP servers: requests in a session, and its end | no: the queue of its one worker never gets another release |
 //! | stored sessions, states that are kept or loaded | yes |
-//! | Nexus endpoints that are looked up | yes, for as long as they are looked up; then the call shows whether the endpoint is there |
-//! | remote activities | yes, where the failure says that the activity is not registered: `NotFoundError` may be the author's own, too |
-//! | child workflows, Nexus operations | no need: a worker that does not have them fails its task, and the server repeats that by itself |
+//! | lookups of Nexus endpoints | yes, within the lookup's time limit; then the call shows whether the endpoint exists |
+//! | remote activities | yes, if the failure says that the activity is not registered: `NotFoundError` may also be the author's own |
+//! | child workflows, Nexus operations | not needed: a worker without them fails its task, and the server repeats that by itself |
 //!
 //! # Determinism
-//! The pauses and the limits decide which timers and activities are scheduled: a change here is a change of a rule (see CONTRIBUTING.md). The
-//! patch is asked where an activity was refused and a timer follows, so that other histories have no marker.
+//! The delays and the limits decide which timers and activities are scheduled: a change here is a
+//! change of a rule (see CONTRIBUTING.md). The patch is evaluated where an activity was refused and
+//! a timer follows, so that other histories have no marker.
 //!
 //! # Design
-//! **`NotFoundError` is retried by the workflow, not by the server.** It is what a worker returns
-//! for an activity that it does not have. The server would retry it for ever, and counts it as an
-//! attempt, of which a tool that is not idempotent has one. Nothing has run, so neither attempts
-//! nor idempotence matter, and no retry policy can express that. The activity is scheduled again as
-//! `<id>-retry-<n>`; references to results name the id that has answered.
+//! **`NotFoundError` is retried by the workflow, not by the server.** A worker returns it for an
+//! activity that it does not have. The server would retry it forever, and counts it as an attempt,
+//! of which a tool that is not idempotent has one. Nothing has run, so neither attempts nor
+//! idempotence matter, and no retry policy can express that. The activity is scheduled again as
+//! `<id>-retry-<n>`; references to results name the id of the activity that returned the result.
 //!
-//! The five minutes count from the first refusal, in workflow time, not from the scheduling: an
-//! activity that has waited in the queue for longer would have no second try. The activity's own
-//! `schedule_to_close` bounds them. Not in a session with an MCP server, whose private queue never
-//! gets another release. An activity that is scheduled again is not executed eagerly: the server
-//! would pass it to the worker that has refused it.
+//! The five minutes count from the first refusal, in workflow time, not from the scheduling:
+//! otherwise an activity that has waited in the queue for longer would have no second try. The
+//! activity's own `schedule_to_close` also limits them. There is no waiting in a session with an
+//! MCP server, whose private queue never gets another release. An activity that is scheduled again
+//! is not executed eagerly: the server would pass it to the worker that has refused it.
 //!
 //! A local activity runs on the worker that has the workflow: it waits until the workflow has
-//! moved, which stopping that worker brings about. A
-//! request that is too new is scheduled again for ten minutes after the first refusal, once the
-//! attempts of its activity are used up.
+//! moved, which happens when that worker stops. A request that is too new is scheduled again for
+//! ten minutes after the first refusal, once the attempts of its activity are used up.
 
 use std::{
     rc::Rc,
@@ -54,36 +56,37 @@ use crate::workflow::context::DurableContext;
 
 /// The patch of runs that wait for deploys.
 const WAITS_FOR_DEPLOYS: &str = "temporal-agents/waits-for-deploys";
-/// How long a worker that has an activity is waited for, from when the first one has refused it.
+/// Time to wait for a worker that has an activity, from the first refusal on.
 const UNTIL_REGISTERED: Duration = Duration::from_mins(5);
-/// The same for a worker that reads a request.
+/// Time to wait for a worker that can read a request, from the first refusal on.
 const UNTIL_NEWER: Duration = Duration::from_mins(10);
-/// The pauses in seconds, the last one again and again. They grow, because each activity is in history with all that it is given: at most 15 in
-/// five minutes and 20 in ten, 40 MB of the largest requests, below the 50 MB at which a server ends a workflow.
+/// Delays in seconds, the last one repeatedly. They grow, because each activity is in history with
+/// its whole input: at most 15 in five minutes and 20 in ten, 40 MB of the largest requests, below
+/// the 50 MB at which a server ends a workflow.
 const PAUSES: [u64; 12] = [1, 2, 3, 4, 5, 5, 10, 10, 20, 30, 30, 60];
-/// The longest name in the summary of a timer, in characters; the server takes 400 bytes.
+/// Maximum characters of the name in the summary of a timer; the server accepts 400 bytes.
 const LONGEST_NAME: usize = 80;
 
-/// An activity that a worker is wanted for.
+/// An activity that may have to wait for a worker that accepts it.
 pub(in crate::workflow) struct Wanted<'w> {
     pub(in crate::workflow) ctx: &'w Rc<dyn DurableContext>,
-    /// Its id; those that are scheduled again have `-retry-<n>` behind it.
+    /// Id of the activity; further attempts to schedule it append `-retry-<n>`.
     pub(in crate::workflow) id: &'w str,
-    /// What a worker has to have, for the summary of the timer.
+    /// The thing that a worker must have, for the summary of the timer.
     pub(in crate::workflow) what: Needed<'w>,
-    /// The longest time of all its attempts, where it has a limit of its own.
+    /// Maximum time of all attempts of the activity, if it has its own limit.
     pub(in crate::workflow) longest: Option<Duration>,
     pub(in crate::workflow) token: &'w WorkflowCancellationToken,
 }
 
-/// What a worker has to have, by its name.
+/// The thing that a worker must have to execute an activity, with its name.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::workflow) enum Needed<'n> {
     Tool(&'n str),
     McpServer(&'n str),
     /// An activity of this library.
     Activity(&'n str),
-    /// An activity that is not ours.
+    /// An activity that does not belong to this library.
     Remote(&'n str),
 }
 
@@ -101,21 +104,21 @@ impl Needed<'_> {
 /// The result of an activity.
 pub(in crate::workflow) struct Answered<T> {
     pub(in crate::workflow) result: T,
-    /// The id under which it was scheduled in the end.
+    /// Id under which the activity was scheduled last.
     pub(in crate::workflow) activity_id: String,
 }
 
-/// Why an activity has no result.
+/// The reason why an activity has no result.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "it is taken apart where it is returned")]
 pub(in crate::workflow) enum Unanswered {
     /// The run was cancelled.
     Cancelled,
-    /// It failed, after a worker was waited for so long; `None` where nothing was waited for.
+    /// The activity failed, after this time of waiting for a worker; `None` if there was no wait.
     Failed(ActivityExecutionError, Option<Duration>),
 }
 
-/// Why a worker has done nothing with an activity.
+/// The reason why a worker has done nothing with an activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Refusal {
     NotRegistered,
@@ -123,7 +126,8 @@ enum Refusal {
 }
 
 impl Wanted<'_> {
-    /// Schedules the activity, and again under other ids for as long as workers refuse it and a deploy may still bring one that does not.
+    /// Schedules the activity, and schedules it again under other ids for as long as workers refuse
+    /// it and a deploy may still bring one that accepts it.
     pub(in crate::workflow) async fn answer<T>(
         &self,
         schedule: impl Fn(String) -> LocalBoxFuture<'static, Result<T, ActivityExecutionError>>,
@@ -153,7 +157,7 @@ impl Wanted<'_> {
         }
     }
 
-    /// The time since this was first asked.
+    /// Returns the time since this was first called with `since`.
     fn since(&self, since: &mut Option<SystemTime>) -> Option<Duration> {
         let now = self.ctx.workflow_time()?;
         Some(now.duration_since(*since.get_or_insert(now)).unwrap_or_default())
@@ -178,10 +182,11 @@ impl Wanted<'_> {
     }
 }
 
-/// The options under this activity id.
+/// Returns the options with this activity id.
 pub(in crate::workflow) fn under_id(options: &ActivityOptions, id: String) -> ActivityOptions {
     let mut options = options.clone();
-    // Eagerly executed, an activity goes to the worker that has just completed the workflow task: the one that may have refused it.
+    // An activity that is executed eagerly goes to the worker that has just completed the workflow
+    // task: the one that may have refused it.
     options.do_not_eagerly_execute |= options.activity_id.as_ref() != Some(&id);
     options.activity_id = Some(id);
     options
@@ -190,14 +195,15 @@ pub(in crate::workflow) fn under_id(options: &ActivityOptions, id: String) -> Ac
 impl Refusal {
     fn of(failure: &ActivityExecutionError, what: Needed<'_>) -> Option<Self> {
         match failure_type(failure)? {
-            // What runs there may fail with a type of this name itself, and then it has run.
+            // The author's activity may itself fail with a type of this name, and has then run.
             NOT_REGISTERED if matches!(what, Needed::Remote(_)) => {
                 let message = message_of(failure).to_ascii_lowercase();
                 message.contains("is not registered on this worker").then_some(Self::NotRegistered)
             }
             NOT_REGISTERED => Some(Self::NotRegistered),
             NOT_REGISTERED_IN_GO if matches!(what, Needed::Remote(_)) => Some(Self::NotRegistered),
-            // A worker calls it final when the message is too old, or when it has waited long enough itself.
+            // A worker marks this as non-retryable if the message is too old, or if the worker
+            // itself has waited long enough.
             WIRE_VERSION_MISMATCH if !matches!(what, Needed::Remote(_)) && !is_non_retryable(failure) => {
                 Some(Self::TooNew)
             }
@@ -205,7 +211,8 @@ impl Refusal {
         }
     }
 
-    /// The pause before the activity is scheduled again, having waited so long and so often; `None` when that is long enough.
+    /// Returns the delay before the activity is scheduled again, after a wait of `waited` and
+    /// `times` retries; `None` if the time is used up.
     fn pause(self, waited: Duration, times: usize, longest: Option<Duration>) -> Option<Duration> {
         let patience = match self {
             Self::NotRegistered => UNTIL_REGISTERED,

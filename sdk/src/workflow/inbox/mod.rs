@@ -1,8 +1,9 @@
-//! The inbox of a workflow's runs: decisions by interruption id, kept until a run asks for them.
+//! The inbox of a workflow's runs: decisions by interruption id, kept until a run requests them.
 //!
-//! A plain serde value without clock, context or wakers: the updates of `#[agent_handlers]` put decisions in, the run
-//! ([`RunInbox`]) says what it waits for ([`questions`]) and takes them out. The first decision on an id counts; it counts also after
-//! continue-as-new, because the inbox is carried over.
+//! A plain serde value without clock, context or wakers. The updates of `#[agent_handlers]` add
+//! decisions; the run ([`RunInbox`]) publishes what it waits for ([`questions`]) and takes the
+//! decisions. Only the first decision on an id counts, also after continue-as-new, because the
+//! inbox is carried over.
 
 mod questions;
 mod run_inbox;
@@ -23,15 +24,17 @@ use crate::{
     },
 };
 
-/// Most decisions that are kept although no run has asked for them, and most bytes of text in them.
+/// Maximum number of decisions that are kept although no run has requested them, and maximum total
+/// bytes of their strings.
 const MOST_KEPT: usize = 1000;
 const MOST_KEPT_TEXT: usize = 256 * 1024;
-/// Most decisions that are remembered after a run has taken them, and most bytes of text in them.
+/// Maximum number of decisions that are remembered after a run has taken them, and maximum total
+/// bytes of their strings.
 const MOST_TAKEN: usize = 1000;
 const MOST_TAKEN_TEXT: usize = 256 * 1024;
 
-/// The decisions people have made about the runs of a workflow: a field of the workflow, and part of the input it continues
-/// as new with.
+/// The decisions that people have made on the calls of a workflow's runs. It is a field of the
+/// workflow, and a part of the input with which the workflow continues as new.
 ///
 /// ```
 /// use temporal_agents::{
@@ -44,7 +47,8 @@ const MOST_TAKEN_TEXT: usize = 256 * 1024;
 /// assert_eq!(kept, DecisionAnswer::Kept { waits_for: vec![] });
 /// ```
 ///
-/// A workflow that continues as new takes it out of its input in `#[init]`, so that it is there before the first update:
+/// A workflow that continues as new restores the inbox from its input in `#[init]`, so that it is
+/// available before the first update:
 ///
 /// ```
 /// # use temporal_agents::{Agent, Runner, agent_handlers, drive::{PausedRun, RunOutcome}, wire::RunState, workflow::AgentInbox};
@@ -91,36 +95,38 @@ const MOST_TAKEN_TEXT: usize = 256 * 1024;
 /// ```
 ///
 /// # Determinism
-/// It changes only by what the workflow's own updates and runs do, so replay makes the same one.
+/// The inbox changes only by the workflow's own updates and runs, so that replay produces the same
+/// inbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInbox {
-    /// The version of this value.
+    /// Version of this value.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     version: WireVersion,
-    /// In the order of arrival, one for each id.
+    /// Decisions in the order of arrival, one for each id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     decided: Vec<DecidedInterruption>,
-    /// What runs wait for now.
+    /// Questions that runs wait for now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     waits_for: Vec<AgentInterruption>,
-    /// Those of them that have another id than their call.
+    /// Questions whose id differs from that of their call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     renamed: Vec<Asked>,
-    /// Ids that a run has asked for and that nobody had decided on when it ended, the oldest first.
+    /// Ids that a run has requested a decision on and that had none when the run ended, the oldest
+    /// first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     given_up: Vec<String>,
-    /// The agent of the latest turn.
+    /// Agent of the latest turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
     #[serde(default)]
     turn: u32,
-    /// How the last run ended, once none is under way.
+    /// Final status of the last run, if no run is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<AgentStatus>,
-    /// Runs at work in this execution of the workflow.
+    /// Number of active runs in this execution of the workflow.
     #[serde(skip)]
     at_work: u32,
-    /// The ids that runs at work ask for; the others are those of paused runs.
+    /// Ids that active runs wait for; the other ids are those of paused runs.
     #[serde(skip)]
     held: Vec<String>,
 }
@@ -143,7 +149,7 @@ impl Default for AgentInbox {
 }
 
 impl AgentInbox {
-    /// Takes a decision in. The first one on an id counts.
+    /// Adds a decision. Only the first decision on an id counts.
     pub fn decide(&mut self, decision: AgentDecision) -> DecisionAnswer {
         let AgentDecision { version: _, interruption_id: id, decision, always, by } = decision;
         let asked = self.waits_for.iter().find(|call| call.id == id);
@@ -168,15 +174,18 @@ impl AgentInbox {
         if is_asked { DecisionAnswer::Accepted } else { DecisionAnswer::Kept { waits_for: self.ids() } }
     }
 
-    /// The inbox of a run that has continued as new, for `#[init]`: it is there before the first update then, which is answered as it
-    /// was before. (Without that, a decision that comes at once is [`Kept`](DecisionAnswer::Kept), and counts all the same.)
+    /// Restores the inbox of a run that has continued as new, for `#[init]`: it is then available
+    /// before the first update, which gets the same answer as in the previous execution. (Otherwise
+    /// a decision that arrives at once is [`Kept`](DecisionAnswer::Kept), and still counts.)
     ///
-    /// Empty where the run had none, or one that is not read here; going on with the run fails then.
+    /// Empty if the run had no inbox, or one that this release cannot read; continuing the run then
+    /// fails.
     pub fn of(carried: &Carried) -> Self {
         carried.inbox.as_ref().and_then(|inbox| Self::deserialize(inbox).ok()).unwrap_or_default()
     }
 
-    /// Takes over the inbox of the execution before. What has arrived here by now came later.
+    /// Merges the inbox of the previous execution into this one. Decisions that have already
+    /// arrived here are the later ones.
     pub(super) fn take_over(&mut self, before: Self) {
         let arrived = std::mem::replace(&mut self.decided, before.decided);
         for decided in arrived {
@@ -191,12 +200,13 @@ impl AgentInbox {
         self.turn = before.turn;
     }
 
-    /// Takes in the output of a call that somebody else has made: a decision, too.
+    /// Adds the output of a call that another party has made. This is also a decision.
     pub fn supply_output(&mut self, supplied: SuppliedOutput) -> DecisionAnswer {
         self.decide(supplied.into())
     }
 
-    /// What there is to know of the run.
+    /// Returns the state of the workflow's runs: status, agent and turn, open and decided
+    /// questions.
     pub fn state(&self) -> AgentState {
         AgentState {
             version: WIRE_VERSION,
@@ -208,7 +218,7 @@ impl AgentInbox {
         }
     }
 
-    /// The calls that wait for a decision.
+    /// Returns the calls that wait for a decision.
     pub fn interruptions(&self) -> &[AgentInterruption] {
         &self.waits_for
     }
@@ -222,12 +232,13 @@ impl AgentInbox {
         }
     }
 
-    /// Whether no run will ask any more, as far as anybody can tell.
+    /// Returns `true` if no run will request a decision any more, as far as can be known here.
     fn is_over(&self) -> bool {
         self.at_work == 0 && self.waits_for.is_empty() && self.ended.is_some()
     }
 
-    /// Whether one more decision can be kept that nobody has asked for: the inbox is carried over continue-as-new.
+    /// Returns `true` if one more decision can be kept that no run has requested. The number is
+    /// limited, because the inbox is carried over continue-as-new.
     fn has_room_for(&self, id: &str, decision: &Verdict) -> bool {
         let kept = || self.decided.iter().filter(|decided| !decided.taken);
         let text: usize = kept().map(|kept| kept.id.len() + text_len(&kept.decision)).sum();
@@ -238,24 +249,24 @@ impl AgentInbox {
         self.waits_for.iter().map(|call| call.id.clone()).collect()
     }
 
-    /// Whether there is a decision on this id for a run to take.
+    /// Returns `true` if there is a decision on this id that no run has taken yet.
     fn is_decided(&self, id: &str) -> bool {
         self.decided.iter().any(|decided| decided.id == id && !decided.taken)
     }
 
-    /// A run begins.
+    /// Records that a run begins.
     fn begin(&mut self) {
         self.at_work += 1;
         self.ended = None;
     }
 
-    /// A run is at this turn.
+    /// Records the current turn of a run.
     fn at_turn(&mut self, agent: &str, turn: u32) {
         self.agent = Some(agent.to_owned());
         self.turn = turn;
     }
 
-    /// Takes what is decided about these calls, in the order of arrival.
+    /// Takes the decisions on these calls, in the order of arrival.
     fn take(&mut self, ids: &[String]) -> Vec<DecidedInterruption> {
         let mut taken = Vec::new();
         for decided in self.decided.iter_mut().filter(|decided| !decided.taken && ids.contains(&decided.id)) {
@@ -267,17 +278,19 @@ impl AgentInbox {
         taken
     }
 
-    /// A decision that was taken is refused by the run after all: it counts as not made.
+    /// Removes a decision that was taken and then refused by the run: it counts as not made.
     fn take_back(&mut self, id: &str) {
         self.decided.retain(|decided| !decided.taken || decided.id != id);
     }
 
-    /// Remembers decisions that came with others, so that who decides on these calls is told.
+    /// Remembers calls that were decided together with others, so that later decisions on them are
+    /// answered accordingly.
     fn note(&mut self, with_others: &[DecidedInterruption]) {
         self.decided.extend_from_slice(with_others);
     }
 
-    /// Keeps the inbox small enough to be carried over, whatever a workflow has seen.
+    /// Drops the oldest of the taken decisions, so that the inbox stays small enough to be carried
+    /// over.
     fn forget_oldest(&mut self) {
         let (mut count, mut text) = (0, 0);
         let mut keep: Vec<bool> = Vec::with_capacity(self.decided.len());
@@ -288,11 +301,12 @@ impl AgentInbox {
             }
             keep.push(!decided.taken || (count <= MOST_TAKEN && text <= MOST_TAKEN_TEXT));
         }
+        // `keep` is in reverse order, so that `pop` returns the flags in the order of `decided`.
         self.decided.retain(|_| keep.pop().unwrap_or(true));
     }
 }
 
-/// Why this call cannot be decided in this way, if it cannot.
+/// Returns the reason why this call cannot be decided in this way, if there is one.
 fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
     let tool = &asked.tool;
     match decision {
@@ -304,7 +318,8 @@ fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
         )),
         Verdict::SupplyOutput { output } if asked.kind == InterruptionKind::Input => {
             let schema = asked.question.as_ref().map(|question| &question.schema)?;
-            // The server checks the other keywords. A decision that an earlier build has accepted stays accepted on replay.
+            // The server checks the other keywords. A decision that an earlier build accepted stays
+            // accepted on replay.
             let invalid = parse_arguments_with(validate_earlier_keywords, tool, output, schema).err()?;
             let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
             Some(

@@ -1,35 +1,38 @@
-//! What runs ask for in the inbox, and under which ids.
+//! The questions that runs publish in the inbox, and their ids.
 //!
 //! # Design
-//! A question has the id of its call, because people and programs know calls by it. Providers number calls as they like, though,
-//! some from 0 in each answer. So a question whose id has a meaning already, as the question of another run, as one that was
-//! decided, or as one that its run gave up, gets another one: `call_0#2`. An id that the inbox remembers means one question, and a
-//! decision that is late never counts for another.
+//! A question has the id of its call, because people and programs know calls by this id. Providers
+//! may number calls in any way, however, some from 0 in each response. So a question whose id
+//! already has a meaning (the question of another run, one that was decided, or one that its run
+//! gave up) gets another id: `call_0#2`. An id that the inbox remembers means one question, and a
+//! late decision never counts for another one.
 
 use serde::{Deserialize, Serialize};
 
 use super::{AgentInbox, refusal};
 use crate::wire::{AgentInterruption, AgentStatus, RunState};
 
-/// Most ids that are remembered of questions nobody has answered.
+/// Maximum number of remembered ids of questions that had no decision when their run ended.
 const MOST_GIVEN_UP: usize = 1000;
 
-/// A question of a run, published.
+/// A published question of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::workflow) struct Asked {
-    /// What to decide by.
+    /// Id under which the question is decided.
     pub(super) id: String,
-    /// The id in the run's own state.
+    /// Id of the call in the run's own state.
     pub(super) own: String,
 }
 
 impl AgentInbox {
-    /// Whether a run that paused with this state could go on: one of its calls is decided. For `ctx.wait_condition` after
+    /// Returns `true` if a run that paused with this state could continue, because one of its calls
+    /// is decided. For `ctx.wait_condition` after
     /// [`Runner::run_until_paused`](crate::Runner::run_until_paused) or
-    /// [`Runner::resume_until_paused`](crate::Runner::resume_until_paused), which then takes the decision: this is true no more.
+    /// [`Runner::resume_until_paused`](crate::Runner::resume_until_paused), which then takes the
+    /// decision: from then on this returns `false`.
     ///
     /// # Determinism
-    /// Safe, also as the first thing a history does.
+    /// Safe, also as the first operation in a history.
     pub fn has_decisions_on(&self, paused: &RunState) -> bool {
         questions(paused).iter().any(|call| match self.published(call) {
             Some(asked) => self.is_decided(&asked.id),
@@ -37,17 +40,20 @@ impl AgentInbox {
         })
     }
 
-    /// Forgets the runs and what they ask for: for a run whose future was dropped before its end, which cannot say so itself.
+    /// Forgets all runs and their questions. For a run whose future was dropped before its end, and
+    /// which can therefore not report its end itself.
     ///
-    /// All of them: another run of the workflow that waits would wait for ever. Where several are at work, do not drop one, but
-    /// cancel it with [`Runner::cancellation_token`](crate::Runner::cancellation_token).
+    /// This forgets every run: another run of the workflow that waits would wait forever. If
+    /// several runs are active, do not drop one, but cancel it with
+    /// [`Runner::cancellation_token`](crate::Runner::cancellation_token).
     pub fn forget_runs(&mut self) {
         let ids: Vec<String> = self.waits_for.iter().map(|call| call.id.clone()).collect();
         self.give_up(&ids);
         self.at_work = 0;
     }
 
-    /// What a run that goes on has published when it paused, here or before continue-as-new.
+    /// Returns the questions that a resumed run published when it paused, here or before
+    /// continue-as-new, and marks them as those of an active run.
     pub(super) fn take_up(&mut self, calls: &[AgentInterruption]) -> Vec<Asked> {
         let mut asked = Vec::new();
         for call in calls {
@@ -59,7 +65,8 @@ impl AgentInbox {
         asked
     }
 
-    /// A run waits for these calls, and not for others it has asked for before; gives the questions.
+    /// Publishes the calls that a run waits for, withdraws its earlier questions, and returns the
+    /// new ones.
     pub(super) fn wait_for(&mut self, calls: &[AgentInterruption], before: &[Asked]) -> Vec<Asked> {
         let stays = |call: &AgentInterruption| before.iter().find(|asked| asked.own == call.id);
         self.withdraw(|id| before.iter().any(|asked| asked.id == id));
@@ -70,7 +77,7 @@ impl AgentInbox {
             if id != call.id {
                 self.renamed.push(question.clone());
             }
-            // What came early was kept without knowing what the question would be.
+            // Early decisions were kept without knowing the question: drop those that do not fit.
             self.decided.retain(|early| early.taken || early.id != id || refusal(call, &early.decision).is_none());
             self.held.push(id.clone());
             self.waits_for.push(AgentInterruption { id, ..call.clone() });
@@ -79,20 +86,21 @@ impl AgentInbox {
         asked
     }
 
-    /// A run pauses: what it asks for stays, to be decided until somebody resumes it.
+    /// Records that a run pauses: its questions stay, and can be decided until the run is resumed.
     pub(super) fn pause(&mut self, asked: &[Asked]) {
         self.held.retain(|id| !asked.iter().any(|asked| asked.id == *id));
         self.leave(None);
     }
 
-    /// A run ends. Nobody will take what it asked for.
+    /// Records that a run ends. Its open questions will not be answered.
     pub(super) fn end(&mut self, status: AgentStatus, asked: &[Asked]) {
         let ids: Vec<String> = asked.iter().map(|asked| asked.id.clone()).collect();
         self.give_up(&ids);
         self.leave(Some(status));
         if self.is_over() {
-            // No run has asked for these; one that comes later has other questions under the same ids. A worker may be given them before
-            // the end or after it, where they are not kept, and the inbox must be the same.
+            // No run has requested these decisions; a later run has other questions under the same
+            // ids. A worker may receive them before the end of the run, or after it, when they are
+            // not kept, and the inbox must be the same in both cases.
             self.decided.retain(|decided| decided.taken);
         }
     }
@@ -106,7 +114,8 @@ impl AgentInbox {
 
     fn give_up(&mut self, ids: &[String]) {
         self.withdraw(|id| ids.iter().any(|given_up| given_up == id));
-        // A decision that came too late for its run is not one for the next that has a call of this id.
+        // A decision that arrived too late for its run does not count for the next run that has a
+        // call with this id.
         self.decided.retain(|decided| decided.taken || !ids.contains(&decided.id));
         let is_open = |id: &&String| !self.decided.iter().any(|decided| decided.id == **id);
         let open: Vec<String> = ids.iter().filter(is_open).cloned().collect();
@@ -115,15 +124,15 @@ impl AgentInbox {
         self.given_up.drain(..too_many);
     }
 
-    /// Nobody asks for these any more.
+    /// Removes questions that no run asks any more.
     pub(super) fn withdraw(&mut self, is_withdrawn: impl Fn(&str) -> bool) {
         self.waits_for.retain(|call| !is_withdrawn(&call.id));
         self.renamed.retain(|renamed| !is_withdrawn(&renamed.id));
         self.held.retain(|id| !is_withdrawn(id));
     }
 
-    /// The question of a paused run that asks for this call. Two runs may have paused with the very same call; then either
-    /// question is as good.
+    /// Returns the question of a paused run that asks for this call. If two runs have paused with
+    /// exactly the same call, either question is correct.
     fn published(&self, call: &AgentInterruption) -> Option<Asked> {
         let is_free = |question: &&AgentInterruption| !self.held.contains(&question.id);
         self.waits_for.iter().filter(is_free).find_map(|question| {
@@ -134,7 +143,7 @@ impl AgentInbox {
         })
     }
 
-    /// The id for a question about the call with this one.
+    /// Returns an unused id for a question about the call with this id.
     fn free_id(&self, own: &str) -> String {
         let mut id = own.to_owned();
         let mut number: u32 = 1;
@@ -152,8 +161,8 @@ impl AgentInbox {
     }
 }
 
-/// The calls of a state that nobody has decided; calls inside an agent used as a tool are decided one by one, and wait for each
-/// other.
+/// Returns the undecided calls of a state. Calls inside an agent that is used as a tool are decided
+/// one by one, and wait for each other.
 pub(super) fn questions(state: &RunState) -> Vec<AgentInterruption> {
     state.interruptions().into_iter().map(AgentInterruption::from).collect()
 }

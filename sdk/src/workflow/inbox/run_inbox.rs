@@ -1,12 +1,13 @@
-//! What a run does with its workflow's inbox: says what it waits for, waits, takes what was decided.
+//! The use of a workflow's inbox by a run: publishes what the run waits for, waits, takes the
+//! decisions.
 //!
 //! # Design
 //! **A pause is recorded in its own task.** For a workflow that is not in a worker's cache,
 //! Temporal's core may deliver a workflow task without commands and the update after it together;
-//! on replay it delivers them one after the other. Then a decision would come before the pause live
-//! and after it on replay. So a run that pauses upserts the memo `agents.questions`: a task with a
-//! command is never delivered together with the next one. Histories from before the patch
-//! `temporal-agents/questions-recorded` have no such record.
+//! on replay it delivers them one after the other. A decision would then come before the pause in
+//! the original execution, and after it on replay. So a run that pauses upserts the memo
+//! `agents.questions`: a task with a command is never delivered together with the next one.
+//! Histories from before the patch `temporal-agents/questions-recorded` have no such record.
 
 use std::{
     cell::{Cell, RefCell},
@@ -28,29 +29,29 @@ use crate::{
     workflow::limits::size::{MOST_BYTES, encoded_len},
 };
 
-/// A workflow with an inbox. `#[agent_handlers]` implements it.
+/// A workflow with an inbox. `#[agent_handlers]` implements this trait.
 #[diagnostic::on_unimplemented(
     message = "workflow `{Self}` has no inbox for decisions",
     label = "no inbox",
     note = "write `#[agent_handlers]` above `#[workflow_methods]`, and give the workflow a field `inbox: AgentInbox`"
 )]
 pub trait HasAgentInbox {
-    /// The inbox.
+    /// Returns the inbox.
     fn agent_inbox(&self) -> &AgentInbox;
 
-    /// The inbox, to change it.
+    /// Returns the inbox for modification.
     fn agent_inbox_mut(&mut self) -> &mut AgentInbox;
 }
 
-/// What a run needs of a workflow with an inbox, without the workflow's type.
+/// The operations of a workflow with an inbox that a run uses, without the workflow's type.
 pub(in crate::workflow) trait InboxContext {
-    /// Changes the inbox, and wakes who waits for it.
+    /// Changes the inbox, and wakes the futures that wait for a change.
     fn change(&self, change: &mut dyn FnMut(&mut AgentInbox));
 
-    /// Looks at the inbox.
+    /// Reads the inbox.
     fn look(&self, look: &mut dyn FnMut(&AgentInbox));
 
-    /// Waits until one of these ids is decided; false when the wait was cancelled.
+    /// Waits until one of these ids is decided; returns `false` if the wait was cancelled.
     fn one_is_decided(&self, ids: Vec<String>, token: WorkflowCancellationToken) -> LocalBoxFuture<'static, bool>;
 }
 
@@ -74,27 +75,27 @@ impl<W: HasAgentInbox + 'static> InboxContext for WorkflowContext<W> {
     }
 }
 
-/// What a run does while nothing is decided.
+/// The behavior of a run while it has no decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::workflow) enum Waits {
-    /// It waits.
+    /// The run waits for decisions.
     UntilDecided,
-    /// It pauses.
+    /// The run pauses.
     NotAtAll,
 }
 
-/// The inbox as one run uses it.
+/// The inbox as used by one run.
 pub(in crate::workflow) struct RunInbox {
     ctx: Rc<dyn InboxContext>,
     waits: Waits,
-    /// What this run has said that it waits for.
+    /// Questions that this run has published.
     asked: RefCell<Vec<Asked>>,
-    /// How many decisions the latest wait has ended with.
+    /// Number of decisions that ended the latest wait.
     taken: Cell<usize>,
 }
 
 impl RunInbox {
-    /// A run begins; `paused` is its state, where it begins with one.
+    /// Registers a run that begins; `paused` is its state, if it begins with one.
     pub(in crate::workflow) fn begin(ctx: Rc<dyn InboxContext>, waits: Waits, paused: Option<&RunState>) -> Self {
         let calls = paused.map(questions).unwrap_or_default();
         let mut asked = Vec::new();
@@ -105,43 +106,44 @@ impl RunInbox {
         Self { ctx, waits, asked: RefCell::new(asked), taken: Cell::default() }
     }
 
-    /// Whether the run waits here for what is not decided.
+    /// Returns `true` if the run waits here for decisions that are missing.
     pub(in crate::workflow) fn waits(&self) -> bool {
         self.waits == Waits::UntilDecided
     }
 
-    /// Says what the run waits for in this state, if it does.
+    /// Publishes what the run waits for in this state, if anything.
     pub(in crate::workflow) fn publish(&self, state: &RunState) {
         self.ask(&questions(state));
     }
 
-    /// Whether no other run of this inbox is at work.
+    /// Returns `true` if no other run of this inbox is active.
     pub(in crate::workflow) fn is_alone(&self) -> bool {
         let mut at_work = 0;
         self.ctx.look(&mut |inbox| at_work = inbox.at_work);
         at_work <= 1
     }
 
-    /// Whether the input of the next execution has room for the inbox, with the questions of this state.
+    /// Returns `true` if the inbox, with the questions of this state, fits into the input of the
+    /// next execution.
     pub(in crate::workflow) fn can_be_carried(&self, state: &RunState) -> bool {
         let fits = |bytes: Result<usize, serde_json::Error>| bytes.is_ok_and(|bytes| bytes <= MOST_BYTES);
         fits(encoded_len(&questions(state))) && fits(self.carried().and_then(|inbox| encoded_len(&inbox)))
     }
 
-    /// The inbox for the next execution of the workflow.
+    /// Returns the inbox for the next execution of the workflow, as JSON.
     pub(in crate::workflow) fn carried(&self) -> Result<Value, serde_json::Error> {
         let mut carried = Ok(Value::Null);
         self.ctx.look(&mut |inbox| carried = serde_json::to_value(inbox));
         carried
     }
 
-    /// A turn begins.
+    /// Records that a turn begins.
     pub(in crate::workflow) fn at_turn(&self, agent: &str, turn: u32) {
         self.ctx.change(&mut |inbox| inbox.at_turn(agent, turn));
     }
 
-    /// Waits for decisions on the calls this state waits for, and takes them into it. `pauses` is called with the questions whenever
-    /// none of them is decided yet.
+    /// Waits for decisions on the calls that this state waits for, and applies them to the state.
+    /// Calls `pauses` with the questions whenever none of them is decided yet.
     pub(in crate::workflow) async fn wait(
         &self,
         state: &mut RunState,
@@ -175,13 +177,13 @@ impl RunInbox {
                 rename(decided, &asked, |asked| (&asked.own, &asked.id));
             }
             self.ctx.change(&mut |inbox| inbox.note(&with_others));
-            // What is open still can be decided while the rest runs.
+            // Open questions can still be decided while the rest runs.
             self.ask(&open);
             return WaitOutcome::Decided;
         }
     }
 
-    /// Returns the number of decisions that the latest wait has ended with.
+    /// Returns the number of decisions that ended the latest wait.
     pub(in crate::workflow) fn taken_at_once(&self) -> usize {
         self.taken.get()
     }
@@ -192,8 +194,9 @@ impl RunInbox {
         is_decided
     }
 
-    /// Takes decisions into the state; gives those that it has taken, under its own ids. One that the state refuses counts as not
-    /// made, so that its question can be decided again.
+    /// Applies decisions to the state, and returns those that the state accepted, under the run's
+    /// own ids. A decision that the state refuses counts as not made, so that its question can be
+    /// decided again.
     fn apply(
         &self,
         state: &mut RunState,
@@ -212,7 +215,7 @@ impl RunInbox {
         taken
     }
 
-    /// Says that the run waits for these calls, and for none it has said before; gives the questions.
+    /// Publishes that the run waits for these calls and for no others, and returns the questions.
     fn ask(&self, calls: &[AgentInterruption]) -> Vec<Asked> {
         let before = self.asked.take();
         let mut asked = Vec::new();
@@ -221,7 +224,7 @@ impl RunInbox {
         asked
     }
 
-    /// The run ends.
+    /// Records that the run ends.
     pub(in crate::workflow) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         let status = match outcome {
             Ok(RunOutcome::Paused(_)) | Err(RunFailure { error: RunError::ContinuesAsNew { .. }, .. }) => None,
@@ -238,7 +241,7 @@ impl RunInbox {
     }
 }
 
-/// From the inbox's id of a question to the run's own, or back.
+/// Replaces the inbox's id of a question with the run's own id, or vice versa.
 fn rename(decided: &mut DecidedInterruption, asked: &[Asked], ids: impl Fn(&Asked) -> (&String, &String)) {
     let renamed = asked.iter().map(ids).find(|(from, _)| **from == decided.id);
     if let Some((_, to)) = renamed {
@@ -246,7 +249,8 @@ fn rename(decided: &mut DecidedInterruption, asked: &[Asked], ids: impl Fn(&Aske
     }
 }
 
-/// The calls that wait no more because a decision for good on another call of the tool holds for them, too.
+/// Returns the calls that no longer wait because a permanent decision on another call of the tool
+/// also holds for them.
 fn decided_with_others(
     calls: &[AgentInterruption],
     open: &[AgentInterruption],
@@ -266,7 +270,7 @@ fn decided_with_others(
     calls.iter().filter(waits_no_more).filter_map(decision_for).collect()
 }
 
-/// The questions under the ids to decide by.
+/// Returns the questions with the ids under which they are decided.
 fn under_ids(calls: &[AgentInterruption], asked: &[Asked]) -> Vec<AgentInterruption> {
     let renamed = |call: &AgentInterruption| {
         let id = asked.iter().find(|asked| asked.own == call.id).map_or(&call.id, |asked| &asked.id);
@@ -275,8 +279,8 @@ fn under_ids(calls: &[AgentInterruption], asked: &[Asked]) -> Vec<AgentInterrupt
     calls.iter().map(renamed).collect()
 }
 
-/// Takes decisions into a state; returns the ids of those that it refuses. Those for good come first: a decision on one call counts
-/// more for that call.
+/// Applies decisions to a state, and returns the ids of those that the state refuses. Permanent
+/// decisions are applied first, because a decision on one call takes precedence for that call.
 fn apply(state: &mut RunState, decided: &[DecidedInterruption]) -> Vec<String> {
     let mut refused = Vec::new();
     for decided in decided.iter().filter(|decided| decided.always) {

@@ -29,7 +29,7 @@ fn ids(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
 }
 
-/// Questions with the ids of their calls.
+/// Returns questions with the ids of their calls.
 fn asked(own: &[&str]) -> Vec<Asked> {
     own.iter().map(|id| question(id, id)).collect()
 }
@@ -185,7 +185,7 @@ fn only_the_latest_of_what_was_taken_is_remembered() {
 fn a_call_of_a_client_tool_is_answered_by_its_output_or_a_rejection() {
     let mut inbox = AgentInbox::default();
     inbox.begin();
-    // Kept, before anybody knew what the question would be.
+    // Kept before the question is known.
     assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Kept { waits_for: Vec::new() });
     inbox.wait_for(&[AgentInterruption { kind: InterruptionKind::Output, ..call("a") }], &[]);
     assert!(!inbox.is_decided("a"));

@@ -1,17 +1,19 @@
-//! How much of a run is in flight at a time: what one workflow task schedules has to fit into one message to the server.
+//! Limits on how much of a run is in flight at a time: the commands of one workflow task have to
+//! fit into one message to the server.
 //!
-//! A workflow task that answers with more than 4 MiB of commands, or that has more than 2,000 activities pending, fails and is tried again for
-//! ever. Everything a task schedules is in flight when it ends, so that a limit on what is in flight is a limit on what it schedules.
+//! A workflow task fails, and is retried forever, if its response has more than 4 MiB of commands,
+//! or if more than 2,000 activities are pending. Everything that a task schedules is in flight when
+//! the task ends, so that a limit on what is in flight also limits what a task schedules.
 //!
 //! # Design
-//! At most 40 tool activities of a run, given at most 3 MB, are in flight, so that what a workflow
-//! task schedules fits into one message, and what ends meanwhile does not overflow the server's
-//! buffer of 100 events. The 3 MB are shared by model calls with more than 16 kB of new content:
-//! those of agents that run at the same time wait for each other. At most 200 model calls are in
-//! flight. What workflow tools start has what tool and model calls leave of 1,900 activities, by
-//! default 1,660, and of 3.9 MB of JSON. (The server's buffer also has a limit of 2 MB: results
-//! that are large together make it close the workflow task under way and begin a new one. Nothing
-//! is lost.)
+//! At most 40 tool activities of a run, with at most 3 MB of input, are in flight, so that the
+//! commands of a workflow task fit into one message, and the activities that end meanwhile do not
+//! overflow the server's buffer of 100 events. Model calls with more than 16 kB of new content
+//! share the 3 MB: those of concurrent agents wait for each other. At most 200 model calls are in
+//! flight. Effects of workflow tools have the rest that tool and model calls leave of 1,900
+//! activities, by default 1,660, and of 3.9 MB of JSON. (The server's buffer also has a limit of 2
+//! MB: results that are large together make it close the current workflow task and begin a new one.
+//! Nothing is lost.)
 
 use std::{
     cell::{Cell, RefCell},
@@ -23,32 +25,41 @@ use std::{
 
 use temporalio_workflow::WorkflowCancellationToken;
 
-/// Most tool activities of a run that are in flight, unless the run says more.
+/// Maximum number of tool activities of a run in flight, unless the run sets a higher one.
 ///
-/// Each leaves two events when it ends. A server that holds back more than 100 of them, while a workflow task is under way, fails that task.
+/// Each adds two events to history when it ends. A server that has to buffer more than 100 events
+/// while a workflow task is in progress fails that task.
 const MOST_CALLS: usize = 40;
-/// Most that a run may say: with 2,000 pending activities the server takes no more.
+/// The highest maximum that a run may set: with 2,000 pending activities the server accepts no
+/// more.
 const MOST_THAT_MAY_BE: usize = 1_500;
-/// Most questions to models that are in flight: those of agents side by side.
+/// Maximum number of model calls in flight: those of concurrent agents.
 const MOST_QUESTIONS: usize = 200;
-/// Most calls, questions and effects together: the server takes 2,000 pending activities. Effects have all that is left by the others, because
-/// the body that starts them awaits them with what it likes: `join_all` of many polls only what was woken, and who waits here is not.
+/// Maximum number of tool calls, model calls and effects together: the server accepts 2,000 pending
+/// activities. Effects have all that the others leave, because the body that starts them may await
+/// them in any way: `join_all` of many futures polls only those that were woken, and a future that
+/// waits at this gate is not woken.
 const MOST_TOGETHER: usize = 1_900;
-/// Most bytes of JSON that they are given together; a larger one runs alone.
+/// Maximum total size of the JSON input, in bytes; a larger call runs alone.
 const MOST_BYTES: usize = 3_000_000;
-/// The same, effects and small questions included, which do not wait for large ones. A message has 4,194,304.
+/// Maximum total size of the JSON input, in bytes, for effects and small model calls, which do not
+/// wait for large ones. A message may have 4,194,304 bytes.
 const MOST_BYTES_WITH_SMALL: usize = 3_900_000;
-/// What a call adds to the message besides what it is given: ids, names, timeouts, summary.
+/// Bytes that a call adds to the message besides its input: ids, names, timeouts, summary.
 const AROUND: usize = 1_000;
-/// A question to a model, or an effect of a workflow tool, that brings no more than this waits for no larger one.
+/// Input size, in bytes, up to which a model call, or an effect of a workflow tool, does not wait
+/// for a larger one.
 const SMALL: usize = 16_384;
 
-/// The gate of one run, and of the runs inside it. Who waits is let in first come, first served, in a queue for each kind: calls, questions to
-/// models (which come one after another but for agents that run side by side), and what the bodies of workflow tools start.
+/// The gate of one run, and of the runs inside it. Waiters are admitted first come, first served,
+/// in a separate queue for each kind: tool calls, model calls (which are made one after another,
+/// except by concurrent agents), and the effects that the bodies of workflow tools start.
 ///
 /// # Determinism
-/// It has no waker, which a workflow's detector would take for nondeterminism: who waits is polled with the loop. A workflow polls it once for what has
-/// happened, and who waits may come before whom it waited for, so [`until_settled`] polls it again where somebody has left.
+/// The gate has no waker, which a workflow's nondeterminism detector would report: waiters are
+/// polled with the loop. A workflow polls the loop once for a set of events, and a waiter may be
+/// polled before the place that it waits for is freed, so that [`until_settled`] polls the loop
+/// again if a place was freed.
 #[derive(Debug)]
 pub(in crate::workflow) struct Gate {
     most_calls: usize,
@@ -57,29 +68,29 @@ pub(in crate::workflow) struct Gate {
     effects: Lane,
     bytes: Cell<usize>,
     next: Cell<u64>,
-    /// Somebody has left, and others wait.
+    /// `true` if a place was freed while others wait.
     is_worth_a_look: Cell<bool>,
 }
 
-/// How many of a kind are in flight, and which wait.
+/// The calls of one kind: the number in flight, and the ticket numbers of those that wait.
 #[derive(Debug, Default)]
 struct Lane {
     in_flight: Cell<usize>,
     waiting: RefCell<BTreeSet<u64>>,
 }
 
-/// Who is at the gate.
+/// The kind of a call at the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A call of a tool.
+    /// A tool call.
     Call,
-    /// A question to a model, or what of it is recorded before.
+    /// A model call, or a recording of its items before it.
     Question,
     /// An activity or a child workflow that a workflow tool starts.
     Effect,
 }
 
-/// A place at the gate; given back when it is dropped.
+/// A place at the gate. Dropping it frees the place.
 #[derive(Debug)]
 pub(in crate::workflow) struct Place<'g> {
     gate: &'g Gate,
@@ -89,18 +100,18 @@ pub(in crate::workflow) struct Place<'g> {
 }
 
 impl Place<'_> {
-    /// Whether it was not to be had at once.
+    /// Returns `true` if the place was not available at once.
     pub(in crate::workflow) fn has_waited(&self) -> bool {
         self.has_waited
     }
 }
 
-/// The run was cancelled before the call was let in.
+/// The run was cancelled before the call was admitted.
 #[derive(Debug)]
 pub(in crate::workflow) struct Cancelled;
 
 impl Gate {
-    /// A gate for as many calls as the run says, or more.
+    /// Creates a gate for as many tool calls as the run sets, but for at least `MOST_CALLS`.
     pub(in crate::workflow) fn new(most: Option<usize>) -> Self {
         Self {
             most_calls: most.unwrap_or_default().clamp(MOST_CALLS, MOST_THAT_MAY_BE),
@@ -113,16 +124,16 @@ impl Gate {
         }
     }
 
-    /// A gate for so many at a time, and no more.
+    /// Creates a gate for at most `most` calls at a time, without the default minimum.
     #[cfg(feature = "nexus")]
     pub(in crate::workflow) fn at_most(most: usize) -> Self {
         Self { most_calls: most, ..Self::new(None) }
     }
 
-    /// Waits until a call that is given so many bytes has room.
+    /// Waits until there is room for a tool call with `bytes` bytes of input.
     ///
     /// # Errors
-    /// [`Cancelled`]; what waits when the run is cancelled is never scheduled.
+    /// [`Cancelled`]; a call that still waits when the run is cancelled is never scheduled.
     pub(in crate::workflow) async fn enter(
         &self,
         bytes: usize,
@@ -131,10 +142,11 @@ impl Gate {
         self.place(Kind::Call, bytes, token).await
     }
 
-    /// Waits until a question that brings so many bytes has room. How many calls there are does not matter to it.
+    /// Waits until there is room for a model call with `bytes` bytes of input, regardless of the
+    /// number of tool calls.
     ///
     /// # Errors
-    /// [`Cancelled`], as above.
+    /// [`Cancelled`], as for `enter`.
     pub(in crate::workflow) async fn ask(
         &self,
         bytes: usize,
@@ -143,10 +155,11 @@ impl Gate {
         self.place(Kind::Question, bytes, token).await
     }
 
-    /// Waits until what a workflow tool starts, and gives so many bytes, has room. How many calls and questions there are does not matter to it.
+    /// Waits until there is room for an effect of a workflow tool with `bytes` bytes of input,
+    /// regardless of the number of tool and model calls.
     ///
     /// # Errors
-    /// [`Cancelled`], as above.
+    /// [`Cancelled`], as for `enter`.
     pub(in crate::workflow) async fn start(
         &self,
         bytes: usize,
@@ -166,7 +179,8 @@ impl Gate {
             if self.has_room(kind, bytes) && (is_next() || is_small(kind, bytes)) {
                 return Poll::Ready(Ok(has_waited));
             }
-            // Who is let in at once is scheduled and cancelled there, as ever.
+            // A call that is admitted at once is scheduled first and cancelled then, as if there
+            // was no gate.
             if has_waited && token.is_cancelled() {
                 return Poll::Ready(Err(Cancelled));
             }
@@ -180,12 +194,13 @@ impl Gate {
         Ok(Place { gate: self, kind, bytes, has_waited })
     }
 
-    /// Whether somebody has left, since this was last asked, where others wait.
+    /// Returns `true` if a place was freed, since the last call of this function, while others
+    /// wait.
     pub(in crate::workflow) fn is_worth_a_look(&self) -> bool {
         self.is_worth_a_look.take()
     }
 
-    /// Somebody has left: who waits may have room now.
+    /// Records that a place was freed: waiters may have room now.
     fn left(&self) {
         self.is_worth_a_look.set(self.lanes().iter().any(|lane| !lane.waiting.borrow().is_empty()));
     }
@@ -232,7 +247,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// A place in the queue.
+/// A place in the queue. Dropping it leaves the queue.
 struct Ticket<'g> {
     gate: &'g Gate,
     kind: Kind,
@@ -246,7 +261,8 @@ impl Drop for Ticket<'_> {
     }
 }
 
-/// Polls what passes through gates for as long as somebody leaves one where others wait, which `is_worth_a_look` says.
+/// Polls `passing`, a future that passes gates, again whenever `is_worth_a_look` reports that a
+/// place was freed while others wait.
 pub(in crate::workflow) async fn until_settled<T>(
     is_worth_a_look: impl Fn() -> bool,
     passing: impl Future<Output = T>,

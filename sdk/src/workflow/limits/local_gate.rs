@@ -1,7 +1,9 @@
-//! How many results of local activities one workflow task carries: each is a marker in its answer, which has to fit into one message.
+//! Limits on the results of local activities that one workflow task carries: each result is a
+//! marker in the response to the task, which has to fit into one message.
 //!
-//! A workflow task lasts for as long as local activities are under way, one after another, too. So what the results may be together is
-//! limited, and when that is used up, a timer ends the workflow task.
+//! A workflow task lasts for as long as local activities are running, also one after another. So
+//! the total size of the results is limited, and when the limit is reached, a timer ends the
+//! workflow task.
 
 use std::{
     cell::{Cell, RefCell},
@@ -17,31 +19,34 @@ use temporalio_workflow::WorkflowCancellationToken;
 use super::gate::Cancelled;
 use crate::workflow::context::DurableContext;
 
-/// Most bytes of results in one workflow task; with what the other gate lets through it is below 4 MiB. One that may be larger goes alone.
+/// Maximum total bytes of results in one workflow task; together with what the other gate admits,
+/// the response is below 4 MiB. A call that may return more runs alone.
 const MOST_BYTES: usize = 1_000_000;
-/// What a marker has besides the result.
+/// Bytes of a marker besides the result.
 const AROUND: usize = 1_000;
 
-/// The gate of one run, and of the runs inside it. Calls go through it in their order.
+/// The gate of one run, and of the runs inside it. Calls pass it in their order.
 ///
 /// # Determinism
-/// A call is let in when what it may return fits beside what others have returned, or may. So the first that has to wait for a timer is the
-/// first for which what those before it *have* returned leaves no room: the order in which they end does not matter, and is another one
-/// on replay.
+/// A call is admitted if what it may return fits beside what other calls have returned or may
+/// return. So the first call that has to wait for a timer is the first for which the results that
+/// the calls before it *have* returned leave no room. The order in which calls end does not matter;
+/// it differs on replay.
 #[derive(Debug, Default)]
 pub(in crate::workflow) struct LocalGate {
     under_way: Cell<usize>,
-    /// What they may return.
+    /// Maximum bytes that the calls under way may return.
     may_return: Cell<usize>,
-    /// What those that are under way may return, and the others have, since the latest timer.
+    /// Maximum bytes that the calls under way may return, plus the bytes that the others have
+    /// returned since the latest timer.
     bytes: Cell<usize>,
     next: Cell<u64>,
     waiting: RefCell<BTreeSet<u64>>,
-    /// Somebody has left, and others wait.
+    /// `true` if a place was freed while others wait.
     is_worth_a_look: Cell<bool>,
 }
 
-/// A place of a call; given back when it is dropped.
+/// The place of a call. Dropping it frees the place.
 pub(in crate::workflow) struct LocalPlace<'g> {
     gate: &'g LocalGate,
     may_return: usize,
@@ -49,10 +54,10 @@ pub(in crate::workflow) struct LocalPlace<'g> {
 }
 
 impl LocalGate {
-    /// Waits until a call that may return so many bytes has room.
+    /// Waits until there is room for a call that may return `may_return` bytes.
     ///
     /// # Errors
-    /// [`Cancelled`]; what waits when the run is cancelled is never scheduled.
+    /// [`Cancelled`]; a call that still waits when the run is cancelled is never scheduled.
     pub(in crate::workflow) async fn enter(
         &self,
         ctx: &Rc<dyn DurableContext>,
@@ -70,7 +75,8 @@ impl LocalGate {
             if is_next && (has_room || is_idle) {
                 return Poll::Ready(Ok(has_room));
             }
-            // Who is let in at once is scheduled and cancelled there, as ever.
+            // A call that is admitted at once is scheduled first and cancelled then, as if there
+            // was no gate.
             if has_waited && token.is_cancelled() {
                 return Poll::Ready(Err(Cancelled));
             }
@@ -78,6 +84,8 @@ impl LocalGate {
             Poll::Pending
         })
         .await?;
+        // The call is alone and has no room: a timer ends the workflow task, and the count starts
+        // again.
         if !has_room {
             ctx.pause(Duration::from_millis(1), token.clone()).await;
             if token.is_cancelled() {
@@ -95,17 +103,20 @@ impl LocalGate {
         LocalPlace { gate: self, may_return, returned: Cell::new(AROUND) }
     }
 
-    /// Whether somebody has left, since this was last asked, where others wait.
+    /// Returns `true` if a place was freed, since the last call of this function, while others
+    /// wait.
     pub(in crate::workflow) fn is_worth_a_look(&self) -> bool {
         self.is_worth_a_look.take()
     }
 
-    /// Somebody has left: who waits may have room now.
+    /// Records that a place was freed: waiters may have room now.
     fn left(&self) {
         self.is_worth_a_look.set(!self.waiting.borrow().is_empty());
     }
 
-    /// The workflow task in which the latest result came has ended. What is under way (a guardrail beside the model call, say) is still to come.
+    /// Starts the count again, because the workflow task of the latest result has ended. The
+    /// results of calls under way (of a guardrail beside the model call, for example) are still to
+    /// come.
     pub(in crate::workflow) fn begins_anew(&self) {
         self.bytes.set(self.may_return.get());
     }
@@ -116,9 +127,10 @@ impl LocalGate {
 }
 
 impl LocalPlace<'_> {
-    /// The call has returned so many bytes.
+    /// Records that the call has returned `bytes` bytes.
     pub(in crate::workflow) fn returned(&self, bytes: usize) {
-        // What is beyond does not change who is let in: that must not depend on the order in which calls end.
+        // Bytes beyond the maximum do not count: which calls are admitted must not depend on the
+        // order in which calls end.
         self.returned.set(bytes.saturating_add(AROUND).min(self.may_return));
     }
 }
@@ -132,7 +144,7 @@ impl Drop for LocalPlace<'_> {
     }
 }
 
-/// A place in the queue.
+/// A place in the queue. Dropping it leaves the queue.
 struct Ticket<'g> {
     gate: &'g LocalGate,
     number: u64,

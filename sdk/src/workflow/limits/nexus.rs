@@ -1,12 +1,12 @@
-//! What a run has to heed about Nexus: how many operations it has under way, and which endpoints there are.
+//! Limits of a run on Nexus: how many operations are under way, and which endpoints exist.
 //!
 //! # Design
-//! The server fails a workflow task that calls an endpoint it does not have, or has more than 30
-//! operations under way, and such a task is retried for ever. So 20 operations are admitted at a
-//! time, and before the first call at an endpoint the worker looks it up (activity
-//! `agents.nexus_endpoint`, id `<run>-<turn>-tool-<n>-endpoint`). What the server does not have is
-//! a failure of kind `NotRegistered`. The server repeats requests, so the header `idempotency-key`
-//! carries the call's key.
+//! The server fails a workflow task that calls an endpoint that it does not have, or that has more
+//! than 30 operations under way, and such a task is retried forever. So at most 20 operations are
+//! admitted at a time, and before the first call at an endpoint the worker looks it up (activity
+//! `agents.nexus_endpoint`, id `<run>-<turn>-tool-<n>-endpoint`). An endpoint that the server does
+//! not have is a failure of kind `NotRegistered`. The server repeats requests, so the header
+//! `idempotency-key` carries the call's key.
 
 use std::{cell::RefCell, collections::BTreeSet, rc::Rc, time::Duration};
 
@@ -27,11 +27,13 @@ use crate::{
     wire::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION},
 };
 
-/// Most operations that a run has under way. A server takes 30 of a workflow by default, and fails the workflow task that asks for more; a
-/// workflow may have more than this run.
+/// Maximum number of operations that a run has under way. By default, a server accepts 30 of a
+/// workflow, and fails the workflow task that requests more; a workflow may have others besides
+/// those of this run.
 const MOST_OPERATIONS: usize = 20;
 
-/// How long an endpoint is looked up; then the call has to show whether it is there.
+/// Maximum time of looking up an endpoint; after it, only the call can show whether the endpoint
+/// exists.
 const PATIENCE: Duration = Duration::from_mins(1);
 const ONE_ATTEMPT: Duration = Duration::from_secs(10);
 
@@ -43,17 +45,17 @@ pub(in crate::workflow) struct Nexus {
     callable: RefCell<BTreeSet<String>>,
 }
 
-/// What a run says of an endpoint that the server does not have.
+/// The error for an endpoint that the server does not have.
 #[derive(Debug, thiserror::Error)]
 #[error("the server has no Nexus endpoint {endpoint:?}; create it, or name one that it has")]
 struct NoEndpoint {
     endpoint: String,
 }
 
-/// What looking an endpoint up came to.
+/// The result of looking up an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
-    /// It can be called, as far as the server says.
+    /// The endpoint can be called, as far as the server says.
     Callable,
     /// The server has no endpoint of that name.
     Absent,
@@ -67,16 +69,18 @@ impl Default for Nexus {
 }
 
 impl Nexus {
-    /// Whether somebody has left where others wait.
+    /// Returns `true` if a place was freed while others wait.
     pub(in crate::workflow) fn is_worth_a_look(&self) -> bool {
         self.operations.is_worth_a_look() | self.lookups.is_worth_a_look()
     }
 
-    /// Lets a call pass, if it is one of a Nexus operation: as many as the server takes, to endpoints that it has. The place is given
-    /// back when it is dropped; `before` is called when the activity that looks an endpoint up is about to be scheduled.
+    /// Admits a call of a Nexus operation: as many as the server accepts, at endpoints that it has.
+    /// Returns `None` for other calls. Dropping the place frees it; `before` is called when the
+    /// activity that looks up an endpoint is about to be scheduled.
     ///
     /// # Errors
-    /// [`ToolEffectError::Absent`] when the server does not have the endpoint, [`ToolEffectError::Cancelled`].
+    /// [`ToolEffectError::Absent`] if the server does not have the endpoint,
+    /// [`ToolEffectError::Cancelled`].
     pub(in crate::workflow) async fn admit(
         &self,
         ctx: &Rc<dyn DurableContext>,
@@ -99,7 +103,8 @@ impl Nexus {
         }
     }
 
-    /// Looks an endpoint up, unless the run has found it before; one after another, so that calls at the same time ask once.
+    /// Looks up an endpoint, unless the run has found it before. Lookups run one after another, so
+    /// that concurrent calls look up an endpoint once.
     async fn look_up(
         &self,
         wanted: Wanted<'_>,
@@ -120,18 +125,20 @@ impl Nexus {
                 Ok(NexusEndpointReply { version: _, callable: true }) => {
                     self.callable.borrow_mut().insert(endpoint.to_owned());
                 }
-                // Written by a worker of another release: the call has to show it.
+                // Written by a worker of another release: the call will show whether the endpoint
+                // exists.
                 Err(_) => {}
             },
             Err(Unanswered::Cancelled) => return Err(Cancelled),
-            // Nobody says whether it is there: a worker without this activity, a server that does not answer.
+            // The lookup has no result: a worker without this activity, or a server that does not
+            // respond.
             Err(Unanswered::Failed(..)) => {}
         }
         Ok(Found::Callable)
     }
 }
 
-/// Options of the activity that looks an endpoint up.
+/// Returns the options of the activity that looks up an endpoint.
 fn options(activity_id: &str, summary: String, token: &WorkflowCancellationToken) -> ActivityOptions {
     let close =
         ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: ONE_ATTEMPT, schedule_to_close: PATIENCE };

@@ -1,38 +1,40 @@
-//! What the caller of a ready-made workflow may ask for: what is more fails the workflow, and is never quietly left out.
+//! Checks on the requests of callers of a ready-made workflow: a request beyond the limits fails
+//! the workflow, and no part of it is silently ignored.
 //!
-//! Only for what a caller has written: the input of a continued execution is the workflow's own.
+//! The checks apply only to what a caller has written: the input of a continued execution is the
+//! workflow's own.
 
 use serde_json::{Map, Value};
 
 use super::agent_set::AgentSet;
 use crate::{engine::RunError, wire::Item, workflow::continuing::refused};
 
-/// Roles whose messages a caller may send.
+/// Roles of the messages that a caller may send.
 const OPEN_ROLES: [&str; 2] = ["user", "assistant"];
 
-/// What a caller asks for.
+/// The request of a caller.
 pub(super) struct Asked<'a> {
-    /// The input, where it is not a text.
+    /// Items of the input, if it is not a string.
     pub(super) input: &'a [Item],
     pub(super) context: &'a Map<String, Value>,
     pub(super) max_turns: Option<u32>,
-    /// The version of the agents.
+    /// Requested version of the agents.
     pub(super) version: Option<&'a str>,
-    /// Whether the server names a parent of the workflow.
+    /// `true` if the server names a parent of the workflow.
     pub(super) is_child: bool,
 }
 
 impl AgentSet {
-    /// Checks what a caller asks for.
+    /// Checks the request of a caller.
     ///
     /// # Errors
-    /// [`RunError::Refused`] with the first thing that is too much.
+    /// [`RunError::Refused`] with the first part of the request that is not permitted.
     pub(super) fn admit(&self, agent: &str, asked: &Asked<'_>) -> Result<(), RunError> {
         if let Some(version) = asked.version {
             let what = format!("version {version:?} of the agents");
             return Err(refused(agent, &what, "the workflow chooses the version, and leaves it to its next execution"));
         }
-        // A parent's tool names the keys, and the limit.
+        // For a child workflow, its parent's tool sets the keys and the limit.
         if !asked.is_child {
             self.admit_context(agent, asked.context)?;
             self.admit_max_turns(agent, asked.max_turns)?;
@@ -40,10 +42,11 @@ impl AgentSet {
         self.admit_items(agent, "input", asked.input)
     }
 
-    /// Whether messages begin with the agent that answered last, as the caller chooses or the set says.
+    /// Returns `true` if messages begin with the agent that answered last, as the caller requests
+    /// or the set says.
     ///
     /// # Errors
-    /// [`RunError::Refused`] where a caller may not choose it.
+    /// [`RunError::Refused`] if a caller may not choose it.
     pub(super) fn admit_last_agent(&self, agent: &str, asked: Option<bool>) -> Result<bool, RunError> {
         match asked {
             Some(true) if !self.last_agent_continues && !self.opens_last_agent => {
@@ -83,10 +86,10 @@ impl AgentSet {
         }
     }
 
-    /// Checks items that a caller has sent as this member.
+    /// Checks the items that a caller has sent as this member of the input.
     ///
     /// # Errors
-    /// [`RunError::Refused`] with the first item that is not a caller's to send.
+    /// [`RunError::Refused`] with the first item that a caller may not send.
     pub(super) fn admit_items(&self, agent: &str, member: &str, items: &[Item]) -> Result<(), RunError> {
         if self.opens_privileged_items {
             return Ok(());
@@ -104,11 +107,11 @@ impl AgentSet {
     }
 }
 
-/// What makes an item the operator's, if anything does.
+/// Describes an item that only the operator may send; returns `None` for any other item.
 fn privileged(item: &Item) -> Option<String> {
     let named = |member| item.get(member).filter(|value| !value.is_null());
     match (named("type").map(|kind| kind.as_str().unwrap_or_default()), named("role")) {
-        // Without a type and a role the provider takes it for a reference.
+        // Without a type and a role, the provider treats the item as a reference.
         (Some("item_reference"), _) | (None, None) => Some("an item reference".to_owned()),
         (Some("mcp_approval_response"), _) => Some("an answer to an approval request".to_owned()),
         (_, Some(role)) if role.as_str().is_none_or(|role| !OPEN_ROLES.contains(&role)) => {

@@ -1,4 +1,4 @@
-//! The agents of a ready-made workflow, and how they run.
+//! The agents of a ready-made workflow, and the settings of their runs.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -12,19 +12,24 @@ use crate::{
     workflow::{ActivityBackedModel, ContinueOptions, ModelActivityOptions, Runner},
 };
 
-/// The start agents of a ready-made workflow, by name, and how they run.
+/// The start agents of a ready-made workflow, by name, and the settings of their runs.
 ///
-/// Whoever may start the workflow writes its input, which is therefore not believed beyond what a caller may ask:
+/// A caller with permission to start the workflow writes its input, which is therefore not trusted
+/// beyond what a caller may request:
 ///
-/// - Where the [configuration](Self::config) sets run context, tools may trust it, and callers set only the keys that
-///   [`open_context`](Self::open_context) names. Where it sets none, all keys are the callers'.
+/// - Where the [configuration](Self::config) sets run context, tools may trust it, and callers set
+///   only the keys that [`open_context`](Self::open_context) names. Where it sets none, callers may
+///   set all keys.
 /// - A turn limit may be lower than the configured one, never higher.
-/// - Input items may be what users and assistants have said and tools have returned. Messages of the roles system and developer,
-///   references to what is stored at the provider, and answers to approval requests are the operator's, unless
-///   [`open_privileged_items`](Self::open_privileged_items) says otherwise. A text is a message of the user.
+/// - Input items may be messages of users and assistants, and outputs of tools. Messages of the
+///   roles system and developer, references to content that is stored at the provider, and answers
+///   to approval requests are reserved for the operator, unless
+///   [`open_privileged_items`](Self::open_privileged_items) permits them. A string is a message of
+///   the user.
 ///
-/// A child workflow, whose parent the server names, may be given any key and any turn limit: its parent's author chooses them, with
-/// `ToolDef::with_context` and `max_turns` of the tool. Anything else fails the workflow, and says which setting lets it in.
+/// A child workflow, whose parent the server names, may receive any key and any turn limit: its
+/// parent's author chooses them, with `ToolDef::with_context` and `max_turns` of the tool. Any
+/// other request fails the workflow, with a message that names the setting that permits it.
 ///
 /// ```
 /// use temporal_agents::{Agent, RunConfig, workflow::AgentSet};
@@ -43,23 +48,23 @@ pub struct AgentSet {
     pub(super) agents: Arc<[AgentDef]>,
     /// Later versions, in their order.
     pub(super) versions: Vec<Arc<AgentVersion>>,
-    /// The activity types of tools that the versions have with other parameters.
+    /// Activity types of the tools that have different parameters in different versions.
     pub(super) versioned_tools: Arc<BTreeSet<String>>,
     pub(super) config: RunConfig,
-    /// The keys of the run context that callers may set where the configuration sets some.
+    /// Keys of the run context that callers may set if the configuration sets some.
     pub(super) open_context: BTreeSet<String>,
-    /// Whether callers may send items that are the operator's.
+    /// Permits callers to send items that are reserved for the operator.
     pub(super) opens_privileged_items: bool,
-    /// Whether messages of a chat begin with the agent that answered last.
+    /// Makes messages of a chat begin with the agent that answered last.
     pub(super) last_agent_continues: bool,
-    /// Whether callers may choose that.
+    /// Permits callers to choose `last_agent_continues`.
     pub(super) opens_last_agent: bool,
     model: ActivityBackedModel,
     continue_when: ContinueOptions,
 }
 
 impl AgentSet {
-    /// These agents, with the defaults of a [`Runner`].
+    /// Creates a set of these agents, with the defaults of a [`Runner`].
     pub fn new(agents: impl AgentSources) -> Self {
         Self {
             agents: agents.agent_defs().into(),
@@ -75,69 +80,76 @@ impl AgentSet {
         }
     }
 
-    /// What holds for all agents of a run. (A chat keeps its conversation itself: a session in it has no effect.)
+    /// Sets the configuration of all agents of a run. (A chat keeps its conversation itself: a
+    /// session in the configuration has no effect.)
     #[must_use]
     pub fn config(mut self, config: RunConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// Lets callers set these keys of the run context, also where the [configuration](Self::config) sets keys itself: these, too, if
-    /// they are among them.
+    /// Permits callers to set these keys of the run context, even if the
+    /// [configuration](Self::config) sets keys itself, or sets these very keys.
     #[must_use]
     pub fn open_context<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
         self.open_context.extend(keys.into_iter().map(Into::into));
         self
     }
 
-    /// Lets callers send input items that speak for the operator: messages of the roles system and developer, references to items at
-    /// the provider, and answers to approval requests of hosted MCP servers. For workflows that only trusted programs start.
+    /// Permits callers to send input items that act for the operator: messages of the roles system
+    /// and developer, references to items at the provider, and answers to approval requests of
+    /// hosted MCP servers. For workflows that only trusted programs start.
     #[must_use]
     pub fn open_privileged_items(mut self) -> Self {
         self.opens_privileged_items = true;
         self
     }
 
-    /// Begins each message of a chat with the agent that answered the message before, where that is another one after a handoff. Default: with
-    /// the agent that the chat was started with, as each run of the Agents SDK.
+    /// Begins each message of a chat with the agent that answered the previous message, which
+    /// differs from the start agent after a handoff. Default: with the agent that the chat was
+    /// started with, like each run of the Agents SDK.
     ///
-    /// The agent is looked up by its name among those that the start agent's handoffs reach. Where it is not there any more, the message begins
-    /// with the start agent, and a warning is logged. Input guardrails are those of the agent that a message begins with, so that the
-    /// start agent's do not check messages that begin with another: give each agent its own, or the run, with
-    /// `RunConfig::input_guardrails`.
+    /// The agent is looked up by its name among those that the start agent's handoffs reach. If it
+    /// no longer exists, the message begins with the start agent, and a warning is logged. Input
+    /// guardrails are those of the agent that a message begins with, so that the start agent's
+    /// guardrails do not check messages that begin with another agent: set guardrails for each
+    /// agent, or for the run, with `RunConfig::input_guardrails`.
     ///
     /// # Determinism
-    /// It may be added while chats are open; they follow it from the next message on. Once chats have, it must stay until they have ended.
+    /// This may be added while chats are open; they apply it from the next message on. Once chats
+    /// have applied it, it must stay until they have ended.
     #[must_use]
     pub fn last_agent_continues(mut self) -> Self {
         self.last_agent_continues = true;
         self
     }
 
-    /// Lets callers choose, with [`ChatRequest::last_agent_continues`](crate::wire::ChatRequest::last_agent_continues), that messages begin
-    /// [with the agent that answered last](Self::last_agent_continues). They choose with it whose input guardrails check a
-    /// message. That it does not, a caller may always choose.
+    /// Permits callers to choose, with
+    /// [`ChatRequest::last_agent_continues`](crate::wire::ChatRequest::last_agent_continues), that
+    /// messages begin [with the agent that answered last](Self::last_agent_continues). By this they
+    /// choose whose input guardrails check a message. A caller may always choose that messages do
+    /// not begin with that agent.
     #[must_use]
     pub fn open_last_agent(mut self) -> Self {
         self.opens_last_agent = true;
         self
     }
 
-    /// How model calls are scheduled.
+    /// Sets the options for scheduling model calls.
     #[must_use]
     pub fn model_activity(mut self, options: ModelActivityOptions) -> Self {
         *self.model.options_mut() = options;
         self
     }
 
-    /// What model calls go through, with options for all agents and for single ones.
+    /// Sets the model that makes the calls, with options for all agents and for individual agents.
     #[must_use]
     pub fn activity_backed_model(mut self, model: ActivityBackedModel) -> Self {
         self.model = model;
         self
     }
 
-    /// When the workflow continues as new.
+    /// Sets the limits at which the workflow continues as new.
     #[must_use]
     pub fn continue_when(mut self, options: ContinueOptions) -> Self {
         self.continue_when = options;
@@ -148,7 +160,7 @@ impl AgentSet {
         self.config.reasoning_item_ids
     }
 
-    /// A runner as the set says.
+    /// Applies the settings of the set to a runner.
     pub(super) fn runner<W: 'static>(&self, runner: Runner<W>) -> Runner<W> {
         runner
             .config(self.config.clone())
@@ -158,7 +170,7 @@ impl AgentSet {
     }
 }
 
-/// A workflow that was started with something that makes no sense fails, and is not tried again.
+/// Returns the failure of a workflow that was started with invalid input; it is not retried.
 pub(super) fn nonsense(agent: &str, message: String) -> WorkflowTermination {
     wrong_start(agent, message).into()
 }

@@ -26,10 +26,11 @@ use crate::{
     },
 };
 
-/// Runs an agent by name: the input is an [`AgentRequest`], the result the final output as JSON. It waits for decisions (an
-/// `AgentHandle` reaches it), and continues as new by itself.
+/// Runs an agent by name: the input is an [`AgentRequest`], the result the final output as JSON.
+/// The workflow waits for decisions (which an `AgentHandle` sends), and continues as new
+/// automatically.
 ///
-/// What a start may ask for is the caller's, and no more: see [`AgentSet`].
+/// The input of a start is limited to what its caller may request: see [`AgentSet`].
 ///
 /// ```
 /// # #[cfg(feature = "worker")]
@@ -54,12 +55,14 @@ use crate::{
 pub struct AgentWorkflow {
     agents: AgentSet,
     inbox: AgentInbox,
-    /// Whether the inbox of the execution before is here: what handlers say depends on it.
+    /// `true` once the inbox of the previous execution is available: the answers of handlers depend
+    /// on it.
     is_taken_up: bool,
 }
 
 impl AgentWorkflow {
-    /// Makes the workflow, for `register_workflow_with_factory`; the agents belong into the worker's `AgentsPlugin`, too.
+    /// Returns a factory of the workflow, for `register_workflow_with_factory`. The agents must
+    /// also be in the worker's `AgentsPlugin`.
     pub fn factory(agents: AgentSet) -> impl Fn() -> Self + Send + Sync + 'static {
         move || Self { agents: agents.clone(), inbox: AgentInbox::default(), is_taken_up: false }
     }
@@ -169,10 +172,10 @@ impl AgentWorkflow {
     }
 }
 
-/// The report of a run.
+/// Returns the report of a run, as JSON.
 ///
 /// # Errors
-/// What happened in it is more than a workflow can return.
+/// The report is larger than a workflow can return.
 fn written(agent: &str, result: RunResult<Value>, with_items: bool) -> WorkflowResult<Value> {
     let RunResult { final_output, usage, new_items, last_agent, .. } = result;
     let mut report = AgentReport::new(final_output, usage);
@@ -190,7 +193,7 @@ fn written(agent: &str, result: RunResult<Value>, with_items: bool) -> WorkflowR
     serde_json::to_value(report).map_err(|error| nonsense(agent, format!("the report cannot be written: {error}")))
 }
 
-/// The end of a run that has failed, with what it has used.
+/// Returns the end of a failed run, with its usage.
 fn reported(failure: RunFailure) -> WorkflowTermination {
     let used = failure.state.map(|state| state.usage);
     termination(failure.error, used.map(|usage| AgentReport::new(Value::Null, usage)))

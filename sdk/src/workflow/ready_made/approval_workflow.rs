@@ -1,4 +1,4 @@
-//! A person's decision on one call as a workflow.
+//! A person's decision on one call, as a workflow.
 
 use std::time::Duration;
 
@@ -20,9 +20,10 @@ use crate::{
     workflow::effect::details::asked,
 };
 
-/// Waits for a person's decision on one call: of an agentic session, whose activity cannot be asked anything itself. An `AgentHandle` on this
-/// workflow's id sees the call and decides; `temporal workflow signal --name decide --input '{"approve": true}'` does, too. A
-/// signal that cannot be read, or does not fit the call, decides nothing.
+/// Waits for a person's decision on one call of an agentic session, whose activity cannot receive
+/// messages itself. An `AgentHandle` on this workflow's id shows the call and decides; `temporal
+/// workflow signal --name decide --input '{"approve": true}'` also decides. A signal that cannot be
+/// read, or does not fit the call, has no effect.
 ///
 /// ```
 /// # #[cfg(feature = "worker")]
@@ -35,15 +36,16 @@ use crate::{
 /// # }
 /// ```
 ///
-/// The first decision counts. Without one in time the call is rejected, and the model is told so.
+/// The first decision counts. If there is none in time, the call is rejected, and the model
+/// receives a message that says so.
 #[workflow]
 #[derive(Default)]
 pub struct ApprovalWorkflow {
     asked: Option<ApprovalRequest>,
     ruling: Option<AgentDecision>,
-    /// Signals that came before the workflow knew what it asks.
+    /// Signals that arrived before the workflow had its request.
     early: Vec<Value>,
-    /// Whether nobody has decided in time.
+    /// `true` once the wait for a decision has ended.
     is_closed: bool,
 }
 
@@ -71,7 +73,7 @@ impl ApprovalWorkflow {
             }
             Either::Right(_) => token.cancel(),
         }
-        // A decision that came with the timer counts.
+        // A decision that arrived together with the timer counts.
         let ruling = ctx.state_mut(|workflow| {
             workflow.is_closed = true;
             workflow.ruling.clone()
@@ -84,7 +86,7 @@ impl ApprovalWorkflow {
 
     #[signal(name = "decide")]
     pub fn decide(&mut self, _ctx: &mut SyncWorkflowContext<Self>, ruling: Value) {
-        // Read by hand: one that is mistyped must not stop the workflow.
+        // Decoded by hand: a malformed signal must not stop the workflow.
         if self.asked.is_some() {
             self.take_signal(ruling);
         } else {
@@ -136,7 +138,8 @@ impl ApprovalWorkflow {
 }
 
 impl ApprovalWorkflow {
-    /// Takes a ruling that came as a signal. One that cannot be read, or does not fit the call, decides nothing.
+    /// Handles a ruling that arrived as a signal. One that cannot be read, or does not fit the
+    /// call, has no effect.
     fn take_signal(&mut self, ruling: Value) {
         let Some(asked) = &self.asked else { return };
         let id = asked.call.id.clone();
@@ -145,7 +148,7 @@ impl ApprovalWorkflow {
         }
     }
 
-    /// Takes a decision, if it is the first and fits the call.
+    /// Records a decision if it is the first one and fits the call.
     fn take(&mut self, decision: AgentDecision) -> DecisionAnswer {
         let Some(ApprovalRequest { call, .. }) = &self.asked else {
             return DecisionAnswer::Unknown { waits_for: Vec::new() };

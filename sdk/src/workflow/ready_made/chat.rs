@@ -1,6 +1,7 @@
-//! What a chat remembers: messages that wait, the one that is being answered, answers for those who ask again.
+//! The data of a chat: messages that wait, the message that is being answered, answers for callers
+//! that ask again.
 //!
-//! Plain data; the workflow around it waits and runs.
+//! This is plain data; the workflow around it does the waiting and runs the agents.
 
 use std::collections::VecDeque;
 
@@ -12,40 +13,43 @@ use crate::{
     workflow::limits::open_updates::HELD_MESSAGES,
 };
 
-/// Most bytes of messages that wait, and of answers that are kept: both are a part of the next execution's input.
+/// Maximum bytes of messages that wait, and of answers that are kept: both are part of the next
+/// execution's input.
 const MOST_WAITING: usize = 128 * 1024;
 const MOST_ANSWERS: usize = 128 * 1024;
-/// What the ids begin with that a chat gives to messages without; callers' own may not.
+/// Prefix of the ids that a chat assigns to messages without an id; callers' own ids may not begin
+/// with it.
 const OWN_ID: char = '#';
-/// Most bytes of an id.
+/// Maximum bytes of an id.
 const MOST_ID: usize = 256;
-/// Most answers that are kept.
+/// Maximum number of answers that are kept.
 const ANSWERS: usize = 100;
-/// Most bytes of items in a transcript.
+/// Maximum bytes of items in a transcript.
 const TRANSCRIPT: usize = 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Chat {
     pub(super) agent: Option<String>,
-    /// What was said, up to the latest message that was answered.
+    /// The conversation up to the latest message that was answered.
     pub(super) conversation: Vec<Item>,
     pub(super) current: Option<ChatMessage>,
     pub(super) waiting: VecDeque<ChatMessage>,
     answered: VecDeque<ChatReply>,
     messages: u32,
     pub(super) is_ending: bool,
-    /// The version of the agents that answer the current message; none for the first.
+    /// Version of the agents that answer the current message; `None` for the first version.
     pub(super) version: Option<String>,
-    /// Whether a message begins with the agent that answered the one before.
+    /// `true` if a message begins with the agent that answered the previous one.
     pub(super) last_agent_continues: bool,
-    /// The agent that the current message has begun with, or that the next one is to begin with; none for the start agent.
+    /// Agent that the current message has begun with, or that the next one will begin with; `None`
+    /// for the start agent.
     pub(super) last_agent: Option<String>,
-    /// The messages whose answers handlers wait for, one entry for each handler.
+    /// Messages whose answers handlers wait for, with one entry for each handler.
     held: Vec<String>,
 }
 
 impl Chat {
-    /// Takes over what the execution before has left.
+    /// Restores the data that the previous execution left.
     pub(super) fn take_over(&mut self, carried: CarriedChat) {
         let CarriedChat { run: _, current, waiting, answered, messages, is_ending, agent_version, last_agent } =
             carried;
@@ -58,7 +62,7 @@ impl Chat {
         self.last_agent = last_agent;
     }
 
-    /// What is left to the next execution, besides the conversation.
+    /// Returns the data for the next execution, without the conversation.
     pub(super) fn leave(&self, run: crate::wire::Carried) -> CarriedChat {
         CarriedChat {
             run,
@@ -67,14 +71,15 @@ impl Chat {
             answered: self.answered.iter().map(carried).collect(),
             messages: self.messages,
             is_ending: self.is_ending,
-            // The next message may have another one.
+            // The next message may have another version.
             agent_version: self.version.clone().filter(|_| self.current.is_some()),
             last_agent: self.last_agent.clone(),
         }
     }
 
-    /// What was said before the message that is being answered, of the input of its run. A handoff may have made another input of
-    /// it, which is all there is of the conversation then.
+    /// Returns the part of a run's input that precedes the message that is being answered. If a
+    /// handoff has replaced the input, returns the whole input, because it is then all that remains
+    /// of the conversation.
     pub(super) fn before_the_message<'i>(&self, input: &'i [Item]) -> &'i [Item] {
         let message = self.current.as_ref().map(|message| Item::user(&*message.text));
         match input.split_last() {
@@ -83,10 +88,10 @@ impl Chat {
         }
     }
 
-    /// Takes a message in; gives its id.
+    /// Accepts a message, and returns its id.
     ///
     /// # Errors
-    /// Why it is not taken.
+    /// The reply that refuses the message, with the reason.
     pub(super) fn accept(&mut self, message: ChatMessage) -> Result<String, ChatReply> {
         let refuse = |id: &str, reason: &str| ChatReply::new(id, ChatOutcome::Refused { reason: reason.to_owned() });
         let id = match &message.id {
@@ -119,29 +124,31 @@ impl Chat {
         Ok(id)
     }
 
-    /// The next message, which is being answered from now on.
+    /// Returns the next message, which becomes the one that is being answered.
     pub(super) fn next(&mut self) -> Option<ChatMessage> {
         self.current = self.waiting.pop_front();
         self.current.clone()
     }
 
-    /// The number of the message that is being answered, counted from 1 over all executions.
+    /// Returns the number of the message that is being answered, counted from 1 over all
+    /// executions.
     pub(super) fn number(&self) -> u32 {
         self.messages.saturating_sub(u32::try_from(self.waiting.len()).unwrap_or(u32::MAX))
     }
 
-    /// The current message was answered by this agent.
+    /// Records the agent that answered the current message.
     pub(super) fn answered_by(&mut self, agent: String) {
         let is_start = self.agent.as_ref() == Some(&agent);
         self.last_agent = Some(agent).filter(|_| self.last_agent_continues && !is_start);
     }
 
-    /// The current message has come to this.
+    /// Records the outcome of the current message.
     pub(super) fn answer(&mut self, outcome: ChatOutcome) {
         let Some(id) = self.current.take().and_then(|message| message.id) else { return };
         self.answered.push_back(ChatReply::new(id, outcome));
         let mut bytes = 0;
         let mut kept = 0;
+        // Keeps the latest answers within the limits, and the last one regardless of its size.
         for reply in self.answered.iter().rev() {
             bytes += size(reply);
             if kept > 0 && (bytes > MOST_ANSWERS || kept == ANSWERS) {
@@ -152,29 +159,30 @@ impl Chat {
         self.answered.drain(..self.answered.len() - kept);
     }
 
-    /// The answer to a message, where there is one.
+    /// Returns the answer to a message, if there is one.
     pub(super) fn reply_to(&self, id: &str) -> Option<ChatReply> {
         self.answered.iter().find(|reply| reply.message == id).cloned()
     }
 
-    /// Whether one more handler may wait for the answer to this message: one for each message, and few altogether.
+    /// Returns `true` if one more handler may wait for the answer to this message: one for each
+    /// message, and few in total.
     pub(super) fn may_hold(&self, id: &str) -> bool {
         self.held.len() < HELD_MESSAGES && !self.held.iter().any(|held| held == id)
     }
 
-    /// A handler waits for the answer to this message.
+    /// Records that a handler waits for the answer to this message.
     pub(super) fn hold(&mut self, id: &str) {
         self.held.push(id.to_owned());
     }
 
-    /// A handler has waited for the answer to this message.
+    /// Records that a handler no longer waits for the answer to this message.
     pub(super) fn let_go(&mut self, id: &str) {
         if let Some(place) = self.held.iter().position(|held| held == id) {
             self.held.remove(place);
         }
     }
 
-    /// How far a message is; nothing, where it is not known.
+    /// Returns the progress of a message; `None` if the message is unknown.
     pub(super) fn progress(&self, id: &str) -> Option<ChatReply> {
         let goes_on = || self.is_known(id).then(|| ChatReply::new(id, ChatOutcome::GoesOn));
         self.reply_to(id).or_else(goes_on)
@@ -185,7 +193,7 @@ impl Chat {
         self.current.iter().chain(&self.waiting).any(is_it) || self.reply_to(id).is_some()
     }
 
-    /// Whether all is said: the chat ends, and nothing waits.
+    /// Returns `true` if the chat is ending and no message waits.
     pub(super) fn is_over(&self) -> bool {
         self.is_ending && self.waiting.is_empty()
     }
@@ -200,6 +208,7 @@ impl Chat {
             bytes += item.json_len();
             bytes <= TRANSCRIPT
         };
+        // Counts the latest items that fit.
         let latest = self.conversation.iter().rev().take_while(fits).count();
         let left_out = self.conversation.len() - latest;
         ChatTranscript {
@@ -213,7 +222,8 @@ impl Chat {
     }
 }
 
-/// An answer as it travels to the next execution: who has missed a large one finds it in the transcript.
+/// Returns an answer as it travels to the next execution. A large one is replaced by a reply that
+/// refers to the transcript.
 fn carried(reply: &ChatReply) -> ChatReply {
     if size(reply) <= MOST_ANSWERS {
         return reply.clone();

@@ -1,16 +1,19 @@
-//! Which agent the messages of a chat begin with, in one execution: of which version, and the start agent or the one that answered last.
+//! The agents that the messages of a chat begin with, in one execution: of which version, and the
+//! start agent or the one that answered last.
 //!
-//! Both rules may be new to an open chat. What replays has no marker, and keeps the old rule; so a patch is asked for each message by a name of
-//! its own, until one is true. Asked where a message begins, as its run gives commands in the same workflow task.
+//! Both rules may be new to an open chat. A history that is replayed has no marker, and keeps the
+//! old rule; so a patch is evaluated for each message under a name of its own, until one is true.
+//! This happens where a message begins, because its run schedules commands in the same workflow
+//! task.
 //!
 //! # Design
-//! The last agent of a chat (`temporal-agents/chat-last-agent/message-<number>`) is asked as the
-//! versions are, only where it differs from the start agent.
+//! The rule for the last agent of a chat (`temporal-agents/chat-last-agent/message-<number>`) is
+//! evaluated like the versions, and only where the last agent differs from the start agent.
 //!
-//! **The set decides whether a message begins with the last agent; a caller only where the set lets
-//! it.** The input guardrails of a run are those of the agent it begins with, so a caller who
-//! chooses the agent chooses whose checks are made. A last agent that the start agent does not
-//! reach any more becomes the start agent, with a warning.
+//! **The set decides whether a message begins with the last agent; a caller decides only if the set
+//! permits it.** The input guardrails of a run are those of the agent that it begins with, so a
+//! caller that chooses the agent chooses whose checks are made. If the start agent no longer
+//! reaches the last agent, the message begins with the start agent, with a warning.
 
 use temporalio_workflow::WorkflowContext;
 
@@ -20,35 +23,36 @@ use super::{
 };
 use crate::{agent::AgentDef, engine::RunError};
 
-/// The patch from which on messages begin with the agent that answered last, where the set says so.
+/// The patch of messages that begin with the agent that answered last, where the set says so.
 const LAST_AGENT: &str = "temporal-agents/chat-last-agent";
 
-/// The agents of a chat.
+/// The agents of a chat in one execution.
 #[derive(Debug)]
 pub(super) struct ChatAgents {
     set: AgentSet,
-    /// The name of the start agent.
+    /// Name of the start agent.
     start: String,
-    /// The version that messages of this execution have moved to.
+    /// Version that messages of this execution have moved to.
     moved_to: Option<String>,
-    /// Whether messages of this execution have begun with the agent that answered last.
+    /// `true` if messages of this execution have begun with the agent that answered last.
     has_continued: bool,
-    /// The start agent of the latest message.
+    /// Start agent of the latest message.
     latest: AgentDef,
 }
 
-/// What a message begins with.
+/// The agent that a message begins with.
 #[derive(Debug)]
 pub(super) struct Begins {
     pub(super) agent: AgentDef,
-    /// The version of the agents.
+    /// Version of the agents.
     pub(super) version: Option<String>,
-    /// The name of the agent, where it is not the start agent.
+    /// Name of the agent, if it is not the start agent.
     pub(super) last_agent: Option<String>,
 }
 
 impl ChatAgents {
-    /// The agents of an execution that begins; a message that is under way has this version of them.
+    /// Creates the agents of an execution that begins; `version` is that of the message under way,
+    /// if there is one.
     ///
     /// # Errors
     /// No version has the start agent.
@@ -59,7 +63,7 @@ impl ChatAgents {
         version: Option<String>,
     ) -> Result<Self, RunError> {
         let Chosen { agent: latest, version: moved_to } = match &version {
-            // Nothing has begun, so that nothing is missed where the set has later versions alone.
+            // No message has begun, so that a set with only later versions is not worth a warning.
             None => set.carried(&start, None)?.0,
             Some(_) => carried_version(ctx, &set, &start, version.as_deref())?,
         };
@@ -67,18 +71,20 @@ impl ChatAgents {
         Ok(Self { set, start, moved_to, has_continued: false, latest })
     }
 
-    /// The start agent, of the version that was chosen latest: for what is no message.
+    /// Returns the start agent, in the version that was chosen latest, for operations that do not
+    /// belong to a message.
     pub(super) fn latest(&self) -> &AgentDef {
         &self.latest
     }
 
-    /// What a message that the execution before has left goes on with.
+    /// Returns the agent with which a message of the previous execution continues.
     pub(super) fn goes_on<W>(&mut self, ctx: &WorkflowContext<W>, last_agent: Option<String>) -> AgentDef {
         self.has_continued |= last_agent.is_some();
         last_agent.and_then(|name| found(ctx, &self.latest, &name)).unwrap_or_else(|| self.latest.clone())
     }
 
-    /// What the message of this number begins with, after this agent has answered the one before.
+    /// Chooses the agent that message number `message` begins with, after `last_agent` has answered
+    /// the previous one.
     ///
     /// # Errors
     /// Only later versions have the start agent, and the message was answered before them.
@@ -105,7 +111,8 @@ impl ChatAgents {
     }
 }
 
-/// The agent of this name among those that the start agent reaches.
+/// Returns the agent of this name among those that the start agent reaches; logs a warning if there
+/// is none.
 fn found<W>(ctx: &WorkflowContext<W>, start: &AgentDef, name: &str) -> Option<AgentDef> {
     let found = start.find(name);
     if found.is_none() && !ctx.is_replaying_history_events() {

@@ -1,4 +1,4 @@
-//! A chat with an agent as a workflow.
+//! A chat with an agent, as a workflow.
 
 use temporalio_workflow::{WorkflowContext, WorkflowContextView, WorkflowResult, workflow, workflow_methods};
 
@@ -23,11 +23,13 @@ use crate::{
     },
 };
 
-/// The patch from which on few handlers wait for answers, so that the server admits decisions beside them.
+/// The patch of chats in which few handlers wait for answers, so that the server also admits
+/// decisions.
 const HOLDS_FEW_MESSAGES: &str = "temporal-agents/chat-holds-few-messages";
 
-/// A chat with an agent: each message is an update (`chat_send`), its answer the update's result. The conversation is kept, calls wait
-/// for decisions, and the workflow continues as new by itself, between messages and while one is answered. A `ChatHandle` speaks to it.
+/// A chat with an agent: each message is an update (`chat_send`), and the answer is the update's
+/// result. The conversation is kept, calls wait for decisions, and the workflow continues as new
+/// automatically, between messages and while one is being answered. A `ChatHandle` is its client.
 ///
 /// ```
 /// # #[cfg(feature = "worker")]
@@ -48,28 +50,34 @@ const HOLDS_FEW_MESSAGES: &str = "temporal-agents/chat-holds-few-messages";
 /// Each message begins with the agent that the chat was started with, also after a handoff; with
 /// [`AgentSet::last_agent_continues`] it begins with the agent that answered last.
 ///
-/// It is started with a [`ChatRequest`] (`{"agent": "librarian"}`), and ends with the update `chat_end`, once all messages are
-/// answered; its result is their number. Each message is a run with the turn limit of the set, its input the whole conversation.
-/// A message whose run fails is answered with the reason. The conversation then has the message and what the run has done, so that
-/// the model does not do it again; where nothing was done, or where that is too large to be carried over, it stays as it was.
+/// The chat is started with a [`ChatRequest`] (`{"agent": "librarian"}`), and ends with the update
+/// `chat_end`, once all messages are answered; its result is the number of messages. Each message
+/// is a run with the turn limit of the set, and its input is the whole conversation. A message
+/// whose run fails is answered with the reason. The conversation then contains the message and the
+/// work of the run, so that the model does not repeat it. If the run has done nothing, or
+/// the conversation would be too large to be carried over, the conversation stays as it was.
 ///
-/// The server admits 10 updates without a result at a time. So at most 4 messages hold their update until they are answered, each of them
-/// one; a further one, and one that is sent again meanwhile, is taken, and returns [`ChatOutcome::GoesOn`] at once. The query `chat_reply`
+/// The server admits 10 updates without a result at a time. So at most 4 messages hold their update
+/// until they are answered, one update each. A further message, and one that is sent again
+/// meanwhile, is accepted, and returns [`ChatOutcome::GoesOn`] at once. The query `chat_reply`
 /// returns its answer later. Decisions are always admitted.
 #[workflow]
 pub struct ChatWorkflow {
     agents: AgentSet,
     inbox: AgentInbox,
     chat: Chat,
-    /// Whether what the execution before has left is here: what handlers say depends on it.
+    /// `true` once the data that the previous execution left is available: the answers of handlers
+    /// depend on it.
     is_taken_up: bool,
-    /// Whether the workflow is about to continue as new: who waits for an answer is to ask again.
+    /// `true` if the workflow is about to continue as new: callers that wait for an answer have to
+    /// ask again.
     is_leaving: bool,
     is_over: bool,
 }
 
 impl ChatWorkflow {
-    /// Makes the workflow, for `register_workflow_with_factory`; the agents belong into the worker's `AgentsPlugin`, too.
+    /// Returns a factory of the workflow, for `register_workflow_with_factory`. The agents must
+    /// also be in the worker's `AgentsPlugin`.
     pub fn factory(agents: AgentSet) -> impl Fn() -> Self + Send + Sync + 'static {
         move || Self {
             agents: agents.clone(),
@@ -140,7 +148,7 @@ impl ChatWorkflow {
                 if let Some(left) = runner.leave(agents.latest(), RunState::finished(&start, conversation)).await {
                     return Err(left.into());
                 }
-                // It cannot now, and tries again after the next message.
+                // The chat cannot continue as new now, and tries again after the next message.
             }
             ctx.wait_condition(|workflow| !workflow.chat.waiting.is_empty() || workflow.chat.is_ending).await?;
             let Some(message) = ctx.state_mut(|workflow| workflow.chat.next()) else { break };
@@ -159,7 +167,7 @@ impl ChatWorkflow {
         Ok(ctx.state(|workflow| workflow.chat.messages()))
     }
 
-    /// Says something, and gives the answer.
+    /// Sends a message, and returns the answer.
     #[update(name = "chat_send")]
     pub async fn chat_send(ctx: &mut WorkflowContext<Self>, message: ChatMessage) -> Result<ChatReply, Failure> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
@@ -189,7 +197,8 @@ impl ChatWorkflow {
         Ok(ChatReply::new("", ChatOutcome::Ends))
     }
 
-    /// How far the message with this id is: its answer, that it goes on, or nothing where the chat does not know it.
+    /// Returns the progress of the message with this id: its answer, or that it is still being
+    /// answered; `None` if the chat does not know the message.
     #[query(name = "chat_reply")]
     pub fn chat_reply(&self, _ctx: &WorkflowContextView, id: String) -> Option<ChatReply> {
         self.chat.progress(&id)
@@ -234,7 +243,8 @@ impl HasAgentInbox for ChatWorkflow {
     }
 }
 
-/// One runner for all messages: it knows what history holds already.
+/// Creates the runner of all messages. It is a single one, because it records the content that
+/// history already holds.
 fn runner(
     ctx: &WorkflowContext<ChatWorkflow>,
     start: &str,
@@ -254,7 +264,8 @@ fn runner(
         .not_continuing(|workflow| workflow.is_leaving = false)
 }
 
-/// Takes up what the execution before has left: a conversation, or the run that was answering a message.
+/// Restores what the previous execution left: a conversation, or the run that was answering a
+/// message.
 async fn go_on(
     ctx: &WorkflowContext<ChatWorkflow>,
     runner: &Runner<ChatWorkflow>,
@@ -273,7 +284,7 @@ async fn go_on(
     answer(ctx, ended)
 }
 
-/// What a message has come to; a run that the workflow ends with is passed on.
+/// Records the outcome of a message. Returns the failure of a run that ends the workflow.
 fn answer(
     ctx: &WorkflowContext<ChatWorkflow>,
     ended: Result<RunResult<serde_json::Value>, RunFailure>,
@@ -302,9 +313,10 @@ fn answer(
     Ok(())
 }
 
-/// The conversation with what a failed run has done, where it has done something: a model that is not told does it again.
+/// Returns the conversation with the work of a failed run, if it has done any: a model that does
+/// not see it would repeat it.
 fn what_happened(ctx: &WorkflowContext<ChatWorkflow>, failure: RunFailure) -> Option<Vec<Item>> {
-    // A conversation that cannot be carried would end the chat.
+    // A conversation that is too large to be carried over would end the chat.
     let is_too_large = matches!(failure.error, RunError::ConversationTooLarge { .. });
     let state = failure.state.filter(|state| !state.items.is_empty() && !is_too_large)?;
     let ids = ctx.state(|workflow| workflow.agents.reasoning_item_ids());

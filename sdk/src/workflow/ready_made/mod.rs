@@ -1,13 +1,13 @@
-//! Workflows that are there already: a run of an agent, and a chat with one, which wait for decisions and continue as new by themselves;
-//! and a person's decision on a call.
+//! Ready-made workflows: a run of an agent, and a chat with one, which wait for decisions and
+//! continue as new automatically; and a person's decision on a call.
 //!
 //! # Design
 //! **A ready-made workflow answers once it is able to.** Its handlers wait until the inbox of the
-//! execution before is adopted, because an update may come first. An author's workflow does that in
-//! `#[init]`, with `AgentInbox::of`. A chat that continues as new answers `goes_on`; the message
-//! has an id, `ChatHandle` sends it again, and it counts once. An input that makes no sense fails
-//! the workflow and not its task. A message whose run fails leaves what it has done in the
-//! conversation, so that it is not done again.
+//! previous execution is restored, because an update may arrive first. An author's workflow
+//! restores it in `#[init]`, with `AgentInbox::of`. A chat that continues as new answers `goes_on`;
+//! the message has an id, `ChatHandle` sends it again, and it counts once. Invalid input fails the
+//! workflow and not its task. A message whose run fails leaves its work in the conversation, so
+//! that the work is not repeated.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] makes items without either")]
 

@@ -1,21 +1,22 @@
-//! Versions of the agents of a ready-made workflow: which one a run has.
+//! Versions of the agents of a ready-made workflow, and the choice of the version of a run.
 //!
-//! A run has one version from its beginning to its end, over all executions. A new run has the newest, unless it has begun before that was
-//! deployed, which the patch of the version says: history has its marker, or not. A run that continues as new carries the
-//! name of its version.
+//! A run has one version from its beginning to its end, over all executions. A new run has the
+//! newest version, unless the run began before that version was deployed. The patch of the version
+//! tells this: history has its marker, or not. A run that continues as new carries the name of its
+//! version.
 //!
 //! # Design
 //! **A run has one version of its agents from its beginning to its end.** The patch of a version is
-//! asked where a run begins, newest version first, in the workflow task that schedules the first
-//! model call. A run that continues as new carries the name of its version (`agent_version`) and
-//! asks nothing. A carried version that the set does not have any more becomes the newest one, with
-//! a warning.
+//! evaluated where a run begins, newest version first, in the workflow task that schedules the
+//! first model call. A run that continues as new carries the name of its version (`agent_version`)
+//! and evaluates no patch. If the set no longer has a carried version, the run gets the newest one,
+//! with a warning.
 //!
-//! **A chat asks for each message by a patch of its own** (`<patch>/message-<number>`, counted over
+//! **A chat evaluates a separate patch for each message** (`<patch>/message-<number>`, counted over
 //! all executions) until one is true, and then no more in this execution. Temporal's `patched`
-//! memoises `false` for an execution that has once replayed past the place, so that with one name
-//! an open chat would keep its old agents until it continues as new. One marker an execution,
-//! whatever the number of messages.
+//! memoizes `false` for an execution that has once replayed past the call, so that with a single
+//! name an open chat would keep its old agents until it continues as new. There is one marker per
+//! execution, regardless of the number of messages.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -32,25 +33,25 @@ use crate::{
     wire::Digest,
 };
 
-/// Agents as they are from a patch on.
+/// Agents that replace earlier ones from a patch on.
 #[derive(Clone, Debug)]
 pub(super) struct AgentVersion {
     patch: String,
     agents: Vec<AgentDef>,
 }
 
-/// The agent of a run.
+/// The agent that was chosen for a run.
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {
     pub(super) agent: AgentDef,
-    /// The patch of its version; none for the agents that the set began with.
+    /// Patch of the agent's version; `None` for the agents that the set was created with.
     pub(super) version: Option<String>,
 }
 
 impl AgentSet {
-    /// Adds a later version of agents, for runs that begin from now on. Its agents replace those of the same name, or are added. Open
-    /// runs keep theirs. `patch` names the change; it is a patch of the workflow, as with `ctx.patched`.
-    ///
+    /// Adds a later version of agents, for runs that begin from now on. Its agents replace those of
+    /// the same name, or are added. Open runs keep their agents. `patch` names the change; it is a
+    /// patch of the workflow, as with `ctx.patched`.
     /// ```
     /// use temporal_agents::{Agent, AgentsPlugin, tool::ToolError, workflow::AgentSet};
     /// # use temporal_agents::tool;
@@ -80,23 +81,26 @@ impl AgentSet {
     /// let plugin = AgentsPlugin::new().agents(&agents);
     /// ```
     ///
-    /// Call it once for each later version, in their order. A version holds start agents with all that they reach: where `desk` is
-    /// an agent that `triage` hands off to, the version has a `triage` that hands off to the new one.
+    /// Call this once for each later version, in their order. A version contains start agents with
+    /// all agents that they reach: if `triage` hands off to `desk`, the version has a `triage` that
+    /// hands off to the new `desk`.
     ///
-    /// | what was open when the version was deployed | which agents it has |
+    /// | what was open when the version was deployed | its agents |
     /// |---|---|
     /// | a run of an `AgentWorkflow` | the old ones, to its end, also after it has continued as new |
     /// | a message that a chat is answering | the old ones |
     /// | the next message of this chat | the new ones |
     /// | a workflow that has ended, and is replayed or queried | those that it had |
     ///
-    /// A chat asks once for each message, with the patch `<patch>/message-<number>`, until it has moved: an answer of Temporal's `patched`
-    /// counts for a whole execution, so that one patch would keep a chat on its old agents until it continues as new.
+    /// A chat evaluates a patch once for each message, `<patch>/message-<number>`, until it has
+    /// moved: a result of Temporal's `patched` holds for a whole execution, so that a single patch
+    /// would keep a chat on its old agents until it continues as new.
     ///
     /// # Determinism
-    /// Leave a version in the set as long as histories with its marker are replayed. Once no run has the old agents any more, they can be dropped
-    /// before that, by the new ones in their place: `AgentSet::new((desk_v2,)).version("details", (desk_v2,))`. A run whose version the set
-    /// does not have any more has the newest one, and a warning is logged.
+    /// Keep a version in the set as long as histories with its marker are replayed. Once no run has
+    /// the old agents any more, they can be dropped earlier, by putting the new ones in their
+    /// place: `AgentSet::new((desk_v2,)).version("details", (desk_v2,))`. If the set no longer has
+    /// the version of a run, the run gets the newest one, and a warning is logged.
     #[must_use]
     pub fn version(mut self, patch: impl Into<String>, agents: impl AgentSources) -> Self {
         self.versions.push(Arc::new(AgentVersion { patch: patch.into(), agents: agents.agent_defs() }));
@@ -104,18 +108,20 @@ impl AgentSet {
         self
     }
 
-    /// The agents of all versions.
+    /// Returns the agents of all versions.
     fn all(&self) -> impl Iterator<Item = &AgentDef> {
         self.agents.iter().chain(self.versions.iter().flat_map(|version| &version.agents))
     }
 
-    /// The name of an agent: this one, or that of the only one the set began with.
+    /// Returns the name of the agent with this name or, without a name, of the only agent that the
+    /// set was created with.
     ///
     /// # Errors
-    /// No version has it, or there is more than one and no name.
+    /// No version has the agent, or there is no name and more than one agent.
     pub(super) fn name(&self, name: Option<&str>) -> Result<String, RunError> {
         let known = || {
             let names: Vec<&str> = self.all().map(|agent| &*agent.name).collect();
+            // Lists each name once, at its first place.
             let first = |place: &usize| !names[..*place].contains(&names[*place]);
             (0..names.len()).filter(first).map(|place| names[place]).collect::<Vec<_>>().join(", ")
         };
@@ -127,10 +133,11 @@ impl AgentSet {
         }
     }
 
-    /// The agent of a run that begins. `patched` is asked for versions that have the agent, newest first, until it says yes.
+    /// Chooses the agent of a run that begins. Calls `patched` for the versions that have the
+    /// agent, newest first, until it returns `true`.
     ///
     /// # Errors
-    /// Only later versions have it, and the run began before them.
+    /// Only later versions have the agent, and the run began before them.
     pub(super) fn choose(&self, name: &str, mut patched: impl FnMut(&str) -> bool) -> Result<Chosen, RunError> {
         let versions = self.versions_with(name);
         let mut chosen = versions.into_iter().rev().filter(|(patch, _)| patch.is_none_or(&mut patched));
@@ -140,10 +147,11 @@ impl AgentSet {
         })
     }
 
-    /// The agent of a run that the execution before has left with this version, and whether it has that version still.
+    /// Returns the agent of a run that the previous execution left with this version, and `true` if
+    /// the set still has this version.
     ///
     /// # Errors
-    /// No version has it.
+    /// No version has the agent.
     pub(super) fn carried(&self, name: &str, version: Option<&str>) -> Result<(Chosen, bool), RunError> {
         let versions = self.versions_with(name);
         let same = versions.iter().find(|(patch, _)| *patch == version);
@@ -151,7 +159,8 @@ impl AgentSet {
         chosen.map(|chosen| (chosen, same.is_some())).ok_or_else(|| unknown(name, "others"))
     }
 
-    /// Each version that has the agent: its patch, and the agent. The first has none.
+    /// Returns the versions that have the agent, each as its patch and the agent. The first version
+    /// has no patch.
     fn versions_with(&self, name: &str) -> Vec<(Option<&str>, &AgentDef)> {
         let named = |agents| <[AgentDef]>::iter(agents).find(|agent| agent.name == name);
         let first = named(&self.agents).map(|agent| (None, agent));
@@ -170,10 +179,11 @@ impl From<(Option<&str>, &AgentDef)> for Chosen {
     }
 }
 
-/// The agent of a run that the execution before has left with this version.
+/// Returns the agent of a run that the previous execution left with this version; logs a warning if
+/// the set no longer has the version.
 ///
 /// # Errors
-/// No version has it.
+/// No version has the agent.
 pub(super) fn carried_version<W>(
     ctx: &WorkflowContext<W>,
     set: &AgentSet,
@@ -194,7 +204,7 @@ pub(super) fn carried_version<W>(
     Ok(chosen)
 }
 
-/// Agents of all versions of a set.
+/// Provides the agents of all versions of a set.
 impl AgentSources for &AgentSet {
     fn agent_defs(self) -> Vec<AgentDef> {
         self.all().cloned().collect()
@@ -205,7 +215,7 @@ impl AgentSources for &AgentSet {
     }
 }
 
-/// The activity types of the tools that these agents have with different parameters.
+/// Returns the activity types of the tools that these agents have with different parameters.
 fn several<'a>(agents: impl Iterator<Item = &'a AgentDef>) -> BTreeSet<String> {
     let mut schemas: BTreeMap<String, Digest> = BTreeMap::new();
     let mut several = BTreeSet::new();
@@ -213,6 +223,7 @@ fn several<'a>(agents: impl Iterator<Item = &'a AgentDef>) -> BTreeSet<String> {
     let tools = graphs.iter().flat_map(Graph::agents).flat_map(|agent| &agent.tools);
     for tool in tools.filter(|tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. })) {
         let schema = tool.schema_digest();
+        // A schema other than the first one of this activity type.
         if *schemas.entry(tool.activity_type()).or_insert_with(|| schema.clone()) != schema {
             several.insert(tool.activity_type());
         }

@@ -1,4 +1,4 @@
-//! What a run begins with, and what it runs on.
+//! The beginning of a run: the input of its loop, and the host that it runs on.
 
 use std::{cell::OnceCell, rc::Rc, sync::Arc};
 
@@ -20,13 +20,13 @@ use crate::{
     },
 };
 
-/// What a run begins with.
+/// The origin of a run.
 pub(super) enum Beginning {
-    /// What is given here.
+    /// A run that begins in this execution, from an input or a state.
     Here(Run),
-    /// What the execution before has left.
+    /// A run that the previous execution has carried over.
     Before(Box<Carried>),
-    /// What was taken up of that.
+    /// A carried run whose state was already restored.
     Arrived(Box<RunState>, Arrived),
 }
 
@@ -75,17 +75,18 @@ impl<W: 'static> Runner<W> {
         outcome
     }
 
-    /// Begins a run; a check that replays hears of it, and of a run that cannot begin.
+    /// Begins a run, and notes that in the journal of a check that replays, as well as the failure
+    /// of a run that cannot begin.
     async fn begun(&self, agent: &AgentDef, run: Beginning, waits: Waits) -> Result<(WorkflowHost, Run), RunFailure> {
         note(&*self.ctx, || ReplayNote::Began { agent: Box::new(agent.clone()) });
         let begun = self.begin(agent, run, waits).await.map_err(RunFailure::from);
         begun.inspect_err(|failure| note_failure(&*self.ctx, failure))
     }
 
-    /// The host of a run, and what the loop begins with.
+    /// Creates the host of a run, and the input of its loop.
     ///
     /// # Errors
-    /// What only a runner knows to be wrong, and why a run that was carried over cannot be gone on with.
+    /// Errors that only a runner can detect, and the reason why a carried run cannot be continued.
     async fn begin(
         &self,
         agent: &AgentDef,
@@ -128,14 +129,15 @@ impl<W: 'static> Runner<W> {
         self.token.clone().unwrap_or_else(|| self.ctx.cancellation_token())
     }
 
-    /// How a run of this agent continues as new, if it does.
+    /// Returns the state for the automatic continue-as-new of a run of this agent, if it is
+    /// enabled.
     pub(super) fn moving(&self, agent: &AgentDef, arrived: Option<Arrived>) -> Result<Option<Moving>, RunError> {
         let Some(continuing) = &self.continuing else { return Ok(None) };
         let (announcement, at_work) = (self.announcement.clone(), self.at_work.clone());
         continuing.begin(&agent.name, self.continue_when.clone(), announcement, at_work, arrived).map(Some)
     }
 
-    /// The state that the execution before has left; its inbox is taken over.
+    /// Restores the state that the previous execution left, and merges its inbox.
     pub(super) async fn arrived(
         &self,
         agent: &AgentDef,
@@ -150,8 +152,9 @@ impl<W: 'static> Runner<W> {
         arrive(&self.ctx, &agent.name, draw, (continued, state), &self.cancels(), &self.ledger).await
     }
 
-    /// Fails the workflow task where a state does not fit these agents and the server says that the execution was continued: a deploy has changed
-    /// the agents under the run. In an execution that a caller has started the run fails.
+    /// Fails the workflow task if a state does not fit these agents and the server says that the
+    /// execution was continued: a deploy has changed the agents of the run. In an execution that a
+    /// caller has started, the run fails instead.
     async fn check_continued(&self, graph: &Graph, state: &RunState) {
         if let Err(error) = check_resumed(state, graph, &self.config)
             && may_fit_another_build(&error)
@@ -161,7 +164,8 @@ impl<W: 'static> Runner<W> {
         }
     }
 
-    /// Takes over the inbox of the execution before. One that does not fit this build fails the workflow task.
+    /// Merges the inbox of the previous execution. An inbox that does not fit this build fails the
+    /// workflow task.
     async fn take_over(&self, agent: &AgentDef, inbox: Option<Value>) -> Result<(), RunError> {
         let Some(inbox) = inbox else { return Ok(()) };
         let (before, ctx) = match (AgentInbox::deserialize(inbox), &self.inbox) {
@@ -187,11 +191,12 @@ impl<W: 'static> Runner<W> {
 
 const NO_INBOX: &str = "it was continued with an inbox of decisions, and this runner has none: use Runner::with_inbox";
 
-/// Whether a build with other agents could resume a state that was refused with this error.
+/// Returns `true` if a build with other agents could resume a state that was refused with this
+/// error.
 fn may_fit_another_build(error: &RunError) -> bool {
     match error {
         RunError::State(mismatch) => mismatch.may_fit_other_agents(),
-        // A session that only one of the two has.
+        // A session that either only the state or only the runner has.
         error => matches!(error, RunError::User { .. }),
     }
 }

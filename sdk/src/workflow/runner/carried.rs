@@ -1,4 +1,4 @@
-//! Runs that go on over several executions of their workflow.
+//! Runs that continue over several executions of their workflow.
 
 use std::{cell::OnceCell, rc::Rc};
 
@@ -19,8 +19,9 @@ use crate::{
 };
 
 impl<W: 'static> Runner<W> {
-    /// Lets the workflow continue as new by itself, when a run has put [enough](ContinueOptions) into its history: between two turns,
-    /// or before the run waits for decisions. `input` makes the input of the next execution of what is carried.
+    /// Makes the workflow continue as new automatically, when a run has put
+    /// [enough](ContinueOptions) into its history: between two turns, or before the run waits for
+    /// decisions. `input` makes the input of the next execution from what is carried.
     ///
     /// ```
     /// use serde::{Deserialize, Serialize};
@@ -54,29 +55,37 @@ impl<W: 'static> Runner<W> {
     /// }
     /// ```
     ///
-    /// The `?` is what ends this execution: the run fails with [`RunError::ContinuesAsNew`](crate::RunError::ContinuesAsNew), and that
-    /// becomes Temporal's continue-as-new. Who looks at failures passes this one on
+    /// The `?` ends this execution: the run fails with
+    /// [`RunError::ContinuesAsNew`](crate::RunError::ContinuesAsNew), which becomes Temporal's
+    /// continue-as-new. Code that handles failures must pass this one on
     /// ([`continues_as_new`](RunFailure::continues_as_new)).
     ///
-    /// Carried is the whole state of the run: conversation, usage, turns, run context, approvals, what of it is in its session, and the
-    /// [inbox](Self::with_inbox). What else the workflow has goes into its input by `input`, a `MemorySession` say.
+    /// The whole state of the run is carried: conversation, usage, turns, run context, approvals,
+    /// the part of the conversation that is in its session, and the [inbox](Self::with_inbox).
+    /// `input` adds any other data of the workflow to its input, such as a `MemorySession`.
     ///
-    /// `input` may be asked twice: what would be too large for an input is made again with the state in history.
+    /// `input` may be called twice: if the state makes the input too large, the input is made again
+    /// with the state in history.
     ///
-    /// Not in a handler: only the run method of a workflow can end it. The run waits for handlers to finish before it continues; one
-    /// that is itself inside a handler fails after [`ContinueOptions::handlers_have`]. Any other goes on here when handlers have not
-    /// finished by then, and tries again after the next turn ([`not_continuing`](Self::not_continuing)).
+    /// Do not use it in a handler: only the run method of a workflow can end the workflow. The run
+    /// waits for handlers to finish before it continues as new; a run that is itself inside a
+    /// handler fails after [`ContinueOptions::handlers_have`]. Any other run continues in this
+    /// execution if handlers have not finished by then, and tries again after the next turn
+    /// ([`not_continuing`](Self::not_continuing)).
     ///
-    /// And not for two runs at the same time: the second one that may continue as new fails at once. As long as other runs of this
-    /// runner, of its clones, or of its inbox are at work, the run does not continue as new. Whatever else the workflow has under
-    /// way besides it is lost, as with any continue-as-new.
+    /// Do not use it for two runs at the same time: the second one that may continue as new fails
+    /// at once. As long as other runs of this runner, of its clones, or of its inbox are active,
+    /// the run does not continue as new. Anything else that the workflow has under way is lost, as
+    /// with any continue-as-new.
     ///
-    /// Not under a cron schedule, where the next execution refuses [what it is given](Self::run_carried): start such workflows by a
-    /// Temporal schedule. A retry of an execution that was continued is refused, too, so give the workflow no retry policy.
+    /// Do not use it under a cron schedule, where the next execution refuses [its
+    /// input](Self::run_carried): start such workflows by a Temporal schedule. A retry of an
+    /// execution that was continued is also refused, so do not set a retry policy for the workflow.
     ///
     /// # Determinism
-    /// Adding it to a workflow, or taking it away, changes what executions do that run already: those with long histories would now
-    /// continue as new where, on replay, their histories go on. Let them finish, or ask `ctx.patched("..")` whether to call it.
+    /// Adding this to a workflow, or removing it, changes the behavior of running executions: those
+    /// with long histories would now continue as new where, on replay, their histories continue.
+    /// Let them finish, or use `ctx.patched("..")` to decide whether to call it.
     #[must_use]
     pub fn continue_with(mut self, input: impl Fn(Carried) -> <W::Run as WorkflowDefinition>::Input + 'static) -> Self
     where
@@ -90,10 +99,12 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// When runs [continue as new](Self::continue_with), and how large their states may be.
+    /// Sets the limits at which runs [continue as new](Self::continue_with), and the maximum size
+    /// of their states.
     ///
     /// # Determinism
-    /// The limits are a part of the workflow's code: see [`ContinueOptions`] before you change them for executions that run.
+    /// The limits are part of the workflow's code: see [`ContinueOptions`] before you change them
+    /// for running executions.
     #[must_use]
     pub fn continue_when(mut self, options: ContinueOptions) -> Self {
         self.continue_when = options;
@@ -107,8 +118,9 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// Tells the workflow that a run is about to continue as new, and waits for handlers to finish: for those that would wait for the
-    /// run. They look for what is set here, and end.
+    /// Sets a callback that reports to the workflow that a run is about to continue as new, and
+    /// that the run waits for handlers to finish. Handlers that would wait for the run check the
+    /// value that the callback sets, and end.
     ///
     /// ```
     /// # use temporal_agents::Runner;
@@ -125,9 +137,10 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// Takes back what [`before_continuing`](Self::before_continuing) has told the workflow, which does not continue as new after all:
-    /// handlers have not finished in time, so that the run goes on here and tries again after its next turn; or it has failed, or was
-    /// cancelled.
+    /// Sets a callback that reverts [`before_continuing`](Self::before_continuing), if the workflow
+    /// does not continue as new after all: handlers have not finished in time, so that the run
+    /// continues in this execution and tries again after its next turn; or the run has failed, or
+    /// was cancelled.
     #[must_use]
     pub fn not_continuing(mut self, take_back: impl Fn(&mut W) + 'static) -> Self {
         let ctx = self.workflow.clone();
@@ -135,19 +148,25 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// Goes on with a run that the execution before has [carried over](Self::continue_with), as [`run`](Self::run) would have.
+    /// Continues a run that the previous execution has [carried over](Self::continue_with), as
+    /// [`run`](Self::run) would have.
     ///
-    /// Whoever starts the workflow writes its input, and a run in it would begin behind its guardrails, with decisions that nobody has
-    /// made. So it counts only where the server says that the workflow itself has continued as new. It is refused in an execution
-    /// that a caller has started, in a retry of the workflow, and under a cron schedule: these begin with an input that a caller may
-    /// have written. A workflow that continues as new itself must not pass on a [`Carried`] that a caller has sent.
+    /// A caller with permission to start the workflow writes its input, and a run in it would begin
+    /// past its guardrails, with decisions that no person has made. So it is accepted only if the
+    /// server says that the workflow itself has continued as new. It is refused in an execution
+    /// that a caller has started, in a retry of the workflow, and under a cron schedule: these
+    /// begin with an input that a caller may have written. A workflow that continues as new itself
+    /// must not pass on a [`Carried`] that a caller has sent.
     ///
-    /// A run that an execution before has left, but that this build cannot read or whose state does not fit these agents, is not lost: the workflow
-    /// *task* fails with a message that names agent, tool and cure, and is tried again until a worker of another build continues the run.
+    /// A run that a previous execution has left, but that this build cannot read or whose state
+    /// does not fit these agents, is not lost: the workflow *task* fails with a message that names
+    /// the agent, the tool and the remedy, and is retried until a worker of another build continues
+    /// the run.
     ///
     /// # Errors
-    /// [`RunFailure`]. A run that no execution before has left fails with [`RunError::Refused`](crate::RunError::Refused), a state that
-    /// cannot be loaded with [`RunError::Continuation`](crate::RunError::Continuation).
+    /// [`RunFailure`]. A run that no previous execution has left fails with
+    /// [`RunError::Refused`](crate::RunError::Refused), a state that cannot be loaded with
+    /// [`RunError::Continuation`](crate::RunError::Continuation).
     pub async fn run_carried<O>(&self, agent: &Agent<O>, carried: Carried) -> Result<RunResult<O>, RunFailure>
     where
         O: DeserializeOwned,
@@ -191,9 +210,10 @@ impl<W: 'static> Runner<W> {
     }
 }
 
-/// For workflows that are there already: agents without their output types, and the parts of going on.
+/// Functions for the ready-made workflows: agents without their output types, and the individual
+/// steps of continuing a run.
 impl<W: 'static> Runner<W> {
-    /// A run of this agent.
+    /// Runs this agent.
     pub(in crate::workflow) async fn run_def(
         &self,
         agent: &AgentDef,
@@ -202,7 +222,7 @@ impl<W: 'static> Runner<W> {
         finished(self.untyped_def(agent, Run::from(input).into(), Waits::UntilDecided).await?)
     }
 
-    /// A run of this agent that the execution before has left.
+    /// Continues a run of this agent that the previous execution has left.
     pub(in crate::workflow) async fn run_def_carried(
         &self,
         agent: &AgentDef,
@@ -211,7 +231,7 @@ impl<W: 'static> Runner<W> {
         finished(self.untyped_def(agent, before(carried), Waits::UntilDecided).await?)
     }
 
-    /// A run of this agent that was [taken up](Self::take_up).
+    /// Continues a run of this agent whose state was [restored](Self::take_up).
     pub(in crate::workflow) async fn run_def_arrived(
         &self,
         agent: &AgentDef,
@@ -221,7 +241,7 @@ impl<W: 'static> Runner<W> {
         finished(self.untyped_def(agent, Beginning::Arrived(Box::new(state), arrived), Waits::UntilDecided).await?)
     }
 
-    /// Takes up what the execution before has left.
+    /// Restores the state that the previous execution left.
     pub(in crate::workflow) async fn take_up(
         &self,
         agent: &AgentDef,
@@ -230,21 +250,22 @@ impl<W: 'static> Runner<W> {
         self.arrived(agent, carried, &OnceCell::new()).await
     }
 
-    /// Something that is no run has arrived.
+    /// Records the restored state of a conversation, which is not continued as a run.
     pub(in crate::workflow) fn has_arrived(&self, arrived: Arrived) {
         if let Some(continuing) = &self.continuing {
             continuing.has_arrived(arrived);
         }
     }
 
-    /// Whether the runs of this execution have together put enough into its history.
+    /// Returns `true` if the runs of this execution have together put enough into its history.
     pub(in crate::workflow) fn has_enough(&self) -> bool {
         self.continuing
             .as_ref()
             .is_some_and(|continuing| continuing.has_enough(&self.continue_when, |slug| self.ctx.patched(slug)))
     }
 
-    /// Continues as new with this state while no run is at work; nothing, where that cannot be now. Not in a handler.
+    /// Continues as new with this state while no run is active. Returns `None` if that is not
+    /// possible now. Not for handlers.
     pub(in crate::workflow) async fn leave(&self, agent: &AgentDef, state: RunState) -> Option<RunFailure> {
         let moving = match self.moving(agent, None) {
             Ok(moving) => moving.map(Moving::in_no_handler),

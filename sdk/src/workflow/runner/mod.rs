@@ -1,15 +1,15 @@
-//! What a workflow's author calls to run agents.
+//! The runner, by which a workflow's author runs agents.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | here | the runner and its settings |
+//! | `runner.rs` | the runner and its settings |
 //! | `running.rs` | runs, from an input or from a state |
-//! | `carried.rs` | runs that go on over several executions of their workflow |
-//! | `begin.rs` | what a run begins with, and what it runs on |
+//! | `carried.rs` | runs that continue over several executions of their workflow |
+//! | `begin.rs` | the input of a run's loop, and its host |
 //!
 //! # Design
 //! **`Runner<W>`** has the workflow's type because only then the compiler checks that
-//! `continue_with` makes its input. Everything below the runner is without it.
+//! `continue_with` makes the workflow's input. Everything below the runner does without this type.
 
 mod begin;
 mod carried;
@@ -58,18 +58,19 @@ use crate::{
 /// ```
 ///
 /// # Determinism
-/// Safe: everything goes through the workflow context. Several runs of one workflow, one after another or at the same
-/// time, keep apart by themselves.
+/// Safe: everything goes through the workflow context. Several runs of one workflow, one after
+/// another or at the same time, do not affect each other.
 ///
 /// # History
-/// Runs of one runner, or of its clones, know what the runs before have recorded: a chat of many messages should keep its runner, so
-/// that each of its items is in history once.
+/// Runs of one runner, or of its clones, refer to content that earlier runs have recorded: a chat
+/// of many messages should keep its runner, so that each of its items is in history once.
 ///
 /// # Cancellation
-/// A run ends with its workflow, or with a [token](Self::cancellation_token) of its own. Dropping its future, as `select!` does with
-/// the one that loses, cancels nothing: its activities run on, and nobody hears of what they give.
+/// A run ends with its workflow, or with a [token](Self::cancellation_token) of its own. Dropping
+/// its future, as `select!` does with the loser, cancels nothing: its activities continue to run,
+/// and their results are lost.
 ///
-/// `W` is the workflow; it comes from the context.
+/// `W` is the workflow type; it is inferred from the context.
 pub struct Runner<W> {
     workflow: WorkflowContext<W>,
     ctx: Rc<dyn DurableContext>,
@@ -77,19 +78,20 @@ pub struct Runner<W> {
     config: RunConfig,
     model: ActivityBackedModel,
     token: Option<WorkflowCancellationToken>,
-    /// What history holds of the conversations of this runner and its clones.
+    /// The content that history holds of the conversations of this runner and its clones.
     ledger: Rc<RefCell<Ledger>>,
     continuing: Option<Continuing>,
     announcement: Announcement,
-    /// The runs of this runner and its clones.
+    /// Active runs of this runner and its clones.
     at_work: AtWork,
     continue_when: ContinueOptions,
-    /// The activity types of tools in several versions, beside those that are marked.
+    /// Activity types of tools with several versions, in addition to the tools that are marked.
     versioned_tools: Arc<BTreeSet<String>>,
 }
 
 impl<W: 'static> Runner<W> {
-    /// A runner in this workflow, with the defaults of [`RunConfig`] and [`ModelActivityOptions`].
+    /// Creates a runner in this workflow, with the defaults of [`RunConfig`] and
+    /// [`ModelActivityOptions`].
     pub fn new(ctx: &WorkflowContext<W>) -> Self {
         Self {
             workflow: ctx.clone(),
@@ -107,7 +109,8 @@ impl<W: 'static> Runner<W> {
         }
     }
 
-    /// A runner that takes decisions on calls from the workflow's inbox, and waits for them there.
+    /// Creates a runner that takes decisions on calls from the workflow's inbox, and waits for them
+    /// there.
     ///
     /// ```
     /// use temporal_agents::{Agent, Runner, agent_handlers, workflow::AgentInbox};
@@ -142,44 +145,45 @@ impl<W: 'static> Runner<W> {
         Self { inbox: Some(Rc::new(ctx.clone())), ..Self::new(ctx) }
     }
 
-    /// The model of all agents of the run, whatever they name themselves.
+    /// Sets the model of all agents of the run, regardless of the models that they name.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.config.model = Some(model.into());
         self
     }
 
-    /// Model settings laid over those of each agent.
+    /// Sets model settings that override those of each agent.
     #[must_use]
     pub fn settings(mut self, settings: ModelSettings) -> Self {
         self.config.settings = settings;
         self
     }
 
-    /// Most model calls of a run, over all its agents. Default 10.
+    /// Sets the maximum number of model calls of a run, over all its agents. Default 10.
     #[must_use]
     pub fn max_turns(mut self, max_turns: u32) -> Self {
         self.config.max_turns = Some(max_turns);
         self
     }
 
-    /// No limit on model calls.
+    /// Removes the limit on model calls.
     #[must_use]
     pub fn unlimited_turns(mut self) -> Self {
         self.config.max_turns = None;
         self
     }
 
-    /// The rule for failed calls of tools that have none of their own: [`OnToolError::tell_arguments`] tells the model which arguments do not fit.
-    /// See [`RunConfig::on_tool_error`].
+    /// Sets the rule for failed calls of tools that have none of their own:
+    /// [`OnToolError::tell_arguments`] tells the model which arguments do not fit. See
+    /// [`RunConfig::on_tool_error`].
     #[must_use]
     pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
         self.config.on_tool_error = rule;
         self
     }
 
-    /// Sets a key of the run context. A value that cannot be written as JSON (a map with keys that are no strings, say)
-    /// fails the run.
+    /// Sets a key of the run context. A value that cannot be written as JSON (a map with keys that
+    /// are not strings, for example) fails the run.
     #[must_use]
     pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
         self.config.set_context(key, value);
@@ -193,27 +197,30 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// Where the run finds what was said before, and leaves what it adds.
+    /// Sets the session from which the run reads the earlier conversation, and to which it adds its
+    /// own items.
     #[must_use]
     pub fn session(mut self, session: impl Into<SessionRef>) -> Self {
         self.config.session = Some(session.into());
         self
     }
 
-    /// No session, whatever the [configuration](Self::config) says.
+    /// Removes the session, regardless of the [configuration](Self::config).
     pub(in crate::workflow) fn without_session(mut self) -> Self {
         self.config.session = None;
         self
     }
 
-    /// The activity types of tools that the agents of these runs have in several versions.
+    /// Sets the activity types of the tools that the agents of these runs have in several versions.
     pub(in crate::workflow) fn versioned_tools(mut self, activity_types: Arc<BTreeSet<String>>) -> Self {
         self.versioned_tools = activity_types;
         self
     }
 
-    /// What cancels the runs of this runner. Default: the workflow's own token. Make it a child of that, so that the run ends
-    /// with its workflow, too. A cancelled run tells its activities, awaits its tools and fails with [`RunError::Cancelled`](crate::RunError::Cancelled).
+    /// Sets the token that cancels the runs of this runner. Default: the workflow's own token. Use
+    /// a child of that token, so that the run also ends with its workflow. A cancelled run cancels
+    /// its activities, awaits its tools and fails with
+    /// [`RunError::Cancelled`](crate::RunError::Cancelled).
     ///
     /// ```
     /// # use std::time::Duration;
@@ -250,28 +257,28 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// Everything that holds for all agents of the run, at once.
+    /// Sets the whole configuration for all agents of the run at once.
     #[must_use]
     pub fn config(mut self, config: RunConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// What model calls go through, with options for all agents and for single ones.
+    /// Sets the model that makes the calls, with options for all agents and for individual agents.
     #[must_use]
     pub fn activity_backed_model(mut self, model: ActivityBackedModel) -> Self {
         self.model = model;
         self
     }
 
-    /// How model calls are scheduled.
+    /// Sets the options for scheduling model calls.
     #[must_use]
     pub fn model_activity(mut self, options: ModelActivityOptions) -> Self {
         *self.model.options_mut() = options;
         self
     }
 
-    /// How the model calls of one agent are scheduled.
+    /// Sets the options for scheduling the model calls of one agent.
     #[must_use]
     pub fn model_activity_for(mut self, agent: impl Into<String>, options: ModelActivityOptions) -> Self {
         self.model = self.model.for_agent(agent, options);

@@ -16,7 +16,7 @@ fn pace(events: u32, bytes: usize, suggested: bool, carried: usize) -> Pace {
     }
 }
 
-/// The patch is asked for where the two rules differ, and nowhere else.
+/// A patch function for cases in which the two rules agree: it must not be called.
 fn never() -> bool {
     panic!("nobody is to ask")
 }

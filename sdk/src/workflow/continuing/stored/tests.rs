@@ -15,7 +15,7 @@ fn chunks_are_cut_between_characters_and_measured_as_json() {
     assert_eq!(chunks("aéé", 4), ["aé", "é"]);
 }
 
-/// A state with outputs that are JSON themselves, in which most quotes are escaped already.
+/// Returns a state with outputs that are themselves JSON, in which most quotes are already escaped.
 fn json_heavy(outputs: usize) -> RunState {
     let row = json!({"id": 7, "name": "a \"quoted\" name", "tags": ["x", "y", "z"], "path": "C:\\temp"}).to_string();
     let output = |number: usize| {
@@ -25,7 +25,7 @@ fn json_heavy(outputs: usize) -> RunState {
     RunState { items: (0..outputs).map(output).collect(), ..RunState::finished("reader", Vec::new()) }
 }
 
-/// What the chunks of a state take in history.
+/// Returns the bytes of history that the chunks of a state take.
 fn in_history(state: &RunState) -> usize {
     let text = serde_json::to_string(state).expect("it is JSON");
     chunks(&text, 1024 * 1024).into_iter().map(|chunk| encoded_len(chunk).expect("it is JSON")).sum()
@@ -36,7 +36,7 @@ fn a_state_is_measured_as_history_holds_it() {
     for outputs in [100, 3_000] {
         let state = json_heavy(outputs);
         let (measured, takes) = (kept_len(&state).expect("it is JSON"), in_history(&state));
-        // What a state has besides its content: phase, usage and the like.
+        // The parts of a state besides its content: phase, usage and similar.
         assert!(takes <= measured + 2_000, "{outputs} outputs: measured {measured}, takes {takes}");
         assert!(measured <= takes + takes / 10, "{outputs} outputs: measured {measured}, takes {takes}");
     }
@@ -45,7 +45,8 @@ fn a_state_is_measured_as_history_holds_it() {
 #[test]
 fn the_largest_state_of_the_defaults_comes_and_goes_within_a_history() {
     const SERVER: usize = 50 * 1024 * 1024;
-    /// The last turn may be as large as 40 activities that are in flight with requests of 3 MB, and what they return before it counts.
+    /// Bytes of the last turn, which may be as large as 40 activities in flight with requests of 3
+    /// MB, and their results, before it counts.
     const LAST_TURN: usize = 8_000_000;
     let options = ContinueOptions::default();
     let mut outputs = 1_000;

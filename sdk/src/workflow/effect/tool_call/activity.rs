@@ -1,4 +1,4 @@
-//! A tool call as an activity of ours.
+//! Tool calls as activities of this library.
 
 use std::{rc::Rc, time::Duration};
 
@@ -34,8 +34,8 @@ use crate::{
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Schedules the activity and reads what it returns; with it the id under which it was scheduled in the end. `schema` says for which of
-/// several versions of the tool the call is.
+/// Schedules the activity and reads its reply; also returns the id under which the activity was
+/// scheduled last. `schema` identifies the version of a tool with several versions.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     options: &ToolActivityOptions,
@@ -123,6 +123,7 @@ fn classify(
         return ToolEffectError::NotRegistered { task_queue: task_queue(), tried_for, source };
     }
     let timeout = timeout_of(&failure);
+    // The attempt may have had an effect, unless it timed out before it started.
     let broke_off =
         timeout.is_some_and(|kind| kind != TimeoutType::ScheduleToStart) || type_name == Some(WORKER_SHUTDOWN);
     if broke_off && !options.idempotent {
@@ -136,7 +137,8 @@ fn classify(
     if let Some(after) = exceeded {
         return ToolEffectError::TimedOut { after, source: Box::new(EffectFailure::new(failure)) };
     }
-    // What the worker did not measure so, the SDK has: a codec that makes payloads larger, say.
+    // The SDK may detect this where the worker did not: with a codec that makes payloads larger,
+    // for example.
     if type_name == Some(PAYLOADS_TOO_LARGE) {
         let message = format!("tool {tool:?} returned more than the server takes");
         return ToolEffectError::Oversized { message, source: Box::new(EffectFailure::new(failure)) };
@@ -158,12 +160,12 @@ fn classify(
     ToolEffectError::Failed { tell_model, message, source: Box::new(EffectFailure::new(failure)) }
 }
 
-/// The time of one attempt, which the server cuts to that of all.
+/// Returns the maximum time of one attempt, which the server limits to that of all attempts.
 fn shortest(options: &ToolActivityOptions) -> Duration {
     options.schedule_to_close.map_or(options.start_to_close, |all| all.min(options.start_to_close))
 }
 
-/// Options of an activity that is run as a tool's.
+/// Returns the options of an activity that is scheduled like that of a tool.
 pub(in crate::workflow) fn activity_options(
     options: &ToolActivityOptions,
     summary: impl FnOnce() -> String,
@@ -183,7 +185,7 @@ pub(in crate::workflow) fn activity_options(
         .maybe_task_queue(options.task_queue.clone())
         .heartbeat_timeout(options.heartbeat.min(LONGEST))
         .cancellation_token(token)
-        // A tool touches the world: a cancelled one is waited for, so that the run knows what has happened.
+        // Tools have side effects: a cancelled tool is awaited, so that the run knows the outcome.
         .cancellation_type(ActivityCancellationType::WaitCancellationCompleted)
         .retry_policy(retry_policy(options.attempts(), NEVER_RETRIED))
         .summary(options.summary.clone().unwrap_or_else(summary))
@@ -199,7 +201,7 @@ fn local_options(
     LocalActivityOptions::builder()
         .activity_id(activity_id.to_owned())
         .start_to_close_timeout(accepted(options.start_to_close))
-        // Without one the SDK sets 100 s.
+        // Without this timeout the SDK sets 100 s.
         .schedule_to_close_timeout(options.schedule_to_close.map_or(LONGEST, accepted))
         .cancellation_token(token)
         .cancel_type(ActivityCancellationType::WaitCancellationCompleted)
@@ -208,7 +210,8 @@ fn local_options(
         .build()
 }
 
-/// How failed attempts are repeated; failures of these types are not.
+/// Returns the retry policy for failed attempts; failures of the types `never_retried` are not
+/// retried.
 pub(in crate::workflow) fn retry_policy(
     attempts: u32,
     never_retried: impl IntoIterator<Item = &'static str>,
@@ -221,7 +224,7 @@ pub(in crate::workflow) fn retry_policy(
         .build()
 }
 
-/// The line the Temporal UI shows for a call.
+/// Returns the summary that the Temporal UI shows for a call.
 pub(super) fn summary_of(info: &CallInfo) -> String {
     format!("{} · {} · turn {}", info.tool, info.agent, info.turn)
 }

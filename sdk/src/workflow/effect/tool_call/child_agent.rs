@@ -1,10 +1,10 @@
-//! An agent used as a tool, in a child workflow: the ready-made `AgentWorkflow`.
+//! Agents used as tools, in child workflows: the ready-made `AgentWorkflow`.
 //!
 //! # Design
-//! The child returns an `AgentReport`: the output, and the usage, which counts into the caller's; a
-//! run that fails leaves its usage in the workflow's failure. It gets the tool's turn limit, where
-//! that is set, and the keys of the run context that the tool names, and returns none. An output
-//! extractor runs in the caller, so the report then has the items.
+//! The child returns an `AgentReport`: the output, and the usage, which is added to the caller's; a
+//! run that fails leaves its usage in the workflow's failure. The child receives the tool's turn
+//! limit, if it is set, and the keys of the run context that the tool names, and returns no
+//! context. An output extractor runs in the caller, so the report then includes the items.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ use crate::{
     wire::{AgentReport, AgentRequest, Usage, WireDecodeError, decode},
 };
 
-/// Runs the agent and gives its final output, with what it has used.
+/// Runs the agent and returns its final output, with its usage.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     agent: &ChildAgentTool,
@@ -47,7 +47,7 @@ pub(super) async fn call(
     Ok(ToolAnswer { usage: report.usage, ..ToolAnswer::new(text.into()) })
 }
 
-/// What a run that gave nothing comes to. What it has used until then counts.
+/// Converts the error of a run without a result. The usage of the run until then counts.
 fn failed(error: WorkflowToolError, left: Option<AgentReport>, token: &WorkflowCancellationToken) -> ToolEffectError {
     match error {
         WorkflowToolError::Failed { ref message, .. } => {
@@ -58,7 +58,8 @@ fn failed(error: WorkflowToolError, left: Option<AgentReport>, token: &WorkflowC
     }
 }
 
-/// What the caller gets: what the extractor makes of the report, else the final output.
+/// Returns the output for the caller: the result of the extractor if there is one, otherwise the
+/// final output.
 fn output(agent: &ChildAgentTool, tool: &str, report: &AgentReport) -> Result<String, ToolEffectError> {
     let AgentReport { version: _, output, usage, new_items, last_agent } = report;
     if let Some(extract) = agent.tool().extractor() {
@@ -75,7 +76,8 @@ fn output(agent: &ChildAgentTool, tool: &str, report: &AgentReport) -> Result<St
     }
 }
 
-/// A workflow of a release that knows no reports gives the final output alone.
+/// Reads the result of the child. A workflow of a release without reports returns only the final
+/// output.
 fn read(returned: Value) -> Result<AgentReport, WireDecodeError> {
     if ["version", "output", "usage"].iter().all(|key| returned.get(key).is_some()) {
         return decode("agent report", returned);

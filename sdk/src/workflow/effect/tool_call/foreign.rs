@@ -1,6 +1,8 @@
-//! Activities and child workflows that are not ours: JSON in, JSON out, known by their type.
+//! Activities and child workflows that do not belong to this library: JSON in, JSON out, identified
+//! by their type.
 //!
-//! Nothing of them fails a workflow task: what the server would refuse is refused here first, and what they fail with is data.
+//! They never fail a workflow task: input that the server would refuse is refused here first, and
+//! their failures are data.
 
 use std::{rc::Rc, time::Duration};
 
@@ -35,10 +37,10 @@ use crate::{
     wire::{AgentReport, failure::TOOL_ERROR},
 };
 
-/// The longest name, id or task queue that a server takes by default, in bytes.
+/// Maximum bytes of a name, id or task queue that a server accepts by default.
 const LONGEST_NAME: usize = 1000;
 
-/// A tool call as an activity.
+/// Makes a tool call as an activity.
 pub(super) async fn call_activity(
     ctx: &Rc<dyn DurableContext>,
     remote: &RemoteActivity,
@@ -52,7 +54,7 @@ pub(super) async fn call_activity(
     returned.map_err(|error| outcome(error, token, remote.idempotent)).and_then(|value| answer(&value))
 }
 
-/// A tool call as a child workflow.
+/// Makes a tool call as a child workflow.
 pub(super) async fn call_child(
     ctx: &Rc<dyn DurableContext>,
     child: &ChildWorkflow,
@@ -67,13 +69,14 @@ pub(super) async fn call_child(
     returned.map_err(|error| outcome(error, token, true)).and_then(|value| answer(&value))
 }
 
-/// The text that a model gets for a value.
+/// Converts a value to the output that a model receives.
 pub(super) fn answer(value: &Value) -> Result<ToolAnswer, ToolEffectError> {
     let text = text_of(value).map_err(|error| ToolEffectError::Host(error.to_string().into()))?;
     Ok(ToolAnswer::new(text.into()))
 }
 
-/// The id of something that is started, the line that the Temporal UI shows for it, and what cancels it.
+/// The id of something that is started, its summary in the Temporal UI, and the token that cancels
+/// it.
 pub(super) struct At {
     pub(super) id: String,
     pub(super) summary: String,
@@ -158,7 +161,8 @@ pub(super) async fn child_workflow(
     reporting_child(ctx, child, input, at).await.map_err(|(error, _)| error)
 }
 
-/// The same for a workflow that leaves a report in its failure.
+/// Starts a child workflow and awaits its end. If the workflow fails, also returns the report in
+/// its failure.
 pub(super) async fn reporting_child(
     ctx: &Rc<dyn DurableContext>,
     child: &ChildWorkflow,
@@ -229,7 +233,8 @@ fn ended(what: String, error: &ChildWorkflowExecutionError, limit: Option<Durati
     }
 }
 
-/// The workflow id of a child; what it is derived of is unique in the workflow.
+/// Returns the workflow id of a child. `unique`, from which the id may be derived, is unique in the
+/// workflow.
 pub(super) fn child_id(
     ctx: &Rc<dyn DurableContext>,
     child: &ChildWorkflow,
@@ -246,7 +251,8 @@ pub(super) fn child_id(
     }
 }
 
-/// Refuses what the server would refuse: the workflow task that asks for it would be tried for ever.
+/// Refuses input that the server would refuse: the workflow task that requests it would be retried
+/// forever.
 pub(super) fn check<'n>(
     what: &str,
     input: &Value,
@@ -272,12 +278,13 @@ pub(super) fn read(what: String, returned: Foreign) -> Result<Value, WorkflowToo
     returned.into_value().map_err(|error| WorkflowToolError::Unreadable { what, reason: error.to_string() })
 }
 
-/// What an error comes to for the run.
+/// Converts an error to the outcome of the call for the run.
 pub(super) fn outcome(
     error: WorkflowToolError,
     token: &WorkflowCancellationToken,
     idempotent: bool,
 ) -> ToolEffectError {
+    // The call may have had an effect, although it has no usable result.
     let broke_off = match &error {
         WorkflowToolError::TimedOut { .. } | WorkflowToolError::Unreadable { .. } => true,
         WorkflowToolError::Failed { error_type: Some(kind), .. } => {
@@ -292,7 +299,7 @@ pub(super) fn outcome(
     match error {
         WorkflowToolError::Cancelled { .. } if token.is_cancelled() => ToolEffectError::Cancelled,
         WorkflowToolError::NotRegistered { ref task_queue, .. } => {
-            // The error itself says for how long it was tried.
+            // The message of the error already says for how long the call was tried.
             ToolEffectError::NotRegistered { task_queue: task_queue.clone(), tried_for: None, source: Box::new(error) }
         }
         WorkflowToolError::TimedOut { after: Some(after), .. } => {

@@ -1,10 +1,11 @@
-//! A tool whose body runs in the workflow and waits there for timers, activities and child workflows.
+//! Tools whose bodies run in the workflow and wait there for timers, activities and child
+//! workflows.
 //!
 //! # Design
 //! Timers, activities and child workflows have the ids `<run>-<turn>-tool-<n>-<k>`, in the order in
-//! which the body makes them, and the body has a random stream of its own. Everything it has
-//! started is in the scope of the call: it is cancelled with the call, and what is left when the
-//! body ends is cancelled as well.
+//! which the body creates them, and the body has its own random stream. Everything that the body
+//! has started is in the scope of the call: it is cancelled with the call, and anything left when
+//! the body ends is also cancelled.
 
 use std::{
     cell::Cell,
@@ -37,7 +38,8 @@ use crate::{
     },
 };
 
-/// The way into history for what bodies start: how much of it is in flight at a time, and what counts how much it is.
+/// The gate for effects that bodies start, and the counter of the content that they put into
+/// history.
 #[derive(Clone)]
 pub(in crate::workflow) struct Passage {
     gate: Rc<Gate>,
@@ -49,7 +51,8 @@ impl Passage {
         Self { gate, moving }
     }
 
-    /// Awaits an effect that is given so many bytes, once it has room; `what` names it. A lazy one is scheduled then.
+    /// Awaits an effect with `bytes` bytes of input, once it has room; `what` names it. A lazy
+    /// effect is scheduled at that point.
     async fn through(
         &self,
         what: String,
@@ -72,7 +75,8 @@ impl Passage {
     }
 }
 
-/// Runs the body. What it has started and not awaited is cancelled at its end; nothing of a call outlives it.
+/// Runs the body. Effects that it has started and not awaited are cancelled at its end; no part of
+/// a call outlives the call.
 pub(super) async fn call(
     ctx: &Rc<dyn DurableContext>,
     body: &WorkflowBody,
@@ -104,7 +108,8 @@ pub(super) async fn call(
     }
 }
 
-/// What the body of one call starts: each under an id made of the call's own and a number, in the order of the body.
+/// The effects of the body of one call. Each has an id made of the call's own id and a number, in
+/// the order of the body.
 struct Effects {
     ctx: Rc<dyn DurableContext>,
     passage: Passage,
@@ -112,19 +117,20 @@ struct Effects {
     summary: String,
     token: WorkflowCancellationToken,
     started: Cell<u32>,
-    /// How many have begun and are not done.
+    /// Number of effects that have begun and are not done.
     under_way: Rc<Cell<u32>>,
 }
 
 impl Effects {
-    /// Where the next effect stands.
+    /// Returns the id, summary and token of the next effect.
     fn next(&self) -> At {
         let number = self.started.get();
         self.started.set(number + 1);
         At { id: format!("{}-{number}", self.id), summary: self.summary.clone(), token: self.token.clone() }
     }
 
-    /// Counts it for as long as it is under way. A future that is dropped before its end stays under way: dropping cancels nothing.
+    /// Counts an effect for as long as it is under way. A future that is dropped before its end
+    /// stays under way: dropping cancels nothing.
     fn counted<T: 'static>(&self, effect: impl Future<Output = T> + 'static) -> LocalBoxFuture<'static, T> {
         let under_way = Rc::clone(&self.under_way);
         async move {

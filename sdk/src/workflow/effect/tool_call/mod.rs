@@ -1,10 +1,10 @@
-//! A tool call as what its binding says.
+//! Tool calls, executed as their binding says.
 //!
 //! | binding | file | in history |
 //! |---|---|---|
-//! | activity | `activity.rs` | an activity of ours, or the marker of a local one |
-//! | remote activity, child workflow | `foreign.rs` | somebody else's activity or workflow |
-//! | workflow | `in_workflow.rs` | whatever the body starts |
+//! | activity | `activity.rs` | an activity of this library, or the marker of a local one |
+//! | remote activity, child workflow | `foreign.rs` | an activity or a workflow outside this library |
+//! | workflow | `in_workflow.rs` | everything that the body starts |
 //! | agent in a child workflow | `child_agent.rs` | an `AgentWorkflow` |
 //! | Nexus operation | `nexus.rs` | an operation, and before the first one at an endpoint an activity that looks it up |
 
@@ -30,8 +30,9 @@ use crate::{
     wire::Digest,
 };
 
-/// Makes the call under this id and awaits what comes of it; with it the id of the activity that has answered, where that was one. `schema`
-/// names the version of a tool that has several.
+/// Makes the call under this id and awaits its outcome. Also returns the id of the activity that
+/// returned the result, if there was one, otherwise `id`. `schema` identifies the version of a tool
+/// with several versions.
 pub(in crate::workflow) async fn call(
     ctx: &Rc<dyn DurableContext>,
     effect: ToolEffect<'_>,
@@ -68,12 +69,12 @@ pub(in crate::workflow) async fn call(
     Ok((answer?, id))
 }
 
-/// Whether a call is a local activity.
+/// Returns `true` if a call is a local activity.
 pub(in crate::workflow) fn is_local(binding: &ToolBinding) -> bool {
     matches!(binding, ToolBinding::Activity { options, .. } if options.local)
 }
 
-/// Whether a call begins with a command that history shows as an event of its own.
+/// Returns `true` if a call begins with a command that history shows as an event of its own.
 pub(in crate::workflow) fn begins_with_a_command(binding: &ToolBinding) -> bool {
     match binding {
         ToolBinding::Activity { options, .. } => !options.local,

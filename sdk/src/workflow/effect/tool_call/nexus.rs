@@ -1,7 +1,9 @@
-//! A tool call as a Nexus operation: JSON in, JSON out, done at once or by a workflow that takes days.
+//! Tool calls as Nexus operations: JSON in, JSON out, completed at once or by a workflow that takes
+//! days.
 //!
-//! Nothing of it fails a workflow task: names and sizes are checked here, endpoints by [`Nexus`](crate::workflow::limits::nexus::Nexus), and what an
-//! operation fails with is data. The SDK has no summary for operations; the event itself says endpoint, service and operation.
+//! They never fail a workflow task: names and sizes are checked here, endpoints by
+//! [`Nexus`](super::super::nexus::Nexus), and the failures of an operation are data. The SDK has no
+//! summary for operations; the event itself contains endpoint, service and operation.
 
 use std::{future::poll_fn, iter::successors, rc::Rc, task::Poll, time::Duration};
 
@@ -26,7 +28,7 @@ use crate::{
     wire::failure::TOOL_ERROR,
 };
 
-/// The Nexus header that has the call's idempotency key.
+/// The Nexus header with the call's idempotency key.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
 /// Calls the operation and awaits its end.
@@ -63,7 +65,7 @@ async fn run(
         .schedule_to_start_timeout(accepted(operation.schedule_to_start))
         .nexus_header([(IDEMPOTENCY_KEY.to_owned(), idempotency_key)].into_iter().collect())
         .cancellation_type(cancellation_type(operation.cancellation))
-        // What is left alone hears nothing of the cancellation: `unless_abandoned` ends the wait.
+        // An abandoned operation does not receive the cancellation; `ended` below stops the wait.
         .cancellation_token(if is_abandoned { WorkflowCancellationToken::new() } else { token.clone() })
         .build();
     let mut calling = ctx.nexus_operation(input, options);
@@ -92,7 +94,8 @@ fn cancellation_type(cancellation: NexusCancellation) -> NexusOperationCancellat
     }
 }
 
-/// What an operation has failed with: the failure says that it is an operation's, its cause says why.
+/// Converts the failure of an operation: the outer failure says that an operation failed, its cause
+/// says why.
 fn failed(what: String, failure: &Failure, operation: &NexusOperation) -> WorkflowToolError {
     let reason = match (&failure.failure_info, failure.cause.as_deref()) {
         (Some(FailureInfo::NexusOperationExecutionFailureInfo(_)), Some(cause)) => cause,
@@ -119,7 +122,7 @@ fn failed(what: String, failure: &Failure, operation: &NexusOperation) -> Workfl
 
 fn limit(operation: &NexusOperation, timeout: TimeoutType) -> Option<Duration> {
     match timeout {
-        // The server shortens this time to the other one.
+        // The server limits this time to the other one.
         TimeoutType::ScheduleToStart => {
             let longest = operation.schedule_to_close.unwrap_or(operation.schedule_to_start);
             Some(operation.schedule_to_start.min(longest))
@@ -129,12 +132,12 @@ fn limit(operation: &NexusOperation, timeout: TimeoutType) -> Option<Duration> {
     }
 }
 
-/// A failure and its causes, the outermost first.
+/// Returns a failure and its causes, the outermost first.
 fn chain(failure: &Failure) -> impl Iterator<Item = &Failure> {
     successors(Some(failure), |failure| failure.cause.as_deref())
 }
 
-/// The type of an application failure.
+/// Returns the type of an application failure.
 fn type_of(failure: &Failure) -> Option<&str> {
     match &failure.failure_info {
         Some(FailureInfo::ApplicationFailureInfo(info)) => Some(&*info.r#type).filter(|name| !name.is_empty()),
@@ -142,7 +145,8 @@ fn type_of(failure: &Failure) -> Option<&str> {
     }
 }
 
-/// What went wrong, from the outside in; a handler's error with its type.
+/// Joins the messages of a failure and its causes, the outermost first; a handler's error is
+/// included with its type.
 fn message(failure: &Failure) -> String {
     let mut words: Vec<String> = Vec::new();
     for failure in chain(failure) {
@@ -152,6 +156,7 @@ fn message(failure: &Failure) -> String {
             }
             _ => failure.message.clone(),
         };
+        // Skips a message that the one of the enclosing failure already ends with.
         if !said.is_empty() && words.last().is_none_or(|last| !last.ends_with(&said)) {
             words.push(said);
         }

@@ -2,7 +2,7 @@ use rstest::rstest;
 
 use super::*;
 
-/// The pauses of an activity that every worker refuses at once.
+/// Returns the delays for an activity that every worker refuses at once, in seconds.
 fn pauses(refusal: Refusal, longest: Option<Duration>) -> Vec<u64> {
     let (mut pauses, mut waited) = (Vec::new(), Duration::ZERO);
     while let Some(pause) = refusal.pause(waited, pauses.len(), longest) {
@@ -40,7 +40,7 @@ fn a_worker_is_waited_for_five_minutes_and_a_newer_one_for_ten() {
 
 #[test]
 fn an_activity_that_was_scheduled_late_is_tried_once_more_after_a_pause() {
-    // The workflow's worker was away for an hour while the timer ran.
+    // The workflow's worker was unavailable for an hour while the timer ran.
     assert_eq!(Refusal::NotRegistered.pause(Duration::from_hours(1), 1, None), None);
     assert_eq!(
         Refusal::NotRegistered.pause(Duration::from_millis(299_400), 14, None),

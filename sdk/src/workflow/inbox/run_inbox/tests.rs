@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A workflow that is nothing but its inbox.
+/// A workflow that consists of its inbox alone.
 struct Alone(RefCell<AgentInbox>);
 
 impl InboxContext for Alone {
@@ -23,7 +23,8 @@ impl InboxContext for Alone {
     }
 }
 
-/// A run that waits for an approval of call `a` and an answer to a server in call `b`.
+/// Returns a run that waits for an approval of call `a` and for the answer to a server's question
+/// in call `b`.
 fn paused() -> RunState {
     let call = |id: &str, progress: Value| json!({"call": {"tool": id, "call_id": id, "arguments": "{}"}, "progress": progress});
     let question = json!({"message": "Anything else?", "schema": {"type": "object"}});

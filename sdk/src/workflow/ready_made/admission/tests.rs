@@ -7,7 +7,7 @@ fn triage() -> Agent {
     Agent::new("triage").model("gpt-5")
 }
 
-/// A set that knows its tenant.
+/// Returns a set whose configuration sets the tenant.
 fn set() -> AgentSet {
     let mut config = RunConfig::default();
     config.set_context("tenant", "acme");
@@ -18,7 +18,7 @@ fn context(keys: &Value) -> Map<String, Value> {
     keys.as_object().expect("an object").clone()
 }
 
-/// What is said of a start with this context and limit.
+/// Returns the result of checking a start with this context and limit.
 fn said(set: &AgentSet, keys: &Value, max_turns: Option<u32>, is_child: bool) -> Result<(), String> {
     let context = context(keys);
     set.admit("triage", &Asked { input: &[], context: &context, max_turns, version: None, is_child })
@@ -62,7 +62,7 @@ fn a_child_has_the_keys_and_the_limit_that_its_parents_tool_names() {
     assert_eq!(said(&set(), &json!({"tenant": "theirs"}), Some(1_000), true), Ok(()));
 }
 
-/// What is said of an input of this item after another one.
+/// Returns the result of checking an input with this item after another one.
 fn said_of(set: &AgentSet, item: Value) -> Result<(), String> {
     let items = [Item::user("hi"), item.try_into().expect("an object")];
     set.admit_items("triage", "input", &items).map_err(|error| error.to_string())

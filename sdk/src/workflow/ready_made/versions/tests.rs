@@ -13,7 +13,7 @@ fn set() -> AgentSet {
         .version("colours", (agent("desk", "colours"), agent("painter", "colours")))
 }
 
-/// The model of the agent that a run begins with, and the patches that were asked for.
+/// Returns the model of the agent that a run begins with, and the patches that were evaluated.
 fn chosen(name: &str, patches: &[&str]) -> (Option<String>, Vec<String>) {
     let mut asked = Vec::new();
     let found = set().choose(name, |patch| {
