@@ -1,6 +1,8 @@
 //! A real Temporal dev server as a child process of the test.
 //!
-//! [`DevServer::start`] finds the `temporal` CLI (no manual installation is necessary), starts it on a free port with an in-memory database, and returns once it serves the namespace. Dropping the value stops the server.
+//! [`DevServer::start`] finds the `temporal` CLI (no manual installation is necessary), starts it
+//! on a free port with an in-memory database, and returns once it serves the namespace. Dropping
+//! the value stops the server.
 //!
 //! Guarantees:
 //! - Servers of parallel tests and parallel test processes are isolated: each has its own ports,

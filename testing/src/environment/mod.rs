@@ -96,7 +96,8 @@ impl AgentEnvironment {
     /// Runs a workflow to its end, fetches its history and replays it.
     ///
     /// # Errors
-    /// [`EnvironmentError::Replay`] if the history does not replay. A workflow that failed is not an error here: see [`FinishedRun::output`].
+    /// [`EnvironmentError::Replay`] if the history does not replay. A workflow that failed is not
+    /// an error here: see [`FinishedRun::output`].
     pub async fn run<W>(&self, workflow: W, input: W::Input) -> Result<FinishedRun<W::Output>, EnvironmentError>
     where
         W: HasWorkflowDefinition,

@@ -106,7 +106,8 @@ impl ReplayError {
 /// ```
 ///
 /// # Errors
-/// [`ReplayError`]; for a change of the agents, a [`ReplayError::Changed`] that names agent, tool and cause.
+/// [`ReplayError`]; for a change of the agents, a [`ReplayError::Changed`] that names agent, tool
+/// and cause.
 pub async fn replay<W>(history: &History) -> Result<(), ReplayError>
 where
     W: WorkflowImplementation,

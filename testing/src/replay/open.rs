@@ -45,7 +45,8 @@ impl ReplayCheck {
     /// decodes the payloads. Workflows are listed by visibility, which may lag by some seconds.
     ///
     /// # Errors
-    /// [`ReplaySourceError`]. A history that cannot be fetched is not such an error, but a failed entry of the report.
+    /// [`ReplaySourceError`]. A history that cannot be fetched is not such an error, but a failed
+    /// entry of the report.
     pub async fn open_workflows(
         &self,
         client: &Client,
@@ -83,7 +84,8 @@ impl ReplayCheck {
     /// up to its end, including its next workflow task.
     ///
     /// # Errors
-    /// [`ReplaySourceError`]. A file that does not contain a history is not such an error, but a failed entry of the report.
+    /// [`ReplaySourceError`]. A file that does not contain a history is not such an error, but a
+    /// failed entry of the report.
     pub async fn folder(&self, folder: impl AsRef<Path>) -> Result<ReplayReport, ReplaySourceError> {
         let path = folder.as_ref();
         let paths = files(path).map_err(|source| ReplaySourceError::Folder { path: path.to_owned(), source })?;

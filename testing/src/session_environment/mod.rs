@@ -53,7 +53,7 @@
 //!
 //! The activity's code is the same as in a worker, and so are its options: checkpoints, which by
 //! default would be sent immediately, are recorded here. Not available are a client (an approver
-//! that asks through a workflow fails with an error that says so), timeouts of the activity, and
+//! that uses a workflow fails with an error that states this), timeouts of the activity, and
 //! retries: the test begins each attempt itself. For attempts of a whole worker, with its retries
 //! and cancellations, use [`AgentEnvironment`](crate::AgentEnvironment).
 

@@ -45,7 +45,7 @@ pub fn options(task_queue: &str, memory: Memory) -> anyhow::Result<WorkerOptions
     Ok(options)
 }
 
-/// Creates a replayer of the workflows.
+/// Creates a replayer of the workflows `agent_bench`, `floor_bare` and `floor_conv`.
 ///
 /// # Errors
 /// If the SDK refuses a registration.

@@ -84,7 +84,7 @@ impl Stages {
     pub(crate) async fn play(self: Arc<Self>, ctx: ActivityContext) -> Result<Value, ActivityError> {
         let stage = self.of(&ctx)?;
         let attempt = stage.attempts.next();
-        // If the heartbeat contains anything else than a checkpoint, the session reports it.
+        // Details that are not a checkpoint are ignored here: the session reports them.
         let left = ctx.heartbeat_details().deserialize::<Option<SessionCheckpoint>>().ok().flatten().flatten();
         let seen = stage.attempts.seen_at(&left.unwrap_or_default());
         let playing = Arc::clone(&attempt);

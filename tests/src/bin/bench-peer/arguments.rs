@@ -29,7 +29,8 @@ enum Command {
         #[arg(long)]
         quick: bool,
     },
-    /// Serves the workflows `agent_bench`, `floor_bare` and `floor_conv` until SIGTERM; prints READY once it polls.
+    /// Serves the workflows `agent_bench`, `endless_bench`, `burst_bench`, `floor_bare` and
+    /// `floor_conv` until SIGTERM; prints READY once it polls.
     Worker {
         /// Address of the server, as HOST:PORT.
         #[arg(long)]
