@@ -13,7 +13,7 @@ const PORT_TAKEN: [&str; 2] = ["address already in use", "Only one usage of each
 /// services.
 const PANICKED: [&str; 2] = ["go.temporal.io/server/temporal.NewServer", ".(*Service).Start"];
 
-/// The error if a dev server did not start, or could not be reached.
+/// The errors of a dev server: it did not start, could not be reached, or refused a Nexus endpoint.
 #[derive(Error)]
 #[non_exhaustive]
 pub enum DevServerError {
