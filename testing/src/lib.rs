@@ -1,13 +1,13 @@
 //! Tests of agents without a key: scripted models, a real dev server, replay of every run.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`fake_model`] | a model that answers from a script and remembers what it was asked |
+//! | [`fake_model`] | a model that answers from a script and records its calls |
 //! | [`environment`] | server, client and worker for one test; replays every run |
-//! | `session_environment` | agentic sessions without a server: attempts of their activity, and what each leaves to the next (feature `activity-environment`) |
+//! | `session_environment` | agentic sessions without a server: attempts of their activity, and the checkpoints that each leaves to the next (feature `activity-environment`) |
 //! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
 //! | [`conformance`] | plays the conformance suite on every host |
-//! | [`RecordedTools`] | tools that remember what they were called with |
+//! | [`RecordedTools`] | tools that record their calls |
 //! | [`ReplayCheck`], [`replay()`] | replay of recorded and open workflows against this build |
 //! | [`history`] | workflow histories as JSON, as the CLI and UI export them |
 
@@ -32,8 +32,8 @@ pub use replay::{
 #[cfg(feature = "activity-environment")]
 pub use session_environment::SessionEnvironment;
 
-/// The README, whose programs are compiled, and whose tests are run, as documentation tests. Here, because this crate
-/// sees all that they use.
+/// The README. Its programs are compiled, and its tests are run, as documentation tests. They are
+/// here because this crate depends on everything that they use.
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;

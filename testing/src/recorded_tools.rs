@@ -1,12 +1,12 @@
-//! Tools that remember what they were called with.
+//! Tools that record their calls.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 use temporal_agents::tool::{ActivityBody, CallInfo, InlineBody, Tool, ToolBinding, ToolDef, WorkflowBody};
 
-/// Tools, of a [`ToolRegistry`](temporal_agents::worker::ToolRegistry) or an agent, whose bodies first note what they were called with. Clones share the
-/// record.
+/// Tools of a [`ToolRegistry`](temporal_agents::worker::ToolRegistry) or an agent whose bodies
+/// first record the call and its arguments. Clones share the record.
 ///
 /// ```
 /// use serde_json::json;
@@ -32,8 +32,10 @@ use temporal_agents::tool::{ActivityBody, CallInfo, InlineBody, Tool, ToolBindin
 /// # }
 /// ```
 ///
-/// It notes what reaches a body: not calls whose arguments do not fit, that a guardrail rejects, or that wait for a decision. Tools without a body
-/// here (agents, client tools, activities and workflows that exist elsewhere, MCP servers of an agent) are given back as they are, unrecorded.
+/// The record contains only the calls that reach a body: not calls with invalid arguments, calls
+/// that a guardrail rejects, or calls that wait for a decision. Tools without a body in this
+/// process (agents, client tools, activities and workflows that exist elsewhere, MCP servers of an
+/// agent) are returned unchanged, and are not recorded.
 #[derive(Clone, Debug, Default)]
 pub struct RecordedTools {
     tools: Vec<ToolDef>,
@@ -46,7 +48,7 @@ pub struct RecordedTools {
 pub struct RecordedCall {
     /// The call, with tool, call id, agent, turn, attempt and idempotency key.
     pub call: CallInfo,
-    /// Its arguments.
+    /// Arguments of the call.
     pub arguments: Map<String, Value>,
 }
 
@@ -54,19 +56,20 @@ pub struct RecordedCall {
 struct Record(Arc<Mutex<Vec<RecordedCall>>>);
 
 impl RecordedTools {
-    /// These tools, in this order: `new(registry.tools())`, `new(agent.def().tools.clone())`.
+    /// Wraps these tools, in this order: `new(registry.tools())`, `new(agent.def().tools.clone())`.
     pub fn new(tools: impl IntoIterator<Item = impl Tool>) -> Self {
         let record = Record::default();
         let tools = tools.into_iter().map(|tool| recorded(tool.definition(), &record)).collect();
         Self { tools, record }
     }
 
-    /// The tools, for an agent or a registry.
+    /// Returns the tools, for an agent or a registry.
     pub fn tools(&self) -> Vec<ToolDef> {
         self.tools.clone()
     }
 
-    /// Tool and arguments of each call so far, in the order in which their bodies began; further attempts, and replays, are not told.
+    /// Returns tool and arguments of each call so far, in the order in which the bodies began;
+    /// omits further attempts and replays of a call.
     pub fn calls(&self) -> Vec<(String, Value)> {
         let mut seen: Vec<&str> = Vec::new();
         let (record, mut calls) = (self.record.lock(), Vec::new());
@@ -79,8 +82,9 @@ impl RecordedTools {
         calls
     }
 
-    /// Each attempt so far, in the order in which they began. What may run in a workflow, and again on replay, is told once; the body of an activity
-    /// each time, also when another attempt of an agentic session makes the same call again.
+    /// Returns each attempt so far, in the order in which they began. A body that may run in a
+    /// workflow, and again on replay, is recorded once per attempt; the body of an activity is
+    /// recorded each time, also if another attempt of an agentic session repeats the same call.
     pub fn attempts(&self) -> Vec<RecordedCall> {
         self.record.lock().clone()
     }
@@ -95,7 +99,7 @@ impl Record {
         self.lock().push(RecordedCall { call: call.clone(), arguments: arguments.clone() });
     }
 
-    /// Notes a call that may run again on replay.
+    /// Records a call that may run again on replay, unless it is already recorded.
     fn note_once(&self, call: &CallInfo, arguments: &Map<String, Value>) {
         let mut record = self.lock();
         if !record.iter().any(|known| known.call == *call) {

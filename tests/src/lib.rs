@@ -1,3 +1,3 @@
-//! What the tests of this workspace share: [`mod@bench`], the workloads of the benchmarks.
+//! Items that the tests of this workspace share: [`mod@bench`], the workloads of the benchmarks.
 
 pub mod bench;

@@ -1,4 +1,4 @@
-//! Plays a folder of conformance scenarios and prints what was observed, one JSON line each.
+//! Plays a folder of conformance scenarios and prints the observations, one JSON line per scenario.
 //!
 //! `conformance-driver --host inline|workflow|workflow-uncached|session|session-interrupted DIR`; see `tests/conformance/README.md`.
 
@@ -31,7 +31,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// The host (inline unless told otherwise) and the folder.
+/// Returns the host (inline by default) and the folder.
 fn arguments(mut given: impl Iterator<Item = String>) -> Result<(Host, PathBuf), String> {
     let mut host = Host::Inline;
     let mut folder = None;
@@ -48,7 +48,7 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<(Host, PathBuf),
 
 fn print(observed: Observed) {
     match serde_json::to_string(&observed) {
-        // A reader that has gone away needs no more lines.
+        // A reader that has closed the pipe needs no more lines.
         Ok(line) => drop(writeln!(stdout(), "{line}")),
         Err(error) => eprintln!("{}: {error}", observed.name),
     }

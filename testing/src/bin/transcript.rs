@@ -1,9 +1,11 @@
-//! Prints what was said and done in a workflow, by agent and turn: from a live workflow, or from a saved history.
+//! Prints the transcript of a workflow, by agent and turn: from a live workflow, or from a saved
+//! history.
 //!
-//! `transcript --workflow ID | --history FILE [--format markdown|json] [--request N [--openai responses|chat]]`; `--help` says all.
+//! `transcript --workflow ID | --history FILE [--format markdown|json] [--request N [--openai
+//! responses|chat]]`; `--help` lists all options.
 //!
-//! Payloads that a codec has encoded it reads only where it has the codec (feature `compression`). With a codec of your own,
-//! call [`Transcript`] with your client.
+//! Payloads that a codec has encoded are readable only if this program has the codec (feature
+//! `compression`). With a codec of your own, call [`Transcript`] with your client.
 
 use std::{error::Error, io::Write, path::Path, process::ExitCode};
 
@@ -49,7 +51,7 @@ async fn main() -> ExitCode {
     };
     match output(&arguments).await {
         Ok(text) => {
-            // A reader that has gone away needs no more.
+            // A reader that has closed the pipe needs no more output.
             let _ = writeln!(std::io::stdout(), "{}", visible(text.trim_end()));
             ExitCode::SUCCESS
         }
@@ -76,7 +78,7 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// What was asked for; nothing when help was.
+    /// Parses the command line; `None` if it requests help.
     fn of(mut given: impl Iterator<Item = String>) -> Result<Option<Self>, String> {
         let mut arguments = Self::default();
         while let Some(name) = given.next() {
@@ -114,6 +116,7 @@ impl Arguments {
         arguments.checked().map(Some)
     }
 
+    /// Refuses combinations of arguments that exclude each other.
     fn checked(self) -> Result<Self, String> {
         let of_server = self.run_id.is_some() || self.chain || self.address.is_some() || self.namespace.is_some();
         match (&self.workflow, &self.history) {
@@ -133,6 +136,8 @@ impl Arguments {
 
 async fn output(arguments: &Arguments) -> Result<String, Failure> {
     let transcripts = transcripts(arguments).await?;
+    // `transcripts` returns one transcript unless `--chain` is set, and `--request` excludes
+    // `--chain`.
     if let (Some(number), Some(transcript)) = (arguments.request, transcripts.first()) {
         let call = transcript.request_of(number)?;
         let json = match arguments.openai {
@@ -183,8 +188,9 @@ async fn connect(arguments: &Arguments) -> Result<Client, Failure> {
     Ok(Client::new(connection, ClientOptions::new(namespace).data_converter(data_converter()).build())?)
 }
 
-/// The text without what would steer a terminal, or turn letters around: models and tools write it. In the form of JSON, so that JSON stays
-/// what it is.
+/// Escapes characters that control a terminal or change the direction of text, since models and
+/// tools write the text. The escapes are those of JSON, so that JSON remains valid and unchanged in
+/// meaning.
 fn visible(text: &str) -> String {
     let steers = |letter: char| letter.is_control() && !matches!(letter, '\n' | '\t');
     let turns =
@@ -200,7 +206,7 @@ fn visible(text: &str) -> String {
     shown
 }
 
-/// An error with its causes; those that it tells itself once.
+/// Formats an error with its causes, without the causes that its own message already contains.
 fn in_full(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -214,7 +220,8 @@ fn in_full(error: &dyn Error) -> String {
     text
 }
 
-/// What decodes payloads: as they are, or compressed.
+/// Returns the data converter of the client and of saved histories, which also decodes compressed
+/// payloads.
 #[cfg(feature = "compression")]
 fn data_converter() -> DataConverter {
     use temporal_agents::worker::codec::ZstdCodec;
@@ -222,7 +229,7 @@ fn data_converter() -> DataConverter {
     DataConverter::new(PayloadConverter::default(), DefaultFailureConverter::default(), ZstdCodec::default())
 }
 
-/// What decodes payloads: as they are.
+/// Returns the data converter of the client and of saved histories, which decodes no codec.
 #[cfg(not(feature = "compression"))]
 fn data_converter() -> DataConverter {
     DataConverter::default()

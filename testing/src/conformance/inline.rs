@@ -1,4 +1,4 @@
-//! The inline host: runs scenarios on plain tokio.
+//! The inline host: plays scenarios on plain tokio.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use super::{
     recorder::Recorder,
 };
 
-/// Plays a scenario; what the recorder sees is told by the recorder.
+/// Plays a scenario. The effects are recorded in the recorder and are not part of the return value.
 pub(super) async fn run(scenario: &Scenario, recorder: &Recorder) -> Result<Value, PlayError> {
     let watched = recorder.clone();
     let runner = runner(recorder).on_checkpoint(move |state| watch_round_trip(&watched, state));
     play_through(scenario, Progress::of(scenario), &runner).await
 }
 
-/// A runner with the models and tools of the recorder's scenario.
+/// Creates a runner with the models and tools of the recorder's scenario.
 pub(super) fn runner(recorder: &Recorder) -> InlineRunner {
     InlineRunner::new()
         .model_provider(ScriptedModels(recorder.clone()))
@@ -33,7 +33,8 @@ pub(super) fn runner(recorder: &Recorder) -> InlineRunner {
         .first_pause(Duration::from_millis(1))
 }
 
-/// Writes the state of a run as JSON text and reads it again: it must be the same.
+/// Serializes the state of a run as JSON and parses it again; reports a complaint if the result
+/// differs.
 pub(super) fn watch_round_trip(recorder: &Recorder, state: &RunState) {
     let read = serde_json::to_string(state).and_then(|text| serde_json::from_str::<RunState>(&text));
     match read {

@@ -1,18 +1,19 @@
-//! The conformance suite: plays scenarios of agent runs on a host, and tells what was observed.
+//! The conformance suite: plays scenarios of agent runs on a host, and reports the observations.
 //!
-//! A scenario is a JSON file: agents, a scripted model, runs, approvals. `tests/conformance/README.md` says what every
-//! member means, and the files beside it hold what the OpenAI Agents SDK for Python did with them. Nothing here knows a
-//! scenario by its name, or looks at what is expected of it; the comparison is `compare.py`'s.
+//! A scenario is a JSON file: agents, a scripted model, runs, approvals.
+//! `tests/conformance/README.md` defines every member, and the files beside it contain the results
+//! of the OpenAI Agents SDK for Python. Nothing here recognizes a scenario by its name, or reads
+//! its expectations; `compare.py` does the comparison.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `format/` | a scenario file as types |
 //! | `build/` | a scenario as agents, tools and settings of the library |
-//! | `recorder`, `model` | the script, and what really happened to the world |
-//! | `play`, `progress` | the runs of a scenario, one after another, the same on every host |
-//! | `report/` | outcomes in the words of the format |
+//! | `recorder`, `model` | the script, and the effects that occurred |
+//! | `play`, `progress` | the runs of a scenario in sequence, the same on every host |
+//! | `report/` | outcomes in the terms of the format |
 //! | `inline`, `durable/`, `session/` | the hosts |
-//! | `venue` | which of them, and what it needs |
+//! | `venue` | the selected host with its resources |
 //! | `suite` | a folder of scenarios |
 
 mod build;
@@ -35,56 +36,59 @@ use serde_json::Value;
 
 pub use suite::{SuiteError, play_all, run};
 
-/// Where scenarios are played.
+/// A host on which scenarios are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Host {
     /// On plain tokio.
     Inline,
-    /// In a workflow on a real dev server. The worker caches workflows, and a run that pauses is resumed in the same workflow
-    /// run.
+    /// In a workflow on a real dev server. The worker caches workflows, and a run that pauses is
+    /// resumed in the same workflow run.
     Workflow,
-    /// In a workflow, on a worker without a cache: each workflow task replays the history so far. A run that pauses is resumed
-    /// in the workflow run that continues as new with its state.
+    /// In a workflow, on a worker without a cache: each workflow task replays the history so far. A
+    /// run that pauses is resumed in a new workflow run, which continues as new with its state.
     WorkflowUncached,
     /// In an agentic session, inside an activity that a workflow calls on a real dev server.
     Session,
-    /// The same, with an attempt of the activity that fails before each effect: before each call of a model, each body of a tool, each
-    /// run, and at the end. So a scenario is played over as many attempts as it has effects, each from the checkpoint of the one before.
+    /// In an agentic session, like [`Session`](Self::Session), with an attempt of the activity that
+    /// fails before each effect: before each call of a model, each body of a tool, each run, and at
+    /// the end. So a scenario is played over as many attempts as it has effects, each from the
+    /// checkpoint of the previous one.
     SessionInterrupted,
 }
 
-/// What was observed of one scenario.
+/// The observations of one scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Observed {
-    /// The scenario.
+    /// Name of the scenario.
     pub name: String,
-    /// What was observed, as the format has it; `{"driver_error": TEXT}` in it when the scenario could not be played.
+    /// The observations in the scenario format; contains `{"driver_error": MESSAGE}` if the
+    /// scenario could not be played.
     pub expect: Value,
-    /// The activities in the workflow's histories, on a host that has histories.
+    /// Numbers of activities in the workflow's histories; `None` on a host that has no histories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activities: Option<Activities>,
-    /// The attempts of the activity, on a host that plays in one.
+    /// Number of attempts of the activity; `None` on a host that does not play in an activity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
 }
 
-/// How many activities the histories of a workflow hold.
+/// Numbers of activities in the histories of a workflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Activities {
-    /// Calls of models.
+    /// Number of model calls.
     pub model: usize,
-    /// Calls of tools.
+    /// Number of tool calls.
     pub tools: usize,
 }
 
-/// No host has this name.
+/// The error for a name that no host has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no host {name:?}; there are inline, workflow, workflow-uncached, session and session-interrupted")]
 pub struct UnknownHost {
-    /// The name.
+    /// The name, as passed to the parser.
     pub name: String,
 }
 

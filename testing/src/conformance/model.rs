@@ -1,4 +1,4 @@
-//! The scripted model: tells the recorder what it is asked, and answers what the script says.
+//! The scripted model: reports each call to the recorder, and returns the script's responses.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Model for ScriptedModel {
 }
 
 impl ScriptedModel {
-    /// The call as the format reports it.
+    /// Converts the call to the form in which the format reports it.
     fn call_json(&self, call: ModelCall) -> Value {
         let Definitions { instructions, prompt: _, tools, handoffs, output, settings } = call.definitions;
         json!({
@@ -64,7 +64,7 @@ impl ScriptedModel {
     }
 }
 
-/// A failure with this message that nobody tries to mend by asking again.
+/// Creates a failure with this message, of a kind that is not retried.
 fn failure(message: String) -> ModelError {
     ModelError::new(ModelFailureKind::BadRequest, message)
 }

@@ -1,6 +1,7 @@
-//! Plays a scenario: its runs one after another, with a stop at each pause that decisions are left for.
+//! Plays a scenario: its runs in sequence, with a stop at each pause for which decisions remain.
 //!
-//! The same on every host. What differs between them is only who runs agents: [`Runs`].
+//! All hosts share this code. They differ only in the implementation of [`Runs`], which runs
+//! agents.
 
 use futures::future::{LocalBoxFuture, ready};
 use serde_json::{Value, json};
@@ -20,27 +21,27 @@ use super::{
     report,
 };
 
-/// Runs agents, on some host.
+/// Runs agents on a host.
 pub(crate) trait Runs {
     /// Runs an agent until it ends or pauses.
     fn run<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, input: Vec<Item>) -> Running<'a>;
 
-    /// Goes on with a paused run.
+    /// Continues a paused run.
     fn resume<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, state: RunState) -> Running<'a>;
 
-    /// Called before each run.
+    /// Notifies the host before each run.
     fn run_is_due(&self) -> LocalBoxFuture<'_, ()> {
         Box::pin(ready(()))
     }
 
-    /// Whom author functions tell what they see.
+    /// Returns the witness to which author functions report, with the calls recorded before.
     fn witness(&self, seen: Seen) -> Witness {
         Witness::new(seen)
     }
 }
 
-/// The methods of [`Runs`] that run agents, in the words that the runners of all hosts share: `$runner` makes one of the host's with
-/// a configuration.
+/// Implements the methods of [`Runs`] that run agents, by the methods that the runners of all hosts
+/// share: `$runner` creates a runner of the host with a configuration.
 macro_rules! runs_with {
     ($runner:expr) => {
         fn run<'a>(&'a self, config: RunConfig, agent: &'a AnyAgent, input: Vec<Item>) -> Running<'a> {
@@ -67,38 +68,39 @@ macro_rules! runs_with {
 
 pub(crate) use runs_with;
 
-/// A run under way.
+/// The future of a run.
 pub(crate) type Running<'a> = LocalBoxFuture<'a, Result<RunOutcome<Value>, RunFailure>>;
 
-/// How playing stops.
+/// The outcome of [`play`].
 pub(crate) enum Played {
-    /// At a pause; the decisions are in the state. Play on with this.
+    /// The scenario has paused; the decisions are already in the state. `play` continues from this
+    /// progress.
     Paused(Box<Progress>),
-    /// At the end, with what was observed on this side of the effects.
+    /// The scenario has ended, with the observations other than the effects.
     Ended(Value),
 }
 
-/// Why a scenario cannot be played.
+/// A reason for which a scenario cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlayError {
     /// The agents cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// A follow-up goes on with an agent that the scenario does not have.
+    /// A follow-up continues with an agent that the scenario does not contain.
     #[error("the last agent {name:?} is none of the scenario's")]
     UnknownLastAgent {
-        /// Its name.
+        /// Name of the agent.
         name: String,
     },
     /// A paused state refuses a decision.
     #[error(transparent)]
     Decision(#[from] DecisionRefused),
-    /// A paused state is not the same after it was written and read.
+    /// A paused state cannot be serialized or parsed again.
     #[error("the paused state cannot be written and read again: {0}")]
     State(#[from] serde_json::Error),
 }
 
-/// Plays on to the next pause that decisions are left for, or to the end.
+/// Plays until the next pause for which decisions remain, or until the end.
 pub(crate) async fn play(scenario: &Scenario, progress: Progress, host: &dyn Runs) -> Result<Played, PlayError> {
     let mut progress = progress;
     let witness = host.witness(progress.seen.clone());
@@ -154,7 +156,7 @@ pub(crate) async fn play(scenario: &Scenario, progress: Progress, host: &dyn Run
     }
 }
 
-/// A run that is due.
+/// The next run.
 struct DueRun<'s> {
     agent: &'s str,
     input: Vec<Item>,
@@ -205,7 +207,8 @@ impl<'s> DueRun<'s> {
     }
 }
 
-/// Plays to the end, taking up each pause with what is left of it in JSON.
+/// Plays to the end. At each pause, it serializes the progress to JSON and continues from the
+/// parsed copy.
 pub(crate) async fn play_through(
     scenario: &Scenario,
     mut progress: Progress,
@@ -219,8 +222,8 @@ pub(crate) async fn play_through(
     }
 }
 
-/// The state with the decisions of a round in it: the k-th is about the k-th pending call. The state is written and read
-/// before, as if somebody had kept it while people thought.
+/// Returns the state with the decisions of a round: the k-th decision applies to the k-th pending
+/// call. The state is first serialized and parsed, as if it had been stored while people decided.
 fn decided(paused: PausedRun, round: &[format::Decision]) -> Result<RunState, PlayError> {
     let mut state: RunState = serde_json::from_str(&serde_json::to_string(&paused.state)?)?;
     for (pending, decision) in state.interruptions().iter().zip(round) {
@@ -239,7 +242,7 @@ fn decided(paused: PausedRun, round: &[format::Decision]) -> Result<RunState, Pl
     Ok(state)
 }
 
-/// What was observed on this side of the effects.
+/// Returns the observations other than the effects, which the recorder holds.
 fn ended(scenario: &Scenario, progress: &Progress, outcome: Value) -> Value {
     let Seen { hooks, handoff_inputs } = &progress.seen;
     json!({

@@ -1,4 +1,5 @@
-//! How far a scenario is: one serde value, so that it can be taken up elsewhere after each pause.
+//! The progress of a scenario: one serde value, so that the scenario can be continued in another
+//! place after each pause.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,44 +10,44 @@ use temporal_agents::{
 
 use super::{build::Seen, format::Scenario};
 
-/// How far a scenario is.
+/// The progress of a scenario.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Progress {
-    /// The run that is due or under way, counted from 0.
+    /// The current or next run, counted from 0.
     pub(crate) run: usize,
-    /// The approval rounds that have been held.
+    /// Number of approval rounds completed.
     pub(crate) rounds: usize,
     /// The run context at the start of the run.
     pub(crate) context: Map<String, Value>,
-    /// The session, where there is one.
+    /// The session, if the scenario has one.
     pub(crate) session: Option<MemorySession>,
-    /// The run before, where there was one.
+    /// The previous run, if there was one.
     pub(crate) previous: Option<Previous>,
-    /// The run under way, where it was paused and decided on.
+    /// The current run, if it was paused and the decisions are made.
     pub(crate) paused: Option<RunState>,
-    /// What author functions have seen.
+    /// The recorded calls of author functions.
     pub(crate) seen: Seen,
     /// The pauses, as reported.
     pub(crate) pauses: Vec<Value>,
-    /// The outcomes of runs before, as reported.
+    /// The outcomes of earlier runs, as reported.
     pub(crate) earlier: Vec<Value>,
 }
 
-/// A run that has ended, for the one that follows.
+/// A run that has ended, for use by the next one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Previous {
-    /// Its last agent's name.
+    /// Name of the run's last agent.
     pub(crate) last_agent: String,
-    /// Its conversation, as input.
+    /// The run's conversation, as input.
     pub(crate) input_list: Vec<Item>,
-    /// The id of its last response.
+    /// The id of the run's last response.
     pub(crate) last_response_id: Option<String>,
-    /// Its outcome, as reported.
+    /// The run's outcome, as reported.
     pub(crate) outcome: Value,
 }
 
 impl Progress {
-    /// The beginning.
+    /// Creates the progress at the beginning of a scenario.
     pub(crate) fn of(scenario: &Scenario) -> Self {
         let initial = scenario.session.as_ref().map(|session| session.initial_items.clone().unwrap_or_default());
         Self {

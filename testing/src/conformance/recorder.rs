@@ -1,6 +1,8 @@
-//! What really happens to the world: the script's responses go out of here, and calls of models and tools are noted here.
+//! Serves the script's responses, and records the effects of a scenario: the calls of models and
+//! tools.
 //!
-//! It lives where the effects are, in the process of the worker; a workflow that replays does not see it.
+//! The recorder lives in the process in which the effects occur, that of the worker; a workflow
+//! that replays does not see it.
 
 use std::{
     collections::BTreeMap,
@@ -20,10 +22,11 @@ use super::{
     session::{Attempt, AttemptOver},
 };
 
-/// The longest wait for a call that stands earlier in a response; some never come, because they are refused.
+/// The longest wait per earlier call of a response; some of these calls never run, because they are
+/// refused.
 const WAIT_FOR_SIBLING: Duration = Duration::from_secs(1);
 
-/// The script and the record of one scenario. Clones share them.
+/// The script and the record of one scenario. Clones share both.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     record: Arc<Mutex<Record>>,
@@ -31,37 +34,39 @@ pub(crate) struct Recorder {
     attempt: Option<Arc<Attempt>>,
 }
 
-/// How long the delays of a scenario take.
+/// The durations of a scenario's delays.
 #[derive(Clone, Debug)]
 pub(crate) enum Pace {
-    /// As long as it says.
+    /// The duration that the scenario specifies.
     AsWritten,
-    /// A step for each shorter delay in the scenario and one for itself: far enough apart, whatever the machine does.
+    /// One step for each shorter delay in the scenario, and one for the delay itself. The steps
+    /// keep the delays apart on a slow machine.
     Ranked {
         /// The step.
         step: Duration,
-        /// The scenario's delays in milliseconds, each once, the shortest first.
+        /// The scenario's distinct delays in milliseconds, in ascending order.
         delays: Vec<u64>,
     },
 }
 
-/// What there is to tell in the end.
+/// The record at the end of a scenario.
 #[derive(Debug)]
 pub(crate) struct Recorded {
-    /// The calls of models, in their order.
+    /// The calls of models, in order.
     pub(crate) calls: Vec<Value>,
     /// The calls of function tools whose bodies ran.
     pub(crate) tool_invocations: Vec<Value>,
-    /// What no run may do: a call that the script has no response for, or a state that JSON does not keep.
+    /// The first violation of the suite's rules: a call that the script has no response for, or a
+    /// state that does not survive serialization to JSON.
     pub(crate) complaint: Option<String>,
 }
 
-/// A call of a function tool, as its body sees it.
+/// A call of a function tool, as the tool's body sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct Invocation {
     /// The arguments as the model wrote them.
     pub(crate) arguments: String,
-    /// How often this tool was called before.
+    /// Number of earlier calls of this tool.
     pub(crate) before: usize,
 }
 
@@ -72,7 +77,7 @@ struct Record {
     invocations: Vec<Value>,
     written: Vec<WrittenCall>,
     counts: BTreeMap<(String, usize), usize>,
-    /// By the idempotency key of the call.
+    /// The calls whose bodies have run, by idempotency key.
     known: BTreeMap<String, Invocation>,
     failed: Vec<FailedCall>,
     complaint: Option<String>,
@@ -89,7 +94,7 @@ struct FailedCall {
 /// A function call in a response of the script.
 #[derive(Debug)]
 struct WrittenCall {
-    /// The response, counted from 0.
+    /// Index of the response, counted from 0.
     response: usize,
     name: String,
     call_id: String,
@@ -98,7 +103,7 @@ struct WrittenCall {
 }
 
 impl Recorder {
-    /// The script of this scenario, and an empty record.
+    /// Creates a recorder with the script of this scenario, and an empty record.
     pub(crate) fn new(scenario: &Scenario, pace: Pace) -> Self {
         let record = Record {
             responses: scenario.model_responses.clone(),
@@ -113,35 +118,37 @@ impl Recorder {
         Self { record: Arc::new(Mutex::new(record)), pace, attempt: None }
     }
 
-    /// The same, for what an attempt of a session does.
+    /// Creates a recorder that shares this script and record, for the effects of an attempt of a
+    /// session.
     pub(crate) fn at(&self, attempt: Arc<Attempt>) -> Self {
         Self { attempt: Some(attempt), ..self.clone() }
     }
 
-    /// A model is about to be called.
+    /// Signals that a model is about to be called.
     ///
     /// # Errors
-    /// It is not to be: the attempt has ended before.
+    /// [`AttemptOver`] if the attempt ends before the call.
     pub(crate) async fn model_is_due(&self, agent: &str) -> Result<(), AttemptOver> {
         let Some(attempt) = &self.attempt else { return Ok(()) };
         let number = self.lock().calls.len();
         attempt.before_model(format!("call {number} of a model, by {agent}")).await
     }
 
-    /// The body of a tool is about to act.
+    /// Signals that the body of a tool is about to act.
     ///
     /// # Errors
-    /// It is not to: the attempt has ended before.
+    /// [`AttemptOver`] if the attempt ends before the body acts.
     pub(crate) async fn tool_is_due(&self, call: &CallInfo) -> Result<(), AttemptOver> {
         let Some(attempt) = &self.attempt else { return Ok(()) };
         attempt.before_tool(format!("tool call {}", call.idempotency_key())).await
     }
 
-    /// Notes a model call and takes the next response for it. A call that has failed fails again when another attempt makes it again, and
-    /// counts once.
+    /// Records a model call and returns the next response for it. A call that has failed fails
+    /// again when a later attempt repeats it, and is recorded once.
     pub(crate) fn model_called(&self, agent: &str, call: Value) -> Response {
         let mut record = self.lock();
         let attempt = self.attempt.as_ref().map_or(1, |attempt| attempt.number());
+        // Within the attempt that failed, an equal call is a new one and consumes the next response.
         let again = |failed: &&FailedCall| failed.attempt < attempt && failed.call == call;
         if let Some(failed) = record.failed.iter().find(again) {
             self.answer_is_void();
@@ -176,11 +183,12 @@ impl Recorder {
             attempt.answer_is_void();
         }
     }
-
-    /// Notes that the body of a tool runs: the tool at this place of the agent with this key.
+    /// Records that the body of a tool runs: the tool at index `place` of the agent with this key.
     ///
-    /// The library gives a body parsed arguments. The text they came from is noted where the model has written one that says
-    /// the same; otherwise what did reach the body. A call that comes again, by its idempotency key, is the call that it was.
+    /// The library passes parsed arguments to the body. The record contains the JSON string that
+    /// the model wrote, if one of its calls parses to the same value, and otherwise the serialized
+    /// arguments. A call that repeats an idempotency key is the earlier call, and is not recorded
+    /// again.
     pub(crate) fn invoked(
         &self,
         agent: &str,
@@ -210,17 +218,20 @@ impl Recorder {
         invocation
     }
 
-    /// Waits until the calls of the same tool that stand earlier in the same response have come, or will not come any more.
-    /// Activities of one response may start in any order; what a tool does at its n-th call must not depend on that.
+    /// Waits until the earlier calls of the same tool in the same response have run, or can no
+    /// longer be expected. Activities of one response may start in any order; the result of a
+    /// tool's n-th call must not depend on that order.
     pub(crate) async fn wait_for_earlier_siblings(&self, tool: &str, call_id: &str) {
         let begun = Instant::now();
-        // The longer for each that is missing: so those that do come keep their order, even behind one that does not.
+        // The limit grows with each missing call, so that those that do run keep their order, even
+        // behind one that does not.
         while begun.elapsed() < WAIT_FOR_SIBLING * self.missing_siblings(tool, call_id) {
             sleep(Duration::from_millis(5)).await;
         }
     }
 
-    /// How many calls of the same tool stand earlier in the same response and have not come yet.
+    /// Counts the earlier calls of the same tool in the same response whose bodies can run and have
+    /// not run yet.
     fn missing_siblings(&self, tool: &str, call_id: &str) -> u32 {
         let record = self.lock();
         let Some(place) = record.written.iter().rposition(|call| call.is(tool, call_id)) else { return 0 };
@@ -230,7 +241,7 @@ impl Recorder {
         u32::try_from(record.written[..place].iter().filter(is_missing).count()).unwrap_or(u32::MAX)
     }
 
-    /// How long a delay takes.
+    /// Returns the duration of a delay.
     pub(crate) fn pause(&self, delay_ms: u64) -> Duration {
         match &self.pace {
             Pace::AsWritten => Duration::from_millis(delay_ms),
@@ -241,12 +252,12 @@ impl Recorder {
         }
     }
 
-    /// Notes what no run may do; the first complaint counts.
+    /// Records a violation of the suite's rules; only the first one is kept.
     pub(crate) fn complain(&self, complaint: String) {
         self.lock().complaint.get_or_insert(complaint);
     }
 
-    /// What there is to tell.
+    /// Returns a copy of the record.
     pub(crate) fn recorded(&self) -> Recorded {
         let record = self.lock();
         Recorded {
@@ -266,7 +277,8 @@ impl WrittenCall {
         self.name == tool && self.call_id == call_id
     }
 
-    /// Whether a body can be called with this: arguments that are no object are refused.
+    /// Returns `true` if the body of a tool can be called with these arguments: anything but a JSON
+    /// object is refused.
     fn can_come(&self) -> bool {
         self.arguments.trim().is_empty() || serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
     }
@@ -278,7 +290,7 @@ impl WrittenCall {
 }
 
 impl Pace {
-    /// Steps of this length for the delays of a scenario.
+    /// Creates the pace that replaces the delays of a scenario by multiples of `step`.
     pub(crate) fn ranked(scenario: &Scenario, step: Duration) -> Self {
         let tools = scenario.agents.values().flat_map(|agent| agent.tools.iter().flatten());
         let steps = tools.flat_map(|tool| tool.behavior.steps());

@@ -1,4 +1,4 @@
-//! A folder of scenarios, played several at a time.
+//! Plays a folder of scenarios, several at a time.
 
 use std::{
     any::Any,
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::environment::EnvironmentError;
 
-/// What keeps a whole suite from being played.
+/// A reason for which a whole suite cannot be played.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SuiteError {
@@ -28,10 +28,10 @@ pub enum SuiteError {
     Read {
         /// The file, or the folder.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A file is no JSON object with a name.
+    /// A file is not a JSON object with a name.
     #[error("{} is no scenario: it has no name", .path.display())]
     Nameless {
         /// The file.
@@ -42,7 +42,7 @@ pub enum SuiteError {
     Server(#[from] EnvironmentError),
 }
 
-/// Why one scenario could not be played.
+/// A reason for which one scenario could not be played.
 #[derive(Debug, thiserror::Error)]
 enum ScenarioError {
     #[error("the scenario cannot be read: {0}")]
@@ -55,9 +55,10 @@ enum ScenarioError {
     Panicked(String),
 }
 
-/// Plays every `*.json` of a folder on a host and tells what was observed, as soon as it is known; in any order.
+/// Plays every `*.json` of a folder on a host and passes each scenario's observations to `tell` as
+/// soon as they are available, in no particular order.
 ///
-/// What goes wrong with one scenario is that scenario's result.
+/// An error in one scenario is reported in that scenario's observations.
 ///
 /// # Errors
 /// [`SuiteError`] when the folder cannot be read or the server does not start.
@@ -65,9 +66,10 @@ pub async fn run(folder: &Path, host: Host, tell: impl FnMut(Observed)) -> Resul
     play_all(&load(folder)?, host, tell).await
 }
 
-/// Plays scenarios, given by name, on a host and tells what was observed, as soon as it is known; in any order.
+/// Plays scenarios, passed by name, on a host and passes each scenario's observations to `tell` as
+/// soon as they are available, in no particular order.
 ///
-/// What goes wrong with one scenario is that scenario's result.
+/// An error in one scenario is reported in that scenario's observations.
 ///
 /// # Errors
 /// [`SuiteError::Server`] when the server does not start.
@@ -87,7 +89,7 @@ pub async fn play_all(
     Ok(())
 }
 
-/// The scenarios by name, without what is expected of them.
+/// Reads the scenarios of a folder by name, without their expectations.
 fn load(folder: &Path) -> Result<Vec<(String, Value)>, SuiteError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();
@@ -111,7 +113,7 @@ fn load(folder: &Path) -> Result<Vec<(String, Value)>, SuiteError> {
     files.into_iter().map(read).collect()
 }
 
-/// Plays one scenario, whatever happens in it.
+/// Plays one scenario; errors and panics become its observations.
 async fn observe(name: &str, json: &Value, venue: &Venue) -> Observed {
     let played = AssertUnwindSafe(play_one(name, json, venue)).catch_unwind().await;
     let played = played.unwrap_or_else(|panic| Err(ScenarioError::Panicked(message_of(&*panic))));
@@ -121,7 +123,8 @@ async fn observe(name: &str, json: &Value, venue: &Venue) -> Observed {
     })
 }
 
-/// Takes out of all outputs of calls what this library adds to them, and no API of OpenAI is shown.
+/// Removes from all outputs of calls the member that this library adds and does not send to
+/// OpenAI's APIs.
 fn without_own_members(value: &mut Value) {
     match value {
         Value::Object(members) => {

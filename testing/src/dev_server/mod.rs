@@ -1,16 +1,19 @@
 //! A real Temporal dev server as a child process of the test.
 //!
-//! [`DevServer::start`] finds the `temporal` CLI (nothing has to be installed by hand), starts it on a free port with an
-//! in-memory database, and returns once it serves the namespace. Dropping the value ends the server.
+//! [`DevServer::start`] finds the `temporal` CLI (no manual installation is necessary), starts it
+//! on a free port with an in-memory database, and returns once it serves the namespace. Dropping
+//! the value stops the server.
 //!
-//! What it promises:
-//! - Servers of parallel tests and parallel test processes do not meet: each has its own ports, directory and database.
-//! - A returned server is the one that was started, not another that took its port in between.
-//! - A server that does not come up is an error with the end of its log, never a hang.
-//! - The server ends with the value, by its own process id; on Unix also when the test process is killed.
+//! Guarantees:
+//! - Servers of parallel tests and parallel test processes are isolated: each has its own ports,
+//!   directory and database.
+//! - A returned server is the one that was started, not another that took its port in the meantime.
+//! - A server that does not start is an error with the end of its log, never a hang.
+//! - The server is stopped with the value, by its own process id; on Unix also if the test process
+//!   is killed.
 //!
-//! What it deliberately does not do: skip time (the dev server cannot), keep data between runs, speak TLS, or use the
-//! download built into the SDK, which is not pinned to a checksum.
+//! Deliberately out of scope: skipping time (the dev server does not support it), keeping data
+//! between runs, TLS, and the download built into the SDK, which is not pinned to a checksum.
 
 mod cached_cli;
 mod error;
@@ -33,10 +36,11 @@ pub use self::options::{DevServerOptions, ServerLogLevel};
 
 use self::{ports::Ports, process::ServerProcess};
 
-/// How often a start is tried again when another process took a port between choosing and using it.
+/// Maximum number of attempts to start a server when another process takes a port between choosing
+/// and using it.
 const PORT_ATTEMPTS: u32 = 5;
 
-/// A running Temporal dev server, ended when the value is dropped.
+/// A running Temporal dev server, which is stopped when the value is dropped.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), temporal_agents_testing::DevServerError> {
@@ -88,32 +92,33 @@ impl DevServer {
         Ok(Self { process, ports, address, namespace: options.namespace.clone() })
     }
 
-    /// The gRPC address as `HOST:PORT`, the form of `temporal --address` and `TEMPORAL_ADDRESS`.
+    /// Returns the gRPC address as `HOST:PORT`, the form of `temporal --address` and
+    /// `TEMPORAL_ADDRESS`.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The gRPC address as a URL, the form that a client's connection options take.
+    /// Returns the gRPC address as a URL, the form that a client's connection options take.
     pub fn target_url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The address of the web UI, when the options asked for it.
+    /// Returns the address of the web UI, if the options enable it.
     pub fn ui_url(&self) -> Option<String> {
         self.ports.ui_address().map(|address| format!("http://{address}"))
     }
 
-    /// The namespace that tests use; it exists.
+    /// Returns the namespace that tests use, which exists on the server.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The process id of the server.
+    /// Returns the process id of the server.
     pub fn pid(&self) -> u32 {
         self.process.pid()
     }
 
-    /// The `temporal` binary that runs the server, for tests that call the CLI.
+    /// Returns the path of the `temporal` binary that runs the server, for tests that call the CLI.
     pub fn cli(&self) -> &Path {
         self.process.cli()
     }
@@ -123,7 +128,7 @@ impl DevServer {
         self.client_with(ClientOptions::new(self.namespace()).build()).await
     }
 
-    /// Connects a new client with its own options: namespace, data converter, interceptors.
+    /// Connects a new client with custom options: namespace, data converter, interceptors.
     pub async fn client_with(&self, options: ClientOptions) -> Result<Client, DevServerError> {
         let connection = Connection::connect(ready::connection_options(&self.address).build())
             .await
@@ -131,7 +136,8 @@ impl DevServer {
         Client::new(connection, options).map_err(|source| DevServerError::connect(&self.address, source))
     }
 
-    /// Ends the server and waits until its process is gone, without blocking the async runtime as a drop would.
+    /// Stops the server and waits until its process has ended, without blocking the async runtime
+    /// as a drop would.
     pub async fn shutdown(self) {
         // An error means that the blocking pool is shutting down; it drops the server in that case.
         let _ = tokio::task::spawn_blocking(move || drop(self)).await;

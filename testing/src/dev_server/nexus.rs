@@ -13,13 +13,13 @@ use tonic::Request;
 use super::{DevServer, DevServerError};
 
 impl DevServer {
-    /// Makes a Nexus endpoint, behind which is whoever handles Nexus operations on this task queue of
+    /// Creates a Nexus endpoint that routes to the workers of this task queue of
     /// [`namespace`](Self::namespace).
     ///
-    /// The name has letters, digits and `-`, and begins with a letter.
+    /// The name consists of letters, digits and `-`, and begins with a letter.
     ///
     /// # Errors
-    /// [`DevServerError::NexusEndpoint`], when there is one of that name, say.
+    /// [`DevServerError::NexusEndpoint`], for example if an endpoint of that name already exists.
     pub async fn create_nexus_endpoint(&self, name: &str, task_queue: &str) -> Result<(), DevServerError> {
         let worker = Worker { namespace: self.namespace().to_owned(), task_queue: task_queue.to_owned() };
         let target = EndpointTarget { variant: Some(Variant::Worker(worker)) };

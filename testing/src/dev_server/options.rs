@@ -1,16 +1,18 @@
-//! What a caller can choose about a dev server, and the command line it becomes.
+//! The options of a dev server, and their conversion to a command line.
 
 use bon::Builder;
 
 use super::ports::{LOOPBACK, Ports};
 
-/// The server's own limits on how often its queues may read their tasks, lifted: at their defaults a burst of short
-/// workflows and timers waits on them, and tests are such bursts.
+/// Dynamic configuration that lifts the server's limits on how often its queues read their tasks:
+/// at the defaults, a burst of short workflows and timers waits for these limits, and tests are
+/// such bursts.
 const LIFTED_POLL_LIMITS: [&str; 2] =
     ["history.transferProcessorMaxPollRPS=100000", "history.timerProcessorMaxPollRPS=100000"];
 
-/// The server lets timers wait up to this long, one second by default, in case the clocks of its hosts differ. There is
-/// only one host here, and every timer, retry and timeout of a test would pay for it.
+/// Dynamic configuration that shortens the delay of timers. By default the server delays timers by
+/// up to one second, in case the clocks of its hosts differ. There is only one host here, and the
+/// delay would affect every timer, retry and timeout of a test.
 const PROMPT_TIMERS: &str = r#"history.timerProcessorMaxTimeShift="10ms""#;
 
 /// Options of [`DevServer::start_with`](super::DevServer::start_with).
@@ -25,24 +27,27 @@ const PROMPT_TIMERS: &str = r#"history.timerProcessorMaxTimeShift="10ms""#;
 #[builder(on(String, into))]
 #[non_exhaustive]
 pub struct DevServerOptions {
-    /// The namespace to create; `default` unless set.
+    /// The namespace to create. Default `default`.
     #[builder(default = "default".to_owned())]
     pub namespace: String,
-    /// Whether to serve the web UI, on a free port.
+    /// Serves the web UI, on a free port. Default `false`.
     #[builder(default)]
     pub ui: bool,
-    /// The gRPC port; a free one unless set.
+    /// The gRPC port. Default: a free port.
     pub port: Option<u16>,
-    /// Whether to lift the server's limits on reading its task queues, so that bursts of workflows do not wait on them.
+    /// Lifts the server's limits on reading its task queues, so that bursts of workflows do not
+    /// wait for them. Default `true`.
     #[builder(default = true)]
     pub lift_poll_limits: bool,
-    /// Whether timers and retries come within milliseconds of their time, rather than within a second as in production.
+    /// Fires timers and retries within milliseconds of their time, and not within a second as in
+    /// production. Default `true`.
     #[builder(default = true)]
     pub prompt_timers: bool,
-    /// What the server writes to its log, whose end is part of a start-up error.
+    /// The lowest severity of the server's log, whose end is part of a start-up error. Default
+    /// [`ServerLogLevel::Error`].
     #[builder(default)]
     pub log_level: ServerLogLevel,
-    /// Further arguments of `temporal server start-dev`, appended as they are.
+    /// Further arguments of `temporal server start-dev`, appended unchanged.
     #[builder(default)]
     pub extra_args: Vec<String>,
 }
@@ -54,7 +59,8 @@ impl Default for DevServerOptions {
 }
 
 impl DevServerOptions {
-    /// The arguments of the CLI. `birthmark` is one more namespace, by which the server is recognised as this one.
+    /// Returns the arguments of the CLI. `birthmark` is an additional namespace, by which this
+    /// server is recognized.
     pub(super) fn arguments(&self, ports: &Ports, birthmark: &str) -> Vec<String> {
         let mut arguments: Vec<String> = ["server", "start-dev", "--ip", LOOPBACK].map(Into::into).into();
         let mut flag = |name: &str, value: &str| arguments.extend([name.to_owned(), value.to_owned()]);
@@ -82,9 +88,9 @@ impl DevServerOptions {
 pub enum ServerLogLevel {
     /// Everything.
     Debug,
-    /// Start and stop of its parts, and what follows.
+    /// Start and stop of the server's components, and all of the following levels.
     Info,
-    /// Unexpected but handled.
+    /// Unexpected but handled events, and failures.
     Warn,
     /// Failures only.
     #[default]

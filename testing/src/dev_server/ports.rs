@@ -1,7 +1,7 @@
 //! Free ports for one dev server.
 //!
-//! A free port is found by binding to it and letting go, so another process may take it before the server does; the
-//! caller starts again with other ports in that case.
+//! A free port is found by binding to it and releasing it, so another process may take it before
+//! the server does; the caller then starts again with other ports.
 
 use std::{io, net::TcpListener};
 
@@ -18,7 +18,7 @@ pub(super) struct Ports {
 
 impl Ports {
     pub(super) fn choose(options: &DevServerOptions) -> io::Result<Self> {
-        // Both are held until both are known, so that they differ.
+        // Both listeners are held until both ports are known, so that the ports differ.
         let grpc = TcpListener::bind((LOOPBACK, 0))?;
         let ui = TcpListener::bind((LOOPBACK, 0))?;
         let ui = ui.local_addr()?.port();

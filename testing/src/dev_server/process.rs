@@ -1,6 +1,7 @@
-//! The server's process with all that lives as long: its directory, its log, its guard.
+//! The server's process with the resources of the same lifetime: its directory, its log, its guard.
 //!
-//! Dropping it kills the process by its own id and waits until it is gone; its data was in memory only.
+//! Dropping the value kills the process by its own id and waits until it has ended; its data was in
+//! memory only.
 
 use std::{
     fs::File,
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 
 use super::{DevServerError, orphan_guard::OrphanGuard};
 
-/// How much of the end of the log an error shows, in bytes.
+/// Size of the part of the log that an error contains, in bytes from its end.
 const LOG_TAIL: u64 = 4096;
 
 /// A running `temporal server start-dev`.
@@ -23,13 +24,15 @@ pub(super) struct ServerProcess {
     child: Child,
     guard: Option<OrphanGuard>,
     cli: PathBuf,
-    /// Working directory of the server; holds `LOG` and `ANNOUNCEMENT`. Removed after the process has ended.
+    /// Working directory of the server; contains `LOG` and `ANNOUNCEMENT`. Removed after the
+    /// process has ended.
     directory: TempDir,
 }
 
-/// What the server writes to stderr.
+/// Name of the file for the server's stderr.
 const LOG: &str = "server.log";
-/// What it writes to stdout: nothing until all its services serve, then its addresses.
+/// Name of the file for the server's stdout: empty until all services serve, then the server's
+/// addresses.
 const ANNOUNCEMENT: &str = "announcement.txt";
 
 impl ServerProcess {
@@ -46,7 +49,7 @@ impl ServerProcess {
             .spawn();
         let spawn_error = |source| DevServerError::Spawn { cli: cli.to_owned(), source };
         let mut process = Self { child: child.map_err(spawn_error)?, guard: None, cli: cli.to_owned(), directory };
-        // From here on an error drops the process and so ends the server.
+        // From here on, an error drops `process` and thereby stops the server.
         process.guard = OrphanGuard::watch_over(process.pid()).map_err(spawn_error)?;
         Ok(process)
     }
@@ -59,18 +62,19 @@ impl ServerProcess {
         &self.cli
     }
 
-    /// How the server ended, if it did.
+    /// Returns the exit status of the server, if it has ended.
     pub(super) fn ended(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("a child of this process can be waited for")
     }
 
-    /// Whether the server has said that all its services serve. The one that answers clients does so earlier than others, and
-    /// one of those may still find its port taken, which ends the server.
+    /// Returns `true` if the server has announced that all its services serve. The service that
+    /// answers clients serves earlier than others, and one of the others may still find its port in
+    /// use, which ends the server.
     pub(super) fn announced(&self) -> bool {
         self.directory.path().join(ANNOUNCEMENT).metadata().is_ok_and(|file| file.len() > 0)
     }
 
-    /// The end of the server's log.
+    /// Returns the end of the server's log.
     pub(super) fn log_tail(&self) -> String {
         read_tail(&self.directory.path().join(LOG)).unwrap_or_else(|error| format!("(cannot read the log: {error})"))
     }
@@ -78,17 +82,18 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // First the guard: while the child is not waited for, its id cannot belong to another process.
+        // The guard first: before the child is waited for, its id cannot belong to another process.
         drop(self.guard.take());
-        // Both fail only when the child has ended already.
+        // Both calls fail only if the child has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A namespace name that only one server of this machine has.
+/// Returns a namespace name that only one server of this machine has.
 ///
-/// Asking for it tells this server from one that another process started on the same port in the same moment.
+/// A request for this namespace distinguishes this server from one that another process started on
+/// the same port at the same moment.
 pub(super) fn birthmark() -> String {
     static STARTED: AtomicU64 = AtomicU64::new(0);
     let number = STARTED.fetch_add(1, Ordering::Relaxed);

@@ -15,13 +15,16 @@ use super::{DevServerError, process::ServerProcess};
 const DEADLINE: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long a server that answers may take to announce itself. One that says nothing, of another version, is ready then too.
+/// Maximum time between the first answer of a server and its announcement. A server of another
+/// version, which may announce nothing, counts as ready after this time.
 const ANNOUNCEMENT: Duration = Duration::from_secs(5);
 
-/// How long one question may take. Something else on the port may take the connection and never answer.
+/// Maximum duration of one request. Another program on the port may accept the connection and never
+/// answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Returns when all `namespaces` exist at `address` and all services serve, or when the server has ended, or after 30 seconds.
+/// Waits until all `namespaces` exist at `address` and all services serve. Fails if the server has
+/// ended, or after 30 seconds.
 pub(super) async fn wait(
     process: &mut ServerProcess,
     address: &str,
@@ -34,7 +37,7 @@ pub(super) async fn wait(
         still_runs(process)?;
         sleep(INTERVAL).await;
     }
-    // A service whose port was taken panics in the moment of the announcement.
+    // A service whose port was in use panics at the moment of the announcement.
     sleep(INTERVAL).await;
     still_runs(process)
 }
@@ -84,8 +87,9 @@ async fn probe(address: &str, namespaces: [&str; 2]) -> Result<(), String> {
     Ok(())
 }
 
-/// How every client of this module connects: plain HTTP/2, named after the process, and without compression, which costs a
-/// third of a worker's CPU and saves nothing over loopback.
+/// Returns the connection options of all clients of this module: plain HTTP/2, an identity that
+/// contains the process id, and no compression, which costs a third of a worker's CPU and saves
+/// nothing over loopback.
 pub(super) fn connection_options(
     address: &str,
 ) -> temporalio_client::ConnectionOptionsBuilder<

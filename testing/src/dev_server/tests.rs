@@ -1,4 +1,5 @@
-//! Real servers: they start beside each other, say why they do not start, and end with their value.
+//! Tests with real servers: they run in parallel, report the reason for a failed start, and end
+//! with their value.
 
 use std::net::TcpListener;
 

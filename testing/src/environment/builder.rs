@@ -1,4 +1,4 @@
-//! What an environment is made of.
+//! The builder of an environment.
 
 use std::{
     sync::{Arc, atomic::AtomicU32},
@@ -38,10 +38,10 @@ pub struct AgentEnvironmentBuilder {
 }
 
 impl AgentEnvironmentBuilder {
-    /// A workflow of the worker, and of the replayer.
+    /// Registers a workflow with the worker and with the replayer.
     ///
     /// # Errors
-    /// When a workflow of this type is there already.
+    /// If a workflow of this type is already registered.
     pub fn workflow<W>(mut self) -> Result<Self, EnvironmentError>
     where
         W: WorkflowImplementation,
@@ -50,15 +50,15 @@ impl AgentEnvironmentBuilder {
         let mut replay = self.replay.unwrap_or_else(|| WorkflowReplayerOptions::new().build());
         replay.register_workflow::<W>()?;
         self.replay = Some(replay);
-        // The replayer's own registration has just shown that the type is new.
+        // The registration with the replayer has just shown that the type is new.
         self.workflows.push(Box::new(|options| drop(options.register_workflow::<W>())));
         Ok(self)
     }
 
-    /// A workflow that a function makes, such as `AgentWorkflow::factory(..)`.
+    /// Registers a workflow that a function creates, such as `AgentWorkflow::factory(..)`.
     ///
     /// # Errors
-    /// When a workflow of this type is there already.
+    /// If a workflow of this type is already registered.
     pub fn workflow_with_factory<W, F>(mut self, factory: F) -> Result<Self, EnvironmentError>
     where
         W: WorkflowImplementation,
@@ -70,14 +70,14 @@ impl AgentEnvironmentBuilder {
         let mut replay = self.replay.unwrap_or_else(|| WorkflowReplayerOptions::new().build());
         replay.register_workflow_with_factory::<W, _>(move || of_replay())?;
         self.replay = Some(replay);
-        // The replayer's own registration has just shown that the type is new.
+        // The registration with the replayer has just shown that the type is new.
         self.workflows.push(Box::new(move |options| {
             drop(options.register_workflow_with_factory::<W, _>(move || factory()));
         }));
         Ok(self)
     }
 
-    /// A scripted model; `finish` checks it.
+    /// Adds a scripted model, which `finish` verifies.
     #[must_use]
     pub fn model(mut self, model: &FakeModel) -> Self {
         self.models.push(model.clone());
@@ -85,35 +85,35 @@ impl AgentEnvironmentBuilder {
         self
     }
 
-    /// Any other source of models.
+    /// Adds any other model provider.
     #[must_use]
     pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
         self.plugin = self.plugin.model_provider(provider);
         self
     }
 
-    /// Says that the worker calls no models; see [`AgentsPlugin::models_elsewhere`].
+    /// Declares that the worker calls no models; see [`AgentsPlugin::models_elsewhere`].
     #[must_use]
     pub fn models_elsewhere(mut self) -> Self {
         self.plugin = self.plugin.models_elsewhere();
         self
     }
 
-    /// A state for tools that take `State<T>`.
+    /// Adds a state for tools that take `State<T>`.
     #[must_use]
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.plugin = self.plugin.state(state);
         self
     }
 
-    /// A store that runs with a session in it reach by this name.
+    /// Adds a session store under this name, by which runs refer to it.
     #[must_use]
     pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
         self.plugin = self.plugin.session_store(name, store);
         self
     }
 
-    /// An MCP server that the worker reaches under this name.
+    /// Adds an MCP server under this name, by which the worker refers to it.
     #[cfg(feature = "mcp")]
     #[must_use]
     pub fn mcp_server(
@@ -125,63 +125,65 @@ impl AgentEnvironmentBuilder {
         self
     }
 
-    /// The start agents of the workflows.
+    /// Adds the start agents of the workflows.
     #[must_use]
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.plugin = self.plugin.agents(agents);
         self
     }
 
-    /// Where the worker remembers conversations; with a cache of 0 bytes it reads each from the workflow's history.
+    /// Sets the worker's cache of conversations; with a cache of 0 bytes the worker reads each
+    /// conversation from the workflow's history.
     #[must_use]
     pub fn conversation_cache(mut self, cache: ConversationCache) -> Self {
         self.plugin = self.plugin.conversation_cache(cache);
         self
     }
 
-    /// Changes the plugin at will: spill store, environment variables.
+    /// Applies any other change to the plugin: spill store, environment variables.
     #[must_use]
     pub fn plugin(mut self, change: impl FnOnce(AgentsPlugin) -> AgentsPlugin) -> Self {
         self.plugin = change(self.plugin);
         self
     }
 
-    /// The worker is an `AgentsWorker`, as production has one that holds sessions with stateful MCP servers.
+    /// Uses an `AgentsWorker`, as in production for sessions with stateful MCP servers.
     #[must_use]
     pub fn agents_worker(mut self) -> Self {
         self.agents_worker = true;
         self
     }
 
-    /// The worker keeps no workflow in memory: each workflow task replays the history from its first event.
+    /// Disables the worker's workflow cache: each workflow task replays the history from its first
+    /// event.
     #[must_use]
     pub fn without_workflow_cache(mut self) -> Self {
         self.without_cache = true;
         self
     }
 
-    /// Changes the worker's options at will.
+    /// Applies any change to the worker's options.
     #[must_use]
     pub fn worker_options(mut self, configure: impl FnOnce(&mut WorkerOptions) + Send + 'static) -> Self {
         self.configure.push(Box::new(configure));
         self
     }
 
-    /// The data converter of client, worker and replayer, with its codec.
+    /// Sets the data converter of client, worker and replayer, with its codec.
     #[must_use]
     pub fn data_converter(mut self, converter: DataConverter) -> Self {
         self.data_converter = converter;
         self
     }
 
-    /// Options of the dev server.
+    /// Sets the options of the dev server.
     #[must_use]
     pub fn server_options(mut self, options: DevServerOptions) -> Self {
         self.server = options;
         self
     }
 
-    /// Starts server and worker.
+    /// Starts the server and the worker.
     ///
     /// # Errors
     /// [`EnvironmentError`].
@@ -194,7 +196,8 @@ impl AgentEnvironmentBuilder {
         let task_queue = "agents".to_owned();
         let mut options = WorkerOptions::new(&*task_queue).build();
         options.graceful_shutdown_period = Some(Duration::from_secs(1));
-        // Tests have short heartbeat timeouts: a beat that is due goes out at once, and brings cancellation back.
+        // Tests have short heartbeat timeouts: with this interval, a due heartbeat is sent
+        // immediately, and its response reports cancellation.
         options.max_heartbeat_throttle_interval = Duration::from_millis(100);
         if without_cache {
             options.max_cached_workflows = 0;
@@ -202,7 +205,7 @@ impl AgentEnvironmentBuilder {
         for register in workflows {
             register(&mut options);
         }
-        // An `AgentsWorker` installs it by itself.
+        // An `AgentsWorker` installs the plugin by itself.
         let plugin = if agents_worker {
             Some(plugin)
         } else {

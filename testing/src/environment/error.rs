@@ -1,4 +1,4 @@
-//! What can go wrong in a test environment.
+//! The errors of a test environment.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use temporalio_sdk::{WorkflowRegistrationError, workflow_replayer::WorkflowRepla
 
 use crate::dev_server::DevServerError;
 
-/// What can go wrong in a test environment, apart from the workflow under test.
+/// The errors of a test environment, apart from those of the workflow under test.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum EnvironmentError {
-    /// The dev server could not be had.
+    /// The dev server could not be started, or could not be reached.
     #[error(transparent)]
     Server(#[from] DevServerError),
-    /// The plugin found its agents wrong.
+    /// The plugin could not be installed, for example because its agents are invalid.
     #[error(transparent)]
     Install(#[from] InstallError),
-    /// Two workflows of one type.
+    /// Two workflows have the same type.
     #[error(transparent)]
     Registration(#[from] WorkflowRegistrationError),
-    /// The server would not start the workflow.
+    /// The server refused to start the workflow.
     #[error("the workflow could not be started: {0}")]
     Start(#[from] WorkflowStartError),
     /// The history could not be fetched.
@@ -34,24 +34,24 @@ pub enum EnvironmentError {
     /// The environment has no workflow to run.
     #[error("no workflow is registered; add .workflow::<YourWorkflow>()? to the builder")]
     NoWorkflow,
-    /// The workflow did not end.
+    /// The workflow did not end in time.
     #[error(
         "workflow {workflow_id:?} has not ended after {patience:?}: a workflow task that fails again and again, or an activity \
          that no worker takes; look at it with AgentEnvironment::start_workflow and its handle's describe()"
     )]
     Hangs {
-        /// The workflow.
+        /// Id of the workflow.
         workflow_id: String,
-        /// How long was waited.
+        /// Time waited for the workflow.
         patience: Duration,
     },
     /// The worker could not be started, or failed.
     #[error("the worker failed: {0}")]
     Worker(String),
-    /// The scripted models were asked something else than their scripts say.
+    /// The calls of the scripted models do not match their scripts.
     #[error("the scripted models:\n- {}", .complaints.join("\n- "))]
     Script {
-        /// Their complaints.
+        /// The mismatches found by the models.
         complaints: Vec<String>,
     },
 }

@@ -1,4 +1,5 @@
-//! A whole durable setting for a test: real dev server, client, worker; every run is replayed afterwards.
+//! A complete durable environment for a test: real dev server, client, worker; every run is
+//! replayed afterwards.
 //!
 //! ```no_run
 //! use serde_json::json;
@@ -65,19 +66,20 @@ use crate::{
     history::{self, History},
 };
 
-/// A workflow that takes longer hangs, most likely in a workflow task that fails again and again. (No execution timeout: the
-/// server would shorten the timeouts of its activities to it.)
+/// A workflow that takes longer hangs, most likely in a workflow task that fails repeatedly. (No
+/// execution timeout is set: the server would reduce the timeouts of the workflow's activities to
+/// it.)
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A dev server, a client and a worker with agents. Dropping it ends server and worker.
+/// A dev server, a client and a worker with agents. Dropping it stops the server and the worker.
 pub struct AgentEnvironment {
-    // Declared in the order in which they must end.
+    // Declared in the order in which they must be dropped.
     worker: Option<WorkerThread>,
     client: Client,
     server: DevServer,
     task_queue: String,
     worker_options: WorkerOptions,
-    /// What an `AgentsWorker` is made with.
+    /// The plugin of an `AgentsWorker`; `None` if it is already installed in the worker's options.
     plugin: Option<AgentsPlugin>,
     workers: u32,
     replay: WorkflowReplayerOptions,
@@ -86,16 +88,16 @@ pub struct AgentEnvironment {
 }
 
 impl AgentEnvironment {
-    /// What the environment is made of.
+    /// Returns a builder with the default settings.
     pub fn builder() -> AgentEnvironmentBuilder {
         AgentEnvironmentBuilder::default()
     }
 
-    /// Runs a workflow to its end, takes its history and replays it.
+    /// Runs a workflow to its end, fetches its history and replays it.
     ///
     /// # Errors
-    /// [`EnvironmentError::Replay`] when the history does not replay. A workflow that failed is no error here: see
-    /// [`FinishedRun::output`].
+    /// [`EnvironmentError::Replay`] if the history does not replay. A workflow that failed is not
+    /// an error here: see [`FinishedRun::output`].
     pub async fn run<W>(&self, workflow: W, input: W::Input) -> Result<FinishedRun<W::Output>, EnvironmentError>
     where
         W: HasWorkflowDefinition,
@@ -105,10 +107,10 @@ impl AgentEnvironment {
         self.await_run(&handle).await
     }
 
-    /// Starts a workflow and gives its handle, to signal, cancel or look at it while it runs.
+    /// Starts a workflow and returns its handle, to signal, cancel or query it while it runs.
     ///
     /// # Errors
-    /// When the server refuses.
+    /// If the server refuses the request.
     pub async fn start_workflow<W>(
         &self,
         workflow: W,
@@ -124,15 +126,16 @@ impl AgentEnvironment {
         Ok(self.client.start_workflow(workflow, input, options).await?)
     }
 
-    /// A started workflow as those see it who decide for it; it has `#[agent_handlers]`.
+    /// Returns a handle of a started workflow for the callers that decide on its pending calls; the
+    /// workflow must have `#[agent_handlers]`.
     pub fn agent_handle<W: HasWorkflowDefinition>(&self, started: &WorkflowHandle<Client, W>) -> AgentHandle {
         AgentHandle::new(&self.client, &*started.info().workflow_id)
     }
 
-    /// Waits for a started workflow, takes its history and replays it.
+    /// Waits for a started workflow, fetches its history and replays it.
     ///
     /// # Errors
-    /// As [`run`](Self::run).
+    /// The errors of [`run`](Self::run).
     pub async fn await_run<W>(
         &self,
         handle: &WorkflowHandle<Client, W>,
@@ -153,17 +156,18 @@ impl AgentEnvironment {
     /// Replays a history against the environment's workflows, from its first event.
     ///
     /// # Errors
-    /// [`EnvironmentError::Replay`] when the workflow code does something else than the history says.
+    /// [`EnvironmentError::Replay`] if the workflow code does not reproduce the history.
     pub async fn replay(&self, history: &History) -> Result<(), EnvironmentError> {
         let replayer = WorkflowReplayer::new(self.replay.clone())?;
         replayer.replay_workflow(WorkflowHistory::from(history.clone())).await?;
         Ok(())
     }
 
-    /// Ends worker and server, and checks that each scripted model was asked exactly what its script says.
+    /// Stops the worker and the server, and verifies that each scripted model received exactly the
+    /// calls of its script.
     ///
     /// # Errors
-    /// [`EnvironmentError::Script`] with the complaints of the models, or what went wrong in the worker.
+    /// [`EnvironmentError::Script`] with the mismatches of the models, or the error of the worker.
     pub async fn finish(mut self) -> Result<(), EnvironmentError> {
         let stopped = self.stop_worker().await;
         let Self { client, server, models, .. } = self;
@@ -174,12 +178,12 @@ impl AgentEnvironment {
         if complaints.is_empty() { Ok(()) } else { Err(EnvironmentError::Script { complaints }) }
     }
 
-    /// The server.
+    /// The dev server.
     pub fn server(&self) -> &DevServer {
         &self.server
     }
 
-    /// A client of it.
+    /// A client of the dev server.
     pub fn client(&self) -> &Client {
         &self.client
     }

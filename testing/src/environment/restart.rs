@@ -1,4 +1,4 @@
-//! Workers that end while workflows run, and others that take over.
+//! Workers that end while workflows run, and workers that replace them.
 
 use temporalio_client::{ClientOptions, NamespacedClient};
 
@@ -7,10 +7,11 @@ use super::{AgentEnvironment, EnvironmentError, worker::WorkerThread};
 impl AgentEnvironment {
     /// Starts a worker with the environment's options, in place of one that was stopped or killed.
     ///
-    /// Its identity, which history shows, is `agent-worker-<n>`; the first worker of an environment is number 1.
+    /// The worker's identity, which the history contains, is `agent-worker-<n>`; the first worker
+    /// of an environment has number 1.
     ///
     /// # Errors
-    /// [`EnvironmentError::Worker`] when it cannot start.
+    /// [`EnvironmentError::Worker`] if the worker cannot start.
     pub fn start_worker(&mut self) -> Result<(), EnvironmentError> {
         self.workers += 1;
         let mut options = self.worker_options.clone();
@@ -25,21 +26,24 @@ impl AgentEnvironment {
         Ok(())
     }
 
-    /// Stops the worker as a deploy does: it finishes what it can, and gives the rest back to the server.
+    /// Stops the worker as a deployment does: the worker finishes the tasks that it can, and
+    /// returns the others to the server.
     ///
     /// # Errors
-    /// What went wrong in it.
+    /// [`EnvironmentError::Worker`] with the error of the worker.
     pub async fn stop_worker(&mut self) -> Result<(), EnvironmentError> {
         self.end_worker(WorkerThread::stop).await
     }
 
-    /// Ends the worker as a crash does: the server learns of it by what does not come any more, such as heartbeats.
+    /// Ends the worker as a crash does: the server detects it only by missing requests, such as
+    /// heartbeats.
     ///
-    /// A worker with a workflow cache leaves its workflows to the next one only after ten seconds, as in production;
-    /// see [`without_workflow_cache`](super::AgentEnvironmentBuilder::without_workflow_cache).
+    /// The workflows of a worker with a workflow cache move to the next worker only after ten
+    /// seconds, as in production; see
+    /// [`without_workflow_cache`](super::AgentEnvironmentBuilder::without_workflow_cache).
     ///
     /// # Errors
-    /// What had gone wrong in it before.
+    /// [`EnvironmentError::Worker`] with an error that ended the worker before this call.
     pub async fn kill_worker(&mut self) -> Result<(), EnvironmentError> {
         self.end_worker(WorkerThread::kill).await
     }
@@ -49,7 +53,7 @@ impl AgentEnvironment {
         end: fn(&mut WorkerThread) -> Result<(), EnvironmentError>,
     ) -> Result<(), EnvironmentError> {
         let Some(mut worker) = self.worker.take() else { return Ok(()) };
-        // Off the test's runtime: what the worker waits for may be served there.
+        // On a blocking thread: the worker may wait for something that the test's runtime serves.
         let ended = tokio::task::spawn_blocking(move || end(&mut worker)).await;
         ended.unwrap_or_else(|error| Err(EnvironmentError::Worker(error.to_string())))
     }

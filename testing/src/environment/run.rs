@@ -1,4 +1,4 @@
-//! A workflow that has ended.
+//! The result and the history of a workflow that has ended.
 
 use temporalio_client::errors::WorkflowGetResultError;
 use temporalio_common::protos::temporal::api::{
@@ -12,60 +12,62 @@ use crate::history::History;
 /// A workflow that has ended, and whose history replays.
 #[derive(Debug)]
 pub struct FinishedRun<T> {
-    /// Its id.
+    /// Id of the workflow.
     pub workflow_id: String,
-    /// How it ended.
+    /// The output of the workflow, or the error with which it ended.
     pub result: Result<T, WorkflowGetResultError>,
-    /// Its history.
+    /// The history of the workflow.
     pub history: History,
 }
 
-/// What history says of one activity.
+/// An activity as the history records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ActivityRecord {
-    /// Its id.
+    /// Id of the activity.
     pub activity_id: String,
-    /// Its type.
+    /// Type of the activity.
     pub activity_type: String,
-    /// The attempt that ended it, counted from 1; 0 when none was recorded.
+    /// The last attempt that history records, counted from 1; 0 if it records none.
     pub attempts: i32,
-    /// How it ended.
+    /// The outcome of the activity.
     pub outcome: ActivityOutcome,
 }
 
-/// How an activity ended.
+/// The outcome of an activity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ActivityOutcome {
-    /// With a result.
+    /// The activity returned a result.
     Completed,
-    /// With a failure of this type; a timeout's is `Timeout`.
+    /// The activity failed with a failure of this type; the type of a timeout is `Timeout`.
     Failed(String),
-    /// Cancelled.
+    /// The activity was cancelled.
     Cancelled,
-    /// Not at all.
+    /// The activity has not ended.
     Pending,
 }
 
 impl<T> FinishedRun<T> {
-    /// The output.
+    /// Returns the output of the workflow.
     ///
     /// # Errors
-    /// How the workflow ended instead.
+    /// The error with which the workflow ended instead.
     pub fn output(self) -> Result<T, WorkflowGetResultError> {
         self.result
     }
 
-    /// The activities, in the order in which they were scheduled.
+    /// Returns the activities, in the order in which they were scheduled.
     pub fn activities(&self) -> Vec<ActivityRecord> {
         activities(&self.history)
     }
 
-    /// The failure that ended the workflow, from the outside in: type and message of each link; empty when it did not fail.
+    /// Returns the failure that ended the workflow, from the outermost to the innermost cause: type
+    /// and message of each failure; empty if the workflow did not fail.
     ///
-    /// A type is an ApplicationFailure's own, which may be empty (a cause that is no Temporal failure has none), or `Activity`, `Timeout`,
-    /// `Cancelled`. A run that fails for a reason of its own begins with `AgentsWorkflowError`.
+    /// A type is that of the ApplicationFailure, which may be empty (a cause that is not a Temporal
+    /// failure has none), or `Activity`, `Timeout`, `Cancelled`. The chain of a run that fails for
+    /// its own reason begins with `AgentsWorkflowError`.
     pub fn failure_chain(&self) -> Vec<(String, String)> {
         let ended = self.history.events.iter().find_map(|event| match &event.attributes {
             Some(Attributes::WorkflowExecutionFailedEventAttributes(attributes)) => attributes.failure.as_ref(),
@@ -76,14 +78,15 @@ impl<T> FinishedRun<T> {
             .collect()
     }
 
-    /// How many workflow tasks failed: 0 unless workflow code panicked or did not replay.
+    /// Returns the number of failed workflow tasks: 0 unless workflow code panicked or did not
+    /// replay.
     pub fn failed_workflow_tasks(&self) -> usize {
         let failed = |event_type: i32| event_type == EventType::WorkflowTaskFailed as i32;
         self.history.events.iter().filter(|event| failed(event.event_type)).count()
     }
 }
 
-/// The activities of a history, in the order in which they were scheduled.
+/// Returns the activities of a history, in the order in which they were scheduled.
 pub fn activities(history: &History) -> Vec<ActivityRecord> {
     let mut records: Vec<(i64, ActivityRecord)> = Vec::new();
     let set = |records: &mut Vec<(i64, ActivityRecord)>, scheduled: i64, outcome: ActivityOutcome| {

@@ -1,4 +1,5 @@
-//! A worker on a thread of its own: its future is not `Send`, and workflow code that blocks must not block the test.
+//! A worker on a separate thread: its future is not `Send`, and workflow code that blocks must not
+//! block the test.
 
 use std::{
     sync::mpsc::{Sender, channel},
@@ -12,13 +13,13 @@ use tokio::sync::oneshot;
 
 use super::EnvironmentError;
 
-/// A running worker; dropping it stops it and waits for its end.
+/// A running worker; dropping it stops the worker and waits for its end.
 pub struct WorkerThread {
     end: Option<oneshot::Sender<End>>,
     thread: Option<JoinHandle<Result<(), String>>>,
 }
 
-/// How a worker is to end.
+/// The way in which a worker ends.
 enum End {
     Stop,
     Kill,
@@ -28,23 +29,23 @@ impl WorkerThread {
     /// Starts a worker with these options against the server at `target` (a URL).
     ///
     /// # Errors
-    /// [`EnvironmentError::Worker`] when it cannot connect or is not valid.
+    /// [`EnvironmentError::Worker`] if the worker cannot connect or its options are invalid.
     pub fn start(target: String, namespace: &str, options: WorkerOptions) -> Result<Self, EnvironmentError> {
         Self::start_with(target, ClientOptions::new(namespace).build(), options)
     }
 
-    /// Starts a worker whose client has options of its own: namespace, data converter, interceptors.
+    /// Starts a worker with its own client options: namespace, data converter, interceptors.
     ///
     /// # Errors
-    /// [`EnvironmentError::Worker`] when it cannot connect or is not valid.
+    /// [`EnvironmentError::Worker`] if the worker cannot connect or its options are invalid.
     pub fn start_with(target: String, client: ClientOptions, options: WorkerOptions) -> Result<Self, EnvironmentError> {
         Self::start_any(target, client, None, options)
     }
 
-    /// Starts an `AgentsWorker` with this plugin, which is not installed in the options yet.
+    /// Starts an `AgentsWorker` with this plugin, which must not be installed in the options yet.
     ///
     /// # Errors
-    /// [`EnvironmentError::Worker`] when it cannot connect or is not valid.
+    /// [`EnvironmentError::Worker`] if the worker cannot connect or its options are invalid.
     pub fn start_agents(
         target: String,
         client: ClientOptions,
@@ -68,14 +69,16 @@ impl WorkerThread {
                 let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
                 let runtime = runtime.map_err(|error| error.to_string())?;
                 let result = runtime.block_on(run(&target, client, plugin, options, started, ended));
-                // What a killed worker was doing stays undone; a stopped one has done it.
+                // A stopped worker has already finished its tasks; those of a killed worker are
+                // abandoned.
                 runtime.shutdown_background();
                 result
             })
             .map_err(|error| EnvironmentError::Worker(error.to_string()))?;
         match on_start.recv() {
             Ok(()) => Ok(Self { end: Some(end), thread: Some(thread) }),
-            // The thread ended before it said that the worker runs: its result says why.
+            // The thread ended before it reported that the worker runs: its result contains the
+            // reason.
             Err(_) => Err(EnvironmentError::Worker(match thread.join() {
                 Ok(Err(message)) => message,
                 _ => "it panicked while starting".to_owned(),
@@ -86,22 +89,24 @@ impl WorkerThread {
     /// Stops the worker and waits for its end.
     ///
     /// # Errors
-    /// What went wrong in it.
+    /// [`EnvironmentError::Worker`] with the error of the worker.
     pub fn stop(&mut self) -> Result<(), EnvironmentError> {
         self.end(End::Stop)
     }
 
-    /// Ends the worker as a crash does: it tells the server nothing, and what it was doing stays undone.
+    /// Ends the worker as a crash does: the worker reports nothing to the server, and abandons its
+    /// tasks.
     ///
     /// # Errors
-    /// What had gone wrong in it before.
+    /// [`EnvironmentError::Worker`] with an error that ended the worker before this call.
     pub fn kill(&mut self) -> Result<(), EnvironmentError> {
         self.end(End::Kill)
     }
 
     fn end(&mut self, how: End) -> Result<(), EnvironmentError> {
         if let Some(end) = self.end.take() {
-            // The receiver is gone when the worker has ended by itself; its result says why.
+            // The receiver is dropped if the worker has ended by itself; its result contains the
+            // reason.
             let _ = end.send(how);
         }
         match self.thread.take().map(JoinHandle::join) {
@@ -114,7 +119,7 @@ impl WorkerThread {
 
 impl Drop for WorkerThread {
     fn drop(&mut self) {
-        // A worker's late error cannot be reported from a drop; `stop` reports it.
+        // A late error of the worker cannot be reported from a drop; `stop` reports it.
         let _ = self.stop();
     }
 }
@@ -125,8 +130,8 @@ impl std::fmt::Debug for WorkerThread {
     }
 }
 
-/// Runs the worker until it is told to end. The shutdown begins on the worker's own runtime: it spawns a task there that
-/// ends the polls, and the runtime of the test may be blocked by then.
+/// Runs the worker until `ended` resolves. The shutdown begins on the worker's own runtime: it
+/// spawns a task there that ends the polls, and the runtime of the test may be blocked by then.
 async fn run(
     target: &str,
     client: ClientOptions,
@@ -156,14 +161,14 @@ async fn until_ended(
     started: Sender<()>,
     ended: oneshot::Receiver<End>,
 ) -> Result<(), String> {
-    // The receiver is gone only when the test gave up on the worker.
+    // The receiver is dropped only if the test no longer waits for the worker.
     let _ = started.send(());
     tokio::pin!(running);
     let result = tokio::select! {
         result = &mut running => result,
         end = ended => match end {
             Ok(End::Kill) => Ok(()),
-            // A dropped sender asks for the same.
+            // A dropped sender also requests a stop.
             Ok(End::Stop) | Err(_) => {
                 shut_down();
                 running.await

@@ -1,4 +1,4 @@
-//! A model that crashes in the middle of a conversation, once or for a while.
+//! A model that crashes in the middle of a conversation, for one or more calls.
 
 use std::{
     fmt,
@@ -15,9 +15,10 @@ use temporal_agents::{
     worker::ModelError,
 };
 
-/// Serves so many model calls from another provider, then crashes at the next one: that call fails with `simulated crash after 2 turns`, which
-/// is retried as a lost connection is. The calls after it are served again, so that a run, or another attempt of an activity, can go on. Clones
-/// count together.
+/// Serves `turns` model calls from another provider, then crashes at the next call: after two
+/// turns, for example, that call fails with `simulated crash after 2 turns`, which is retried like
+/// a lost connection. The calls after it are served again, so that a run, or another attempt of an
+/// activity, can continue. Clones share one count.
 ///
 /// ```
 /// use serde_json::json;
@@ -37,32 +38,34 @@ pub struct CrashAfterTurns {
 }
 
 impl CrashAfterTurns {
-    /// Crashes at the call after so many, which may be none.
+    /// Creates a provider that crashes at the call after `turns` calls; `turns` may be 0.
     pub fn new(turns: usize, provider: impl ModelProvider + 'static) -> Self {
         Self { turns, provider: Arc::new(provider), calls: Arc::default(), lasts: 1, is_aborting: false }
     }
 
-    /// The crash lasts for so many calls. Three make the attempt of an agentic session fail: it tries each call three times by itself.
+    /// Extends the crash to `calls` calls. Three calls make the attempt of an agentic session fail,
+    /// since a session itself tries each call three times.
     #[must_use]
     pub fn lasting(mut self, calls: usize) -> Self {
         self.lasts = calls;
         self
     }
 
-    /// The crash is one of the process, which ends at once: nothing is dropped, flushed or told to the server, as after SIGKILL. The count is
-    /// the process's own: one that is to go on where another has crashed is started without this.
+    /// Aborts the process at the crash: nothing is dropped, flushed or reported to the server, as
+    /// after SIGKILL. The count belongs to the process: start the process that continues after the
+    /// crash without this setting.
     #[must_use]
     pub fn aborting(mut self) -> Self {
         self.is_aborting = true;
         self
     }
 
-    /// The calls so far, those that crashed among them.
+    /// Returns the number of calls so far, including those that crashed.
     pub fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// Counts a call.
+    /// Counts a call, and crashes if it is due.
     fn begin(&self) -> Result<(), ModelError> {
         let served = self.calls.fetch_add(1, Ordering::SeqCst);
         let has_crashed = served.checked_sub(self.turns).is_some_and(|crashed| crashed < self.lasts);
@@ -100,7 +103,7 @@ impl fmt::Debug for CrashAfterTurns {
     }
 }
 
-/// A model of the other provider.
+/// A model of the other provider, with the crash.
 struct Crashing {
     crash: CrashAfterTurns,
     model: Arc<dyn Model>,

@@ -1,4 +1,4 @@
-//! A scripted model: answers calls without a key or a network, and remembers what it was asked.
+//! A scripted model: answers calls without a key or a network, and records them.
 //!
 //! ```
 //! use serde_json::json;
@@ -7,13 +7,14 @@
 //! let model = FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
 //! ```
 //!
-//! A call beyond the script fails with an error that is not retried and says which call it was; [`FakeModel::verify`]
-//! (which `AgentEnvironment` calls) fails when responses are left over.
+//! A call beyond the script fails with an error that is not retried and that identifies the call;
+//! [`FakeModel::verify`] (which `AgentEnvironment` calls) fails if replies are left over.
 //!
 //! # Design
-//! **`FakeModel::function` counts by the conversation.** A script makes call ids of the number of
-//! the call in this process. A function may continue in another process after a crash, where that
-//! number starts again at 0 and would reuse ids. So its ids hold the length of the conversation.
+//! **`FakeModel::function` counts by the conversation.** The call ids of a script contain the
+//! number of the call in this process. A function may continue in another process after a crash,
+//! where that number starts again at 0 and would repeat ids. So the ids of a function contain the
+//! length of the conversation.
 
 mod crash;
 mod reply;
@@ -35,7 +36,8 @@ pub use reply::{Reply, failure, handoff, item, message, reasoning, refusal, stru
 
 type Respond = Arc<dyn Fn(&ModelCall, usize) -> Reply + Send + Sync>;
 
-/// A model provider for tests that serves every model name. Clones share script and record.
+/// A model provider for tests that serves every model name. Clones share the script and the record
+/// of calls.
 #[derive(Clone)]
 pub struct FakeModel {
     inner: Arc<Inner>,
@@ -58,15 +60,18 @@ struct Record {
 }
 
 impl FakeModel {
-    /// Answers the calls, in their order, with these replies. An attempt that Temporal repeats takes the next one.
+    /// Answers the calls with these replies, in order. An attempt that Temporal repeats consumes
+    /// the next reply.
     pub fn script(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::of(Source::Script(replies.into_iter().collect()))
     }
 
-    /// Answers each call with what the function says; its second argument counts the calls of this process from 0.
+    /// Answers each call with the result of the function, whose second argument counts the calls of
+    /// this process from 0.
     ///
-    /// A function of the conversation alone plays on in another process after a crash. So that it does, the ids it gives
-    /// hold the length of the conversation where those of a script hold the number of the call.
+    /// A function that depends on the conversation alone also works in another process after a
+    /// crash. To make this possible, its ids contain the length of the conversation where those of
+    /// a script contain the number of the call.
     pub fn function(respond: impl Fn(&ModelCall, usize) -> Reply + Send + Sync + 'static) -> Self {
         Self::of(Source::Function(Arc::new(respond)))
     }
@@ -75,22 +80,23 @@ impl FakeModel {
         Self { inner: Arc::new(Inner { source, record: Mutex::default() }) }
     }
 
-    /// The calls so far, in order.
+    /// Returns the calls so far, in order.
     pub fn calls(&self) -> Vec<ModelCall> {
         self.record().calls.clone()
     }
 
-    /// Fails the test when the script and the calls do not match.
+    /// Fails the test if the script and the calls do not match.
     ///
     /// # Panics
-    /// With a list: replies nobody asked for, calls there was no reply for, and request assertions that failed.
+    /// With a list of the mismatches: replies without a call, calls without a reply, and request
+    /// assertions that failed.
     #[track_caller]
     pub fn verify(&self) {
         let complaints = self.complaints();
         assert!(complaints.is_empty(), "the scripted model:\n- {}", complaints.join("\n- "));
     }
 
-    /// What does not match so far; see [`verify`](Self::verify).
+    /// Returns the mismatches so far; see [`verify`](Self::verify).
     pub fn complaints(&self) -> Vec<String> {
         let record = self.record();
         let mut complaints = record.complaints.clone();
@@ -106,7 +112,8 @@ impl FakeModel {
         self.inner.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the call and finds its reply. The author's functions run without the lock: they may look at the calls.
+    /// Records the call and determines its reply. The author's functions run without the lock,
+    /// since they may read the calls.
     fn next(&self, call: &ModelCall) -> Result<(usize, Reply), ModelError> {
         let index = {
             let mut record = self.record();
@@ -135,6 +142,7 @@ impl Model for FakeModel {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         Box::pin(async move {
             let (index, reply) = self.next(&call)?;
+            // Ids contain the length of the conversation in the case of a function; see `# Design`.
             let number = match self.inner.source {
                 Source::Script(_) => index,
                 Source::Function(_) => call.input.len(),

@@ -1,4 +1,4 @@
-//! What a scripted model answers.
+//! The replies of a scripted model.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,7 +9,7 @@ use temporal_agents::{
     worker::ModelError,
 };
 
-/// One reply: output items, or a failure, with what goes with it.
+/// One reply: output items, or a failure, with usage, delay and expectations.
 #[derive(Clone)]
 pub struct Reply {
     outcome: Outcome,
@@ -36,37 +36,38 @@ struct Failure {
 
 type Expectation = Arc<dyn Fn(&ModelCall) -> Result<(), String> + Send + Sync>;
 
-/// A message with this text.
+/// Creates a message with this text.
 pub fn text(text: impl Into<String>) -> Reply {
     item(message(text))
 }
 
-/// A message with this value as JSON: the answer of an agent with an output type.
+/// Creates a message with this value as JSON: the answer of an agent with an output type.
 ///
 /// # Panics
-/// When the value cannot be written as JSON.
+/// If the value cannot be serialized as JSON.
 pub fn structured<T: Serialize>(value: &T) -> Reply {
     text(serde_json::to_string(value).expect("a structured answer can be written as JSON"))
 }
 
-/// A call of a function tool. Call ids are given by the model: `call_<call>_<item>`, both counted from 0 in a script.
+/// Creates a call of a function tool. The model assigns the call ids: `call_<call>_<item>`, both
+/// counted from 0 in a script.
 pub fn tool_call(name: &str, arguments: Value) -> Reply {
     item(json!({"type": "function_call", "name": name, "arguments": arguments_text(arguments)}))
 }
 
-/// Several calls in one response.
+/// Creates several calls in one response.
 pub fn tool_calls<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Reply {
     calls
         .into_iter()
         .fold(Reply::of(Outcome::Items(Vec::new())), |all, (name, arguments)| all.and(tool_call(name, arguments)))
 }
 
-/// A handoff to the agent of this name, under its default function name.
+/// Creates a handoff to the agent of this name, under its default function name.
 pub fn handoff(agent: &str) -> Reply {
     tool_call(&format!("transfer_to_{}", temporal_agents::agent::tool_name_of(agent)), json!({}))
 }
 
-/// A refusal to answer.
+/// Creates a refusal to answer.
 pub fn refusal(refusal: &str) -> Reply {
     item(json!({
         "type": "message",
@@ -76,21 +77,21 @@ pub fn refusal(refusal: &str) -> Reply {
     }))
 }
 
-/// A reasoning item with this summary.
+/// Creates a reasoning item with this summary.
 pub fn reasoning(summary: &str) -> Reply {
     item(json!({"type": "reasoning", "summary": [{"type": "summary_text", "text": summary}]}))
 }
 
-/// Any output item.
+/// Creates any output item.
 ///
 /// # Panics
-/// When it is no JSON object.
+/// If the value is not a JSON object.
 pub fn item(value: Value) -> Reply {
     let item = Item::try_from(value).expect("an output item is a JSON object");
     Reply::of(Outcome::Items(vec![item]))
 }
 
-/// A message item with this text, as the Responses API writes it.
+/// Returns a message item with this text, in the form of the Responses API.
 pub fn message(text: impl Into<String>) -> Value {
     json!({
         "type": "message",
@@ -100,7 +101,7 @@ pub fn message(text: impl Into<String>) -> Value {
     })
 }
 
-/// A failure of this kind; Temporal repeats the call as the kind says.
+/// Creates a failure of this kind, which determines whether Temporal retries the call.
 pub fn failure(kind: ModelFailureKind, message: impl Into<String>) -> Reply {
     let message = message.into();
     Reply::of(Outcome::Failure(Failure { kind, message, status: None, retry_after: None, retryable: None }))
@@ -117,10 +118,10 @@ impl Reply {
         }
     }
 
-    /// This reply with the items of another one after its own.
+    /// Appends the items of another reply to those of this one.
     ///
     /// # Panics
-    /// When one of them is a failure.
+    /// If one of the replies is a failure.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         match (&mut self.outcome, other.outcome) {
@@ -131,14 +132,14 @@ impl Reply {
         self
     }
 
-    /// The tokens of the call. Default 100 in, 20 out.
+    /// Sets the usage of the call. Default 100 input and 20 output tokens.
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = usage;
         self
     }
 
-    /// How long the answer takes.
+    /// Delays the answer.
     #[must_use]
     pub fn delayed(mut self, delay: Duration) -> Self {
         self.delay = delay;
@@ -152,37 +153,38 @@ impl Reply {
         self
     }
 
-    /// The HTTP status of a failure.
+    /// Sets the HTTP status of a failure.
     ///
     /// # Panics
-    /// When this reply is no failure.
+    /// If this reply is not a failure.
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
         self.failure().status = Some(status);
         self
     }
 
-    /// How long a failure asks to wait.
+    /// Sets the delay that a failure requests before the next attempt.
     ///
     /// # Panics
-    /// When this reply is no failure.
+    /// If this reply is not a failure.
     #[must_use]
     pub fn retry_after(mut self, pause: Duration) -> Self {
         self.failure().retry_after = Some(pause);
         self
     }
 
-    /// Whether a failure says to try again, whatever its kind.
+    /// Marks a failure as retryable or not, regardless of its kind.
     ///
     /// # Panics
-    /// When this reply is no failure.
+    /// If this reply is not a failure.
     #[must_use]
     pub fn retryable(mut self, retryable: bool) -> Self {
         self.failure().retryable = Some(retryable);
         self
     }
 
-    /// Checks the call this reply answers; what it says fails the call, and the test in `FakeModel::verify`.
+    /// Checks the call that this reply answers; an error of the check fails the call, and fails the
+    /// test in `FakeModel::verify`.
     #[must_use]
     pub fn expecting(mut self, check: impl Fn(&ModelCall) -> Result<(), String> + Send + Sync + 'static) -> Self {
         self.expectations.push(Arc::new(check));
@@ -221,7 +223,7 @@ impl Reply {
     }
 }
 
-/// Gives an item the ids it has not: its own, and that of its call.
+/// Adds the missing ids to an item: its own, and that of its call.
 fn with_ids(item: &Item, call: usize, place: usize) -> Item {
     let prefix = match item.view() {
         ItemView::Message { .. } => "msg",

@@ -1,6 +1,8 @@
-//! Hands the protobuf descriptors of the Temporal API, as `temporalio-protos` compiled them, on to the crate.
+//! Passes the protobuf descriptors of the Temporal API, as `temporalio-protos` compiled them, to
+//! the crate.
 //!
-//! The crate embeds that file (`descriptors.rs`), so its JSON is driven by exactly the API version it is built against.
+//! The crate embeds that file (`descriptors.rs`), so its JSON conversion uses exactly the API
+//! version against which it is built.
 
 use std::{env, error::Error};
 

@@ -12,7 +12,8 @@ static HISTORY: LazyLock<MessageDescriptor> = LazyLock::new(|| {
         .expect("the Temporal API has histories")
 });
 
-/// The descriptor of `temporal.api.history.v1.History`; its pool holds all other messages.
+/// Returns the descriptor of `temporal.api.history.v1.History`; its pool contains all other
+/// messages.
 pub(super) fn history() -> MessageDescriptor {
     HISTORY.clone()
 }

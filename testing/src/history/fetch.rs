@@ -1,15 +1,16 @@
-//! The history of a workflow, from the server.
+//! Fetches the history of a workflow from the server.
 
 use temporalio_client::{
     Client, UntypedWorkflowHandle, WorkflowExecutionInfo, WorkflowFetchHistoryOptions, errors::WorkflowInteractionError,
 };
 use temporalio_common::protos::temporal::api::history::v1::History;
 
-/// Fetches the whole history of a workflow, as far as it has come; without a run id, of its latest run.
+/// Fetches the history of a workflow up to its current end; without a run id, that of its latest
+/// run.
 ///
 /// # Errors
 ///
-/// The client's error: most often that there is no such workflow in the client's namespace.
+/// The client's error, in most cases because the client's namespace has no such workflow.
 pub async fn fetch(
     client: &Client,
     workflow_id: &str,

@@ -1,4 +1,4 @@
-//! Histories in files, as golden histories of replay tests.
+//! Histories in files, such as golden histories of replay tests.
 
 use std::{
     fs, io,
@@ -12,32 +12,32 @@ use thiserror::Error;
 
 use super::{HistoryJsonError, from_json, to_json};
 
-/// Why a history file could not be read or written.
+/// The error if a history file could not be read or written.
 #[derive(Error)]
 #[non_exhaustive]
 pub enum HistoryFileError {
     /// The file could not be read or written.
     #[error("cannot access {}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The file does not hold a history.
+    /// The file does not contain a history.
     #[error("{} does not hold a history", path.display())]
     Json {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with its content.
+        /// The error in the file's content.
         source: HistoryJsonError,
     },
-    /// The file does not hold a history as a protobuf message.
+    /// The file does not contain a history as a protobuf message.
     #[error("{} does not hold a history as a protobuf message", path.display())]
     Binary {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with its content.
+        /// The error in the file's content.
         source: prost::DecodeError,
     },
 }
@@ -55,7 +55,7 @@ pub fn load(path: impl AsRef<Path>) -> Result<History, HistoryFileError> {
     from_json(json).map_err(|source| HistoryFileError::Json { path: path.to_owned(), source })
 }
 
-/// Reads a history from a file that holds the protobuf message itself.
+/// Reads a history from a file that contains the protobuf message.
 pub fn load_binary(path: impl AsRef<Path>) -> Result<History, HistoryFileError> {
     let path = path.as_ref();
     let bytes = fs::read(path).map_err(io_error(path))?;

@@ -1,4 +1,4 @@
-//! A history from JSON of either form, and to Temporal's own JSON.
+//! Reads a history from JSON of either form, and writes Temporal's own JSON.
 
 use prost_reflect::{DynamicMessage, MessageDescriptor};
 use serde_json::Value;
@@ -9,20 +9,21 @@ use thiserror::Error;
 
 use super::{descriptors, sdk_form, shorthand, walk};
 
-/// Why a text is not a history.
+/// The error if a JSON input is not a history.
 #[derive(Error)]
 #[non_exhaustive]
 pub enum HistoryJsonError {
-    /// It is not JSON.
+    /// The input is not JSON.
     #[error("not JSON")]
     Syntax(#[source] serde_json::Error),
-    /// It is JSON, but not a history of this API version: an unknown field or name, or a value of the wrong kind.
+    /// The input is JSON, but not a history of this API version: an unknown field or name, or a
+    /// value of the wrong type.
     #[error("not a workflow history, at `{path}`")]
     Shape {
-        /// Where, as in `events[3].activityTaskScheduledEventAttributes.retryPolicy`; an unknown field is reported at the
-        /// object that holds it.
+        /// Path of the value, as in `events[3].activityTaskScheduledEventAttributes.retryPolicy`;
+        /// an unknown field is reported at the object that contains it.
         path: String,
-        /// What is wrong there.
+        /// The error in the value.
         source: serde_json::Error,
     },
 }
@@ -32,12 +33,13 @@ error_debug!(enum HistoryJsonError {
     Shape { path, source },
 });
 
-/// Reads a history from JSON: Temporal's own form or the one of the Rust SDK, whichever it is.
+/// Reads a history from JSON, in Temporal's own form or in that of the Rust SDK.
 ///
-/// Of Temporal's own form all its writers are understood: enum values by full name (`EVENT_TYPE_TIMER_STARTED`), by short
-/// name (`TimerStarted`) and by number, keys in camelCase and snake_case, and payloads in the CLI's shorthand, where a JSON
-/// payload stands as plain JSON. Shorthand does not keep the bytes of a payload (blanks, and in the CLI's output the order
-/// of keys, are lost), only its meaning.
+/// All variants of Temporal's own form are accepted: enum values by full name
+/// (`EVENT_TYPE_TIMER_STARTED`), by short name (`TimerStarted`) and by number, keys in camelCase
+/// and snake_case, and payloads in the CLI's shorthand, in which a JSON payload is written as plain
+/// JSON. Shorthand does not preserve the bytes of a payload (whitespace, and in the CLI's output
+/// the order of keys, are lost), only its meaning.
 ///
 /// ```
 /// use temporal_agents_testing::history;
@@ -55,9 +57,10 @@ pub fn from_json(json: impl AsRef<[u8]>) -> Result<History, HistoryJsonError> {
     from_proto3_json(json)
 }
 
-/// Writes a history as Temporal's own JSON, indented, which the web UI, the CLI and every SDK's replayer read.
+/// Writes a history as Temporal's own JSON, indented, which the web UI, the CLI and the replayer of
+/// every SDK read.
 ///
-/// The same history always gives the same text, so that it can be kept as a golden file.
+/// The same history always produces the same output, so that it can be kept as a golden file.
 pub fn to_json(history: &History) -> String {
     let descriptor = descriptors::history();
     let mut json = proto3_json(history, descriptor.clone());
@@ -72,14 +75,14 @@ fn from_proto3_json(mut json: Value) -> Result<History, HistoryJsonError> {
     Ok(message.transcode_to().expect("the descriptor is the one that History was made from"))
 }
 
-/// The proto3 JSON of one message.
+/// Returns the proto3 JSON of one message.
 pub(super) fn proto3_json(message: &impl prost::Message, descriptor: MessageDescriptor) -> Value {
     let mut dynamic = DynamicMessage::new(descriptor);
     dynamic.transcode_from(message).expect("the descriptor is the one that the message was made from");
     serde_json::to_value(&dynamic).expect("messages of a history have no `Any`, the one type that may have no JSON")
 }
 
-/// Runs a reader over the value and adds to its error where it stood.
+/// Runs a deserializer over the value and adds the path of the value to its error.
 fn parse<T>(
     json: Value,
     read: impl FnOnce(Deserializer<'_, '_, Value>) -> Result<T, serde_json::Error>,

@@ -1,8 +1,9 @@
-//! Workflow histories as JSON, both ways: what the Temporal UI and CLI export, and what they can read.
+//! Conversion between workflow histories and JSON, in the forms that the Temporal UI and CLI export
+//! and read.
 //!
-//! The Rust SDK's own `WorkflowHistory::from_json` reads only the form that it writes itself. Here [`from_json`] reads
-//! that form *and* Temporal's own (proto3 JSON: the web UI, `temporal workflow show --output json`, the Python, Go and
-//! TypeScript SDKs), and [`to_json`] writes Temporal's own.
+//! The Rust SDK's own `WorkflowHistory::from_json` reads only the form that the SDK writes.
+//! [`from_json`] reads that form *and* Temporal's own (proto3 JSON: the web UI, `temporal workflow
+//! show --output json`, the Python, Go and TypeScript SDKs), and [`to_json`] writes Temporal's own.
 //!
 //! A history becomes a replay test in two lines:
 //!
@@ -17,9 +18,9 @@
 //! # }
 //! ```
 //!
-//! Nothing is lost on the way: reading is driven by the protobuf descriptors of the API version that this crate is built
-//! against, and a field or name that this version does not know is an error that says where it is. Payloads are kept as
-//! they are, encoded: no data converter takes part.
+//! No information is lost in the conversion: the reader follows the protobuf descriptors of the API
+//! version against which this crate is built, and a field or name that this version does not know
+//! is an error that contains its path. Payloads remain encoded: no data converter is applied.
 
 mod descriptors;
 mod fetch;
@@ -29,7 +30,7 @@ mod sdk_form;
 mod shorthand;
 mod walk;
 
-/// The protobuf message of a history, as the Temporal crates have it.
+/// The protobuf message of a history, as the Temporal crates define it.
 pub use temporalio_common::protos::temporal::api::history::v1::History;
 
 pub use self::fetch::fetch;

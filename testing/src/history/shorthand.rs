@@ -1,15 +1,19 @@
 //! Expands the two shorthands of Temporal's tools into plain proto3 JSON.
 //!
-//! - Enum values by short name, as older servers and the CLI write them: `TimerStarted` for `EVENT_TYPE_TIMER_STARTED`.
-//! - Payloads as the JSON they hold. `["hi"]` stands for a list of payloads with one JSON payload, `"hi"` for one payload,
-//!   `null` for an empty one, and an object with `_protoMessageType` for one in proto JSON.
+//! - Enum values by short name, as older servers and the CLI write them: `TimerStarted` for
+//!   `EVENT_TYPE_TIMER_STARTED`.
+//! - Payloads as the JSON that they contain. `["hi"]` represents a list of payloads with one JSON
+//!   payload, `"hi"` one payload, `null` an empty one, and an object with `_protoMessageType` one
+//!   in proto JSON.
 //!
-//! What is in neither shorthand is left as it is, mistakes included: the proto3 reader behind this one reports them.
+//! Anything in neither shorthand is left unchanged, including mistakes: the proto3 reader, which
+//! runs afterwards, reports them.
 //!
 //! # Source
 //!
-//! The rules are those of Temporal's Go API, which the CLI and the UI server write with: an object is a payload in full if
-//! it reads as one and has both metadata and data, or is an empty payload; else it is shorthand.
+//! The rules are those of Temporal's Go API, with which the CLI and the UI server write: an object
+//! is a payload in full if it deserializes as a payload and has both metadata and data, or is an
+//! empty payload; otherwise it is shorthand.
 
 use std::collections::HashMap;
 
@@ -74,7 +78,7 @@ fn is_payload_in_full(value: &Value, payload: &MessageDescriptor) -> bool {
     !payload.metadata.is_empty() && (is_empty_payload || value.get("data").is_some())
 }
 
-/// Writes out a short name of an enum value; a name that is none of the enum's is left as it is.
+/// Expands a short name of an enum value; leaves a name that the enum does not have unchanged.
 fn expand_enum(value: &mut Value, names: &EnumDescriptor) {
     let Value::String(short) = &*value else { return };
     if names.get_value_by_name(short).is_some() {
@@ -90,7 +94,8 @@ fn expand_enum(value: &mut Value, names: &EnumDescriptor) {
     }
 }
 
-/// How many bytes all names of the enum have in common, in whole words: `EVENT_TYPE_` for event types.
+/// Returns the length in bytes of the words that all names of the enum have in common:
+/// `EVENT_TYPE_` for event types.
 fn common_prefix(names: &EnumDescriptor) -> usize {
     let first = names.default_value();
     let shared = names.values().map(|other| {
@@ -98,5 +103,6 @@ fn common_prefix(names: &EnumDescriptor) -> usize {
         pairs.take_while(|(a, b)| a == b).count()
     });
     let shared = shared.min().unwrap_or_default();
+    // Cut back to the last underscore, so that only complete words count.
     first.name()[..shared].rfind('_').map_or(0, |last| last + 1)
 }

@@ -1,4 +1,4 @@
-//! Reading and writing histories, without a server.
+//! Tests of reading and writing histories, without a server.
 
 mod recorded;
 
@@ -36,7 +36,7 @@ fn payload(metadata: &[(&str, &str)], data: &str) -> Payload {
     }
 }
 
-/// One event of every type that the API has, with empty attributes.
+/// Returns one event of every type that the API has, with empty attributes.
 fn every_event() -> History {
     let history = descriptors::history();
     let Kind::Message(event) = history.get_field_by_name("events").unwrap().kind() else {

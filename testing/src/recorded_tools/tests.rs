@@ -15,7 +15,7 @@ struct Note {
     text: String,
 }
 
-/// Fails at its first attempt.
+/// A tool that fails at its first attempt.
 fn flaky() -> ToolDef {
     ToolDef::activity("flaky", "Fails at first.", |ctx, Note { text }| {
         let attempt = ctx.info().attempt;
@@ -50,7 +50,7 @@ async fn calls_of_an_agent_are_recorded_once_and_in_order() {
     let runner = InlineRunner::new().model_provider(model).first_pause(Duration::from_millis(1));
     assert_eq!(runner.run(&clerk, "Go.").await.unwrap().final_output, "done");
     let named = |name: &str, text| (name.to_owned(), note(text));
-    // The body of an activity is on another thread than the tools that are inline.
+    // The body of the activity runs on another thread than the inline tools.
     let mut calls = recorded.calls();
     calls[..2].sort_by(|(one, _), (other, _)| other.cmp(one));
     assert_eq!(calls, [named("flaky", "a"), named("echo", "b"), named("later", "c")]);

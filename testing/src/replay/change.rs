@@ -1,4 +1,4 @@
-//! The change of an agent because of which a history does not replay, in the author's terms.
+//! Finds the change of an agent that prevents the replay of a history, in the author's terms.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -14,19 +14,19 @@ use super::{
     recorded::{Record, Recorded, is_of_a_run, turn_of},
 };
 
-/// A change since a history was recorded, so that it does not replay.
+/// A change since a history was recorded, which prevents its replay.
 ///
 /// `Display`: ``turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required``.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayChange {
-    /// The turn, counted from 1, where it is known.
+    /// The turn, counted from 1, if it is known.
     pub turn: Option<u32>,
-    /// The agent.
+    /// Name of the agent, if it is known.
     pub agent: Option<String>,
-    /// The tool, where it is about one.
+    /// Name of the tool, if the change concerns one.
     pub tool: Option<String>,
-    /// What has changed.
+    /// Description of the change.
     pub cause: String,
 }
 
@@ -51,7 +51,8 @@ impl ReplayChange {
     }
 }
 
-/// Finds the first place where a history and the build that replays it part, and says why; nothing, where none of the runs explains it.
+/// Finds the first point at which a history and the build that replays it diverge, and the reason;
+/// `None` if none of the known causes explains it.
 pub(super) fn explain(record: &Record, entries: &[Entry]) -> Option<ReplayChange> {
     let parting = Parting::of(record, entries);
     parting
@@ -64,24 +65,24 @@ pub(super) fn explain(record: &Record, entries: &[Entry]) -> Option<ReplayChange
         .or_else(|| parting.command_missing())
 }
 
-/// Where history and build part.
+/// The point at which history and build diverge.
 struct Parting<'p> {
     record: &'p Record,
-    /// The first recorded command that the build does not give.
+    /// The first recorded command that the build does not issue.
     missing: Option<&'p Recorded>,
     /// The first command of the build that is not recorded.
     extra: Option<&'p Command>,
-    /// The recorded command before that one, or the first.
+    /// The recorded command before `extra`, or the first one.
     before_extra: Option<&'p Recorded>,
-    /// The latest answer of a model that both have.
+    /// The latest model response that history and build have in common.
     answer: Option<&'p Recorded>,
-    /// What the build's runs have decided after the last command that both have.
+    /// The decisions of the build's runs after the last command in common.
     decided: Vec<&'p ReplayNote>,
-    /// Whether the build has paused, and where.
+    /// The calls for which the build has paused: agent, tool, and the reason for the pause.
     pauses: Vec<&'p (String, String, InterruptionKind)>,
-    /// The types of the activities that the build has started.
+    /// The types of the activities and child workflows that the build has started.
     started: Vec<&'p str>,
-    /// The agents of the build, also those inside others.
+    /// The agents of the build, including nested ones.
     agents: BTreeMap<String, AgentDef>,
 }
 
@@ -134,7 +135,7 @@ impl<'p> Parting<'p> {
         }
     }
 
-    /// A model has called a tool, or handed off, and the build does not have it.
+    /// Detects a tool or handoff that a model has called and that the build does not have.
     fn function_gone(&self) -> Option<ReplayChange> {
         let Recorded { agent: Some(name), turn, functions, .. } = self.answer? else { return None };
         self.missing?;
@@ -143,12 +144,12 @@ impl<'p> Parting<'p> {
         let tools: Vec<&str> = agent.tools.iter().map(temporal_agents::ToolDef::name).collect();
         let is_known = |function: &&String| handoffs.contains(function) || tools.contains(&&***function);
         let gone = functions.iter().find(|function| !is_known(function))?;
-        // With MCP servers what an agent has is in the history, and not in the agent.
+        // The tools of MCP servers are in the history, and not in the agent.
         if !agent.mcp_servers.is_empty() && self.missing.is_some_and(|missing| missing.command.kind.contains(".mcp.")) {
             return None;
         }
         let was_tool = self.record.commands.iter().any(|recorded| recorded.tool.as_ref() == Some(gone));
-        // A run inside another has longer ids.
+        // The ids of a nested run are longer.
         let depth = |recorded: &Recorded| recorded.command.id.matches('-').count();
         let beside = self.missing.filter(|missing| self.answer.is_some_and(|answer| depth(answer) == depth(missing)));
         let next = beside.and_then(|missing| missing.agent.as_deref()).filter(|next| *next != name);
@@ -172,7 +173,7 @@ impl<'p> Parting<'p> {
         })
     }
 
-    /// The build does not make a call that history has.
+    /// Detects a call in the history that the build does not make.
     fn call_refused(&self) -> Option<ReplayChange> {
         self.decided.iter().find_map(|note| match note {
             ReplayNote::Refused { agent, turn, tool, reason } => {
@@ -189,7 +190,7 @@ impl<'p> Parting<'p> {
         })
     }
 
-    /// One of both has asked people, and the other has not.
+    /// Detects a call for which only the history or only the build waits for a decision.
     fn asks_otherwise(&self) -> Option<ReplayChange> {
         let has_asked =
             |agent: &String, tool: &String| self.record.asked.iter().any(|(of, _, asked)| (of, asked) == (agent, tool));
@@ -213,7 +214,8 @@ impl<'p> Parting<'p> {
         Some(ReplayChange::new(Some(*turn), Some(agent), Some(tool), cause))
     }
 
-    /// A tool runs in another place.
+    /// Detects a tool that runs in another place: in an activity, a local activity, the workflow
+    /// itself, or as an agent.
     fn runs_elsewhere(&self) -> Option<ReplayChange> {
         if let (Some(Recorded { agent, turn, tool, command, .. }), Some(extra)) = (self.missing, self.extra)
             && (&command.id, &command.kind) == (&extra.id, &extra.kind)
@@ -241,7 +243,7 @@ impl<'p> Parting<'p> {
             };
             return Some(ReplayChange::new(*turn, Some(agent), Some(tool), cause));
         }
-        // Its body ran inside the workflow, and left nothing in history.
+        // The recorded body ran inside the workflow, and left no command in the history.
         let extra = self.extra?;
         let tool = extra.kind.strip_prefix("agents.tool.")?;
         let answer = self.answer?;
@@ -256,7 +258,7 @@ impl<'p> Parting<'p> {
         Some(tool.binding())
     }
 
-    /// A run fails where history went on.
+    /// Detects a run that fails at a point at which the recorded run continued.
     fn run_fails(&self) -> Option<ReplayChange> {
         let failed = self.decided.iter().rev().find_map(|note| match note {
             ReplayNote::Failed { turn, error } => Some((turn, error)),
@@ -268,7 +270,7 @@ impl<'p> Parting<'p> {
         Some(ReplayChange::new(turn, agent, None, format!("the run fails now: {error}")))
     }
 
-    /// The build does something that is not in history.
+    /// Reports a command of the build that is not in the history.
     fn command_extra(&self) -> Option<ReplayChange> {
         let extra = self.extra?;
         let turn = turn_of(&extra.id).or_else(|| self.before_extra?.turn);
@@ -277,7 +279,7 @@ impl<'p> Parting<'p> {
         Some(ReplayChange::new(turn, agent, None, format!("{}, history does not", in_words(&extra.kind, "now it"))))
     }
 
-    /// History has something that the build does not do.
+    /// Reports a command in the history that the build does not issue.
     fn command_missing(&self) -> Option<ReplayChange> {
         let missing = self.missing?;
         let cause = match &missing.tool {
@@ -291,7 +293,8 @@ impl<'p> Parting<'p> {
     }
 }
 
-/// What a command of this type is for, for somebody who did not write this library.
+/// Describes a command of this type in terms that do not require knowledge of the library's
+/// internals.
 fn in_words(kind: &str, who: &str) -> String {
     let named = |prefix: &str| kind.strip_prefix(prefix);
     if kind == "agents.call_model" {
@@ -318,13 +321,15 @@ fn in_words(kind: &str, who: &str) -> String {
     format!("{who} starts `{kind}` here")
 }
 
-/// A child workflow's id begins with that of its parent, which a history in a file may not say.
+/// Returns `true` if two commands are equal. The id of a child workflow begins with that of its
+/// parent, which may be missing in a history from a file, so only the last part of the id is
+/// compared.
 fn same(one: &Command, other: &Command) -> bool {
     let own = |id: &str| id.rsplit('/').next().unwrap_or_default().to_owned();
     (one.is_local, &one.kind) == (other.is_local, &other.kind) && own(&one.id) == own(&other.id)
 }
 
-/// The calls that wait, of all pauses.
+/// Returns the waiting calls of all pauses.
 fn pauses<'p>(notes: &[&'p ReplayNote]) -> Vec<&'p (String, String, InterruptionKind)> {
     let calls = notes.iter().filter_map(|note| match note {
         ReplayNote::Paused { calls } => Some(calls),
@@ -333,7 +338,7 @@ fn pauses<'p>(notes: &[&'p ReplayNote]) -> Vec<&'p (String, String, Interruption
     calls.flatten().collect()
 }
 
-/// The agents of the latest run, by name.
+/// Returns the agents of the latest run, by name.
 fn agents(notes: &[&ReplayNote]) -> BTreeMap<String, AgentDef> {
     let mut agents = BTreeMap::new();
     for note in notes {
@@ -347,7 +352,7 @@ fn agents(notes: &[&ReplayNote]) -> BTreeMap<String, AgentDef> {
     agents
 }
 
-/// ``details: missing, allowed: {..}`` as an author says it: `` `details` is required``.
+/// Converts ``details: missing, allowed: {..}`` to the author's terms: `` `details` is required``.
 fn issues_in_words(issues: &str) -> String {
     let issue = |issue: &str| match issue.split_once(": ") {
         Some((field, what)) if what.starts_with("missing") => format!("`{field}` is required"),

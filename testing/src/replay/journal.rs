@@ -1,4 +1,5 @@
-//! What the build at hand does while it replays a history: its commands, and what its runs decide.
+//! Records the behaviour of the current build while it replays a history: its commands, and the
+//! decisions of its runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,30 +11,30 @@ use temporalio_workflow::workflow_interceptors::{
     WorkflowInterceptorConstructor, WorkflowInterceptorContext, WorkflowInterceptorFuture, WorkflowNext,
 };
 
-/// What a replay has done so far, in its order.
+/// The actions of a replay so far, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journal(Arc<Mutex<Vec<Entry>>>);
 
 #[derive(Clone, Debug)]
 pub(super) enum Entry {
-    /// An activity or a child workflow is started.
+    /// The start of an activity or of a child workflow.
     Command(Command),
-    /// A run has decided something.
+    /// A decision of a run.
     Note(ReplayNote),
 }
 
-/// What makes a command the same as a recorded one.
+/// The properties by which a command is compared with a recorded one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Command {
     /// The id of the activity, or of the child workflow.
     pub(super) id: String,
-    /// Its type.
+    /// The type of the activity, or of the child workflow.
     pub(super) kind: String,
     pub(super) is_local: bool,
 }
 
 impl Journal {
-    /// Keeps this journal in the workflows that are replayed.
+    /// Returns an interceptor that writes this journal in the replayed workflows.
     pub(super) fn interceptor(&self) -> WorkflowInterceptorConstructor {
         let journal = self.clone();
         WorkflowInterceptorConstructor::new(move |_| Observer(journal.clone()))
@@ -48,7 +49,7 @@ impl Journal {
     }
 
     fn command(&self, id: Option<&String>, kind: &str, is_local: bool) {
-        // Those without an id are the author's own, and get one from the SDK.
+        // Commands without an id are the author's own, and receive an id from the SDK.
         if let Some(id) = id {
             self.add(Entry::Command(Command { id: id.clone(), kind: kind.to_owned(), is_local }));
         }
@@ -60,7 +61,7 @@ impl Journal {
     }
 }
 
-/// Writes the journal; changes nothing.
+/// Writes the journal, without changing the workflow's behaviour.
 struct Observer(Journal);
 
 impl WorkflowInterceptor for Observer {

@@ -1,27 +1,29 @@
-//! Replay of histories without a server: does the build at hand still do what they say, and what has changed if it does not?
+//! Replay of histories without a server: checks that the current build reproduces them, and reports
+//! the change if it does not.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | here | the replay of one history, and why it fails |
+//! | here | the replay of one history, and the reason for a failure |
 //! | `open.rs` | all open workflows of a type, or a folder of histories |
-//! | `report.rs` | what came of these |
-//! | `journal.rs` | what the build does while it replays |
-//! | `recorded.rs` | what the history says |
-//! | `change.rs` | where both part, in the author's terms |
+//! | `report.rs` | the results of these replays |
+//! | `journal.rs` | the actions of the build while it replays |
+//! | `recorded.rs` | the actions in the history |
+//! | `change.rs` | the point at which both diverge, in the author's terms |
 //!
 //! # Design
-//! **The replay check explains by a journal.** A replay that fails says which command differs,
-//! never why. So the check puts a journal into the workflow's context by an interceptor of the
-//! replayer: commands come from the interceptor, decisions from `workflow/replay_journal.rs`
-//! (arguments refused, pauses, failed runs, the agents of the build). Outside of a check there is
-//! no value in the context, and no note is made. `change.rs` looks for the first recorded command
-//! that the build does not issue, and the first it issues that is not recorded, and explains the
-//! difference by the graph of today, the recorded answer before it, and what was decided since.
+//! **The replay check explains failures by a journal.** The error of a failed replay contains the
+//! command that differs, but not the reason. So the check adds a journal to the workflow's context
+//! through an interceptor of the replayer: the interceptor records commands, and
+//! `workflow/replay_journal.rs` records decisions (refused arguments, pauses, failed runs, the
+//! agents of the build). Outside of a check the context has no such value, and nothing is recorded.
+//! `change.rs` looks for the first recorded command that the build does not issue, and for the
+//! first command of the build that is not recorded, and explains the difference by the current
+//! graph, the recorded response before it, and the decisions since then.
 //!
 //! **The check replays one workflow task more than an open history has.** A replay ends with a
-//! workflow task, so the next one is begun on its behalf (`with_next_task`): what the workflow does
-//! with all that has happened is checked as well, and a continued run that would wait for a deploy
-//! is found before it does.
+//! workflow task, so the check appends the start of the next one (`with_next_task`). The check
+//! therefore also covers the workflow's reaction to all events so far, and finds a continued run
+//! that would have to wait for a deployment before that run does.
 
 mod change;
 mod journal;
@@ -48,14 +50,14 @@ pub use self::{
 };
 use crate::history::History;
 
-/// The reason why a history does not replay.
+/// The reason for which a history does not replay.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
     /// The workflow cannot be registered.
     #[error(transparent)]
     Registration(#[from] WorkflowRegistrationError),
-    /// The agents do something else than the history says.
+    /// The agents do not reproduce the history.
     #[error("{change}\n({source})")]
     Changed {
         /// The change.
@@ -63,7 +65,8 @@ pub enum ReplayError {
         /// The error of the Temporal SDK.
         source: WorkflowReplayError,
     },
-    /// The workflow does something else than the history says, or the history is broken; the agents do not explain it.
+    /// The workflow does not reproduce the history, or the history is corrupt, and no change of the
+    /// agents explains it.
     #[error(transparent)]
     Replay(#[from] WorkflowReplayError),
 }
@@ -86,7 +89,8 @@ impl ReplayError {
     }
 }
 
-/// Replays a history against the workflow `W`, from its first event. Needs neither server nor worker.
+/// Replays a history against the workflow `W`, from its first event. Needs neither a server nor a
+/// worker.
 ///
 /// ```no_run
 /// # use temporal_agents_testing::{history, replay};
@@ -102,7 +106,8 @@ impl ReplayError {
 /// ```
 ///
 /// # Errors
-/// [`ReplayError`]; a change of the agents is a [`ReplayError::Changed`] that names agent, tool and cause.
+/// [`ReplayError`]; for a change of the agents, a [`ReplayError::Changed`] that names agent, tool
+/// and cause.
 pub async fn replay<W>(history: &History) -> Result<(), ReplayError>
 where
     W: WorkflowImplementation,
@@ -111,11 +116,11 @@ where
     ReplayCheck::new().workflow::<W>()?.replay(history).await
 }
 
-/// Replays a history as a worker without a workflow cache does: from its first event, up to each of its workflow tasks in
-/// turn.
+/// Replays a history as a worker without a workflow cache does: from its first event, up to each of
+/// its workflow tasks in turn.
 ///
 /// # Errors
-/// [`ReplayError`], of the first workflow task that does something else than it did.
+/// [`ReplayError`] of the first workflow task that does not reproduce the history.
 pub async fn replay_without_cache<W>(history: &History) -> Result<(), ReplayError>
 where
     W: WorkflowImplementation,
@@ -124,8 +129,8 @@ where
     ReplayCheck::new().workflow::<W>()?.replay_without_cache(history).await
 }
 
-/// The workflows of a build, for the replay of histories against them: single ones, a folder of them, or those of all open workflows of a
-/// server.
+/// The workflows of a build, for the replay of histories against them: single histories, a folder
+/// of histories, or those of all open workflows of a server.
 ///
 /// ```no_run
 /// use temporal_agents::{Agent, workflow::{AgentSet, ChatWorkflow}};
@@ -157,7 +162,7 @@ impl Default for ReplayCheck {
 }
 
 impl ReplayCheck {
-    /// A check without workflows.
+    /// Creates a check without workflows.
     pub fn new() -> Self {
         Self { options: WorkflowReplayerOptions::new().build(), at_once: 8 }
     }
@@ -165,7 +170,7 @@ impl ReplayCheck {
     /// Adds a workflow.
     ///
     /// # Errors
-    /// When a workflow of this type is there already.
+    /// If a workflow of this type is already registered.
     pub fn workflow<W>(mut self) -> Result<Self, WorkflowRegistrationError>
     where
         W: WorkflowImplementation,
@@ -175,10 +180,10 @@ impl ReplayCheck {
         Ok(self)
     }
 
-    /// Adds a workflow that a function makes, such as `ChatWorkflow::factory(..)`.
+    /// Adds a workflow that a function creates, such as `ChatWorkflow::factory(..)`.
     ///
     /// # Errors
-    /// When a workflow of this type is there already.
+    /// If a workflow of this type is already registered.
     pub fn workflow_with_factory<W, F>(mut self, factory: F) -> Result<Self, WorkflowRegistrationError>
     where
         W: WorkflowImplementation,
@@ -189,7 +194,7 @@ impl ReplayCheck {
         Ok(self)
     }
 
-    /// The data converter of the histories, with its codec. Default: JSON as it is;
+    /// Sets the data converter of the histories, with its codec. Default: plain JSON;
     /// [`open_workflows`](Self::open_workflows) uses the client's.
     #[must_use]
     pub fn data_converter(mut self, converter: DataConverter) -> Self {
@@ -197,7 +202,7 @@ impl ReplayCheck {
         self
     }
 
-    /// The number of histories that are fetched and replayed at the same time. Default 8.
+    /// Sets the number of histories that are fetched and replayed concurrently. Default 8.
     #[must_use]
     pub fn max_parallel(mut self, histories: usize) -> Self {
         self.at_once = histories.max(1);
@@ -212,10 +217,10 @@ impl ReplayCheck {
         self.replay_part(history, history).await
     }
 
-    /// Replays the beginning of a history, and explains by all of it why that fails.
+    /// Replays the beginning of a history, and explains a failure by the complete history.
     async fn replay_part(&self, part: &History, history: &History) -> Result<(), ReplayError> {
         if part.events.is_empty() {
-            // The replayer would wait for a workflow task.
+            // Without events, the replayer would wait for a workflow task.
             let failure = WorkflowReplayFailure::InvalidHistory { message: "it has no events".to_owned() };
             return Err(WorkflowReplayError::from(failure).into());
         }
@@ -231,15 +236,17 @@ impl ReplayCheck {
         })
     }
 
-    /// Replays a history as a worker without a workflow cache does: from its first event, up to each of its workflow tasks in turn.
+    /// Replays a history as a worker without a workflow cache does: from its first event, up to
+    /// each of its workflow tasks in turn.
     ///
     /// # Errors
-    /// [`ReplayError`], of the first workflow task that does something else than it did.
+    /// [`ReplayError`] of the first workflow task that does not reproduce the history.
     pub async fn replay_without_cache(&self, history: &History) -> Result<(), ReplayError> {
         let begins_task = |place: &usize| history.events[*place].event_type() == EventType::WorkflowTaskStarted;
         for place in (0..history.events.len()).filter(begins_task) {
             let seen = History { events: history.events[..=place].to_vec() };
-            // Not all in one `replay_workflows`: of several histories of one run it silently replays only some.
+            // Not all in one `replay_workflows`: of several histories of the same run, it silently
+            // replays only some.
             self.replay_part(&seen, history).await?;
         }
         Ok(())

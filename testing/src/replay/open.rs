@@ -1,4 +1,4 @@
-//! The histories of all open workflows of a type, from a server; or those of a folder.
+//! Replays the histories of all open workflows of a type, from a server, or those of a folder.
 
 use std::{fs, io, path::Path, path::PathBuf};
 
@@ -18,32 +18,35 @@ use super::{
 };
 use crate::history::{self, History};
 
-/// The reason why there is no report.
+/// The reason for which there is no report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplaySourceError {
-    /// The server does not list its workflows.
+    /// The server refused to list the workflows.
     #[error("the open workflows cannot be listed: {0}")]
     List(#[from] ClientError),
     /// The folder cannot be read.
     #[error("folder {} cannot be read: {source}", path.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
 impl ReplayCheck {
-    /// Replays the histories of all open workflows of a type against this build, each as far as it has come, and its next workflow task with it. Of a
-    /// workflow that has continued as new it is the execution that is open now; what that carries is checked as a worker would.
+    /// Replays the histories of all open workflows of a type against this build, each up to its
+    /// current end, including its next workflow task. For a workflow that has continued as new,
+    /// this is the execution that is open now; the state that it carries is checked as a worker
+    /// would check it.
     ///
-    /// The client needs the permissions to list workflows and to read histories. Payloads are decoded by its data converter. Workflows
-    /// are listed by visibility, which may be some seconds behind.
+    /// The client needs the permissions to list workflows and to read histories. Its data converter
+    /// decodes the payloads. Workflows are listed by visibility, which may lag by some seconds.
     ///
     /// # Errors
-    /// [`ReplaySourceError`]. A history that cannot be fetched is one of the report, and broken.
+    /// [`ReplaySourceError`]. A history that cannot be fetched is not such an error, but a failed
+    /// entry of the report.
     pub async fn open_workflows(
         &self,
         client: &Client,
@@ -77,10 +80,12 @@ impl ReplayCheck {
         Ok(ReplayReport { checked: checked.try_buffered(self.at_once).try_collect().await? })
     }
 
-    /// Replays the histories of a folder (files `*.json`, in the order of their names) against this build, each as far as it goes.
+    /// Replays the histories of a folder (files `*.json`, sorted by name) against this build, each
+    /// up to its end, including its next workflow task.
     ///
     /// # Errors
-    /// [`ReplaySourceError`]. A file that holds no history is one of the report, and broken.
+    /// [`ReplaySourceError`]. A file that does not contain a history is not such an error, but a
+    /// failed entry of the report.
     pub async fn folder(&self, folder: impl AsRef<Path>) -> Result<ReplayReport, ReplaySourceError> {
         let path = folder.as_ref();
         let paths = files(path).map_err(|source| ReplaySourceError::Folder { path: path.to_owned(), source })?;
@@ -108,8 +113,9 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The history of an open workflow with its next workflow task begun: what the workflow does in it with all that has happened is checked, too. A
-/// replay ends with a workflow task.
+/// Appends the start of the next workflow task to the history of an open workflow, so that the
+/// replay also covers the workflow's reaction to all events so far. A replay ends with a workflow
+/// task.
 fn with_next_task(mut history: History) -> History {
     let Some(last) = history.events.last().cloned() else { return history };
     let event = |kind: EventType, id: i64, attributes: Attributes| HistoryEvent {
@@ -119,6 +125,8 @@ fn with_next_task(mut history: History) -> History {
         attributes: Some(attributes),
         ..HistoryEvent::default()
     };
+    // A closed workflow has no next task, and a history that ends with a started task already
+    // contains it.
     let scheduled = match last.event_type() {
         EventType::WorkflowTaskStarted
         | EventType::WorkflowExecutionCompleted

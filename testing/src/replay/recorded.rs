@@ -1,4 +1,5 @@
-//! What a history says its build did: the activities and child workflows of its runs, and what models have answered.
+//! Reads the actions of the recorded build from a history: the activities and child workflows of
+//! its runs, and the responses of models.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +22,12 @@ const LOCAL_ACTIVITY: &str = "core_local_activity";
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub(super) command: Command,
-    /// The agent that made it, as its request says.
+    /// Name of the agent that issued the command, from its request.
     pub(super) agent: Option<String>,
     pub(super) turn: Option<u32>,
-    /// The tool, of a tool call.
+    /// Name of the tool, if the command is a tool call.
     pub(super) tool: Option<String>,
-    /// The functions that the answer of a model calls: tools and handoffs.
+    /// The functions that a model response calls: tools and handoffs.
     pub(super) functions: Vec<String>,
 }
 
@@ -36,15 +37,16 @@ impl Recorded {
     }
 }
 
-/// What was read of a history.
+/// The contents read from a history.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) commands: Vec<Recorded>,
-    /// Agent, turn and tool of the calls that people were asked about.
+    /// Agent, turn and tool of the calls on which people were asked to decide.
     pub(super) asked: Vec<(String, u32, String)>,
 }
 
-/// Reads the commands of a history. What cannot be decoded has no agent, turn and tool.
+/// Reads the commands of a history. A command whose payload cannot be decoded has no agent and
+/// tool, and a turn only if its id contains one.
 pub(super) async fn read(history: &History, converter: &DataConverter) -> Record {
     let mut record = Record::default();
     let mut by_event = BTreeMap::new();
@@ -99,7 +101,8 @@ pub(super) async fn read(history: &History, converter: &DataConverter) -> Record
     record
 }
 
-/// Whether an id begins as those of a run do: eight characters of its own, and a hyphen. A child workflow's stands behind that of its parent.
+/// Returns `true` if an id has the form of a run's ids: the run's own eight characters, a hyphen,
+/// and more. In the id of a child workflow, this part follows the id of the parent and a slash.
 pub(super) fn is_of_a_run(id: &str) -> bool {
     let own = id.rsplit('/').next().unwrap_or(id);
     own.split_once('-').is_some_and(|(run, rest)| {
@@ -119,7 +122,8 @@ fn recorded(id: &str, kind: &str, request: Option<&Value>) -> Recorded {
     }
 }
 
-/// The turn in an id: `<run>-<turn>-model`, and of a run inside it `<run>-<turn>-tool-<n>-<turn>-model`.
+/// Returns the turn in an id: `<run>-<turn>-model`, and for a nested run
+/// `<run>-<turn>-tool-<n>-<turn>-model`.
 pub(super) fn turn_of(id: &str) -> Option<u32> {
     let mut turn = None;
     let parts: Vec<&str> = id.rsplit('/').next().unwrap_or(id).split('-').collect();
@@ -131,7 +135,7 @@ pub(super) fn turn_of(id: &str) -> Option<u32> {
     turn
 }
 
-/// The names of the function calls in the answer of a model.
+/// Returns the names of the function calls in a model response.
 fn functions(reply: &Value) -> Vec<String> {
     let items = reply.get("response").and_then(|response| response.get("output")).and_then(Value::as_array);
     let calls = items.into_iter().flatten().filter(|item| item.get("type").is_some_and(|kind| kind == "function_call"));

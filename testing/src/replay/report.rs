@@ -4,40 +4,41 @@ use std::fmt;
 
 use super::ReplayError;
 
-/// The results of replaying many histories. `Display` has a line with the counts, and then one for each history that does not replay.
+/// The results of replaying many histories. `Display` writes a line with the counts, and then one
+/// line per history that does not replay.
 ///
 /// ```text
 /// 2 of 3 histories replay with this build; 1 would break:
 /// - chat-7 (run 0198..): turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required
 /// ```
 ///
-/// [`into_result`](Self::into_result) makes it an error, for `?` in a `main` or a test; `Debug` then shows the same text.
+/// [`into_result`](Self::into_result) converts a report with failures to an error, for `?` in a `main` or a test; `Debug` has the same output as `Display`.
 #[derive(thiserror::Error)]
 pub struct ReplayReport {
     /// All histories, in the order in which they were listed.
     pub checked: Vec<CheckedHistory>,
 }
 
-/// One history, and whether it replays.
+/// The result of replaying one history.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CheckedHistory {
     /// The id of the workflow, or the name of the file.
     pub name: String,
-    /// The id of the execution, where it came from a server.
+    /// The run id of the execution, if the history comes from a server.
     pub run_id: Option<String>,
     /// The result of the replay.
     pub result: Result<(), CheckFailure>,
 }
 
-/// The reason why a history fails the check.
+/// The reason for which a history fails the check.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckFailure {
-    /// It does not replay.
+    /// The history does not replay.
     #[error(transparent)]
     Replay(ReplayError),
-    /// The history cannot be read: it is gone, or the file holds none.
+    /// The history cannot be read: it no longer exists, or the file does not contain one.
     #[error("the history cannot be read: {0}")]
     History(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -48,12 +49,12 @@ impl ReplayReport {
         self.checked.iter().all(|checked| checked.result.is_ok())
     }
 
-    /// The histories that do not replay, with the reason.
+    /// Returns the histories that do not replay, with the reasons.
     pub fn broken(&self) -> impl Iterator<Item = (&CheckedHistory, &CheckFailure)> {
         self.checked.iter().filter_map(|checked| Some((checked, checked.result.as_ref().err()?)))
     }
 
-    /// The report, as an error where a history does not replay.
+    /// Returns the report, as an error if a history does not replay.
     ///
     /// # Errors
     /// The report itself.
@@ -72,7 +73,7 @@ impl fmt::Display for ReplayReport {
         for (CheckedHistory { name, run_id, .. }, failure) in self.broken() {
             let run = run_id.as_ref().map(|run_id| format!(" (run {run_id})")).unwrap_or_default();
             let why = match failure {
-                // The words of the SDK are of use only where there are no better ones.
+                // The SDK's message is useful only if no change explains the failure.
                 CheckFailure::Replay(error) => error.change().map_or_else(|| error.to_string(), ToString::to_string),
                 CheckFailure::History(_) => failure.to_string(),
             };

@@ -1,4 +1,4 @@
-//! One attempt.
+//! One attempt at an activity.
 
 use std::time::Duration;
 
@@ -9,10 +9,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AttemptError, FinishedAttempt, SessionEnvironment, record::Record};
 
-/// An attempt that takes longer hangs: it waits for somebody, or something, that the test does not have.
+/// An attempt that takes longer hangs: it waits for a person or a service that the test does not
+/// provide.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// An attempt at the activity of a [`SessionEnvironment`], still to be run.
+/// An attempt at the activity of a [`SessionEnvironment`] that has not run yet.
 #[derive(Debug)]
 #[must_use = "an attempt does nothing until it is run"]
 pub struct SessionAttempt<'e> {
@@ -27,10 +28,11 @@ impl<'e> SessionAttempt<'e> {
         Self { environment, number: environment.count(), details, cancellation: CancellationToken::new() }
     }
 
-    /// Runs the activity to the end of this attempt, or for two minutes.
+    /// Runs the activity to the end of this attempt, for at most two minutes.
     ///
     /// # Panics
-    /// As the activity does, and when the session has written a checkpoint that this build cannot read.
+    /// If the activity panics, or if the session has written a checkpoint that this build cannot
+    /// read.
     pub async fn run<A: ExecutableActivity>(self, activity: A, input: A::Input) -> FinishedAttempt<A::Output> {
         let record = Record::after(self.details.clone());
         let noted = record.clone();
@@ -57,7 +59,8 @@ impl<'e> SessionAttempt<'e> {
         FinishedAttempt::new(result, record.heartbeats())
     }
 
-    /// Cancels the attempt, before it runs or while it does: the activity hears of it at once, as by a server's answer to a heartbeat.
+    /// Returns the token that cancels the attempt, before it runs or while it runs: the activity is
+    /// notified immediately, as by the server's response to a heartbeat.
     pub fn cancellation_token(&self) -> CancellationToken {
         self.cancellation.clone()
     }

@@ -1,4 +1,4 @@
-//! How an attempt ends without an output.
+//! The error of an attempt that ends without an output.
 
 use std::{error::Error, time::Duration};
 
@@ -6,36 +6,37 @@ use temporal_agents::__private::error_debug;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::{activities::ActivityError, testing::ActivityEnvironmentError};
 
-/// How an attempt ends without an output.
+/// The error of an attempt that ends without an output.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AttemptError {
-    /// The activity has failed. The failure says of which type it is, and whether another attempt would follow.
+    /// The activity has failed. The failure contains its type, and determines whether another
+    /// attempt would follow.
     #[error("the attempt failed: {}", chain(&**.0))]
     Failed(Box<ApplicationFailure>),
-    /// The activity says that it was cancelled.
+    /// The activity reported that it was cancelled.
     #[error("the attempt was cancelled")]
     Cancelled,
-    /// The activity says that somebody else completes it.
+    /// The activity reported that it will be completed asynchronously.
     #[error("the attempt leaves it to others to complete the activity")]
     CompletedElsewhere,
-    /// The attempt did not end, and was dropped.
+    /// The attempt did not end in time, and was dropped.
     #[error(
         "the attempt has not ended after {patience:?}: a model, a tool or an approver that does not answer; its checkpoints say how far it is"
     )]
     Hangs {
-        /// How long was waited.
+        /// Time waited for the attempt.
         patience: Duration,
     },
-    /// There is nothing to run the activity with.
+    /// No instance is registered on which to run the activity.
     #[error(
         "activity {activity_type:?} has no instance to run with; add .register_activities(|| ..) to the SessionEnvironment"
     )]
     NotRegistered {
-        /// Its type.
+        /// Type of the activity.
         activity_type: String,
     },
-    /// Anything else that the SDK says.
+    /// Any other error of the SDK.
     #[error("{0}")]
     Other(String),
 }
@@ -61,7 +62,8 @@ impl From<ActivityEnvironmentError> for AttemptError {
     }
 }
 
-/// An error and its causes, from the outside in, but for those that the one before has told already.
+/// Formats an error and its causes, from the outermost inwards; omits causes that the message of
+/// the previous error already contains.
 fn chain(error: &(dyn Error + 'static)) -> String {
     let mut texts: Vec<String> = Vec::new();
     for cause in std::iter::successors(Some(error), |error| (*error).source()) {

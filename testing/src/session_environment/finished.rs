@@ -1,21 +1,23 @@
-//! An attempt that has ended.
+//! The result of an attempt that has ended.
 
 use serde_json::Value;
 use temporal_agents::wire::{SessionCheckpoint, session_checkpoint::SESSION_FORMAT};
 
 use super::AttemptError;
 
-/// An attempt that has ended, and what it has left.
+/// An attempt that has ended, with its result and its checkpoints.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FinishedAttempt<T> {
-    /// How it ended.
+    /// The output, or the error with which the attempt ended.
     pub result: Result<T, AttemptError>,
-    /// The checkpoints, in the order in which they were written: each is one that a crash may leave to the next attempt. Not those that a
+    /// The checkpoints, in the order in which they were written: a crash may leave any of them to
+    /// the next attempt. Does not contain those that a
     /// [`CheckpointStore`](temporal_agents::worker::agentic_session::CheckpointStore) keeps.
     pub checkpoints: Vec<SessionCheckpoint>,
-    /// The details of the session's heartbeats, in order: checkpoints, and where those are that a store keeps. Without those that only repeat the
-    /// one before, or what the attempt has found.
+    /// The details of the session's heartbeats, in order: checkpoints, or the locations of
+    /// checkpoints that a store keeps. Omits details that only repeat the previous ones, or those
+    /// with which the attempt began.
     pub heartbeats: Vec<Value>,
 }
 
@@ -25,7 +27,7 @@ impl<T> FinishedAttempt<T> {
     }
 }
 
-/// The checkpoint that a heartbeat holds.
+/// Returns the checkpoint that a heartbeat contains.
 fn checkpoint(details: &Value) -> Option<SessionCheckpoint> {
     let is_ours = details.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT);
     let is_here = is_ours && details.get("kept").is_none();

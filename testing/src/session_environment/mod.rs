@@ -1,5 +1,6 @@
-//! Attempts of an activity with an agentic session as plain async Rust, without a server: run one, look at the checkpoints it has written, and let
-//! another go on from any of them, as after a crash there.
+//! Attempts of an activity with an agentic session as plain async Rust, without a server: run an
+//! attempt, inspect the checkpoints that it has written, and continue from any of them in another
+//! attempt, as after a crash at that point.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -30,7 +31,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // A function of the turn, so that it can answer wherever an attempt goes on.
+//! // A function of the turn, so that it can answer at any point at which an attempt continues.
 //! let model = FakeModel::function(|call, _| match call.turn {
 //!     1 => tool_call("inspect", json!({"path": "a.rs"})),
 //!     _ => text("all fine"),
@@ -50,10 +51,11 @@
 //! # }
 //! ```
 //!
-//! The activity's code is the same as in a worker, and so are its options: checkpoints that would be sent at once, by default, are recorded
-//! here. What there is not: a client (an approver that asks through a workflow fails with an error that says so), timeouts of the activity, and
-//! retries, each of which is an attempt that the test begins. Attempts of a whole worker, with its retries and cancellations, are for
-//! [`AgentEnvironment`](crate::AgentEnvironment).
+//! The activity's code is the same as in a worker, and so are its options: checkpoints, which by
+//! default would be sent immediately, are recorded here. Not available are a client (an approver
+//! that uses a workflow fails with an error that states this), timeouts of the activity, and
+//! retries: the test begins each attempt itself. For attempts of a whole worker, with its retries
+//! and cancellations, use [`AgentEnvironment`](crate::AgentEnvironment).
 
 mod attempt;
 mod error;
@@ -81,8 +83,8 @@ pub use finished::FinishedAttempt;
 type Builder = ActivityEnvironmentBuilder<SetPayloadConverter>;
 type Register = Box<dyn Fn(Builder) -> Builder + Send + Sync>;
 
-/// One execution of an activity with an agentic session: its attempts, one after another, each in an
-/// [`ActivityEnvironment`] of its own. See [the module](self) for an example.
+/// One execution of an activity with an agentic session: its attempts in sequence, each in a
+/// separate [`ActivityEnvironment`]. See [the module](self) for an example.
 pub struct SessionEnvironment {
     activities: Vec<Register>,
     info: ActivityInfo,
@@ -96,7 +98,8 @@ impl Default for SessionEnvironment {
 }
 
 impl SessionEnvironment {
-    /// An execution of an activity that was scheduled just now, with a heartbeat timeout of 30 s.
+    /// Creates an execution of an activity that was scheduled just now, with a heartbeat timeout of
+    /// 30 s.
     pub fn new() -> Self {
         let now = Some(SystemTime::now());
         let info = TestActivityInfoOptions::builder()
@@ -109,7 +112,8 @@ impl SessionEnvironment {
         Self { activities: Vec::new(), info, attempts: AtomicU32::new(0) }
     }
 
-    /// The activities of an instance, which each attempt has anew, as in another process. What attempts share is what the instances share.
+    /// Registers the activities of an instance, which is created anew for each attempt, as in
+    /// another process. Attempts share only the state that the instances share.
     #[must_use]
     pub fn register_activities<A>(mut self, instance: impl Fn() -> A + Send + Sync + 'static) -> Self
     where
@@ -119,45 +123,48 @@ impl SessionEnvironment {
         self
     }
 
-    /// Changes what the activity is told of itself: ids, timeouts, times. Attempt, type and task token are the environment's.
+    /// Changes the information that the activity receives about itself: ids, timeouts, times. The
+    /// environment sets the attempt, the type and the task token.
     #[must_use]
     pub fn info(mut self, change: impl FnOnce(&mut ActivityInfo)) -> Self {
         change(&mut self.info);
         self
     }
 
-    /// The next attempt, which finds no heartbeat: the first one, or one after a crash that came before any heartbeat.
+    /// Returns the next attempt, which finds no heartbeat: the first attempt, or one after a crash
+    /// that preceded any heartbeat.
     pub fn attempt(&self) -> SessionAttempt<'_> {
         SessionAttempt::new(self, None)
     }
 
-    /// The next attempt, which finds a heartbeat with these details: a checkpoint, or whatever else an earlier attempt may have left.
+    /// Returns the next attempt, which finds a heartbeat with these details: a checkpoint, or any
+    /// other details that an earlier attempt may have left.
     ///
     /// # Errors
-    /// When they cannot be written as JSON.
+    /// If the details cannot be serialized as JSON.
     pub fn attempt_from(&self, details: &impl Serialize) -> Result<SessionAttempt<'_>, serde_json::Error> {
         let details = serde_json::to_value(details)?;
-        // It is not the first.
+        // An attempt that finds a heartbeat is not the first one.
         self.attempts.fetch_max(1, Ordering::Relaxed);
         Ok(SessionAttempt::new(self, Some(details)))
     }
 
-    /// The number of the attempt that begins.
+    /// Returns the number of the attempt that begins.
     fn count(&self) -> u32 {
         self.attempts.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// What the activity is told of itself in an attempt.
+    /// Returns the information that the activity receives about itself in an attempt.
     fn info_of(&self, activity_type: &str, attempt: u32) -> ActivityInfo {
         let mut info = self.info.clone();
         activity_type.clone_into(&mut info.activity_type);
         info.attempt = attempt;
-        // By it sessions know that there is no server.
+        // Sessions detect by this token that there is no server.
         info.task_token = TestActivityInfoOptions::builder().build().task_token;
         info
     }
 
-    /// The instances of an attempt.
+    /// Returns a builder with the instances of an attempt.
     fn registered(&self) -> Builder {
         self.activities.iter().fold(ActivityEnvironment::builder_with_default(), |builder, register| register(builder))
     }

@@ -1,4 +1,4 @@
-//! The heartbeats of an attempt.
+//! Records the heartbeats of an attempt.
 
 use std::{
     any::Any,
@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 use temporalio_common::data_converters::RawValue;
 
-/// What the SDK was given as details of heartbeats, in order. Clones share it.
+/// The heartbeat details passed to the SDK, in order. Clones share the record.
 #[derive(Clone, Debug)]
 pub(super) struct Record(Arc<Mutex<Noted>>);
 
@@ -19,7 +19,7 @@ struct Noted {
 }
 
 impl Record {
-    /// Of an attempt that finds these details.
+    /// Creates the record of an attempt that finds these details.
     pub(super) fn after(found: Option<Value>) -> Self {
         Self(Arc::new(Mutex::new(Noted { latest: found, all: Vec::new() })))
     }
@@ -28,7 +28,8 @@ impl Record {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a heartbeat of a session: those that only say that the activity lives repeat the latest, or hold nothing.
+    /// Records a heartbeat of a session. Omits heartbeats that only report that the activity is
+    /// alive: these repeat the latest details, or have none.
     pub(super) fn note(&self, details: &dyn Any) {
         let payload = details.downcast_ref::<RawValue>().and_then(|raw| raw.payloads.first());
         let Some(details) = payload.and_then(|payload| serde_json::from_slice::<Value>(&payload.data).ok()) else {
@@ -41,7 +42,7 @@ impl Record {
         }
     }
 
-    /// The details so far.
+    /// Returns the details so far.
     pub(super) fn heartbeats(&self) -> Vec<Value> {
         self.lock().all.clone()
     }

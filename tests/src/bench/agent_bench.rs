@@ -8,14 +8,14 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use super::{agents, spec::Spec};
 
-/// An agent at work.
+/// Runs an agent.
 #[workflow]
 #[derive(Debug, Default)]
 pub struct AgentBench;
 
 #[workflow_methods]
 impl AgentBench {
-    /// Answers with the final text.
+    /// Returns the agent's final output.
     #[run(name = "agent_bench")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, spec: Spec) -> WorkflowResult<String> {
         let runner = Runner::new(ctx).unlimited_turns();

@@ -8,7 +8,7 @@ use super::{
     spec::{Kind, Spec},
 };
 
-/// The model's name; the scripted model answers to any.
+/// Name of the model; the scripted model accepts any name.
 const MODEL: &str = "scripted";
 
 /// Look a fact up.
@@ -21,7 +21,7 @@ pub async fn lookup(q: String, n: usize) -> String {
     filler(&q, n)
 }
 
-/// The agent that a run of this kind begins with.
+/// Returns the start agent of a run of this kind.
 pub fn start(kind: Kind) -> Agent {
     match kind {
         Kind::Chat => chat(),
@@ -30,27 +30,29 @@ pub fn start(kind: Kind) -> Agent {
     }
 }
 
-/// Answers.
+/// Creates an agent that answers without tools.
 pub fn chat() -> Agent {
     Agent::new("assistant").model(MODEL).instructions("You answer briefly.")
 }
 
-/// Answers with the tool.
+/// Creates an agent that answers with the tool.
 pub fn assistant() -> Agent {
     Agent::new("assistant").model(MODEL).instructions("You answer with the lookup tool.").tool(lookup)
 }
 
-/// Calls the tool many times at once, and answers.
+/// Creates an agent that makes many calls of the tool in one response, and then answers.
 pub fn hurried() -> Agent {
     Agent::new("hurried").model(AT_ONCE).instructions("You answer with the lookup tool.").tool(lookup)
 }
 
-/// Answers with the tool. What it is to do stands in its instructions, and how far it is in its turn: its conversation may be cut.
+/// Creates an agent that answers with the tool in many turns. Its model reads the spec from the
+/// instructions and the progress from the number of the turn, because the conversation may be
+/// trimmed.
 pub fn tireless(spec: &Spec) -> Agent {
     Agent::new("assistant").model(BY_TURN).instructions(spec.message()).tool(lookup)
 }
 
-/// Hands off to a specialist, who answers with the tool.
+/// Creates an agent that hands off to a specialist, which answers with the tool.
 pub fn triage() -> Agent {
     let specialist = Agent::new("specialist")
         .model(MODEL)

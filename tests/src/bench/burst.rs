@@ -9,17 +9,17 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use super::agents;
 
-/// One run; the only argument of the workflow, and, as JSON text, what the user says to the agent.
+/// One run: the only argument of the workflow and, as JSON, the user's message to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Burst {
-    /// How often the tool is called, in one response.
+    /// Number of calls of the tool, in one response.
     pub calls: u32,
-    /// The size of each result.
+    /// Size of each result, in bytes.
     pub result_bytes: usize,
 }
 
 impl Burst {
-    /// The burst as the user's message.
+    /// Returns the burst as the user's message.
     ///
     /// # Panics
     /// Never: a burst is JSON by construction.
@@ -28,14 +28,14 @@ impl Burst {
     }
 }
 
-/// An agent with many calls at a time.
+/// Runs an agent that makes many calls in one response.
 #[workflow]
 #[derive(Debug, Default)]
 pub struct BurstBench;
 
 #[workflow_methods]
 impl BurstBench {
-    /// Answers with the final text.
+    /// Returns the agent's final output.
     #[run(name = "burst_bench")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, burst: Burst) -> WorkflowResult<String> {
         Ok(Runner::new(ctx).run(&agents::hurried(), burst.message()).await?.final_output)

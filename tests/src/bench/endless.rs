@@ -1,4 +1,4 @@
-//! A run of many turns, over as many executions as it takes.
+//! A run of many turns, over as many executions as necessary.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -9,25 +9,26 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use super::{agents, spec::Spec};
 
-/// What is to be done, and what was done of it.
+/// The work of a run, and its state so far.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Endless {
-    /// What the agent does.
+    /// The work of the agent.
     pub spec: Spec,
-    /// How much of the conversation the next execution takes over, in bytes; all of it where there is nothing.
+    /// Size of the part of the conversation that the next execution receives, in bytes; all of it
+    /// if `None`.
     pub newest_bytes: Option<usize>,
-    /// The run so far.
+    /// The state of the run so far; `None` in the first execution.
     pub carried: Option<Carried>,
 }
 
-/// An agent at work for long.
+/// Runs an agent for many turns.
 #[workflow]
 #[derive(Debug, Default)]
 pub struct EndlessBench;
 
 #[workflow_methods]
 impl EndlessBench {
-    /// Answers with the final text.
+    /// Returns the agent's final output.
     #[run(name = "endless_bench")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, work: Endless) -> WorkflowResult<String> {
         let Endless { spec, newest_bytes, carried } = work;

@@ -1,19 +1,20 @@
-//! The workloads of the benchmarks: an agent, the same work without agents, and a model that answers at once.
+//! The workloads of the benchmarks: an agent, the same work without agents, and a model that
+//! answers immediately.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`spec`] | what one run is to do |
-//! | [`script`] | what the model answers and the tool returns, as text |
+//! | [`spec`] | the work of one run |
+//! | [`script`] | the responses of the model and the results of the tool |
 //! | [`model`] | the scripted model as a provider |
 //! | [`agents`] | the agents and their tool |
 //! | [`agent_bench`] | the workflow that runs them |
 //! | [`endless`] | a workflow that runs one of them for thousands of turns, and continues as new |
 //! | [`burst`] | a workflow with many calls of the tool in one response |
-//! | [`floor`] | two workflows that do as much without agents: what remains is Temporal |
+//! | [`floor`] | two workflows that do the same work without agents: their cost is that of Temporal |
 //! | [`worker`] | a worker that serves all of them |
 //!
-//! The names of workflows, agents and ids are a contract: programs in other languages do the same work under the same names, so
-//! that one client can measure them all.
+//! The names of workflows, agents and ids are a contract: programs in other languages do the same
+//! work under the same names, so that one client can measure all of them.
 
 pub mod agent_bench;
 pub mod agents;

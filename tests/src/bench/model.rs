@@ -1,4 +1,5 @@
-//! The scripted model as a provider: it answers at once, and reads of a conversation what the script needs.
+//! The scripted model as a provider: it answers immediately, and reads from a conversation only the
+//! values that the script needs.
 
 use std::sync::Arc;
 
@@ -12,13 +13,13 @@ use temporal_agents::{
 
 use super::{script, spec::Spec};
 
-/// The name of the model that goes by the turn, and not by the conversation.
+/// Name of the model that answers by the number of the turn, and not by the conversation.
 pub const BY_TURN: &str = "scripted-by-turn";
 
-/// The name of the model that makes all its calls in one response.
+/// Name of the model that makes all its calls in one response.
 pub const AT_ONCE: &str = "scripted-at-once";
 
-/// The model, under whatever name.
+/// The scripted model, under any name.
 #[derive(Clone, Copy, Debug)]
 pub struct ScriptedModel;
 

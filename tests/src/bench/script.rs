@@ -1,18 +1,19 @@
-//! What the scripted model answers and the tool returns: a function of the conversation alone, in the Responses API's shapes.
+//! The responses of the model and the results of the tool: a function of the conversation alone, in
+//! the shapes of the Responses API.
 
 use serde_json::{Value, json};
 
 use super::{burst::Burst, spec::Spec};
 
-/// The name of the tool.
+/// Name of the tool.
 pub const TOOL: &str = "lookup";
-/// The call id of the handoff, whose output is no result of the tool.
+/// Call id of the handoff, whose output is not a result of the tool.
 pub const HANDOFF_CALL: &str = "call_handoff";
 
-/// What is answered after a burst.
+/// The answer after a burst.
 pub const BURST_ANSWER: &str = "done";
 
-/// ASCII text of exactly `size` bytes that begins with `tag`.
+/// Returns ASCII text of exactly `size` bytes that begins with `tag`.
 pub fn filler(tag: &str, size: usize) -> String {
     let unit = format!("{tag} lorem ipsum dolor sit amet ");
     let mut text = unit.repeat(size / unit.len() + 1);
@@ -20,17 +21,18 @@ pub fn filler(tag: &str, size: usize) -> String {
     text
 }
 
-/// Whether an output answers a call of the tool.
+/// Returns `true` if an output is the result of a call of the tool.
 pub fn is_tool_result(kind: Option<&str>, call_id: Option<&str>) -> bool {
     kind == Some("function_call_output") && call_id != Some(HANDOFF_CALL)
 }
 
-/// The call of a handoff.
+/// Returns the call of a handoff.
 pub fn handoff(name: &str) -> Vec<Value> {
     vec![function_call("handoff", name, "{}")]
 }
 
-/// The answer once the tool has returned `done` times: a text, and as long as turns are left, a call of the tool.
+/// Returns the response once the tool has returned `done` times: a text and, as long as turns are
+/// left, a call of the tool.
 pub fn answer(spec: &Spec, done: u32) -> Vec<Value> {
     let text = filler(&format!("turn-{done}"), spec.text_bytes);
     let mut output = vec![json!({
@@ -44,7 +46,7 @@ pub fn answer(spec: &Spec, done: u32) -> Vec<Value> {
     output
 }
 
-/// All calls of a burst, or the answer once they are made.
+/// Returns all calls of a burst, or the answer once they are made.
 pub fn burst(burst: &Burst, is_done: bool) -> Vec<Value> {
     if is_done {
         return vec![json!({
@@ -59,7 +61,7 @@ pub fn burst(burst: &Burst, is_done: bool) -> Vec<Value> {
     (0..burst.calls).map(call).collect()
 }
 
-/// The id of that response.
+/// Returns the id of the response once the tool has returned `done` times.
 pub fn response_id(done: u32) -> String {
     format!("resp_{done:04}")
 }

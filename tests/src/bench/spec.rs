@@ -1,29 +1,29 @@
-//! What one run of a benchmark is to do.
+//! The work of one run of a benchmark.
 
 use serde::{Deserialize, Serialize};
 
-/// One run; the only argument of each workflow, and, as JSON text, what the user says to the agent.
+/// One run: the only argument of each workflow and, as JSON, the user's message to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
-    /// What the model does.
+    /// The behaviour of the model.
     pub kind: Kind,
-    /// How often the tool is called.
+    /// Number of calls of the tool.
     pub turns: u32,
-    /// The size of a tool's result.
+    /// Size of a tool's result, in bytes.
     pub tool_bytes: usize,
-    /// The size of each text of the model.
+    /// Size of each text of the model, in bytes.
     pub text_bytes: usize,
 }
 
-/// What the model does.
+/// The behaviour of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// It answers.
+    /// The model answers.
     Chat,
-    /// It calls the tool, once a turn, and answers.
+    /// The model calls the tool, once per turn, and then answers.
     Tools,
-    /// It hands off to an agent that does that.
+    /// The model hands off to an agent that calls the tool and answers.
     Handoff,
 }
 
@@ -33,12 +33,12 @@ impl Spec {
     /// A handoff, and one call of the tool.
     pub const HANDOFF: Self = Self { kind: Kind::Handoff, ..Self::tools(1) };
 
-    /// So many calls of the tool, one a turn.
+    /// Creates a spec with `turns` calls of the tool, one per turn.
     pub const fn tools(turns: u32) -> Self {
         Self { kind: Kind::Tools, turns, tool_bytes: 500, text_bytes: 200 }
     }
 
-    /// How many activities a run has: model calls and calls of the tool.
+    /// Returns the number of activities of a run: model calls and calls of the tool.
     pub fn activities(&self) -> u32 {
         match self.kind {
             Kind::Chat | Kind::Tools => 2 * self.turns + 1,
@@ -46,7 +46,7 @@ impl Spec {
         }
     }
 
-    /// The spec as the user's message.
+    /// Returns the spec as the user's message.
     ///
     /// # Panics
     /// Never: a spec is JSON by construction.

@@ -1,4 +1,5 @@
-//! A worker that serves all of it, and a replayer for its histories, both with the SDK's defaults unless told otherwise.
+//! A worker that serves all workflows of the benchmarks, and a replayer for their histories, both
+//! with the SDK's defaults unless configured otherwise.
 
 use temporal_agents::{AgentsPlugin, worker::ConversationCache};
 use temporalio_sdk::{
@@ -10,19 +11,19 @@ use super::{
     AgentBench, BurstBench, EndlessBench, FloorBare, FloorConv, agents, floor::FloorActivities, model::ScriptedModel,
 };
 
-/// What a worker keeps in memory.
+/// The sizes of a worker's caches; `None` is the default.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Memory {
-    /// Bytes of conversations.
+    /// Size of the conversation cache, in bytes.
     pub conversation_bytes: Option<usize>,
-    /// Workflows.
+    /// Number of cached workflows.
     pub cached_workflows: Option<usize>,
 }
 
-/// The options of a worker on this task queue.
+/// Returns the options of a worker on this task queue.
 ///
 /// # Errors
-/// When the SDK or the plugin refuses what is registered.
+/// If the SDK or the plugin refuses a registration.
 pub fn options(task_queue: &str, memory: Memory) -> anyhow::Result<WorkerOptions> {
     let mut options = WorkerOptions::new(task_queue)
         .register_workflow::<AgentBench>()?
@@ -44,10 +45,10 @@ pub fn options(task_queue: &str, memory: Memory) -> anyhow::Result<WorkerOptions
     Ok(options)
 }
 
-/// A replayer of the workflows.
+/// Creates a replayer of the workflows `agent_bench`, `floor_bare` and `floor_conv`.
 ///
 /// # Errors
-/// When the SDK refuses what is registered.
+/// If the SDK refuses a registration.
 pub fn replayer() -> anyhow::Result<WorkflowReplayer> {
     let options = WorkflowReplayerOptions::new()
         .register_workflow::<AgentBench>()?

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::conformance::format::{AgentTool, NeedsApproval};
 
-/// The tool, whose agent begins a graph of its own.
+/// Builds the tool, whose agent begins a separate graph.
 pub(super) fn agent_tool<'s>(cast: &Cast<'s>, spec: &'s AgentTool, walk: &Walk<'s>) -> Result<ToolDef, BuildError> {
     let mut tool = cast.graph(&spec.agent, walk.inside())?.as_tool();
     if let Some(name) = &spec.tool_name {

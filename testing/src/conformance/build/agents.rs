@@ -1,7 +1,7 @@
-//! The agents of a scenario, as a graph: a walk along the handoffs, depth first.
+//! Builds the agents of a scenario as a graph: a depth-first walk along the handoffs.
 //!
-//! An agent that the walk has met is named from then on, which is how the library writes cycles. An agent that is a tool
-//! begins a graph of its own.
+//! The walk refers to an agent that it has already visited by name, which is how the library
+//! expresses cycles. An agent that is a tool begins a separate graph.
 
 use std::collections::BTreeSet;
 
@@ -24,29 +24,29 @@ pub(crate) struct Cast<'s> {
     witness: Witness,
 }
 
-/// An agent that answers in text, or in JSON.
+/// An agent that answers in plain text, or in JSON.
 pub(crate) enum AnyAgent {
-    /// In text.
+    /// Answers in plain text.
     Text(Agent),
-    /// In the shape of a schema.
+    /// Answers in the shape of a schema.
     Json(Agent<Value>),
 }
 
-/// How far the walk is.
+/// The progress of the walk.
 pub(super) struct Walk<'s> {
-    /// The agents of the graph, by key.
+    /// The agents visited in this graph, by key.
     met: BTreeSet<&'s str>,
-    /// The agents whose graphs this one is in, by key, from the outermost.
+    /// The agents whose graphs enclose this one, by key, from the outermost inwards.
     inside: Vec<&'s str>,
 }
 
 impl<'s> Cast<'s> {
-    /// The agents of this scenario, whose functions tell the witness.
+    /// Creates the agents of a scenario. Their author functions record to the witness.
     pub(crate) fn new(scenario: &'s Scenario, witness: Witness) -> Self {
         Self { scenario, witness }
     }
 
-    /// The agent of this key, with all that it can reach.
+    /// Builds the agent of this key, with all the agents that it can reach.
     ///
     /// # Errors
     /// [`BuildError`].
@@ -54,12 +54,13 @@ impl<'s> Cast<'s> {
         self.graph(key, &[])
     }
 
-    /// The key of the agent of this name.
+    /// Returns the key of the agent of this name.
     pub(crate) fn key_of(&self, name: &str) -> Option<&'s str> {
         self.scenario.agents.iter().find(|(_, agent)| agent.name == name).map(|(key, _)| &**key)
     }
 
-    /// The agent as the start of a graph inside those of others.
+    /// Builds the agent as the start of a graph that is nested in the graphs of the agents
+    /// `inside`.
     pub(super) fn graph(&self, key: &'s str, inside: &[&'s str]) -> Result<AnyAgent, BuildError> {
         if inside.contains(&key) {
             return Err(BuildError::ToolOfItself { key: key.to_owned() });
@@ -68,11 +69,12 @@ impl<'s> Cast<'s> {
         self.visit(key, &mut Walk { met: BTreeSet::new(), inside })
     }
 
-    /// The agent, as the walk meets it for the first time.
+    /// Builds the agent on the first visit of the walk.
     pub(super) fn visit(&self, key: &'s str, walk: &mut Walk<'s>) -> Result<AnyAgent, BuildError> {
         let spec = self.spec(key)?;
         walk.met.insert(key);
-        // The worker's provider finds the agent's part of the script by the model's name.
+        // The model's name is the agent's key, by which the worker's provider finds the agent's
+        // part of the script.
         let mut agent = Agent::new(&*spec.name).model(key);
         if let Some(description) = &spec.handoff_description {
             agent = agent.handoff_description(description);
@@ -132,12 +134,12 @@ impl<'s> Cast<'s> {
 }
 
 impl<'s> Walk<'s> {
-    /// Whether the agent is in the graph already.
+    /// Returns `true` if the agent is already in the graph.
     pub(super) fn has_met(&self, key: &str) -> bool {
         self.met.contains(key)
     }
 
-    /// The agents whose graphs this one is in.
+    /// The agents whose graphs enclose this one, by key, from the outermost inwards.
     pub(super) fn inside(&self) -> &[&'s str] {
         &self.inside
     }
@@ -161,7 +163,7 @@ impl From<AnyAgent> for AgentDef {
     }
 }
 
-/// Whether a schema is that of any text: such an agent answers in plain text.
+/// Returns `true` if a schema accepts any string: such an agent answers in plain text.
 fn is_text(schema: &Value) -> bool {
     let narrows = |keyword: &str| schema.get(keyword).is_some();
     schema["type"] == "string" && !["enum", "const", "anyOf", "oneOf"].into_iter().any(narrows)

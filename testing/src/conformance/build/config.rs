@@ -1,4 +1,4 @@
-//! The settings of a run.
+//! Builds the settings of a run.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::conformance::format::{
     self, CallInputFilter, Collisions, ErrorTemplate, MaxTurns, NotFound, ReasoningIds, Scenario,
 };
 
-/// The settings of the scenario's runs, without session and server-side state.
+/// Returns the settings of the scenario's runs, without session and server-side state.
 pub(crate) fn run_config(scenario: &Scenario, context: Map<String, Value>, witness: &Witness) -> RunConfig {
     let mut config = RunConfig::default();
     config.context = context;
@@ -93,7 +93,7 @@ fn apply(spec: &format::RunConfig, config: &mut RunConfig) {
     });
 }
 
-/// The last items.
+/// Returns the last `count` items.
 fn last(mut items: Vec<Item>, count: usize) -> Vec<Item> {
     items.split_off(items.len().saturating_sub(count))
 }

@@ -1,4 +1,4 @@
-//! Guardrails of runs and of single tools.
+//! Builds guardrails of runs and of single tools.
 
 use serde_json::Value;
 use temporal_agents::{
@@ -9,7 +9,7 @@ use temporal_agents::{
 use super::text::text_of;
 use crate::conformance::format::{self, ToolGuardrail, ToolGuardrailBehavior};
 
-/// A check of a run's input.
+/// Builds an input guardrail of a run.
 pub(super) fn input(spec: &format::InputGuardrail) -> InputGuardrail {
     let format::InputGuardrail { name, trips_if_input_contains: word, output_info, run_in_parallel, raises } =
         spec.clone();
@@ -19,7 +19,7 @@ pub(super) fn input(spec: &format::InputGuardrail) -> InputGuardrail {
     if run_in_parallel == Some(false) { guardrail.blocking() } else { guardrail }
 }
 
-/// A check of a final output.
+/// Builds a guardrail of the final output.
 pub(super) fn output(spec: &format::OutputGuardrail) -> OutputGuardrail {
     let format::OutputGuardrail { name, trips_if_output_contains: word, output_info, raises } = spec.clone();
     OutputGuardrail::new(name, move |_ctx, output| {
@@ -43,13 +43,13 @@ fn judged(
     })
 }
 
-/// A check of a tool's arguments, as the model wrote them.
+/// Builds an input guardrail of a tool, which checks the arguments as the model wrote them.
 pub(super) fn tool_input(spec: &ToolGuardrail) -> ToolInputGuardrail {
     let spec = spec.clone();
     ToolInputGuardrail::new(spec.name.clone(), move |ctx| verdict(&spec, ctx.arguments))
 }
 
-/// A check of a tool's output.
+/// Builds an output guardrail of a tool.
 pub(super) fn tool_output(spec: &ToolGuardrail) -> ToolOutputGuardrail {
     let spec = spec.clone();
     ToolOutputGuardrail::new(spec.name.clone(), move |_ctx, output| {

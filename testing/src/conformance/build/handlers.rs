@@ -1,4 +1,4 @@
-//! Handlers of errors.
+//! Builds handlers of errors.
 
 use serde_json::Value;
 use temporal_agents::drive::{ErrorHandler, ErrorHandlers, Handled};
@@ -6,7 +6,7 @@ use temporal_agents::drive::{ErrorHandler, ErrorHandlers, Handled};
 use super::text::filled;
 use crate::conformance::format;
 
-/// The handlers of a scenario.
+/// Builds the error handlers of a scenario.
 pub(super) fn error_handlers(spec: &format::ErrorHandlers) -> ErrorHandlers {
     let format::ErrorHandlers { max_turns, model_refusal, invalid_final_output } = spec;
     let mut handlers = ErrorHandlers::default();

@@ -1,4 +1,4 @@
-//! Handoffs, their typed inputs and their filters.
+//! Builds handoffs, their typed inputs and their filters.
 
 use serde_json::{Map, Value};
 use temporal_agents::{Handoff, agent::HandoffInputFilter, wire::NewItemKind};
@@ -6,7 +6,8 @@ use temporal_agents::{Handoff, agent::HandoffInputFilter, wire::NewItemKind};
 use super::{BuildError, Cast, agents::Walk};
 use crate::conformance::format::{self, Enabled, HandoffFilter, HandoffOptions};
 
-/// The handoff: to the agent itself where the walk meets it here, else to its name.
+/// Builds the handoff: to the agent itself if the walk visits it here for the first time, and
+/// otherwise to its name.
 pub(super) fn handoff<'s>(
     cast: &Cast<'s>,
     spec: &'s format::Handoff,
@@ -62,7 +63,7 @@ fn with_options(cast: &Cast<'_>, mut handoff: Handoff, options: &HandoffOptions)
     }
 }
 
-/// A handoff whose input the witness sees.
+/// Adds a typed input to the handoff, which the witness records.
 fn typed(cast: &Cast<'_>, handoff: Handoff, schema: &Value, raises: Option<String>) -> Handoff {
     let (witness, name) = (cast.witness().clone(), handoff.name());
     let members: Vec<String> = schema["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
@@ -72,7 +73,8 @@ fn typed(cast: &Cast<'_>, handoff: Handoff, schema: &Value, raises: Option<Strin
     })
 }
 
-/// An input as a function with a typed parameter sees it: the members of the type and no others, null where one is not there.
+/// Converts an input to the value that a function with a typed parameter sees: the members of the
+/// type and no others, with null for an absent member.
 fn as_struct(members: &[String], input: Value) -> Value {
     match input {
         Value::Object(mut given) if !members.is_empty() => {
@@ -83,7 +85,7 @@ fn as_struct(members: &[String], input: Value) -> Value {
     }
 }
 
-/// The filter of this name.
+/// Returns the filter of this name.
 pub(super) fn input_filter_of(filter: HandoffFilter) -> HandoffInputFilter {
     match filter {
         HandoffFilter::RemoveAllTools => HandoffInputFilter::remove_all_tools(),

@@ -1,11 +1,11 @@
-//! Tools the provider runs.
+//! Builds tools that the provider runs.
 
 use serde_json::json;
 use temporal_agents::{Agent, agent::AnswerApproval, wire::run_state::Decision};
 
 use crate::conformance::format::{ApprovalAnswer, HostedTool};
 
-/// The agent with this tool too.
+/// Adds the hosted tool to the agent.
 pub(super) fn with_hosted_tool(agent: Agent, tool: &HostedTool) -> Agent {
     match tool {
         HostedTool::WebSearch {} => agent.hosted_tool("web_search", json!({"type": "web_search"})),

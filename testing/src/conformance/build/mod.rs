@@ -1,7 +1,9 @@
-//! A scenario as agents and settings of the library: each part of the format as the public API has it.
+//! Converts a scenario to agents and settings of the library: each part of the format through the
+//! public API.
 //!
-//! Pure, because it runs inside the workflow, too, and again on replay. What author functions see goes to a [`Witness`];
-//! the bodies of tools, which run on a worker, find the [`Recorder`](super::recorder::Recorder) among its states.
+//! This module is pure, because it also runs inside the workflow, and again on replay. The calls of
+//! author functions are recorded in a [`Witness`]; the bodies of tools, which run on a worker, find
+//! the [`Recorder`](super::recorder::Recorder) among the worker's states.
 
 mod agent_tools;
 mod agents;
@@ -20,19 +22,20 @@ pub(crate) use config::run_config;
 pub(crate) use tool_body::dispatchers;
 pub(crate) use witness::{Seen, Witness};
 
-/// What keeps a scenario from being built.
+/// A reason for which a scenario cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BuildError {
-    /// It names an agent that it does not have.
+    /// The scenario names an agent that it does not contain.
     #[error("there is no agent with the key {key:?}")]
     UnknownAgent {
-        /// The key.
+        /// Key of the missing agent, as the scenario names it.
         key: String,
     },
-    /// An agent would be a tool of itself, at whatever distance; definitions are finite.
+    /// An agent is, directly or through other agents, a tool of itself. Definitions are finite, so
+    /// this graph cannot be built.
     #[error("the agent {key:?} is a tool of itself")]
     ToolOfItself {
-        /// The key.
+        /// Key of the agent.
         key: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a function tool does when it is called, on a worker or inline.
+//! The behaviour of a function tool when it is called, on a worker or inline.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -17,7 +17,8 @@ use crate::conformance::{
     recorder::{Invocation, Recorder},
 };
 
-/// A function tool of a scenario: of which agent, at which place, and what it does.
+/// A function tool of a scenario: the key of its agent, its index among the agent's tools, and its
+/// behaviour.
 #[derive(Clone)]
 struct Function {
     agent: String,
@@ -27,13 +28,14 @@ struct Function {
     enabled: Option<Enabled>,
 }
 
-/// The body of the tool at this place of the agent with this key.
+/// Builds the body of the tool at index `place` of the agent with this key.
 pub(super) fn body(agent: &str, place: usize, spec: &FunctionTool) -> ActivityBody {
     let function = Arc::new(Function::new(agent, place, spec));
     activity_body(move |_agent, _run| Some(Arc::clone(&function)))
 }
 
-/// The keys of the run context that a body reads or sets, or that say whether the tool is offered.
+/// Returns the keys of the run context that a body reads or sets, or that decide whether the tool
+/// is enabled.
 pub(super) fn context_keys(spec: &FunctionTool) -> BTreeSet<String> {
     let mut keys = BTreeSet::new();
     for step in spec.behavior.steps() {
@@ -46,10 +48,11 @@ pub(super) fn context_keys(spec: &FunctionTool) -> BTreeSet<String> {
     keys
 }
 
-/// The function tools of a scenario as a worker registers them: one for each name.
+/// Builds the function tools of a scenario as a worker registers them: one per name.
 ///
-/// Agents may have different tools of one name, and a worker has one activity for a name. So the activity itself looks for
-/// the tool that was meant: by the agent that calls, and, of tools that replace one another, the last one on offer.
+/// Agents may have different tools of the same name, and a worker has one activity per name. So the
+/// activity itself selects the tool: by the agent that calls, and, among tools that replace one
+/// another, the last enabled one.
 pub(crate) fn dispatchers(scenario: &Scenario) -> Vec<ToolDef> {
     let all: Vec<(String, Arc<Function>)> = scenario
         .agents
@@ -74,7 +77,8 @@ pub(crate) fn dispatchers(scenario: &Scenario) -> Vec<ToolDef> {
     names.into_iter().map(dispatcher).collect()
 }
 
-/// A body that acts as the function that is found for the agent's name and the run context.
+/// Builds a body that behaves as the function that `find` returns for the agent's name and the run
+/// context.
 fn activity_body(find: impl Fn(&str, &RunContext) -> Option<Arc<Function>> + Send + Sync + 'static) -> ActivityBody {
     Arc::new(move |ctx: &mut ToolContext, arguments| -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         let function = find(&ctx.info().agent, ctx.run());
@@ -96,7 +100,7 @@ impl Function {
         }
     }
 
-    /// Records the call and does what the scenario says.
+    /// Records the call and behaves as the scenario specifies.
     async fn act(&self, ctx: &mut ToolContext, arguments: Map<String, Value>) -> Result<ToolOutput, ToolError> {
         let State(recorder) = State::<Recorder>::from_context(ctx)?;
         recorder.tool_is_due(ctx.info()).await.map_err(|over| ToolError::failed(over.to_string()))?;
@@ -142,7 +146,7 @@ fn output_of(step: &Behavior, run: &RunContext, arguments: String) -> Result<Too
     }
     match returns_content.as_deref() {
         None => {}
-        // No parts are no structured content, but a value like any other.
+        // An empty list is not structured content, but a value like any other.
         Some([]) => return Ok("[]".into()),
         Some(parts) => return Ok(ToolOutput::Content(parts.iter().cloned().map(content_part).collect())),
     }
@@ -155,7 +159,8 @@ fn output_of(step: &Behavior, run: &RunContext, arguments: String) -> Result<Too
     }
 }
 
-/// A part of structured content, as the Responses API takes it: `input_text`, `input_image`, `input_file`.
+/// Converts a part of structured content to the form of the Responses API: `input_text`,
+/// `input_image`, `input_file`.
 fn content_part(mut part: Map<String, Value>) -> Value {
     if let Some(Value::String(kind)) = part.get_mut("type") {
         *kind = format!("input_{kind}");

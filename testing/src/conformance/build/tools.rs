@@ -1,4 +1,4 @@
-//! Function tools, and the rules that all tools share.
+//! Builds function tools, and applies the rules that all tools share.
 
 use serde_json::{Value, json};
 use temporal_agents::{
@@ -12,7 +12,7 @@ use crate::conformance::{
     recorder::Recorder,
 };
 
-/// The function tool at this place of the agent with this key.
+/// Builds the function tool at index `place` of the agent with this key.
 pub(super) fn function_tool(agent: &str, place: usize, spec: &FunctionTool) -> ToolDef {
     let description = spec.description.clone().unwrap_or_default();
     let parameters = spec.parameters.clone().unwrap_or_else(|| json!({}));
@@ -32,7 +32,7 @@ pub(super) fn function_tool(agent: &str, place: usize, spec: &FunctionTool) -> T
     with_rules(tool, spec.is_enabled.as_ref(), spec.needs_approval.as_ref(), spec.failure_error_function.as_ref())
 }
 
-/// The rules that function tools and agents as tools have in common.
+/// Applies the rules that function tools and agents as tools have in common.
 pub(super) fn with_rules(
     tool: ToolDef,
     enabled: Option<&format::Enabled>,
@@ -54,7 +54,7 @@ pub(super) fn with_rules(
     }
 }
 
-/// One attempt: what a script says happens, happens once.
+/// Limits a tool to one attempt: an effect that the script specifies occurs once.
 pub(super) fn once() -> ToolActivityOptions {
     ToolActivityOptions::builder().attempts(1).build()
 }
@@ -66,7 +66,7 @@ fn when_argument(argument: &str, wanted: &Value) -> NeedsApproval {
     }))
 }
 
-/// What a failed call comes to; `None` when the author says nothing.
+/// Returns the handler of a failed call; `None` if the scenario specifies the default.
 fn on_error(spec: Option<&FailureFunction>) -> Option<OnToolError> {
     Some(match spec?.clone() {
         FailureFunction::Default => return None,

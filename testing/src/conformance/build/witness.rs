@@ -1,4 +1,4 @@
-//! What author functions of a run have seen: hooks and the inputs of handoffs.
+//! Records the calls of a run's author functions: hooks and the inputs of handoffs.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,28 +9,28 @@ use temporal_agents::{
     wire::{Item, ModelResponse, ToolOutput},
 };
 
-/// What author functions have seen, in the order in which they were called. Clones share it.
+/// The recorded calls of author functions, in order. Clones share the record.
 ///
-/// In a workflow it belongs to the workflow run: replay fills it again with the same.
+/// In a workflow the record belongs to the workflow run: replay fills it again with the same calls.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Witness(Arc<Mutex<Seen>>);
 
-/// The two lists.
+/// The two lists of recorded calls.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// `[EVENT, AGENT, ..]` each.
+    /// `[EVENT, AGENT, ..]` per hook call.
     pub(crate) hooks: Vec<Value>,
-    /// `{"tool_name", "input"}` each.
+    /// `{"tool_name", "input"}` per handoff.
     pub(crate) handoff_inputs: Vec<Value>,
 }
 
 impl Witness {
-    /// One that has seen this before.
+    /// Creates a witness that already contains earlier calls.
     pub(crate) fn new(seen: Seen) -> Self {
         Self(Arc::new(Mutex::new(seen)))
     }
 
-    /// What it has seen.
+    /// Returns a copy of the calls recorded so far.
     pub(crate) fn seen(&self) -> Seen {
         self.lock().clone()
     }
@@ -92,7 +92,8 @@ impl RunHooks for Witness {
     }
 }
 
-/// A tool's result as hooks report it: a text, or the parts of structured content without their types.
+/// Converts a tool's result to the form in which hooks report it: a string, or the parts of
+/// structured content without their types.
 fn result_of(output: &ToolOutput) -> Value {
     let without_type = |part: &Value| {
         let mut part = part.clone();

@@ -5,7 +5,8 @@ use temporalio_common::protos::temporal::api::history::v1::history_event::Attrib
 
 use crate::history::{self, History};
 
-/// The histories of all runs of a workflow, from this run on; without one, of the latest.
+/// Returns the histories of all runs of a workflow, beginning with `first_run`; without
+/// `first_run`, only the history of the latest run.
 pub(super) async fn fetch(
     client: &Client,
     workflow_id: &str,
@@ -23,7 +24,7 @@ pub(super) async fn fetch(
     }
 }
 
-/// The run that a history was continued in.
+/// Returns the id of the run that continues a history as new.
 fn next_run(history: &History) -> Option<String> {
     history.events.iter().rev().find_map(|event| match &event.attributes {
         Some(Attributes::WorkflowExecutionContinuedAsNewEventAttributes(attributes)) => {
@@ -33,7 +34,7 @@ fn next_run(history: &History) -> Option<String> {
     })
 }
 
-/// Why a workflow task of a history failed, where one did.
+/// Returns the message of the last failed workflow task of a history, if one failed.
 pub(super) fn failed_task(history: &History) -> Option<String> {
     history.events.iter().rev().find_map(|event| match &event.attributes {
         Some(Attributes::WorkflowTaskFailedEventAttributes(attributes)) => {

@@ -1,7 +1,9 @@
-//! The workflow host: one dev server for all scenarios, and for each a task queue and a worker of its own.
+//! The workflow host: one dev server for all scenarios, with a separate task queue and worker per
+//! scenario.
 //!
-//! Scenarios have tools of the same names that do other things, so they cannot share a worker. After a scenario its
-//! histories are taken from the server: their activities are counted, and each is read as a transcript and replayed.
+//! Scenarios have tools that share names but behave differently, so they cannot share a worker.
+//! After a scenario, the host fetches its histories from the server, counts their activities, reads
+//! each as a transcript and replays it.
 
 mod chain;
 mod workflow;
@@ -40,10 +42,11 @@ use crate::{
     replay::{ReplayError, replay, replay_without_cache},
 };
 
-/// A scenario that takes longer hangs, most likely in a workflow task that fails again and again.
+/// A scenario that takes longer hangs, most likely in a workflow task that fails repeatedly.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// How far apart two delays of a scenario are at least: more than what a busy machine takes to start an activity.
+/// The minimum interval between two delays of a scenario: longer than a busy machine takes to start
+/// an activity.
 const STEP: Duration = Duration::from_millis(150);
 
 /// A dev server for scenarios.
@@ -54,19 +57,20 @@ pub(super) struct DurableHost {
     started: AtomicU32,
 }
 
-/// Why a scenario could not be played in a workflow.
+/// A reason for which a scenario could not be played in a workflow.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DurableError {
-    /// The worker, or the start of the workflow.
+    /// The worker or the workflow could not be started, or the worker failed.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
-    /// The workflow failed; a failed run is a result of it.
+    /// The workflow failed. A failed agent run is not such a failure: the workflow returns it as a
+    /// result.
     #[error("the workflow failed: {0}")]
     Workflow(#[from] WorkflowGetResultError),
-    /// The workflow did not end.
+    /// The workflow did not end in time.
     #[error("the workflow has not ended after {PATIENCE:?}; its last failed workflow task: {reason}")]
     Hangs {
-        /// Why its last workflow task failed, if one did.
+        /// Message of its last failed workflow task; `none` if no task failed.
         reason: String,
     },
     /// A history could not be fetched.
@@ -75,32 +79,33 @@ pub(super) enum DurableError {
     /// A history does not replay.
     #[error("a history does not replay: {0}")]
     Replay(#[from] ReplayError),
-    /// There is no transcript of a history.
+    /// No transcript could be read from a history.
     #[error("there is no transcript: {0}")]
     Transcript(#[from] TranscriptError),
-    /// A model call cannot be put together from its history.
+    /// The request of a model call cannot be reconstructed from its history.
     #[error("a model call is not whole in the transcript: {reason}")]
     Request {
-        /// Why.
+        /// The reason that the transcript reports.
         reason: String,
     },
-    /// A workflow task has failed on the way, though the workflow ended.
+    /// A workflow task failed, although the workflow ended.
     #[error("a workflow task failed: {reason}")]
     Task {
-        /// Why.
+        /// Message of the failure.
         reason: String,
     },
 }
 
 impl DurableHost {
-    /// Starts the server. An uncached host has workers without a workflow cache, and carries pauses to new workflow runs.
+    /// Starts the server. An uncached host has workers without a workflow cache, and continues a
+    /// paused scenario in a new workflow run.
     pub(super) async fn start(uncached: bool) -> Result<Self, EnvironmentError> {
         let server = DevServer::start().await?;
         let client = server.client().await?;
         Ok(Self { server, client, uncached, started: AtomicU32::new(0) })
     }
 
-    /// How long the delays of a scenario take here.
+    /// Returns the duration of a scenario's delays on this host.
     pub(super) fn pace(scenario: &Scenario) -> Pace {
         Pace::ranked(scenario, STEP)
     }
@@ -115,7 +120,7 @@ impl DurableHost {
         let id = format!("conformance-{}", self.started.fetch_add(1, Ordering::Relaxed));
         let mut worker = self.worker(&id, scenario, recorder).await?;
         let played = self.play(&id, json).await;
-        // Off this runtime: the end of the worker is waited for.
+        // On a blocking thread, because `stop` blocks until the worker has ended.
         let stopped = spawn_blocking(move || worker.stop()).await;
         let (observed, histories) = played?;
         stopped.unwrap_or_else(|error| Err(EnvironmentError::Worker(error.to_string())))?;
@@ -126,7 +131,7 @@ impl DurableHost {
         Ok((observed, count))
     }
 
-    /// A worker that serves the scenario's task queue.
+    /// Starts a worker that serves the scenario's task queue.
     async fn worker(
         &self,
         id: &str,
@@ -149,7 +154,7 @@ impl DurableHost {
         started.unwrap_or_else(|error| Err(EnvironmentError::Worker(error.to_string())))
     }
 
-    /// Runs the workflow to its end, and takes the histories of all its runs.
+    /// Runs the workflow to its end, and fetches the histories of all its runs.
     async fn play(&self, id: &str, json: &Value) -> Result<(Value, Vec<History>), DurableError> {
         let stage = Stage::first(json.clone(), self.uncached);
         let options = WorkflowStartOptions::new(id, id).build();
@@ -160,13 +165,14 @@ impl DurableHost {
             return Ok((result?, chain::fetch(&self.client, id, first_run).await?));
         }
         let histories = chain::fetch(&self.client, id, None).await?;
-        // The worker would wait for the workflow's next task; that this fails, too, changes nothing.
+        // Otherwise the worker would wait for the workflow's next task. An error here does not
+        // change the result.
         drop(handle.terminate(WorkflowTerminateOptions::default()).await);
         let reason = histories.last().and_then(chain::failed_task).unwrap_or_else(|| "none".to_owned());
         Err(DurableError::Hangs { reason })
     }
 
-    /// Ends the server.
+    /// Stops the server.
     pub(super) async fn shutdown(self) {
         let Self { server, client, uncached: _, started: _ } = self;
         drop(client);
@@ -174,12 +180,13 @@ impl DurableHost {
     }
 }
 
-/// Counts the activities of a history, reads it as a transcript, and replays it, in one go and as a worker without a cache does.
+/// Counts the activities of a history, reads it as a transcript, and replays it, both in one pass
+/// and as a worker without a cache does.
 async fn check(history: &History, count: &mut Activities) -> Result<(), DurableError> {
     if let Some(reason) = chain::failed_task(history) {
         return Err(DurableError::Task { reason });
     }
-    // One that was cancelled before a worker took it has called nothing.
+    // An activity that was cancelled before a worker started it made no call.
     for activity in activities(history).into_iter().filter(|activity| activity.attempts > 0) {
         if activity.activity_type == MODEL_ACTIVITY {
             count.model += 1;

@@ -16,24 +16,24 @@ use crate::conformance::{
     progress::Progress,
 };
 
-/// A scenario, and how far it is.
+/// A scenario, and its progress.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Stage {
     scenario: Value,
-    /// Absent at the beginning.
+    /// `None` at the beginning.
     progress: Option<Progress>,
-    /// Whether a pause ends this workflow run, and another goes on with the state.
+    /// `true` if a pause ends this workflow run, and a new run continues with the state.
     carries_pauses: bool,
 }
 
 impl Stage {
-    /// The beginning of a scenario.
+    /// Creates the stage at the beginning of a scenario.
     pub(super) fn first(scenario: Value, carries_pauses: bool) -> Self {
         Self { scenario, progress: None, carries_pauses }
     }
 }
 
-/// Plays a scenario; its result is what was observed.
+/// Plays a scenario and returns the observations.
 #[workflow]
 #[derive(Default)]
 pub(crate) struct ConformanceWorkflow;
@@ -43,7 +43,7 @@ impl ConformanceWorkflow {
     #[run(name = "conformance")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, stage: Stage) -> WorkflowResult<Value> {
         let Stage { scenario: json, progress, carries_pauses } = stage;
-        // The host has read the scenario before, so this cannot fail.
+        // The host has parsed the scenario before, so this cannot fail.
         let scenario: Scenario = match serde_json::from_value(json.clone()) {
             Ok(scenario) => scenario,
             Err(error) => return Ok(unplayable(error)),

@@ -1,4 +1,4 @@
-//! An agent, and the tools that are no functions.
+//! An agent of a scenario, and those of its tools that are not functions.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,7 +26,7 @@ pub(crate) struct Agent {
     pub(crate) output_guardrails: Option<Vec<OutputGuardrail>>,
 }
 
-/// What an agent is told.
+/// The instructions of an agent.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Instructions {
@@ -43,7 +43,7 @@ pub(crate) struct OutputSchema {
     pub(crate) schema: Value,
 }
 
-/// Whether the outputs of tools end the run.
+/// The rule by which the outputs of tools end the run.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ToolUse {
@@ -71,14 +71,14 @@ pub(crate) struct AgentTool {
     pub(crate) output_extractor: Option<OutputExtractor>,
 }
 
-/// What makes the output of an agent that is a tool.
+/// The template of the output of an agent that is a tool.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutputExtractor {
     pub(crate) template: String,
 }
 
-/// A tool the provider runs.
+/// A tool that the provider runs.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum HostedTool {
@@ -89,7 +89,7 @@ pub(crate) enum HostedTool {
     Mcp { server_label: String, require_approval: Option<String>, on_approval_request: Option<ApprovalAnswer> },
 }
 
-/// A callback that answers approval requests at once.
+/// A callback that answers approval requests immediately.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApprovalAnswer {

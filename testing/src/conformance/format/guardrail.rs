@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A check of a run's input.
+/// An input guardrail of a run.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct InputGuardrail {
@@ -14,7 +14,7 @@ pub(crate) struct InputGuardrail {
     pub(crate) raises: Option<String>,
 }
 
-/// A check of a final output.
+/// A guardrail of the final output.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OutputGuardrail {
@@ -24,7 +24,7 @@ pub(crate) struct OutputGuardrail {
     pub(crate) raises: Option<String>,
 }
 
-/// A check of a single tool, of its arguments or of its output.
+/// A guardrail of a single tool, of its arguments or of its output.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ToolGuardrail {
@@ -34,7 +34,7 @@ pub(crate) struct ToolGuardrail {
     pub(crate) output_info: Option<Value>,
 }
 
-/// What a check of a tool asks for.
+/// The verdict of a tool guardrail.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ToolGuardrailBehavior {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Enabled;
 
-/// A handoff: the key of an agent, or that with options.
+/// A handoff: the key of an agent, alone or with options.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Handoff {
@@ -27,7 +27,7 @@ pub(crate) struct HandoffOptions {
     pub(crate) is_enabled: Option<Enabled>,
 }
 
-/// A change to what the next agent sees.
+/// A change to the input that the next agent sees.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum HandoffFilter {

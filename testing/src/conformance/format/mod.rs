@@ -1,7 +1,9 @@
-//! A scenario file as types: what `tests/conformance/README.md` says, and nothing of what it means.
+//! A scenario file as types: the members that `tests/conformance/README.md` lists, without their
+//! meaning.
 //!
-//! An absent member and null are the same here, so nearly every member is an `Option`; what the default is, is said where
-//! the member is used. A member that the format does not have is an error, not something to pass over.
+//! An absent member and null are equivalent here, so nearly every member is an `Option`; its
+//! default is defined where the member is used. A member that the format does not have is an error
+//! and is not ignored.
 
 mod agent;
 mod guardrail;

@@ -1,4 +1,4 @@
-//! What holds for a whole run.
+//! Settings that apply to a whole run.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -37,14 +37,14 @@ pub(crate) struct RunConfig {
     pub(crate) session_input_callback: Option<SessionInputCallback>,
 }
 
-/// A nested history of the last items only.
+/// Restricts a nested history to its last items.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HistoryMapper {
     pub(crate) keep_last: usize,
 }
 
-/// The last stored items, then the new ones.
+/// Restricts the stored items to the last ones, before the new ones.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SessionInputCallback {
@@ -63,7 +63,7 @@ pub(crate) struct CallInputFilter {
     pub(crate) instructions: Option<String>,
 }
 
-/// What models are told instead of outputs.
+/// A template of the message that models receive instead of a tool's output.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ErrorTemplate {
@@ -71,7 +71,7 @@ pub(crate) struct ErrorTemplate {
     pub(crate) only_kind: Option<String>,
 }
 
-/// Whether reasoning items keep their ids.
+/// The policy for the ids of reasoning items.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ReasoningIds {
@@ -79,7 +79,7 @@ pub(crate) enum ReasoningIds {
     Omit,
 }
 
-/// What happens when a model calls a tool that is not there.
+/// The policy for calls of tools that do not exist.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NotFound {
@@ -87,7 +87,7 @@ pub(crate) enum NotFound {
     ReturnErrorToModel,
 }
 
-/// What happens when tools share a name.
+/// The policy for tools that share a name.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Collisions {
@@ -104,7 +104,7 @@ pub(crate) struct ErrorHandlers {
     pub(crate) invalid_final_output: Option<ErrorHandler>,
 }
 
-/// What a handler makes of an error.
+/// The result that a handler produces for an error.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ErrorHandler {

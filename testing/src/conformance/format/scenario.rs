@@ -8,7 +8,7 @@ use temporal_agents::wire::Item;
 
 use super::{Agent, ErrorHandlers, Responses, RunConfig, RunOptions};
 
-/// A scenario, without what is expected of it.
+/// A scenario, without its expectations.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Scenario {
@@ -19,7 +19,7 @@ pub(crate) struct Scenario {
     _area: Option<String>,
     #[serde(rename = "about")]
     _about: Option<String>,
-    /// By their keys, which are labels inside the file.
+    /// The agents by key. Keys are labels inside the file.
     pub(crate) agents: BTreeMap<String, Agent>,
     pub(crate) start_agent: String,
     pub(crate) input: Input,
@@ -46,7 +46,7 @@ pub(crate) enum Input {
     Items(Vec<Item>),
 }
 
-/// How many model calls a run may make.
+/// The maximum number of model calls of a run.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum MaxTurns {
@@ -54,7 +54,7 @@ pub(crate) enum MaxTurns {
     Word(Unlimited),
 }
 
-/// The one word that stands for a number of turns.
+/// The only word allowed in place of a number of turns.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Unlimited {
@@ -68,7 +68,7 @@ pub(crate) struct Session {
     pub(crate) initial_items: Option<Vec<Item>>,
 }
 
-/// What is decided about one pending call.
+/// The decision on one pending call.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_field_names, reason = "the members of the scenario format")]
@@ -78,7 +78,7 @@ pub(crate) struct Decision {
     pub(crate) message: Option<String>,
 }
 
-/// A decision, or none.
+/// Approves, rejects, or leaves a call pending.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum DecisionKind {
@@ -92,12 +92,12 @@ pub(crate) enum DecisionKind {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FollowUp {
     pub(crate) input: Input,
-    /// A key, or `last`.
+    /// An agent's key, or `last`.
     pub(crate) agent: Option<String>,
     pub(crate) chain: Option<Chain>,
 }
 
-/// How a further run is tied to the one before.
+/// The way in which a further run continues the previous one.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Chain {
@@ -107,7 +107,7 @@ pub(crate) enum Chain {
 }
 
 impl Input {
-    /// A text stands for a user message.
+    /// Returns the items of the input; a string becomes a user message.
     pub(crate) fn to_items(&self) -> Vec<Item> {
         match self {
             Self::Text(text) => vec![Item::user(text)],

@@ -1,17 +1,17 @@
-//! What the scripted model answers.
+//! The responses of the scripted model.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
 use temporal_agents::wire::{self, InputTokensDetails, Item, OutputTokensDetails};
 
-/// The responses, each for one call.
+/// The responses, one per call.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Responses {
-    /// For the calls of all agents, in their order.
+    /// For the calls of all agents, in order.
     Shared(VecDeque<Response>),
-    /// For each agent, by its key.
+    /// For the calls of each agent, by its key.
     PerAgent(BTreeMap<String, VecDeque<Response>>),
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Response {
     pub(crate) raises: Option<String>,
 }
 
-/// What a call has used.
+/// The tokens and requests that a call has used.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Usage {
@@ -40,7 +40,8 @@ pub(crate) struct Usage {
 }
 
 impl Responses {
-    /// The response to the next call of an agent; `None` when the script has none left.
+    /// Removes and returns the response to the next call of an agent; `None` if the script has none
+    /// left.
     pub(crate) fn next(&mut self, agent: &str) -> Option<Response> {
         match self {
             Self::Shared(responses) => responses.pop_front(),

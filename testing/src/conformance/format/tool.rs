@@ -1,4 +1,4 @@
-//! A function tool, and what a call of it does.
+//! A function tool, and the behaviour of its calls.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -22,13 +22,14 @@ pub(crate) struct FunctionTool {
     pub(crate) output_guardrails: Option<Vec<ToolGuardrail>>,
 }
 
-/// What a call does. One of the members says what it comes to; `set_context` and `delay_ms` come on top.
+/// The behaviour of a call. One of the members specifies the result; `set_context` and `delay_ms`
+/// apply in addition.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Behavior {
     pub(crate) raises: Option<String>,
     pub(crate) returns: Option<String>,
-    /// Null is a value here, too.
+    /// Null is also a value here.
     #[serde(default, deserialize_with = "present")]
     pub(crate) returns_json: Option<Value>,
     pub(crate) echo: Option<bool>,
@@ -40,7 +41,7 @@ pub(crate) struct Behavior {
     pub(crate) delay_ms: Option<u64>,
 }
 
-/// A text, many times.
+/// A string, repeated.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Repeat {
@@ -48,7 +49,7 @@ pub(crate) struct Repeat {
     pub(crate) times: usize,
 }
 
-/// Whether something is offered.
+/// The rule that enables a tool or a handoff.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Enabled {
@@ -56,7 +57,7 @@ pub(crate) enum Enabled {
     While(Condition),
 }
 
-/// Something is offered while a key of the run context has this value; true where none is given.
+/// Enables something while a key of the run context has this value; `true` by default.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Condition {
@@ -64,7 +65,7 @@ pub(crate) struct Condition {
     pub(crate) equals: Option<Value>,
 }
 
-/// What a failed call comes to.
+/// The result of a failed call.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FailureFunction {
@@ -75,7 +76,7 @@ pub(crate) enum FailureFunction {
     Template(String),
 }
 
-/// Whether a person decides.
+/// The rule by which a call needs approval.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum NeedsApproval {
@@ -88,7 +89,7 @@ pub(crate) enum NeedsApproval {
 }
 
 impl Behavior {
-    /// What the n-th call does, counted from 0.
+    /// Returns the behaviour of the n-th call, counted from 0.
     pub(crate) fn at(&self, call: usize) -> Self {
         let Some(sequence) = &self.sequence else { return self.clone() };
         let Some(step) = sequence.get(call).or_else(|| sequence.last()) else { return self.clone() };
@@ -98,14 +99,14 @@ impl Behavior {
         step
     }
 
-    /// This behaviour and those of its sequence.
+    /// Iterates over this behaviour and those of its sequence.
     pub(crate) fn steps(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(self.sequence.iter().flatten())
     }
 }
 
 impl Enabled {
-    /// Whether it is offered now.
+    /// Returns `true` if the rule enables the tool or handoff in this run context.
     pub(crate) fn holds(&self, run: &RunContext) -> bool {
         match self {
             Self::Always(enabled) => *enabled,
@@ -117,7 +118,7 @@ impl Enabled {
     }
 }
 
-/// Whether two JSON values are the same; numbers by their value.
+/// Returns `true` if two JSON values are equal; compares numbers by value.
 pub(crate) fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),

@@ -1,4 +1,4 @@
-//! Runs that have failed.
+//! Reports runs that have failed.
 
 use serde_json::{Value, json};
 use temporal_agents::{RunError, RunFailure, engine::ReferenceError, wire::RunState};
@@ -8,7 +8,8 @@ use super::{
     outcome::body,
 };
 
-/// A run that has failed, in the words of the reference; with what it had done, where the reference tells that.
+/// Reports a failed run in the terms of the reference implementation; with its partial data, if the
+/// reference provides them.
 pub(crate) fn failed(failure: &RunFailure) -> Value {
     let RunFailure { error, state, .. } = failure;
     let reference: ReferenceError = error.reference();
@@ -26,7 +27,7 @@ fn partial(state: &RunState) -> Value {
     Value::Object(body(&state.agent, &state.items, &state.usage, &state.guardrails))
 }
 
-/// The finding of the guardrail that ended the run.
+/// Returns the finding of the guardrail that ended the run.
 fn guardrail(error: &RunError) -> Option<Value> {
     match error {
         RunError::InputGuardrailTripped { result, .. } => Some(input_result(result)),

@@ -1,4 +1,4 @@
-//! New items, pending calls, usage and the findings of guardrails.
+//! Reports new items, pending calls, usage and the findings of guardrails.
 
 use serde_json::{Map, Value, json};
 use temporal_agents::wire::{
@@ -9,7 +9,7 @@ use temporal_agents::wire::{
     usage::{InputTokensDetails, OutputTokensDetails},
 };
 
-/// The items of a run.
+/// Reports the items of a run.
 pub(super) fn new_items(items: &[NewItem]) -> Value {
     items.iter().map(new_item).collect()
 }
@@ -24,13 +24,13 @@ fn new_item(item: &NewItem) -> Value {
     reported
 }
 
-/// The calls that wait for decisions.
+/// Reports the calls that wait for decisions.
 pub(super) fn interruptions(pending: &[Interruption]) -> Value {
     let reported = |Interruption { id: _, agent, tool, raw, kind: _, question: _ }: &Interruption| json!({"agent": agent, "tool_name": tool, "raw": raw});
     pending.iter().map(reported).collect()
 }
 
-/// What was used.
+/// Reports the usage of a run.
 pub(super) fn usage(usage: &Usage) -> Value {
     let Usage { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } =
         usage;
@@ -47,7 +47,7 @@ pub(super) fn usage(usage: &Usage) -> Value {
     })
 }
 
-/// The four lists of findings, as members of an outcome.
+/// Reports the four lists of findings, as members of an outcome.
 pub(super) fn guardrail_results(results: &GuardrailResults) -> Map<String, Value> {
     let GuardrailResults { input, output, tool_input, tool_output } = results;
     Map::from_iter([
@@ -58,13 +58,13 @@ pub(super) fn guardrail_results(results: &GuardrailResults) -> Map<String, Value
     ])
 }
 
-/// What an input guardrail found.
+/// Reports the finding of an input guardrail.
 pub(super) fn input_result(result: &InputGuardrailResult) -> Value {
     let InputGuardrailResult { guardrail, tripwire_triggered, output_info } = result;
     json!({"guardrail": guardrail, "tripwire_triggered": tripwire_triggered, "output_info": output_info})
 }
 
-/// What an output guardrail found.
+/// Reports the finding of an output guardrail.
 pub(super) fn output_result(result: &OutputGuardrailResult) -> Value {
     let OutputGuardrailResult { guardrail, agent, agent_output, tripwire_triggered, output_info } = result;
     json!({

@@ -1,4 +1,4 @@
-//! What was observed, in the words of the format.
+//! The observations, in the terms of the format.
 
 mod failure;
 mod items;

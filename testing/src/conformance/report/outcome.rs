@@ -1,4 +1,4 @@
-//! Runs that have ended with an output, or paused.
+//! Reports runs that have ended with an output, or are paused.
 
 use serde_json::{Map, Value, json};
 use temporal_agents::{
@@ -9,7 +9,8 @@ use temporal_agents::{
 
 use super::items::{guardrail_results, interruptions, new_items, usage};
 
-/// A run with a final output. The normalized view counts only where no provider keeps the conversation.
+/// Reports a run with a final output. The normalized view is reported only if no provider keeps the
+/// conversation.
 pub(crate) fn finished(result: &RunResult<Value>, has_server_state: bool) -> Value {
     let mut outcome = body(&result.last_agent, &result.new_items, &result.usage, &result.guardrails);
     outcome.insert("kind".to_owned(), "final".into());
@@ -20,7 +21,7 @@ pub(crate) fn finished(result: &RunResult<Value>, has_server_state: bool) -> Val
     Value::Object(outcome)
 }
 
-/// A run that is left paused.
+/// Reports a run that remains paused.
 pub(crate) fn interrupted(paused: &PausedRun, has_server_state: bool) -> Value {
     let state = &paused.state;
     let mut outcome = body(&state.agent, &state.items, &state.usage, &state.guardrails);
@@ -31,7 +32,7 @@ pub(crate) fn interrupted(paused: &PausedRun, has_server_state: bool) -> Value {
     Value::Object(outcome)
 }
 
-/// A pause that decisions follow.
+/// Reports a pause that is followed by decisions.
 pub(crate) fn pause(paused: &PausedRun) -> Value {
     let state = &paused.state;
     json!({
@@ -42,7 +43,7 @@ pub(crate) fn pause(paused: &PausedRun) -> Value {
     })
 }
 
-/// What is told of every run.
+/// Returns the members that the outcomes of all runs have in common.
 pub(super) fn body(
     last_agent: &str,
     items: &[NewItem],

@@ -34,7 +34,7 @@ use crate::conformance::{
     recorder::Recorder,
 };
 
-/// What a scenario is played with.
+/// The inputs of playing a scenario.
 pub(crate) struct Stage {
     pub(super) scenario: Scenario,
     pub(super) recorder: Recorder,
@@ -45,12 +45,12 @@ pub(crate) struct Stage {
 #[derive(Clone, Default)]
 pub(crate) struct Stages(Arc<Mutex<BTreeMap<String, Arc<Stage>>>>);
 
-/// The attempt ends here.
+/// The error that ends an interrupted attempt.
 #[derive(Debug, thiserror::Error)]
 #[error("the attempt is interrupted")]
 struct Interrupted;
 
-/// Nobody waits for the scenario any more.
+/// The error if the host no longer waits for the scenario.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no stage for workflow {0:?}")]
 struct NoStage(String);
@@ -84,12 +84,12 @@ impl Stages {
     pub(crate) async fn play(self: Arc<Self>, ctx: ActivityContext) -> Result<Value, ActivityError> {
         let stage = self.of(&ctx)?;
         let attempt = stage.attempts.next();
-        // Whatever else a heartbeat holds, the session says so.
+        // Details that are not a checkpoint are ignored here: the session reports them.
         let left = ctx.heartbeat_details().deserialize::<Option<SessionCheckpoint>>().ok().flatten().flatten();
         let seen = stage.attempts.seen_at(&left.unwrap_or_default());
         let playing = Arc::clone(&attempt);
         let ended = AgenticSession::run(&ctx, async |session| {
-            // Playing is not `Send`.
+            // The future of `play` is not `Send`.
             let runtime = Handle::current();
             let played = spawn_blocking(move || runtime.block_on(stage.play(session, playing, seen))).await;
             played.unwrap_or_else(|panic| Err(panic.into()))
@@ -101,7 +101,7 @@ impl Stages {
 }
 
 impl Stage {
-    /// Plays on, to the end of the scenario or that of the attempt.
+    /// Plays until the end of the scenario or of the attempt.
     async fn play(
         &self,
         session: AgenticSession,
@@ -133,7 +133,7 @@ impl Runs for InSession {
     runs_with!(|host: &Self, config| host.session.runner(&host.runner.clone().config(config)));
 
     fn run_is_due(&self) -> LocalBoxFuture<'_, ()> {
-        // The runs of an attempt that ends are dropped.
+        // The future of the runs is dropped when the attempt ends, so the error needs no handling.
         Box::pin(self.attempt.before_run().map(drop))
     }
 
@@ -144,7 +144,7 @@ impl Runs for InSession {
     }
 }
 
-/// Plays a scenario in an activity; its result is what was observed.
+/// Plays a scenario in an activity and returns the observations.
 #[workflow]
 #[derive(Default)]
 pub(crate) struct PlayInSession;

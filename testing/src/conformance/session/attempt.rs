@@ -1,4 +1,5 @@
-//! The attempts of a session: where they are cut, and what author functions had seen when the next one goes on.
+//! The attempts of a session: the points at which they are interrupted, and the calls of author
+//! functions recorded up to the point from which the next attempt continues.
 
 use std::{
     collections::BTreeSet,
@@ -22,7 +23,7 @@ const WAIT_FOR_STATE: Duration = Duration::from_millis(500);
 /// The attempts of one session.
 #[derive(Debug)]
 pub(super) struct Attempts {
-    /// Whether each effect ends an attempt, once.
+    /// `true` if each effect ends an attempt, once.
     interrupts: bool,
     made: AtomicU32,
     history: Mutex<History>,
@@ -32,7 +33,7 @@ pub(super) struct Attempts {
 struct History {
     /// The effects before which an attempt has ended.
     cut_before: BTreeSet<String>,
-    /// What author functions had seen when a run was in this state.
+    /// The calls of author functions recorded when a run reached this state.
     seen: Vec<(RunState, Seen)>,
 }
 
@@ -48,17 +49,18 @@ pub(crate) struct Attempt {
     unsaved_answers: Mutex<u32>,
 }
 
-/// How an attempt ends.
+/// The phases of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Life {
     Lives,
-    /// It ends. Nothing takes effect any more, and nothing comes back to its runs.
+    /// The attempt ends. No more effects occur, and no pending effect returns to the attempt's
+    /// runs.
     Ends,
-    /// Its session is over.
+    /// The attempt's session is over.
     Over,
 }
 
-/// The attempt has ended before the effect.
+/// The error of an effect before which the attempt has ended.
 #[derive(Debug, thiserror::Error)]
 #[error("the attempt is over")]
 pub(crate) struct AttemptOver;
@@ -68,12 +70,12 @@ impl Attempts {
         Self { interrupts, made: AtomicU32::new(0), history: Mutex::default() }
     }
 
-    /// How many were made.
+    /// Returns the number of attempts made.
     pub(super) fn made(&self) -> u32 {
         self.made.load(Ordering::Relaxed)
     }
 
-    /// The next one.
+    /// Creates the next attempt.
     pub(super) fn next(self: &Arc<Self>) -> Arc<Attempt> {
         let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
         let (life, _) = watch::channel(Life::Lives);
@@ -87,7 +89,8 @@ impl Attempts {
         })
     }
 
-    /// What author functions had seen at the point that a checkpoint holds: what they see after it they see again.
+    /// Returns the calls of author functions recorded up to a checkpoint. The calls after that
+    /// point are made again by the next attempt.
     pub(super) fn seen_at(&self, checkpoint: &SessionCheckpoint) -> Seen {
         let Some(state) = checkpoint.runs.iter().rev().find_map(|run| run.state.as_deref()) else {
             return Seen::default();
@@ -98,16 +101,17 @@ impl Attempts {
 }
 
 impl Attempt {
-    /// Its number, counted from 1.
+    /// Returns the number of the attempt, counted from 1.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
-    /// An effect is about to happen. When the attempt ends before it, or has ended already, this comes back once the session is over, which
-    /// then hears of it no more.
+    /// Signals that an effect is about to occur. If the attempt ends before the effect, or has
+    /// already ended, this returns only after the session is over, so that the session does not
+    /// receive the result.
     ///
     /// # Errors
-    /// The effect is not to happen.
+    /// [`AttemptOver`] if the effect must not occur.
     pub(crate) async fn before(&self, effect: String) -> Result<(), AttemptOver> {
         self.end_before(effect);
         self.still_lives().await
@@ -183,39 +187,39 @@ impl Attempt {
         Err(AttemptOver)
     }
 
-    /// A run is about to begin.
+    /// Signals that a run is about to begin.
     ///
     /// # Errors
-    /// It is not to begin.
+    /// [`AttemptOver`] if the run must not begin.
     pub(super) async fn before_run(&self) -> Result<(), AttemptOver> {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
         self.before(format!("run {number}")).await
     }
 
-    /// Waits until the attempt is to end before an effect.
+    /// Waits until the attempt ends before an effect.
     pub(super) async fn ends(&self) {
         self.until(Life::Ends).await;
     }
 
-    /// The attempt has ended: what it still has under way may come back.
+    /// Marks the attempt's session as over, so that its pending effects may return.
     pub(super) fn is_over(&self) {
         self.life.send_replace(Life::Over);
     }
 
     async fn until(&self, wanted: Life) {
-        // The sender is this attempt's own, so that it cannot be gone.
+        // The sender is a field of this attempt, so the channel cannot be closed.
         let _ = self.life.subscribe().wait_for(|life| *life == wanted).await;
     }
 
-    /// The witness of what comes next.
+    /// Sets the witness whose record is stored with each state reached from now on.
     pub(super) fn sees_with(&self, witness: &Witness) {
         *lock(&self.witness) = Some(witness.clone());
     }
 
-    /// A run, or a run inside it, is in this state.
+    /// Records that a run, or a run nested in it, has reached this state.
     pub(super) fn reached(&self, state: &RunState) {
         *lock(&self.unsaved_answers) = 0;
-        // What an attempt does that has ended is lost.
+        // Whatever an attempt does after its end is lost.
         if let (Life::Lives, Some(witness)) = (*self.life.borrow(), &*lock(&self.witness)) {
             lock(&self.attempts.history).seen.push((state.clone(), witness.seen()));
         }

@@ -1,9 +1,11 @@
-//! The session host: one dev server and one worker for all scenarios, and for each a workflow that knows nothing of agents and calls one
-//! activity, in which the scenario is played.
+//! The session host: one dev server and one worker for all scenarios, and for each scenario a
+//! workflow that does not itself use agents and calls one activity, in which the scenario is
+//! played.
 //!
-//! When sessions are to be interrupted, an attempt of the activity fails before each effect: the call of a model, the body of a tool, the
-//! beginning of a run, the end of the activity. The next attempt goes on from the checkpoint and gets one effect further. What was
-//! observed must be the same all the same.
+//! If sessions are interrupted, an attempt of the activity fails before each effect: the call of a
+//! model, the body of a tool, the beginning of a run, the end of the activity. The next attempt
+//! continues from the checkpoint and completes one more effect. The observations must be the same
+//! as without interruptions.
 
 mod activity;
 mod attempt;
@@ -42,7 +44,7 @@ const QUEUE: &str = "conformance";
 
 /// A dev server and a worker for scenarios.
 pub(super) struct SessionHost {
-    // Declared in the order in which they must end.
+    // Declared in the order in which they must be dropped.
     worker: WorkerThread,
     client: Client,
     server: DevServer,
@@ -51,25 +53,26 @@ pub(super) struct SessionHost {
     started: AtomicU32,
 }
 
-/// Why a scenario could not be played in a session.
+/// A reason for which a scenario could not be played in a session.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionError {
-    /// The start of the workflow.
+    /// The server, the worker or the workflow could not be started.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
-    /// The activity failed; a failed run is a result of it.
+    /// The activity failed. A failed agent run is not such a failure: the activity returns it as a
+    /// result.
     #[error("the workflow failed: {0}")]
     Workflow(#[from] WorkflowGetResultError),
-    /// The workflow did not end.
+    /// The workflow did not end in time.
     #[error("the workflow has not ended after {PATIENCE:?}; {attempts} attempts of its activity were made")]
     Hangs {
-        /// The attempts.
+        /// Number of attempts made.
         attempts: u32,
     },
 }
 
 impl SessionHost {
-    /// Starts server and worker.
+    /// Starts the server and the worker.
     pub(super) async fn start(interrupts: bool) -> Result<Self, EnvironmentError> {
         let server = DevServer::start().await?;
         let client = server.client().await?;
@@ -94,18 +97,20 @@ impl SessionHost {
         let result = timeout(PATIENCE, handle.get_result(WorkflowGetResultOptions::default())).await;
         self.stages.clear(&id);
         let Ok(result) = result else {
-            // The worker would wait for the workflow; that this fails, too, changes nothing.
+            // Otherwise the worker would wait for the workflow. An error here does not change the
+            // result.
             drop(handle.terminate(WorkflowTerminateOptions::default()).await);
             return Err(SessionError::Hangs { attempts: attempts.made() });
         };
         Ok((result?, attempts.made()))
     }
 
-    /// Ends worker and server.
+    /// Stops the worker and the server.
     pub(super) async fn shutdown(self) {
         let Self { mut worker, client, server, stages: _, interrupts: _, started: _ } = self;
         drop(client);
-        // Off this runtime: the end of the worker is waited for. What failed in it has failed a scenario.
+        // On a blocking thread, because `stop` blocks until the worker has ended. An error of the
+        // worker has already failed a scenario.
         drop(spawn_blocking(move || worker.stop()).await);
         server.shutdown().await;
     }

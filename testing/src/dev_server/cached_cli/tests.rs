@@ -1,4 +1,4 @@
-//! With small text files in place of binaries.
+//! Tests with small text files in place of binaries.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! The order of the search, with empty files in place of binaries.
+//! Tests of the search order, with empty files in place of binaries.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! With a `sleep` in place of the server.
+//! Tests with a `sleep` process in place of the server.
 
 use std::{
     os::unix::process::ExitStatusExt,
@@ -15,7 +15,7 @@ fn server() -> Child {
 fn the_end_of_the_test_process_ends_the_server() {
     let mut server = server();
     let mut guard = OrphanGuard::watch_over(server.id()).unwrap().unwrap();
-    // What the kernel does when the test process ends.
+    // The kernel closes the pipe in the same way when the test process ends.
     drop(guard.0.stdin.take());
     assert_eq!(server.wait().unwrap().signal(), Some(9));
 }

@@ -1,4 +1,5 @@
-//! The pins and the check; fetching needs a network and is left to the first start of a server.
+//! Tests of the pins and their verification; fetching needs a network and is left to the first
+//! start of a server.
 
 use std::{fs, path::Path};
 

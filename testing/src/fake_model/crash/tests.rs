@@ -5,7 +5,7 @@ use temporal_agents::wire::Definitions;
 use super::*;
 use crate::fake_model::{FakeModel, text};
 
-/// Set for the process that is to crash.
+/// Environment variable of the process that crashes.
 const CRASHES: &str = "TEMPORAL_AGENTS_TEST_CRASHES";
 
 async fn ask(provider: &CrashAfterTurns) -> Result<ModelResponse, ModelError> {

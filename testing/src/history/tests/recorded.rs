@@ -1,4 +1,5 @@
-//! A real workflow's history: from the server, from the CLI and from the SDK it is one and the same, and replays.
+//! A real workflow's history: identical when fetched from the server, the CLI and the SDK, and
+//! replayable.
 
 use std::time::Duration;
 
@@ -25,7 +26,7 @@ struct Shop;
 #[activities]
 #[expect(clippy::unused_async, reason = "the macro takes async functions for async activities")]
 impl Shop {
-    /// Fails at the first attempt, so that a retry is part of the history.
+    /// Fails at the first attempt, so that the history contains a retry.
     #[activity]
     async fn charge(ctx: ActivityContext, order: String) -> Result<String, ActivityError> {
         if ctx.info().attempt == 1 {
@@ -34,7 +35,7 @@ impl Shop {
         Ok(format!("receipt for {order}"))
     }
 
-    /// Fails at every attempt, so that a failure with its causes is part of the history.
+    /// Fails at every attempt, so that the history contains a failure with its causes.
     #[activity]
     async fn gift_wrap(_ctx: ActivityContext, order: String) -> Result<String, ActivityError> {
         Err(std::io::Error::other(format!("no paper for {order}")).into())
@@ -117,7 +118,8 @@ async fn a_history_is_the_same_from_server_cli_and_sdk_and_replays() {
     let of_sdk = handle.fetch_history(WorkflowFetchHistoryOptions::default()).to_json().await.unwrap();
     assert_eq!(history::from_json(of_sdk).unwrap(), fetched);
 
-    // What is written here is what the CLI writes, letter by letter but for the form of whole floats.
+    // The output equals that of the CLI character by character, except for the form of whole
+    // floats.
     let ours = history::to_json(&fetched);
     assert_eq!(ours.replace(": 2.0,", ": 2,"), of_cli.trim());
     assert_eq!(history::from_json(ours).unwrap(), fetched);

@@ -14,7 +14,7 @@ use crate::bench::{script, spec::Spec};
 #[derive(Debug)]
 pub struct FloorActivities;
 
-/// What the hand-written model is asked.
+/// The request to the hand-written model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FloorRequest {
     pub(super) instructions: String,
@@ -23,7 +23,7 @@ pub struct FloorRequest {
     pub(super) handoffs: Vec<Value>,
 }
 
-/// What the tool is asked.
+/// The arguments of the tool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Question {
     pub(super) q: String,
@@ -33,19 +33,19 @@ pub struct Question {
 #[activities]
 #[expect(clippy::unused_async, reason = "the macro takes async functions for async activities")]
 impl FloorActivities {
-    /// As little as can be.
+    /// The smallest possible activity.
     #[activity(name = "floor_act")]
     pub async fn act(_ctx: ActivityContext, _input: String) -> Result<String, ActivityError> {
         Ok("ok".to_owned())
     }
 
-    /// The scripted model over plain JSON.
+    /// The scripted model with plain JSON.
     #[activity(name = "floor_model")]
     pub async fn model(_ctx: ActivityContext, request: FloorRequest) -> Result<Value, ActivityError> {
         Ok(answer(&request)?)
     }
 
-    /// The tool.
+    /// The tool `lookup`.
     #[activity(name = "lookup")]
     pub async fn lookup(_ctx: ActivityContext, question: Question) -> Result<String, ActivityError> {
         Ok(script::filler(&question.q, question.n))

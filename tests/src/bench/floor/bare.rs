@@ -1,4 +1,4 @@
-//! The same number of activities, with next to nothing in them: what remains is Temporal.
+//! A workflow with the same number of minimal activities: its cost is that of Temporal alone.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -10,14 +10,14 @@ use temporalio_sdk::{ActivityOptions, WorkflowContext, WorkflowResult};
 use super::FloorActivities;
 use crate::bench::spec::Spec;
 
-/// So many tiny activities.
+/// Runs as many minimal activities as the spec has activities.
 #[workflow]
 #[derive(Debug, Default)]
 pub struct FloorBare;
 
 #[workflow_methods]
 impl FloorBare {
-    /// One activity after another.
+    /// Runs the activities in sequence.
     #[run(name = "floor_bare")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, spec: Spec) -> WorkflowResult<String> {
         for _ in 0..spec.activities() {

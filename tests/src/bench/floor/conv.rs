@@ -1,4 +1,4 @@
-//! An agent's loop written by hand over plain JSON, which sends the whole conversation with each call.
+//! A hand-written agent loop with plain JSON, which sends the whole conversation with each call.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -17,14 +17,14 @@ use crate::bench::{
     spec::{Kind, Spec},
 };
 
-/// A hand-written loop.
+/// Runs a hand-written agent loop.
 #[workflow]
 #[derive(Debug, Default)]
 pub struct FloorConv;
 
 #[workflow_methods]
 impl FloorConv {
-    /// Answers with the final text.
+    /// Returns the final output.
     #[run(name = "floor_conv")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, spec: Spec) -> WorkflowResult<String> {
         let mut request = begin(&spec);
@@ -79,7 +79,8 @@ fn tool() -> Value {
     })
 }
 
-/// The model's arguments; a script that writes others is a mistake of this benchmark, and asks for nothing.
+/// Parses the model's arguments. Other arguments are an error in the script of this benchmark, and
+/// result in an empty question.
 fn question(call: &Value) -> Question {
     let arguments = call["arguments"].as_str().and_then(|text| serde_json::from_str(text).ok());
     arguments.unwrap_or_else(|| Question { q: String::new(), n: 0 })

@@ -1,4 +1,5 @@
-//! As much work as the agents' without agents, by hand: the floor under what they can cost.
+//! The floors: hand-written workflows that do the same amount of work as the agents, without
+//! agents. Their cost is the lower bound of the agents' cost.
 
 mod activities;
 mod bare;

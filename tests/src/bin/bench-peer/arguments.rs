@@ -11,7 +11,7 @@ use crate::{
     replay, serve,
 };
 
-/// What agents cost on top of Temporal.
+/// Measures the cost of agents on top of Temporal.
 #[derive(Parser)]
 struct Arguments {
     #[command(subcommand)]
@@ -22,61 +22,67 @@ struct Arguments {
 enum Command {
     /// Starts a dev server, measures agents and floors in turn, and prints a table of medians.
     Measure {
-        /// How often everything is measured; medians of fewer than three rounds say little.
+        /// Number of rounds; medians of fewer than three rounds are not meaningful.
         #[arg(long, default_value_t = 3)]
         rounds: u32,
-        /// Small numbers: shows that it works, and is no result.
+        /// Uses small numbers: shows that the measurement works, and is not a result.
         #[arg(long)]
         quick: bool,
     },
-    /// Serves the workflows `agent_bench`, `floor_bare` and `floor_conv` until SIGTERM; prints READY once it polls.
+    /// Serves the workflows `agent_bench`, `endless_bench`, `burst_bench`, `floor_bare` and
+    /// `floor_conv` until SIGTERM; prints READY once it polls.
     Worker {
-        /// The server, as HOST:PORT.
+        /// Address of the server, as HOST:PORT.
         #[arg(long)]
         address: String,
-        /// The task queue.
+        /// Name of the task queue.
         #[arg(long)]
         task_queue: String,
-        /// Compresses what goes over the wire, as the SDK does unless it is told otherwise. Over loopback it only costs.
+        /// Compresses the connection to the server, as the SDK does by default. Over loopback,
+        /// compression only adds cost.
         #[arg(long)]
         gzip: bool,
-        /// How many bytes of conversations it remembers.
+        /// Size of the conversation cache, in bytes.
         #[arg(long)]
         conversation_bytes: Option<usize>,
-        /// How many workflows it keeps in memory.
+        /// Number of workflows kept in memory.
         #[arg(long)]
         cached_workflows: Option<usize>,
     },
-    /// Runs thousands of turns that continue as new, and prints what they took.
+    /// Runs thousands of turns that continue as new, and prints a table of their time, CPU, memory
+    /// and history sizes.
     Endless {
-        /// Turns whose results have 500 bytes; a fifth as many are made with results of 20 kB, and trimmed.
+        /// Number of turns with results of 500 bytes; a fifth as many turns run with results of 20
+        /// kB and a trimmed conversation.
         #[arg(long, default_value_t = 5_000)]
         turns: u32,
     },
-    /// Measures what it costs to remember nothing, and to change workers, and prints a table.
+    /// Measures the cost of disabled caches and of alternating workers, and prints a table.
     Prices {
-        /// Turns of one run.
+        /// Number of turns of one run.
         #[arg(long, default_value_t = 200)]
         turns: u32,
-        /// How often everything is measured.
+        /// Number of rounds.
         #[arg(long, default_value_t = 3)]
         rounds: u32,
     },
     /// Measures 1,000 calls of a tool in one response, 200 results of 200 kB, and one of 5 MB, and prints a table.
     Tools {
-        /// How often everything is measured.
+        /// Number of rounds.
         #[arg(long, default_value_t = 3)]
         rounds: u32,
     },
-    /// Replays a history on one CPU, and prints one line of JSON: how long that took, in wall and CPU time.
+    /// Replays a history on one CPU, and prints one line of JSON with the wall time, the CPU time
+    /// and the peak memory.
     Replay {
-        /// The history; what is read is the file of this name that ends in `.bin`, a `temporal.api.history.v1.History`.
+        /// Path of the history; reads the file of this name with the extension `.bin`, a
+        /// `temporal.api.history.v1.History`.
         #[arg(long)]
         history: PathBuf,
-        /// How many replays are measured.
+        /// Number of measured replays.
         #[arg(long)]
         n: usize,
-        /// How many go before them.
+        /// Number of replays before the measured ones.
         #[arg(long, default_value_t = 3)]
         warmup: usize,
     },

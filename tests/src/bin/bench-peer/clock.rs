@@ -1,4 +1,4 @@
-//! What a process has used: CPU time, and memory.
+//! Reads the CPU time and the memory of processes.
 
 use std::fs;
 
@@ -8,24 +8,27 @@ use rustix::{
     time::{ClockId, clock_gettime},
 };
 
-/// The CPU time of this process so far, user and system, of all its threads, living or gone; in milliseconds.
+/// Returns the CPU time of this process so far in milliseconds: user and system time of all its
+/// threads, including those that have ended.
 #[expect(clippy::cast_precision_loss, reason = "a double has nanoseconds for a hundred days")]
 pub(crate) fn own_cpu_ms() -> f64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
 }
 
-/// The same of another process; it moves in steps of some 10 ms.
+/// Returns the CPU time of another process so far, in milliseconds, with a resolution of about 10
+/// ms.
 #[expect(clippy::cast_precision_loss, reason = "there are a hundred ticks in a second")]
 pub(crate) fn cpu_ms_of(pid: u32) -> anyhow::Result<f64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The second field is the program's name in parentheses, which may hold anything.
+    // The second field is the program's name in parentheses, which may contain any character.
     let (_, fields) = stat.rsplit_once(')').context("/proc has no name for the process")?;
+    // Fields 14 and 15 of the file: user and system time, in clock ticks.
     let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u32>).sum::<Result<u32, _>>()?;
     Ok(f64::from(ticks) * 1e3 / clock_ticks_per_second() as f64)
 }
 
-/// The highest resident memory of a process since its start, or since [`forget_peak`]; in KiB.
+/// Returns the peak resident memory of a process since its start, or since [`forget_peak`], in KiB.
 pub(crate) fn peak_kib(process: &str) -> anyhow::Result<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status"))?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -33,7 +36,7 @@ pub(crate) fn peak_kib(process: &str) -> anyhow::Result<u64> {
     Ok(kib.context("the process has no VmHWM")?.trim().parse()?)
 }
 
-/// Lets the peak begin again at what is resident now.
+/// Resets the peak to the memory that is resident now.
 pub(crate) fn forget_peak(pid: u32) -> anyhow::Result<()> {
     Ok(fs::write(format!("/proc/{pid}/clear_refs"), "5")?)
 }

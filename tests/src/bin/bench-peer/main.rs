@@ -1,9 +1,11 @@
-//! What agents cost on top of Temporal: a worker for benchmarks, a replayer of its histories, and a measurement of both.
+//! Benchmarks of the cost of agents on top of Temporal: a worker, a replayer of its histories, and
+//! a measurement of both.
 //!
-//! `bench-peer measure` starts a server, measures, and prints a table. `worker` and `replay` are what it measures; a client in
-//! another language can measure them, too, beside workers in its own.
+//! `bench-peer measure` starts a server, measures, and prints a table. It measures `worker` and
+//! `replay`; a client in another language can also measure them, beside workers in its own
+//! language.
 //!
-//! It reads CPU clocks of other processes and `/proc`, so it runs on Linux only.
+//! This program reads CPU clocks of other processes and `/proc`, so it runs on Linux only.
 
 #[cfg(target_os = "linux")]
 mod arguments;
@@ -16,7 +18,8 @@ mod replay;
 #[cfg(target_os = "linux")]
 mod serve;
 
-/// Workers make and drop many small blocks, which glibc's allocator is slow at. The floors have the same one: the difference is the agents'.
+/// Workers allocate and free many small blocks, for which glibc's allocator is slow. The floors use
+/// the same allocator, so the difference in cost is that of the agents.
 #[cfg(target_os = "linux")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

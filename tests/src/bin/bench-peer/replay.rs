@@ -1,4 +1,5 @@
-//! Replays of a history, measured: what a worker pays when it has to take a workflow up from its history.
+//! Measures replays of a history: the cost of a worker that has to rebuild a workflow from its
+//! history.
 
 use std::{fs, iter::repeat_n, path::Path, time::Instant};
 
@@ -13,7 +14,7 @@ use temporalio_sdk::workflow_replayer::WorkflowReplayer;
 
 use crate::clock::{own_cpu_ms, peak_kib};
 
-/// What so many replays took.
+/// The measured cost of `n` replays.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) n: usize,
@@ -22,10 +23,11 @@ pub(crate) struct Report {
     pub(crate) rss_peak_kb: u64,
 }
 
-/// Keeps this process to the first CPU it may use; called before it has other threads.
+/// Restricts this process to the first CPU that it may use; must be called before the process has
+/// other threads.
 ///
-/// A replay is one thing after another, on two threads that wait for each other at each step. On two CPUs most of its time is that
-/// of waking the other one, which says nothing of the workflow.
+/// A replay is sequential, on two threads that wait for each other at each step. On two CPUs most
+/// of its time is spent on waking the other thread, which is unrelated to the cost of the workflow.
 pub(crate) fn keep_to_one_cpu() -> anyhow::Result<()> {
     let allowed = sched_getaffinity(None)?;
     let first = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu)).context("this process may use no CPU")?;
@@ -53,8 +55,9 @@ fn copies(history: &History, n: usize) -> Vec<WorkflowHistory> {
     repeat_n(history, n).map(|history| WorkflowHistory::from(history.clone())).collect()
 }
 
-/// Replays them in one replayer, one after another. Each replay has a worker of its own, whose start is among what is measured: of several histories
-/// of one run `replay_workflows` silently replays only some.
+/// Replays the histories with one replayer, in sequence. Each replay has a separate worker, whose
+/// start is part of the measurement: of several histories of the same run, `replay_workflows`
+/// silently replays only some.
 async fn replay_all(replayer: &WorkflowReplayer, histories: Vec<WorkflowHistory>) -> anyhow::Result<()> {
     for history in histories {
         replayer.replay_workflow(history).await?;

@@ -1,4 +1,5 @@
-//! The worker: the SDK's defaults, until SIGTERM; over loopback, so that nothing is compressed.
+//! The worker: with the SDK's defaults, until SIGTERM; without compression by default, since the
+//! connection is over loopback.
 
 use std::pin::pin;
 
@@ -7,7 +8,7 @@ use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Gr
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// What the worker prints once it polls.
+/// The line that the worker prints once it polls.
 pub(crate) const READY: &str = "READY";
 
 pub(crate) async fn serve(
@@ -25,7 +26,7 @@ pub(crate) async fn serve(
     let mut terminate = signal(SignalKind::terminate())?;
     let mut running = pin!(worker.run());
     tokio::select! {
-        // In this order, so that the worker has begun to poll when it says so.
+        // In this order, so that the worker polls before it prints that it is ready.
         biased;
         ended = &mut running => return Ok(ended?),
         _ = async { println!("{READY}"); terminate.recv().await } => shut_down(),

@@ -1,9 +1,9 @@
-//! What is measured: the agents, and the floors under them.
+//! The measured workflows: the agents, and the floors as their baselines.
 
 use temporal_agents_tests::bench::{Spec, script::filler};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
 
-/// A workflow of the worker; a column of the table.
+/// A workflow of the worker, which is a column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Column {
     Agents,
@@ -22,7 +22,7 @@ impl Column {
         }
     }
 
-    /// What a run has to answer with.
+    /// Returns the output that a run must return.
     pub(super) fn expected(self, spec: &Spec) -> String {
         match self {
             Self::Agents | Self::FloorConv => filler(&format!("turn-{}", spec.turns), spec.text_bytes),

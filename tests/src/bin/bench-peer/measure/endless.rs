@@ -1,4 +1,5 @@
-//! Thousands of turns that continue as new: how long they take, over how many executions, and in how much memory.
+//! Measures thousands of turns that continue as new: their time, their executions, and their
+//! memory.
 
 use std::time::{Duration, Instant};
 
@@ -17,12 +18,13 @@ use super::{Server, median, millis, worker_process::WorkerProcess};
 
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_hours(1);
-/// Results of the tool that make a conversation large soon.
+/// Size of a tool result that makes a conversation large within few turns, in bytes.
 const LARGE: usize = 20_000;
-/// How much of such a conversation is taken over.
+/// Size of the part of such a conversation that the next execution receives, in bytes.
 const KEPT: usize = 200_000;
 
-/// Runs so many turns whole, and a fifth as many with large results, trimmed; prints what they took.
+/// Runs `turns` turns with the whole conversation, and a fifth as many with large results and a
+/// trimmed conversation; prints a table of both runs.
 pub(crate) async fn endless(turns: u32) -> anyhow::Result<()> {
     let whole = Endless { spec: Spec::tools(turns), newest_bytes: None, carried: None };
     let trimmed = Endless {
@@ -40,7 +42,7 @@ pub(crate) async fn endless(turns: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The workflow, by its name.
+/// The workflow, by name.
 struct Work(&'static str);
 
 impl WorkflowDefinition for Work {
@@ -75,6 +77,7 @@ async fn row(work: Endless) -> anyhow::Result<String> {
 
     let calls: Vec<Vec<Duration>> = histories.iter().map(model_calls).collect();
     let turns: Vec<usize> = calls.iter().map(Vec::len).collect();
+    // Intervals between the model calls within an execution, and across a continue-as-new.
     let within = calls.iter().flat_map(|times| times.windows(2)).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     let ends = calls.windows(2).filter_map(|pair| Some(pair[1].first()?.saturating_sub(*pair[0].last()?))).collect();
     let sizes: Vec<usize> = histories.iter().map(Message::encoded_len).collect();
@@ -93,7 +96,7 @@ async fn row(work: Endless) -> anyhow::Result<String> {
     ))
 }
 
-/// The histories of all executions, the first one first.
+/// Returns the histories of all executions, beginning with the first one.
 async fn chain(server: &Server, workflow_id: &str) -> anyhow::Result<Vec<History>> {
     let mut histories = vec![history::fetch(&server.client, workflow_id, None).await?];
     while let Some(before) = run_before(&histories[0]) {
@@ -111,7 +114,7 @@ fn run_before(history: &History) -> Option<String> {
     }
 }
 
-/// When the model calls of an execution were scheduled, since 1970.
+/// Returns the times at which the model calls of an execution were scheduled, since 1970.
 fn model_calls(history: &History) -> Vec<Duration> {
     let at = |event: &temporalio_common::protos::temporal::api::history::v1::HistoryEvent| match &event.attributes {
         Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled))

@@ -1,4 +1,5 @@
-//! What the history of a run says: how long it is, and how large what the last activity was given.
+//! Reads figures from the history of a run: its length, its size, and the size of the last
+//! activity's input.
 
 use std::{fs, path::Path};
 
@@ -10,7 +11,7 @@ use temporalio_common::protos::temporal::api::history::v1::history_event::Attrib
 
 use super::{Column, table::Table};
 
-/// Notes the facts of a run, and keeps its history in a file for replays.
+/// Adds the figures of a run to the table, and writes the run's history to a file for replays.
 pub(super) async fn note(
     client: &Client,
     handle: &WorkflowHandle<Client, Column>,

@@ -1,4 +1,4 @@
-//! Long conversations: what a turn costs as they grow.
+//! Measures long conversations: the cost of a turn as they grow.
 
 use std::path::Path;
 
@@ -14,7 +14,8 @@ pub(super) async fn measure(
     table: &mut Table,
 ) -> anyhow::Result<()> {
     for (turns, runs) in scale.long {
-        // The whole conversation of a thousand turns, sent a thousand times, is more than a server's history may hold.
+        // The whole conversation of a thousand turns, sent a thousand times, exceeds the size limit
+        // of a server's history.
         if column == Column::FloorConv && *turns > 200 {
             continue;
         }

@@ -1,16 +1,17 @@
-//! The measurement: a fresh server for each column, a fresh worker process for each workload, rounds in turn, medians.
+//! The measurement: a fresh server per column, a fresh worker process per workload, alternating
+//! rounds, medians.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `scale.rs` | how much is measured |
-//! | `column.rs` | what is measured: the agents, and the floors under them |
+//! | `scale.rs` | the amount of work measured |
+//! | `column.rs` | the measured workflows: the agents, and the floors as their baselines |
 //! | `server.rs` | a server, and runs on it |
-//! | `worker_process.rs` | a worker in a process of its own |
-//! | `facts.rs` | what the history of a run says |
-//! | `small.rs` | short runs, one after another and many at a time |
+//! | `worker_process.rs` | a worker in a separate process |
+//! | `facts.rs` | figures from the history of a run |
+//! | `small.rs` | short runs, in sequence and many at a time |
 //! | `long.rs` | long conversations |
 //! | `endless.rs` | thousands of turns that continue as new |
-//! | `prices.rs` | what it costs to remember nothing, and to change workers |
+//! | `prices.rs` | the cost of disabled caches and of alternating workers |
 //! | `tools.rs` | many calls of a tool in one response, and large results |
 //! | `replays.rs` | replays of their histories |
 //! | `table.rs` | the numbers, and the table of their medians |
@@ -39,7 +40,7 @@ pub(crate) use tools::tools;
 
 use self::{column::Column, server::Server, table::Table};
 
-/// Measures so many rounds, and prints the table.
+/// Measures `rounds` rounds, and prints the table.
 pub(crate) async fn run(rounds: u32, scale: &Scale) -> anyhow::Result<()> {
     let mut table = Table::default();
     for round in 1..=rounds {
@@ -58,7 +59,7 @@ pub(crate) async fn run(rounds: u32, scale: &Scale) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The median of some durations.
+/// Returns the median of some durations; of an even number, the upper one.
 fn median(mut durations: Vec<Duration>) -> Duration {
     durations.sort();
     durations.get(durations.len() / 2).copied().unwrap_or_default()

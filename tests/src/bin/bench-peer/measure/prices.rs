@@ -1,11 +1,12 @@
-//! What it costs to remember nothing, and to change workers: the same long run on workers that keep less and less in memory.
+//! Measures the cost of disabled caches and of alternating workers: the same long run on workers
+//! that keep less and less in memory.
 
 use temporal_agents_testing::history;
 use temporal_agents_tests::bench::Spec;
 
 use super::{Column, Server, millis, worker_process::WorkerProcess};
 
-/// A row of the table: what the workers are told, and how many there are.
+/// A row of the table: the arguments and the number of the workers.
 struct Forgetting {
     name: &'static str,
     arguments: &'static [&'static str],
@@ -24,7 +25,7 @@ const ROWS: [Forgetting; 5] = [
     },
 ];
 
-/// Measures runs of so many turns, and prints the medians of the rounds.
+/// Measures runs of `turns` turns, and prints the medians of the rounds.
 pub(crate) async fn prices(turns: u32, rounds: u32) -> anyhow::Result<()> {
     let mut measured: Vec<Vec<[f64; 4]>> = ROWS.iter().map(|_| Vec::new()).collect();
     for round in 1..=rounds {

@@ -1,4 +1,5 @@
-//! Replays of the histories that the runs left, each in a fresh process: this program's `replay`.
+//! Measures replays of the histories of earlier runs, each in a fresh process: this program's
+//! `replay`.
 
 use std::{env, path::Path};
 

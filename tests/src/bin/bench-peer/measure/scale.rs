@@ -1,25 +1,25 @@
-//! How much is measured.
+//! The amount of work measured.
 
-/// How much is measured.
+/// The amount of work measured.
 #[derive(Debug)]
 pub(crate) struct Scale {
     pub(crate) name: &'static str,
-    /// Runs before those that count.
+    /// Runs before the measured ones.
     pub(super) warm: usize,
-    /// Runs one after another.
+    /// Runs in sequence.
     pub(super) sequential: usize,
-    /// Runs of which [`in_flight`](Self::in_flight) are under way at a time.
+    /// Runs of which [`in_flight`](Self::in_flight) are executed concurrently.
     pub(super) crowd: usize,
     pub(super) in_flight: usize,
-    /// Turns of long conversations, and how many of each.
+    /// Pairs of the turns of a long conversation and the number of its runs.
     pub(super) long: &'static [(u32, usize)],
-    /// Replays of a short history, and of the one of 50 turns.
+    /// Replays of a short history, and of the history with 50 turns.
     pub(super) replays: usize,
     pub(super) long_replays: usize,
 }
 
 impl Scale {
-    /// What a result takes.
+    /// The scale of a result.
     pub(crate) const FULL: Self = Self {
         name: "full scale",
         warm: 10,
@@ -31,7 +31,7 @@ impl Scale {
         long_replays: 10,
     };
 
-    /// What shows that it works.
+    /// The scale that only shows that the measurement works.
     pub(crate) const QUICK: Self = Self {
         name: "quick",
         warm: 3,

@@ -24,14 +24,15 @@ pub(super) struct Server {
     started: AtomicU32,
 }
 
-/// A run that has ended as it should.
+/// A run that has ended with the expected output.
 pub(super) struct Ended {
     pub(super) took: Duration,
     pub(super) handle: WorkflowHandle<Client, Column>,
 }
 
 impl Server {
-    /// A server whose own limits on reading its queues are lifted: at their defaults they, and not the worker, are measured.
+    /// Starts a server whose own limits on reading its queues are lifted: at the defaults the
+    /// measurement would show these limits, and not the worker.
     pub(super) async fn start() -> anyhow::Result<Self> {
         let options = DevServerOptions::builder().lift_poll_limits(true).build();
         let server = DevServer::start_with(options).await?;
@@ -43,12 +44,12 @@ impl Server {
         self.process.address()
     }
 
-    /// The CPU time it has used, in milliseconds.
+    /// Returns the CPU time that the server has used, in milliseconds.
     pub(super) fn cpu_ms(&self) -> anyhow::Result<f64> {
         cpu_ms_of(self.process.pid())
     }
 
-    /// One run, from the call that starts it to its result.
+    /// Runs a workflow, and measures the time from the request that starts it to its result.
     pub(super) async fn run(&self, column: Column, task_queue: &str, spec: Spec) -> anyhow::Result<Ended> {
         let id = format!("bench-{}", self.started.fetch_add(1, Ordering::Relaxed));
         let began = Instant::now();

@@ -1,4 +1,4 @@
-//! Short runs, one after another and many at a time.
+//! Measures short runs, in sequence and many at a time.
 
 use std::{path::Path, time::Instant};
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use super::Column;
 
-/// Numbers by row and column, the rows in the order in which they came up.
+/// Numbers by row and column, with the rows in the order in which they were first added.
 #[derive(Debug, Default)]
 pub(super) struct Table(Vec<(String, BTreeMap<Column, Vec<f64>>)>);
 
 impl Table {
-    /// One more number of a row and column.
+    /// Adds a number to a row and column.
     pub(super) fn note(&mut self, row: &str, column: Column, value: f64) {
         let place = self.0.iter().position(|(known, _)| known == row).unwrap_or_else(|| {
             self.0.push((row.to_owned(), BTreeMap::new()));
@@ -18,7 +18,7 @@ impl Table {
         self.0[place].1.entry(column).or_default().push(value);
     }
 
-    /// The medians, as a table in Markdown.
+    /// Formats the medians as a table in Markdown.
     pub(super) fn markdown(&self) -> String {
         let mut lines =
             vec![line("", Column::ALL.map(|column| column.name().to_owned())), "|---|---:|---:|---:|".into()];

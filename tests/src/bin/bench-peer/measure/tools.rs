@@ -1,4 +1,5 @@
-//! Many calls of a tool in one response, and large results: how long they take, in how much memory, and what history holds of them.
+//! Measures many calls of a tool in one response, and large results: their time, their memory, and
+//! the size of their history.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ const ROWS: [(&str, Burst); 3] = [
     ("a result of 5 MB, of which the model is told", Burst { calls: 1, result_bytes: 5_000_000 }),
 ];
 
-/// Runs each so often on fresh servers and workers, and prints the medians.
+/// Runs each workload `rounds` times on fresh servers and workers, and prints the medians.
 pub(crate) async fn tools(rounds: u32) -> anyhow::Result<()> {
     let mut measured: Vec<Vec<[f64; 6]>> = ROWS.iter().map(|_| Vec::new()).collect();
     for round in 1..=rounds {
@@ -43,7 +44,7 @@ pub(crate) async fn tools(rounds: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The workflow, by its name.
+/// The workflow, by name.
 struct Work;
 
 impl WorkflowDefinition for Work {

@@ -1,4 +1,4 @@
-//! A worker in a process of its own: this program's `worker`.
+//! A worker in a separate process: this program's `worker`.
 
 use std::{
     env,
@@ -16,21 +16,21 @@ use crate::{
     serve::READY,
 };
 
-/// How long the worker's first polls take at most; they are not measured.
+/// Time allowed for the worker's first polls, which are not measured.
 const SETTLES: Duration = Duration::from_secs(1);
 
-/// A running worker; dropping it ends it.
+/// A running worker, which is stopped when the value is dropped.
 pub(super) struct WorkerProcess {
     child: Child,
 }
 
 impl WorkerProcess {
-    /// A fresh worker that has come to rest.
+    /// Starts a worker, and waits until its first polls are complete.
     pub(super) async fn start(address: &str, task_queue: &str) -> anyhow::Result<Self> {
         Self::start_with(address, task_queue, &[]).await
     }
 
-    /// The same with more arguments.
+    /// Starts a worker like [`start`](Self::start), with additional arguments.
     pub(super) async fn start_with(address: &str, task_queue: &str, arguments: &[&str]) -> anyhow::Result<Self> {
         let mut child = Command::new(env::current_exe()?)
             .args(["worker", "--address", address, "--task-queue", task_queue])
@@ -48,12 +48,12 @@ impl WorkerProcess {
         Ok(worker)
     }
 
-    /// The CPU time it has used, in milliseconds.
+    /// Returns the CPU time that the worker has used, in milliseconds.
     pub(super) fn cpu_ms(&self) -> anyhow::Result<f64> {
         cpu_ms_of(self.child.id())
     }
 
-    /// The most memory it has had, in MiB.
+    /// Returns the peak resident memory of the worker since its start-up was complete, in MiB.
     pub(super) fn peak_mib(&self) -> anyhow::Result<f64> {
         let kib = u32::try_from(peak_kib(&self.child.id().to_string())?)?;
         Ok(f64::from(kib) / 1024.0)
@@ -62,7 +62,7 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // What fails here fails because the worker has ended, which is what is wanted.
+        // The call fails only if the worker has already ended, which is the intended result.
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
         let _ = self.child.wait();
     }
