@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::wire::McpQuestion;
 
-/// What a server has asked people during a call.
+/// Holds the question that a server has asked people during a call.
 #[derive(Clone, Default)]
 pub(crate) struct AskedPeople(Arc<Mutex<Option<McpQuestion>>>);
 

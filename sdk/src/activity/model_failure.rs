@@ -10,20 +10,23 @@ use crate::{
     wire::{ModelFailureDetails, ModelFailureKind, WIRE_VERSION, WireVersionMismatch, failure::WIRE_VERSION_MISMATCH},
 };
 
-/// How long a request newer than this worker waits for a newer worker, from when the call was first scheduled.
+/// The time that a request newer than this worker waits for a newer worker, from when the call was
+/// first scheduled.
 const WAIT_FOR_NEWER_WORKER: Duration = Duration::from_mins(10);
-/// How long a call waits for a worker that serves its model, from when it was first scheduled.
+/// The time that a call waits for a worker that serves its model, from when it was first scheduled.
 const WAIT_FOR_PROVIDER: Duration = Duration::from_mins(5);
-/// The pause between two attempts of what waits for another worker.
+/// The pause between two attempts at a call that waits for another worker.
 const DEPLOY_PAUSE: Duration = Duration::from_secs(5);
 
-/// The failure for a message of another release; retryable while a newer worker may still come.
+/// Returns the failure for a message of another release; retryable while a newer worker may still
+/// be deployed.
 pub(crate) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatch) -> ApplicationFailure {
     let is_newer = mismatch.is_newer();
     for_another_worker(info, mismatch, is_newer)
 }
 
-/// The failure for a message that another worker may take; retryable for a while, where one may come.
+/// Returns the failure for a message that another worker may be able to process; retryable for a
+/// limited time, if `may_come` states that such a worker may exist.
 pub(crate) fn for_another_worker(
     info: &ActivityInfo,
     error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -37,19 +40,19 @@ pub(crate) fn for_another_worker(
         .build()
 }
 
-/// The time since an activity was first scheduled.
+/// Returns the time since an activity was first scheduled.
 fn has_waited(info: &ActivityInfo) -> Duration {
     info.scheduled_time.and_then(|scheduled| SystemTime::now().duration_since(scheduled).ok()).unwrap_or_default()
 }
 
-/// What follows an attempt that has failed.
+/// The retry that follows a failed attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retry {
-    /// No attempt.
+    /// No retry.
     Never,
-    /// Another attempt, after the pause of the retry policy.
+    /// A retry after the pause of the retry policy.
     ByPolicy,
-    /// Another attempt, after this pause.
+    /// A retry after this pause.
     After(Duration),
 }
 
@@ -66,7 +69,8 @@ impl Retry {
         error.pause_asked_for().map_or(Self::ByPolicy, Self::After)
     }
 
-    /// The pause, where that of the policy is this one.
+    /// Returns the pause before the retry, if that of the policy is `by_policy`; `None` if no retry
+    /// follows.
     pub(crate) fn pause(self, by_policy: Duration) -> Option<Duration> {
         match self {
             Self::Never => None,
@@ -75,13 +79,13 @@ impl Retry {
         }
     }
 
-    /// The pause that the retry policy does not say.
+    /// Returns the pause that overrides that of the retry policy, if any.
     fn own_pause(self) -> Option<Duration> {
         if let Self::After(pause) = self { Some(pause) } else { None }
     }
 }
 
-/// What a call fails with.
+/// Converts the failure of a model call to the failure of its activity.
 pub(crate) fn failure(info: &ActivityInfo, agent: &str, model: &str, error: ModelError) -> ApplicationFailure {
     let details = ModelFailureDetails {
         version: WIRE_VERSION,

@@ -302,7 +302,7 @@ impl<O> fmt::Debug for Agent<O> {
 }
 
 impl AgentDef {
-    /// The activities of this agent's guardrails.
+    /// Returns the activities of this agent's guardrails.
     #[cfg(feature = "worker")]
     pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &ToolDef> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());

@@ -19,10 +19,6 @@ use crate::{
 pub(crate) struct InlineMcp {
     #[cfg(feature = "mcp")]
     pub(crate) servers: crate::mcp::McpServers,
-
-/// Holds the question that a server has asked people during a call.
-
-
 }
 
 /// The failure to list the tools of a server, or to open a session with it.

@@ -8,7 +8,8 @@ use crate::{
     wire::{ModelCall, ModelFailureKind, ModelResponse, ToolSpec, worker_env::refers},
 };
 
-/// Headers that hold credentials of gateways and proxies. A literal value there is in history, with the settings that it is part of.
+/// Headers that contain credentials of gateways and proxies. A literal value of one would be in
+/// history, with the settings that it is part of.
 const CREDENTIALS: [&str; 12] = [
     "cf-aig-authorization",
     "cookie",
@@ -25,10 +26,11 @@ const CREDENTIALS: [&str; 12] = [
 ];
 
 impl AllowedEnv {
-    /// Puts the values into a call to the provider of this name.
+    /// Fills the values into a call to the provider of this name.
     ///
     /// # Errors
-    /// [`ModelFailureKind::Unsupported`], not retried, for a variable that is not allowed or not set. It names the variable.
+    /// [`ModelFailureKind::Unsupported`], not retried, for a variable that is not allowed or not
+    /// set. The message names the variable.
     pub(crate) fn fill(&self, call: &mut ModelCall, provider: Option<&str>) -> Result<Given, ModelError> {
         let mut given = Given::default();
         let withheld = |withheld: Withheld| {
@@ -47,7 +49,7 @@ impl AllowedEnv {
         }
         let settings = &mut call.definitions.settings;
         refuse_credentials(settings.extra_headers.as_ref())?;
-        // Each member by itself: with `extra_body` a call may bring hosted tools of its own.
+        // Each member on its own: with `extra_body` a call may contain hosted tools.
         for (extra, is_credential) in [
             (&mut settings.extra_headers, true),
             (&mut settings.extra_body, false),
@@ -63,7 +65,7 @@ impl AllowedEnv {
 }
 
 impl Given {
-    /// The failure without the values: a provider may quote what it was sent.
+    /// Returns the failure without the values: a provider may quote the request.
     pub(crate) fn clean_error(&self, mut error: ModelError) -> ModelError {
         if self.is_empty() {
             return error;
@@ -75,7 +77,7 @@ impl Given {
         error
     }
 
-    /// The answer without them.
+    /// Returns the response without the values.
     pub(crate) fn clean_response(&self, mut response: ModelResponse) -> ModelResponse {
         if self.is_empty() {
             return response;
@@ -86,8 +88,11 @@ impl Given {
     }
 }
 
+/// Refuses literal credentials in the extra headers.
+///
 /// # Errors
-/// [`ModelFailureKind::Unsupported`] for a header of [`CREDENTIALS`] whose value is no reference.
+/// [`ModelFailureKind::Unsupported`] for a header of [`CREDENTIALS`] whose value is not a
+/// reference.
 fn refuse_credentials(headers: Option<&Map<String, Value>>) -> Result<(), ModelError> {
     let is_literal = |value: &Value| !value.is_null() && !refers(value);
     let mut literals = headers.into_iter().flatten().filter(|(_, value)| is_literal(value));

@@ -20,9 +20,6 @@ use crate::{
     },
 };
 
-/// Headers that contain credentials of gateways and proxies. A literal value of one would be in
-/// history, with the settings that it is part of.
-
 /// The variables that definitions may refer to, and the allowed destinations of their values.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AllowedEnv {
@@ -114,17 +111,10 @@ impl AllowedEnv {
         Self { names: self.names.clone(), to: destinations.into() }
     }
 
-    /// Fills the values into a call to the provider of this name.
-    ///
-    /// # Errors
-    /// [`ModelFailureKind::Unsupported`], not retried, for a variable that is not allowed or not
-    /// set. The message names the variable.
-    pub(crate) fn fill_part(
-        // Each member on its own: with `extra_body` a call may contain hosted tools.
-
     /// Fills the values into a part of a request, whose addresses determine the destinations. A
     /// variable that is bound to a destination is filled in as a credential only: elsewhere the
     /// model could read it, and disclose it.
+    pub(crate) fn fill_part(
         &self,
         part: &mut Value,
         provider: Option<&str>,
@@ -217,11 +207,8 @@ impl Given {
         Redaction::new(move |text| given.text(text))
     }
 
-    /// Returns the failure without the values: a provider may quote the request.
+    /// Returns the item without the values.
     pub(crate) fn item(&self, item: Item) -> Item {
-
-    /// Returns the response without the values.
-
         let holds_one = |text: &str| self.0.are_in(text);
         let value = item.to_value();
         if !has_text(&value, &holds_one) {
@@ -250,12 +237,6 @@ impl Given {
         self.0.without(text).into_owned()
     }
 }
-
-/// Refuses literal credentials in the extra headers.
-///
-/// # Errors
-/// [`ModelFailureKind::Unsupported`] for a header of [`CREDENTIALS`] whose value is not a
-/// reference.
 
 /// Returns `true` if `is_such` holds for any string or key in the value.
 fn has_text(value: &Value, is_such: &impl Fn(&str) -> bool) -> bool {

@@ -37,10 +37,6 @@ use crate::{
     provider::{ModelError, providers::Providers},
 };
 
-/// The time that a request newer than this worker waits for a newer worker, from when the call was
-/// first scheduled.
-/// The time that a call waits for a worker that serves its model, from when it was first scheduled.
-/// The pause between two attempts at a call that waits for another worker.
 /// The maximum size of a reply in bytes as it is sent, after codecs. The server reads messages of 4
 /// MiB at most: a larger reply would be lost, so that the provider would be called again and again.
 /// For smaller replies that are still over a limit, the server, or the SDK for it, fails the call
@@ -139,25 +135,3 @@ async fn too_large(ctx: &ActivityContext, reply: &ModelReply) -> Option<ModelErr
     );
     Some(ModelError::new(ModelFailureKind::ResponseTooLarge, message))
 }
-
-/// Returns the failure for a message of another release; retryable while a newer worker may still
-/// be deployed.
-
-/// Returns the failure for a message that another worker may be able to process; retryable for a
-/// limited time, if `may_come` states that such a worker may exist.
-
-/// Returns the time since an activity was first scheduled.
-
-/// The retry that follows a failed attempt.
-    /// No retry.
-    /// A retry after the pause of the retry policy.
-    /// A retry after this pause.
-
-        // Another worker of the queue may be of a release that serves the model.
-
-    /// Returns the pause before the retry, if that of the policy is `by_policy`; `None` if no retry
-    /// follows.
-
-    /// Returns the pause that overrides that of the retry policy, if any.
-
-/// Converts the failure of a model call to the failure of its activity.

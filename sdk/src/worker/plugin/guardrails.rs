@@ -24,5 +24,3 @@ impl AgentsPlugin {
         self
     }
 }
-
-/// Returns the activities of an agent's guardrails.
