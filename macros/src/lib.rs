@@ -288,7 +288,7 @@ pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | update | `agent_supply_output` | `SuppliedOutput` | `DecisionReply` |
 /// | query | `agent_state` | nothing | `AgentState` |
 ///
-/// All are JSON messages of `temporal_agents::wire`; `temporal_agents::worker::AgentHandle` sends them by workflow id. With
+/// All are JSON messages of `temporal_agents::wire`; `temporal_agents::client::AgentHandle` sends them by workflow id. With
 /// the Temporal CLI:
 ///
 /// ```sh

@@ -4,7 +4,7 @@
 //! # The smallest program
 //!
 //! ```no_run
-//! use temporal_agents::{Agent, AgentsPlugin, Runner, tool, worker::OpenAi};
+//! use temporal_agents::{Agent, AgentsPlugin, Runner, provider::OpenAi, tool};
 //! use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
 //! use temporalio_macros::{workflow, workflow_methods};
 //! use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkflowContext, WorkflowResult};
@@ -126,9 +126,12 @@
 //! | `plugin` | no | `AgentsPlugin` as a Temporal worker plugin (experimental upstream) |
 
 pub mod agent;
-pub mod drive;
-pub mod engine;
+mod drive;
+mod engine;
 pub mod guide;
+#[doc(hidden)]
+pub mod internal;
+pub mod run;
 pub mod tool;
 pub mod wire;
 pub mod workflow;
@@ -158,8 +161,7 @@ pub mod worker;
 pub use temporal_agents_macros::{agent_handlers, guardrail, tool, tools};
 
 pub use agent::{Agent, Handoff, Instructions};
-pub use drive::{RunConfig, RunFailure, RunResult};
-pub use engine::RunError;
+pub use run::{RunConfig, RunError, RunFailure, RunResult};
 pub use tool::{RunContext, State, Tool, ToolContext, ToolDef, ToolError, WorkflowToolContext};
 pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
 #[cfg(feature = "worker")]

@@ -1,8 +1,8 @@
 //! The other side: somebody looks at what waits and decides, by workflow id alone, from any process.
 
 use temporal_agents::{
+    client::AgentHandle,
     wire::{AgentDecision, AgentInterruption, AgentStatus, DecisionAnswer, Verdict},
-    worker::AgentHandle,
 };
 use temporalio_client::Client;
 

@@ -16,8 +16,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use temporal_agents::{
-    Agent, ModelActivityOptions, Runner, State, Tool, ToolError, agent_handlers, drive::RunOutcome, tool,
-    wire::RunState, workflow::AgentInbox,
+    Agent, ModelActivityOptions, Runner, State, Tool, ToolError, agent_handlers, run::RunOutcome, tool, wire::RunState,
+    workflow::AgentInbox,
 };
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{

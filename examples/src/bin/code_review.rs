@@ -1,10 +1,7 @@
 //! Reviews a pull request inside one activity of a workflow that knows nothing of agents; somebody agrees to the comment meanwhile.
 
 use clap::Parser;
-use temporal_agents::{
-    worker::{InlineRunner, OpenAi},
-    workflow::ApprovalWorkflow,
-};
+use temporal_agents::{inline::InlineRunner, provider::OpenAi, workflow::ApprovalWorkflow};
 use temporal_agents_examples::{
     code_review::{
         Forge, model,

@@ -1,10 +1,7 @@
 //! Triages an incident inside one activity, with an MCP server and the consent of the person on call.
 
 use clap::Parser;
-use temporal_agents::{
-    worker::{InlineRunner, OpenAi},
-    workflow::ApprovalWorkflow,
-};
+use temporal_agents::{inline::InlineRunner, provider::OpenAi, workflow::ApprovalWorkflow};
 use temporal_agents_examples::{
     incident_triage::{Incident, OnCall, Page, SERVER, model, operations},
     stage::{Options, Stage, model::has_key},

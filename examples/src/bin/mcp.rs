@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::Parser;
 use serde_json::{Map, Value};
-use temporal_agents::worker::McpTransport;
+use temporal_agents::mcp::McpTransport;
 use temporal_agents_examples::{
     mcp::{Inventory, Operation, SERVER, built_in, model, operator},
     stage::{Options, Stage},

@@ -3,7 +3,10 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use clap::Parser;
-use temporal_agents::worker::{Genai, InlineRunner, OpenAi};
+use temporal_agents::{
+    inline::InlineRunner,
+    provider::{Genai, OpenAi},
+};
 use temporal_agents_examples::{
     provider_switch::{Desk, Lookups, MODELS, Question, model},
     stage::{Options, Stage, model::has_key},

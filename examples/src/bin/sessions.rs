@@ -1,6 +1,6 @@
 //! Chats with a library, across continue-as-new.
 
-use temporal_agents::drive::MemorySession;
+use temporal_agents::run::MemorySession;
 use temporal_agents_examples::{
     sessions::{Chat, librarian, model},
     stage::Stage,

@@ -1,7 +1,7 @@
 //! Takes a bicycle into a workshop whose mechanic has a tool of each kind.
 
 use clap::Parser;
-use temporal_agents::worker::AgentHandle;
+use temporal_agents::client::AgentHandle;
 use temporal_agents_examples::{
     stage::{Options, Stage},
     tools::{Calendar, Shelf, Workshop, mechanic, model},

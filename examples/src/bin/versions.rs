@@ -1,7 +1,7 @@
 //! Deploys a changed agent while an order waits for approval.
 
 use clap::Parser;
-use temporal_agents::worker::AgentHandle;
+use temporal_agents::client::AgentHandle;
 use temporal_agents_examples::{
     stage::{Options, Stage, Started},
     versions::{Shop, before, desk, desk_v2, model},

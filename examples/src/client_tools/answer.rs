@@ -1,8 +1,8 @@
 //! The other side: whoever makes the call, and supplies its output.
 
 use temporal_agents::{
-    wire::{DecisionAnswer, run_state::InterruptionKind},
-    worker::AgentHandle,
+    client::AgentHandle,
+    wire::{DecisionAnswer, InterruptionKind},
 };
 use temporalio_client::Client;
 

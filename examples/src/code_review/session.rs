@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use temporal_agents::worker::{
-    InlineRunner,
+use temporal_agents::{
     agentic_session::{AgenticSession, ApprovalByWorkflow},
+    inline::InlineRunner,
 };
 use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::{

@@ -15,12 +15,11 @@ use std::{sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use temporal_agents::{
-    Agent, State, ToolError, tool,
+    Agent, State, ToolError,
+    agentic_session::{AgenticSession, ApprovalByWorkflow, SessionResults},
+    inline::InlineRunner,
+    tool,
     tool::McpServer,
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, ApprovalByWorkflow, SessionResults},
-    },
 };
 use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::{

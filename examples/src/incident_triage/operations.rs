@@ -1,7 +1,7 @@
 //! The server of those who operate the services: what it knows, and what it can do. It stands for one that asks real systems.
 
 use serde_json::{Value, json};
-use temporal_agents::worker::McpTransport;
+use temporal_agents::mcp::McpTransport;
 
 use crate::stage::mcp_server::in_process;
 

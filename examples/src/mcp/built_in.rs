@@ -2,7 +2,7 @@
 //! of the protocol's SDKs; this one is to show that nothing is hidden.
 
 use serde_json::{Value, json};
-use temporal_agents::worker::McpTransport;
+use temporal_agents::mcp::McpTransport;
 
 use crate::stage::mcp_server::in_process;
 

@@ -12,10 +12,7 @@ pub mod model;
 
 use std::{sync::Arc, time::Duration};
 
-use temporal_agents::{
-    Agent, State, tool,
-    worker::{InlineRunner, agentic_session::AgenticSession},
-};
+use temporal_agents::{Agent, State, agentic_session::AgenticSession, inline::InlineRunner, tool};
 use temporalio_common::protos::temporal::api::common::v1::RetryPolicy;
 use temporalio_macros::{activities, workflow, workflow_methods};
 use temporalio_sdk::{

@@ -112,7 +112,7 @@ async fn during_a_model_call(
         anyhow::ensure!(Instant::now() < deadline, "no model call to kill came in time");
         let is_model_call = |activity: &&PendingActivityInfo| {
             let kind = activity.activity_type.as_ref().map(|kind| kind.name.as_str());
-            kind == Some(temporal_agents::workflow::MODEL_ACTIVITY) && is_started(activity)
+            kind == Some(temporal_agents::wire::MODEL_ACTIVITY) && is_started(activity)
         };
         let pending = pending(client, workflow_id).await?;
         let history = progress.look(client, workflow_id).await?;

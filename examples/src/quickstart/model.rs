@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use temporal_agents::{
     AgentsPlugin,
+    provider::OpenAi,
     wire::{Item, ItemView, ModelCall},
-    worker::OpenAi,
 };
 use temporal_agents_testing::fake_model::{FakeModel, Reply, handoff, structured, tool_calls};
 

@@ -9,7 +9,7 @@
 
 pub mod model;
 
-use temporal_agents::{Agent, Runner, drive::MemorySession, tool, tool::Failure};
+use temporal_agents::{Agent, Runner, run::MemorySession, tool, tool::Failure};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult};
 

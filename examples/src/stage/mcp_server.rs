@@ -1,7 +1,7 @@
 //! A server of the Model Context Protocol in this process: one message of JSON-RPC a line.
 
 use serde_json::{Value, json};
-use temporal_agents::worker::McpTransport;
+use temporal_agents::mcp::McpTransport;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
 
 /// What a server answers to a method with these parameters; none where it has no such method.

@@ -12,8 +12,10 @@ use clap::{Args, Parser};
 use temporal_agents::{
     AgentsPlugin,
     agent::AgentSources,
+    agentic_session::ApprovalByWorkflow,
+    client::AgentHandle,
+    provider::OpenAi,
     wire::{AgentInterruption, AgentStatus},
-    worker::{AgentHandle, OpenAi, agentic_session::ApprovalByWorkflow},
 };
 use temporal_agents_testing::{
     AgentEnvironment, DevServer, DevServerOptions, FakeModel,

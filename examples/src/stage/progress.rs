@@ -109,7 +109,7 @@ impl Progress {
             Some(Attributes::ActivityTaskScheduledEventAttributes(scheduled)) => {
                 let activity_id = scheduled.activity_id.clone();
                 let kind = scheduled.activity_type.as_ref().map(|kind| kind.name.as_str()).unwrap_or_default();
-                let what = if kind == temporal_agents::workflow::MODEL_ACTIVITY {
+                let what = if kind == temporal_agents::wire::MODEL_ACTIVITY {
                     let request: ModelRequest = read(scheduled.input.as_ref())?;
                     let turn = format!("{} · turn {}", request.agent, request.turn);
                     self.tell_model_call(&activity_id, &turn, &request);

@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! # use std::sync::Arc;
-//! # use temporal_agents::{Agent, worker::{InlineRunner, agentic_session::AgenticSession}};
+//! # use temporal_agents::{Agent, agentic_session::AgenticSession, inline::InlineRunner};
 //! # use temporalio_sdk::activities::{ActivityContext, ActivityError};
 //! # struct Reviews { runner: InlineRunner }
 //! # fn reviewer() -> Agent { Agent::new("reviewer") }

@@ -28,7 +28,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 /// workflow.
 ///
 /// ```no_run
-/// use temporal_agents::{wire::DecisionAnswer, worker::AgentHandle};
+/// use temporal_agents::{client::AgentHandle, wire::DecisionAnswer};
 /// # async fn decide(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
 ///
 /// let agent = AgentHandle::new(client, "refund-7");
@@ -96,7 +96,7 @@ impl AgentHandle {
     /// decision has a name of its own. The first 256 characters are kept; see [`AgentDecision::by`].
     ///
     /// ```no_run
-    /// # use temporal_agents::worker::AgentHandle;
+    /// # use temporal_agents::client::AgentHandle;
     /// # async fn example(agent: AgentHandle) -> Result<(), Box<dyn std::error::Error>> {
     /// agent.by("ann@shop.test").approve("call_1").await?;
     /// # Ok(())

@@ -32,7 +32,7 @@ const QUERY_PATIENCE: Duration = Duration::from_secs(5);
 /// A handle to a chat, for the user's side of it.
 ///
 /// ```no_run
-/// use temporal_agents::{wire::ChatOutcome, worker::ChatHandle};
+/// use temporal_agents::{client::ChatHandle, wire::ChatOutcome};
 /// # async fn talk(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
 ///
 /// let chat = ChatHandle::new(client, "chat-7");

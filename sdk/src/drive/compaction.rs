@@ -32,7 +32,7 @@ const PREAMBLE: &str = "Summary of the conversation so far:";
 /// and so do reasoning and the item that it led to.
 ///
 /// ```
-/// use temporal_agents::drive::Compaction;
+/// use temporal_agents::run::Compaction;
 ///
 /// let trim = Compaction::keep_newest(200_000);
 /// let summarize = Compaction::summarize(50_000);

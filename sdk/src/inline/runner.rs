@@ -50,7 +50,7 @@ use crate::{
 /// block in `tokio::task::spawn_blocking`.
 ///
 /// ```no_run
-/// # use temporal_agents::{Agent, worker::{InlineRunner, OpenAi}};
+/// # use temporal_agents::{Agent, inline::InlineRunner, provider::OpenAi};
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let clerk = Agent::new("clerk").model("gpt-5-mini").instructions("You are brief.");
 /// let runner = InlineRunner::new().model_provider(OpenAi::from_env()?);

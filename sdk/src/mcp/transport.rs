@@ -12,7 +12,7 @@ use crate::tool::Failure;
 /// The transport of an MCP server.
 ///
 /// ```
-/// use temporal_agents::{AgentsPlugin, worker::McpTransport};
+/// use temporal_agents::{AgentsPlugin, mcp::McpTransport};
 ///
 /// # fn example(token: String) -> AgentsPlugin {
 /// AgentsPlugin::new()
@@ -142,7 +142,7 @@ impl McpHttp {
     /// [`worker_env!`](crate::worker_env) reference.
     ///
     /// ```
-    /// use temporal_agents::{AgentsPlugin, worker::McpTransport, worker_env};
+    /// use temporal_agents::{AgentsPlugin, mcp::McpTransport, worker_env};
     ///
     /// let tickets = McpTransport::streamable_http("https://tickets.example.com/mcp").bearer(worker_env!("TICKETS_TOKEN"));
     /// let plugin = AgentsPlugin::new().mcp_server("tickets", tickets).allow_env(["TICKETS_TOKEN"]);

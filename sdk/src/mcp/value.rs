@@ -31,7 +31,7 @@ impl McpValue {
     /// server may contain it.
     ///
     /// ```
-    /// use temporal_agents::worker::mcp::{McpTransport, McpValue};
+    /// use temporal_agents::mcp::{McpTransport, McpValue};
     ///
     /// let crm = McpTransport::stdio("mcp-server-crm", [""; 0]).env("COMPANY", McpValue::plain("Acme Corporation"));
     /// ```

@@ -176,7 +176,7 @@ impl OnToolError {
     /// `Runner::on_tool_error` or `RunConfig::on_tool_error`.
     ///
     /// ```
-    /// # use temporal_agents::{Agent, tool::OnToolError, worker::InlineRunner};
+    /// # use temporal_agents::{Agent, inline::InlineRunner, tool::OnToolError};
     /// let runner = InlineRunner::new().on_tool_error(OnToolError::tell_arguments());
     /// # let _ = runner;
     /// ```

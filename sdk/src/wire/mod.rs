@@ -9,34 +9,34 @@
 //! Golden files of every message of every version are in `tests/golden/wire/`.
 
 mod absent;
-pub mod agent_handlers;
-pub mod approval;
-pub mod asked_questions;
+pub(crate) mod agent_handlers;
+pub(crate) mod approval;
+pub(crate) mod asked_questions;
 mod by_kind;
-pub mod canonical;
-pub mod carried;
-pub mod conversation;
+pub(crate) mod canonical;
+pub(crate) mod carried;
+pub(crate) mod conversation;
 mod decider;
-pub mod definitions;
-pub mod digest;
+pub(crate) mod definitions;
+pub(crate) mod digest;
 #[doc(hidden)]
 pub mod error_debug;
-pub mod failure;
-pub mod item;
-pub mod mcp_call;
-pub mod model_call;
-pub mod nexus_endpoint;
-pub mod ready_made;
-pub mod run_state;
-pub mod schema;
-pub mod session_call;
-pub mod session_checkpoint;
-pub mod settings;
+pub(crate) mod failure;
+pub(crate) mod item;
+pub(crate) mod mcp_call;
+pub(crate) mod model_call;
+pub(crate) mod nexus_endpoint;
+pub(crate) mod ready_made;
+pub(crate) mod run_state;
+pub(crate) mod schema;
+pub(crate) mod session_call;
+pub(crate) mod session_checkpoint;
+pub(crate) mod settings;
 pub(crate) mod size;
-pub mod tool_call;
+pub(crate) mod tool_call;
 mod unread;
-pub mod usage;
-pub mod version;
+pub(crate) mod usage;
+pub(crate) mod version;
 pub(crate) mod worker_env;
 
 pub use agent_handlers::{
@@ -54,15 +54,20 @@ pub(crate) use digest::{DigestChain, ItemDigest};
 #[doc(hidden)]
 pub use error_debug::error_debug;
 pub use failure::{ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind};
-pub use item::{FunctionCall, Item, ItemView, NotAnItem};
+pub use item::{FunctionCall, IS_ERROR, Item, ItemView, NotAnItem};
 pub use mcp_call::{
     MCP_ACTIVITY, MCP_CALL_TOOL, McpAnswer, McpOpened, McpOperation, McpQuestion, McpReply, McpRequest, McpSession,
     McpSetUp, McpTarget, McpTool,
 };
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
 pub use nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest};
-pub use ready_made::{AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript};
-pub use run_state::{NewItem, NewItemKind, RunState};
+pub use ready_made::{
+    AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, RequestInput,
+};
+pub use run_state::{
+    GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, NewItem, NewItemKind,
+    OutputGuardrailResult, Phase, RunState, ToolGuardrailResult,
+};
 pub use schema::Schema;
 pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionPlace, SessionReply, SessionRequest};
 pub use session_checkpoint::{EffectAnswer, KeptCheckpoint, SessionCheckpoint, SessionRun, ToolFailed};

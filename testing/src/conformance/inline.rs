@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 use temporal_agents::{
     RunConfig,
+    inline::InlineRunner,
     wire::{Item, RunState},
-    worker::InlineRunner,
 };
 
 use super::{

@@ -6,8 +6,8 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use temporal_agents::{
     Model, ModelProvider,
+    provider::ModelError,
     wire::{Definitions, HandoffSpec, Item, ModelCall, ModelFailureKind, ModelResponse, OutputSpec, ToolSpec},
-    worker::ModelError,
 };
 
 use super::{format::Response, recorder::Recorder};

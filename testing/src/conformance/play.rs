@@ -7,11 +7,9 @@ use futures::future::{LocalBoxFuture, ready};
 use serde_json::{Value, json};
 use temporal_agents::{
     RunConfig, RunFailure,
-    drive::{MemorySession, PausedRun, RunOutcome},
-    wire::{
-        Item, RunState,
-        run_state::{Decision, DecisionRefused},
-    },
+    internal::wire::run_state::{Decision, DecisionRefused},
+    run::{MemorySession, PausedRun, RunOutcome},
+    wire::{Item, RunState},
 };
 
 use super::{

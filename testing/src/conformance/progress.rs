@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use temporal_agents::{
-    drive::MemorySession,
+    run::MemorySession,
     wire::{Item, RunState},
 };
 

@@ -5,11 +5,7 @@ use std::{
     time::Duration,
 };
 
-use temporal_agents::{
-    AgentsPlugin, ModelProvider,
-    agent::AgentSources,
-    worker::{ConversationCache, Session},
-};
+use temporal_agents::{AgentsPlugin, ModelProvider, agent::AgentSources, store::Session, worker::ConversationCache};
 use temporalio_client::ClientOptions;
 use temporalio_common::{WorkflowDefinition, data_converters::DataConverter};
 use temporalio_sdk::{WorkerOptions, workflow_replayer::WorkflowReplayerOptions};
@@ -119,7 +115,7 @@ impl AgentEnvironmentBuilder {
     pub fn mcp_server(
         mut self,
         name: impl Into<String>,
-        transport: impl Into<temporal_agents::worker::McpTransport>,
+        transport: impl Into<temporal_agents::mcp::McpTransport>,
     ) -> Self {
         self.plugin = self.plugin.mcp_server(name, transport);
         self

@@ -46,7 +46,7 @@ use std::{
     time::Duration,
 };
 
-use temporal_agents::{AgentsPlugin, worker::AgentHandle};
+use temporal_agents::{AgentsPlugin, client::AgentHandle};
 use temporalio_client::{Client, WorkflowGetResultOptions, WorkflowHandle, WorkflowHistory, WorkflowStartOptions};
 use temporalio_common::{HasWorkflowDefinition, WorkflowDefinition};
 use temporalio_sdk::{

@@ -11,8 +11,8 @@ use std::{
 use futures::future::BoxFuture;
 use temporal_agents::{
     Model, ModelProvider,
+    provider::ModelError,
     wire::{ModelCall, ModelFailureKind, ModelResponse},
-    worker::ModelError,
 };
 
 /// Serves `turns` model calls from another provider, then crashes at the next call: after two

@@ -27,8 +27,8 @@ use std::{
 use futures::future::BoxFuture;
 use temporal_agents::{
     Model, ModelProvider,
+    provider::ModelError,
     wire::{ModelCall, ModelFailureKind, ModelResponse},
-    worker::ModelError,
 };
 
 pub use crash::CrashAfterTurns;

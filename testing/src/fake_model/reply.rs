@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc, time::Duration};
 use serde::Serialize;
 use serde_json::{Value, json};
 use temporal_agents::{
+    provider::ModelError,
     wire::{Item, ItemView, ModelCall, ModelFailureKind, ModelResponse, Usage},
-    worker::ModelError,
 };
 
 /// One reply: output items, or a failure, with usage, delay and expectations.

@@ -1,11 +1,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use temporal_agents::{
-    Agent, ToolError,
-    tool::ToolActivityOptions,
-    worker::{InlineRunner, ToolRegistry},
-};
+use temporal_agents::{Agent, ToolError, inline::InlineRunner, tool::ToolActivityOptions, worker::ToolRegistry};
 
 use super::*;
 use crate::fake_model::{FakeModel, text, tool_call, tool_calls};

@@ -6,7 +6,7 @@ use temporal_agents::{
     __private::ReplayNote,
     agent::{AgentDef, Graph},
     tool::ToolBinding,
-    wire::run_state::InterruptionKind,
+    wire::InterruptionKind,
 };
 
 use super::{

@@ -1,7 +1,7 @@
 //! The result of an attempt that has ended.
 
 use serde_json::Value;
-use temporal_agents::wire::{SessionCheckpoint, session_checkpoint::SESSION_FORMAT};
+use temporal_agents::{internal::wire::session_checkpoint::SESSION_FORMAT, wire::SessionCheckpoint};
 
 use super::AttemptError;
 
@@ -13,7 +13,7 @@ pub struct FinishedAttempt<T> {
     pub result: Result<T, AttemptError>,
     /// The checkpoints, in the order in which they were written: a crash may leave any of them to
     /// the next attempt. Does not contain those that a
-    /// [`CheckpointStore`](temporal_agents::worker::agentic_session::CheckpointStore) keeps.
+    /// [`CheckpointStore`](temporal_agents::agentic_session::CheckpointStore) keeps.
     pub checkpoints: Vec<SessionCheckpoint>,
     /// The details of the session's heartbeats, in order: checkpoints, or the locations of
     /// checkpoints that a store keeps. Omits details that only repeat the previous ones, or those

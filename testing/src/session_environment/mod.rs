@@ -6,7 +6,7 @@
 //! use std::sync::Arc;
 //!
 //! use serde_json::json;
-//! use temporal_agents::{Agent, tool, worker::{InlineRunner, agentic_session::AgenticSession}};
+//! use temporal_agents::{Agent, agentic_session::AgenticSession, inline::InlineRunner, tool};
 //! use temporal_agents_testing::{FakeModel, SessionEnvironment, fake_model::{text, tool_call}};
 //! use temporalio_macros::activities;
 //! use temporalio_sdk::activities::{ActivityContext, ActivityError};

@@ -1,11 +1,11 @@
 //! A run of so many turns with a tool, played by hand: what the engine is asked and answered, without a host.
 
 use temporal_agents::{
-    engine::{Beginning, CallResult, Engine, Resolution, Rules, Step, ToolOutcome},
-    wire::{
-        Definitions, Item, ModelResponse, ToolOutput, Usage,
-        run_state::{ToolUse, TurnSetup},
+    internal::{
+        engine::{Beginning, CallResult, Engine, Resolution, Rules, Step, ToolOutcome},
+        wire::run_state::{ToolUse, TurnSetup},
     },
+    wire::{Definitions, Item, ModelResponse, ToolOutput, Usage},
 };
 use temporal_agents_tests::bench::{Spec, agents, script};
 

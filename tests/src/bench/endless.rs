@@ -3,7 +3,7 @@
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
 use serde::{Deserialize, Serialize};
-use temporal_agents::{Runner, drive::Compaction, wire::Carried};
+use temporal_agents::{Runner, run::Compaction, wire::Carried};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 

@@ -7,8 +7,8 @@ use futures::future::{BoxFuture, ready};
 use serde_json::Value;
 use temporal_agents::{
     Model, ModelProvider,
+    provider::ModelError,
     wire::{Item, ModelCall, ModelFailureKind, ModelResponse, Usage},
-    worker::ModelError,
 };
 
 use super::{script, spec::Spec};

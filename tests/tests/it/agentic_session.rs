@@ -25,12 +25,11 @@ use std::{
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, tool,
+    Agent,
+    agentic_session::{AgenticSession, AgenticSessionError, SessionResults},
+    inline::InlineRunner,
+    tool,
     tool::{State, ToolContext, ToolError},
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, AgenticSessionError, SessionResults},
-    },
 };
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call, tool_calls};
 

@@ -3,10 +3,14 @@
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner, ToolError, tool,
+    Agent, AgentsPlugin, Runner, ToolError,
+    inline::InlineRunner,
+    mcp::McpTransport,
+    provider::OpenAi,
+    tool,
     tool::{McpServer, Tool, ToolContext, ToolDef},
     wire::ModelSettings,
-    worker::{Destination, InlineRunner, McpTransport, OpenAi, ToolRegistry},
+    worker::{Destination, ToolRegistry},
     worker_env,
 };
 use temporal_agents_testing::{AgentEnvironment, FakeModel, fake_model};

@@ -4,7 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Agent, Runner, State, ToolContext, ToolError, drive::RunFailure, engine::RunError, tool};
+use temporal_agents::{
+    Agent, Runner, State, ToolContext, ToolError,
+    run::{RunError, RunFailure},
+    tool,
+};
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     environment::{ActivityOutcome, ActivityRecord, activities},

@@ -7,14 +7,13 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool, ToolError,
     agent::{HookContext, HookResult, HookedCall, RunHooks},
-    drive::RunOutcome,
+    client::AgentHandle,
+    inline::InlineRunner,
+    internal::wire::run_state::Decision,
+    run::RunOutcome,
     tool,
     tool::{OnToolError, ToolDef, ToolGuardrailOutput, ToolOutputGuardrail},
-    wire::{
-        AgentInterruption, AgentRequest, AgentState, AgentStatus, DecisionAnswer, ToolOutput,
-        run_state::{Decision, InterruptionKind},
-    },
-    worker::{AgentHandle, InlineRunner},
+    wire::{AgentInterruption, AgentRequest, AgentState, AgentStatus, DecisionAnswer, InterruptionKind, ToolOutput},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

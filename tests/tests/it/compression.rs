@@ -3,9 +3,11 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, Runner, tool,
+    Agent, Runner,
+    client::transcript::Transcript,
+    tool,
     worker::{
-        ConversationCache, Transcript,
+        ConversationCache,
         codec::{CodecChain, ZstdCodec},
     },
 };

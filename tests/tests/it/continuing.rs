@@ -11,7 +11,7 @@ pub(crate) mod support;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::{RunConfig, worker::InlineRunner};
+use temporal_agents::{RunConfig, inline::InlineRunner};
 use temporal_agents_testing::AgentEnvironment;
 
 pub(crate) use self::support::Reading;

@@ -6,7 +6,7 @@ mod shop;
 use std::path::PathBuf;
 
 use serde_json::json;
-use temporal_agents::worker::AgentHandle;
+use temporal_agents::client::AgentHandle;
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, ReplayCheck,
     fake_model::{Reply, text, tool_call},

@@ -9,14 +9,16 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, RunError, ToolError,
     agent::{GraphError, GraphIssue},
-    drive::RunFailure,
+    agentic_session::AgenticSessionError,
+    client::{AgentHandleError, transcript::TranscriptError},
+    inline::InlineRunner,
+    internal::wire::run_state::UnknownInterruption,
+    mcp::McpFailure,
+    provider::{ModelError, genai::GenaiConfigError, openai::OpenAiConfigError},
+    run::RunFailure,
     tool::{SettingError, WorkflowToolError, schema::parse_arguments},
-    wire::{Item, ModelFailureKind, run_state::UnknownInterruption},
-    worker::{
-        AgentHandleError, AgentsPlugin, AgentsWorkerError, DispatchError, InlineRunner, InstallError, InstallIssue,
-        ModelError, RegisterError, TranscriptError, agentic_session::AgenticSessionError, genai::GenaiConfigError,
-        mcp::McpFailure, openai::OpenAiConfigError,
-    },
+    wire::{Item, ModelFailureKind},
+    worker::{AgentsPlugin, AgentsWorkerError, DispatchError, InstallError, InstallIssue, RegisterError},
 };
 use temporal_agents_testing::{
     FakeModel,

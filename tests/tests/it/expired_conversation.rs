@@ -7,9 +7,10 @@ use serde_json::json;
 use temporal_agents::{
     Agent, ModelProvider,
     agent::Instructions,
+    inline::InlineRunner,
+    provider::{ModelError, OpenAi},
     tool,
     wire::{Definitions, Item, ModelCall, ModelFailureKind},
-    worker::{InlineRunner, ModelError, OpenAi},
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    wire::{Definitions, Item, ModelCall, ModelResponse, ModelSettings, ToolSpec},
-    worker::{
+    provider::{
         Genai, Model, ModelError, ModelProvider,
         genai::{GenaiBuilder, GenaiConfigError},
     },
+    wire::{Definitions, Item, ModelCall, ModelResponse, ModelSettings, ToolSpec},
 };
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers};
 

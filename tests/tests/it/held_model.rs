@@ -5,8 +5,8 @@ use std::{sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use temporal_agents::{
     Model, ModelProvider,
+    provider::ModelError,
     wire::{ModelCall, ModelResponse},
-    worker::ModelError,
 };
 use temporal_agents_testing::FakeModel;
 use tokio::{sync::Semaphore, time::timeout};

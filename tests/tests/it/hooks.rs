@@ -9,9 +9,9 @@ use serde_json::json;
 use temporal_agents::{
     Agent,
     agent::{HookContext, HookResult, HookedCall, RunHooks},
+    inline::InlineRunner,
     tool,
     wire::ToolOutput,
-    worker::InlineRunner,
 };
 use temporal_agents_testing::{
     FakeModel,

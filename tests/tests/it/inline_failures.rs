@@ -5,12 +5,11 @@ use std::{error::Error, fmt};
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, Runner, State, Tool, ToolError, tool,
+    Agent, Runner, State, Tool, ToolError,
+    agentic_session::{AgenticSession, SessionResults},
+    inline::InlineRunner,
+    tool,
     tool::ToolDef,
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, SessionResults},
-    },
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, SessionEnvironment,

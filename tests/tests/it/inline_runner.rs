@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use temporal_agents::{
     RunError,
+    inline::InlineRunner,
     wire::{Item, ModelFailureKind},
-    worker::InlineRunner,
 };
 use temporal_agents_testing::{
     AgentEnvironment,

@@ -17,8 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, RunConfig, Runner, Tool, ToolContext, ToolDef, ToolError, agent_handlers, engine::UnknownTools, tool,
-    wire::DecisionAnswer, worker::AgentHandle, workflow::AgentInbox,
+    Agent, RunConfig, Runner, Tool, ToolContext, ToolDef, ToolError, agent_handlers, client::AgentHandle,
+    run::UnknownTools, tool, wire::DecisionAnswer, workflow::AgentInbox,
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, FinishedRun,

@@ -5,8 +5,8 @@ use std::{fmt::Write, net::SocketAddr};
 use rstest::rstest;
 use temporal_agents::{
     Agent, Runner,
+    provider::{Genai, ModelError, ModelProvider, OpenAi},
     wire::{Definitions, Item, ModelCall, ModelFailureKind},
-    worker::{Genai, ModelError, ModelProvider, OpenAi},
 };
 use temporal_agents_testing::{AgentEnvironment, FakeModel, fake_model::text};
 use temporalio_macros::{workflow, workflow_methods};

@@ -4,9 +4,7 @@ use rstest::rstest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use temporal_agents::{
-    Agent, Handoff, RunError, ToolDef, agent::ToolUseBehavior, wire::run_state::Phase, worker::InlineRunner,
-};
+use temporal_agents::{Agent, Handoff, RunError, ToolDef, agent::ToolUseBehavior, inline::InlineRunner, wire::Phase};
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call};
 
 #[derive(Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use temporal_agents::worker::OpenAi;
+use temporal_agents::provider::OpenAi;
 use temporal_agents_examples::quickstart::trip::{Almanac, Plan, Request, Trip, travel_desk};
 use temporal_agents_testing::AgentEnvironment;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use temporal_agents::{
-    Agent, Tool, tool,
+    Agent, Tool,
+    client::{AgentHandle, ChatHandle},
+    tool,
     wire::{AgentRequest, ChatRequest, Item},
-    worker::{AgentHandle, ChatHandle},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

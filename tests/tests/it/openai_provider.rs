@@ -5,13 +5,13 @@ use std::{sync::Arc, time::Duration};
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
+    provider::{
+        Model, ModelError, ModelProvider, OpenAi,
+        openai::{Azure, OpenAiApi, OpenAiBuilder},
+    },
     wire::{
         Definitions, HandoffSpec, Item, ModelCall, ModelFailureKind, ModelResponse, ModelSettings, OutputSpec, Prompt,
         ToolSpec,
-    },
-    worker::{
-        Model, ModelError, ModelProvider, OpenAi,
-        openai::{Azure, OpenAiApi, OpenAiBuilder},
     },
 };
 use tokio::net::{TcpListener, TcpStream};

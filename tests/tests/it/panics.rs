@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Handoff, Instructions, RunConfig, Runner, Tool, ToolDef, ToolError,
     agent::{HandoffInputFilter, HookContext, HookResult, InputGuardrail, OutputGuardrail, RunHooks, ToolUseBehavior},
-    drive::{
+    run::{
         CallModelInputFilter, ErrorHandler, Handled, HistoryMapper, MemorySession, SessionInputCallback,
         ToolErrorFormatter,
     },

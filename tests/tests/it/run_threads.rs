@@ -12,9 +12,12 @@ use futures::future::BoxFuture;
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, Model, ModelProvider, ToolError, tool,
+    Agent, Model, ModelProvider, ToolError,
+    inline::InlineRunner,
+    provider::ModelError,
+    tool,
     wire::{ModelCall, ModelResponse},
-    worker::{InlineRunner, ModelError, ToolRegistry},
+    worker::ToolRegistry,
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -11,7 +11,7 @@ use std::{
 use futures::future::BoxFuture;
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Runner, drive::SessionRef, tool::Failure, wire::Item, worker::Session};
+use temporal_agents::{Runner, run::SessionRef, store::Session, tool::Failure, wire::Item};
 use temporal_agents_testing::{
     FakeModel, FinishedRun,
     fake_model::{text, tool_call},

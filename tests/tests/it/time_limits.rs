@@ -8,8 +8,10 @@ use std::{sync::Arc, time::Duration};
 use rstest::rstest;
 use temporal_agents::{
     Agent, RunError, RunFailure, Runner,
+    agentic_session::AgenticSession,
+    inline::InlineRunner,
+    provider::ModelError,
     wire::{ModelFailureKind, ModelRetryBackoff, ModelRetrySettings, ModelSettings},
-    worker::{InlineRunner, ModelError, agentic_session::AgenticSession},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, SessionEnvironment,

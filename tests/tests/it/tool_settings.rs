@@ -5,9 +5,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, AgentsPlugin, Runner,
+    inline::InlineRunner,
     tool::{Tool, ToolContext, ToolError},
     wire::Item,
-    worker::{InlineRunner, InstallIssue},
+    worker::InstallIssue,
     worker_env,
 };
 use temporal_agents_testing::{

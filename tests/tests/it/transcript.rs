@@ -7,8 +7,9 @@ mod recorded;
 
 use serde_json::Value;
 use temporal_agents::{
+    client::transcript::{Transcript, TranscriptError, openai_request_body},
+    provider::openai::OpenAiApi,
     wire::ModelCall,
-    worker::{Transcript, TranscriptError, openai::OpenAiApi, transcript::openai_request_body},
 };
 use temporal_agents_testing::{AgentEnvironment, FakeModel, FinishedRun, history};
 use temporalio_common::data_converters::DataConverter;
@@ -67,7 +68,7 @@ async fn a_transcript_tells_who_said_and_did_what_at_which_turn() -> anyhow::Res
 
 /// What a model got, as text, so that the order of members counts.
 fn in_full(call: &ModelCall) -> String {
-    format!("{:#}", temporal_agents::worker::transcript::request_json(call))
+    format!("{:#}", temporal_agents::client::transcript::request_json(call))
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, RunContext, Runner, Tool, ToolDef, drive::RunOutcome, tool, tool::NeedsApproval, tools, worker::InlineRunner,
+    Agent, RunContext, Runner, Tool, ToolDef, inline::InlineRunner, run::RunOutcome, tool, tool::NeedsApproval, tools,
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
@@ -75,7 +75,7 @@ async fn waits_for(tool: ToolDef, arguments: Vec<Value>) -> anyhow::Result<Vec<S
     let agent = Agent::new("clerk").model("gpt-5").tool(tool);
     Ok(match InlineRunner::new().model_provider(model).run_until_paused(&agent, "Please.").await? {
         RunOutcome::Paused(paused) => {
-            paused.interruptions().iter().map(temporal_agents::wire::run_state::Interruption::arguments).collect()
+            paused.interruptions().iter().map(temporal_agents::wire::Interruption::arguments).collect()
         }
         RunOutcome::Finished(_) => Vec::new(),
     })
@@ -194,7 +194,7 @@ impl Refunding {
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<Vec<String>> {
         Ok(match Runner::new(ctx).run_until_paused(&refunds(), "Please.").await? {
             RunOutcome::Paused(paused) => {
-                paused.interruptions().iter().map(temporal_agents::wire::run_state::Interruption::arguments).collect()
+                paused.interruptions().iter().map(temporal_agents::wire::Interruption::arguments).collect()
             }
             RunOutcome::Finished(_) => Vec::new(),
         })

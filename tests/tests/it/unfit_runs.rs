@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Tool, tool,
+    Agent, Tool,
+    client::{AgentHandle, ChatHandle},
+    tool,
     wire::{AgentRequest, ChatOutcome, ChatRequest, DecisionAnswer},
-    worker::{AgentHandle, ChatHandle},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

@@ -8,14 +8,15 @@ mod values;
 mod vectors;
 
 use serde_json::Value;
-use temporal_agents::wire::{
-    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, AskedQuestions, Carried,
-    ChatMessage, ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint,
-    McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest,
-    RecordRequest, RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest,
-    WireDecodeError,
-    carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
-    decode,
+use temporal_agents::{
+    internal::wire::carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+    wire::{
+        AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, AskedQuestions, Carried,
+        ChatMessage, ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint,
+        McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest,
+        RecordRequest, RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply,
+        ToolRequest, WireDecodeError, decode,
+    },
 };
 
 use files::{check, check_all, difference, every_file};

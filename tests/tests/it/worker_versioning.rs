@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin,
+    client::ChatHandle,
     wire::{AgentRequest, ChatOutcome, ChatRequest},
-    worker::ChatHandle,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{DevServer, FakeModel, environment::WorkerThread, fake_model::text, history};

@@ -47,7 +47,7 @@ use crate::wire::{ModelCall, Usage, error_debug};
 /// below.
 ///
 /// ```no_run
-/// use temporal_agents::worker::Transcript;
+/// use temporal_agents::client::transcript::Transcript;
 /// # async fn example(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
 ///
 /// let transcript = Transcript::of_workflow(client, "refund-7", None).await?;

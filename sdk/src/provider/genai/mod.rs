@@ -53,7 +53,7 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// [`genai`](https://docs.rs/genai/0.7.2).
 ///
 /// ```no_run
-/// use temporal_agents::worker::{AgentsPlugin, Genai, OpenAi};
+/// use temporal_agents::{provider::{Genai, OpenAi}, worker::AgentsPlugin};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// // Keys from the worker's environment: ANTHROPIC_API_KEY, GEMINI_API_KEY, ..

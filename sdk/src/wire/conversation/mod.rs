@@ -107,7 +107,7 @@ pub enum InputSegment {
 /// call, if that tool call is an activity; ids are a part of the contract.
 ///
 /// ```
-/// use temporal_agents::wire::conversation::tool_activity_of;
+/// use temporal_agents::internal::wire::conversation::tool_activity_of;
 ///
 /// assert_eq!(tool_activity_of("k3x9q2ab-4-model", 1).as_deref(), Some("k3x9q2ab-4-tool-1"));
 /// assert_eq!(tool_activity_of("k3x9q2ab-4-model-full", 0).as_deref(), Some("k3x9q2ab-4-tool-0"));

@@ -48,7 +48,7 @@ use crate::{
 /// everything they need is available.
 ///
 /// ```no_run
-/// use temporal_agents::{Agent, AgentsPlugin, worker::OpenAi};
+/// use temporal_agents::{Agent, AgentsPlugin, provider::OpenAi};
 /// use temporalio_sdk::WorkerOptions;
 /// # #[derive(Clone)]
 /// # struct WeatherApi;

@@ -22,7 +22,7 @@ impl ToolRegistry {
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// use temporal_agents::{tool::McpServer, worker::{McpTransport, ToolRegistry}};
+    /// use temporal_agents::{mcp::McpTransport, tool::McpServer, worker::ToolRegistry};
     ///
     /// let files = McpServer::named("files").only(["read_file"]);
     /// let registry = ToolRegistry::new().register_mcp(files, McpTransport::stdio("mcp-server-files", ["/srv/papers"])).await?;

@@ -51,7 +51,10 @@ const MOST_TAKEN_TEXT: usize = 256 * 1024;
 /// available before the first update:
 ///
 /// ```
-/// # use temporal_agents::{Agent, Runner, agent_handlers, drive::{PausedRun, RunOutcome}, wire::RunState, workflow::AgentInbox};
+/// # use temporal_agents::{Agent, Runner, agent_handlers};
+/// # use temporal_agents::run::{PausedRun, RunOutcome};
+/// # use temporal_agents::wire::RunState;
+/// # use temporal_agents::workflow::AgentInbox;
 /// # use temporalio_macros::{workflow, workflow_methods};
 /// # use temporalio_workflow::{ContinueAsNewOptions, WorkflowContext, WorkflowContextView, WorkflowResult};
 /// # fn main() {}

@@ -224,7 +224,7 @@ impl<W: 'static> Runner<W> {
     ///
     /// ```
     /// # use std::time::Duration;
-    /// # use temporal_agents::{Agent, Runner, drive::RunFailure, engine::RunError};
+    /// # use temporal_agents::{Agent, Runner, run::{RunError, RunFailure}};
     /// # use temporalio_macros::{workflow, workflow_methods};
     /// # use temporalio_workflow::{WorkflowContext, WorkflowResult, workflows::join};
     /// # fn main() {}

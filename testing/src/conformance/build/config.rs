@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use temporal_agents::{
     RunConfig,
-    drive::{
-        CallModelInputFilter, HistoryMapper, ModelInput, NameCollisions, SessionInputCallback, ToolErrorFormatter,
+    run::{
+        CallModelInputFilter, HistoryMapper, ModelInput, NameCollisions, ReasoningItemIds, SessionInputCallback,
+        ToolErrorFormatter, UnknownTools,
     },
-    engine::{ReasoningItemIds, UnknownTools},
     tool::Failure,
     wire::Item,
 };

@@ -1,7 +1,7 @@
 //! Builds handlers of errors.
 
 use serde_json::Value;
-use temporal_agents::drive::{ErrorHandler, ErrorHandlers, Handled};
+use temporal_agents::run::{ErrorHandler, ErrorHandlers, Handled};
 
 use super::text::filled;
 use crate::conformance::format;

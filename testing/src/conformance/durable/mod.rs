@@ -16,8 +16,9 @@ use std::{
 use serde_json::Value;
 use temporal_agents::{
     AgentsPlugin,
-    worker::{ConversationCache, Transcript, TranscriptError},
-    workflow::MODEL_ACTIVITY,
+    client::transcript::{Transcript, TranscriptError},
+    wire::MODEL_ACTIVITY,
+    worker::ConversationCache,
 };
 use temporalio_client::{
     Client, WorkflowGetResultOptions, WorkflowStartOptions, WorkflowTerminateOptions,

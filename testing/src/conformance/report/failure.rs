@@ -1,7 +1,7 @@
 //! Reports runs that have failed.
 
 use serde_json::{Value, json};
-use temporal_agents::{RunError, RunFailure, engine::ReferenceError, wire::RunState};
+use temporal_agents::{RunError, RunFailure, internal::engine::ReferenceError, wire::RunState};
 
 use super::{
     items::{input_result, output_result},

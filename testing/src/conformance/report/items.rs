@@ -1,12 +1,12 @@
 //! Reports new items, pending calls, usage and the findings of guardrails.
 
 use serde_json::{Map, Value, json};
-use temporal_agents::wire::{
-    NewItem, Usage,
-    run_state::{
-        GuardrailResults, HandoffEnds, InputGuardrailResult, Interruption, OutputGuardrailResult, ToolGuardrailResult,
+use temporal_agents::{
+    internal::wire::run_state::HandoffEnds,
+    wire::{
+        GuardrailResults, InputGuardrailResult, InputTokensDetails, Interruption, NewItem, OutputGuardrailResult,
+        OutputTokensDetails, ToolGuardrailResult, Usage,
     },
-    usage::{InputTokensDetails, OutputTokensDetails},
 };
 
 /// Reports the items of a run.

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use temporal_agents::{
     RunResult,
-    drive::PausedRun,
-    wire::{Item, NewItem, Usage, run_state::GuardrailResults},
+    run::PausedRun,
+    wire::{GuardrailResults, Item, NewItem, Usage},
 };
 
 use super::items::{guardrail_results, interruptions, new_items, usage};

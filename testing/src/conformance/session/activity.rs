@@ -10,11 +10,9 @@ use futures::{FutureExt, future::LocalBoxFuture};
 use serde_json::Value;
 use temporal_agents::{
     RunConfig,
+    agentic_session::{AgenticSession, AgenticSessionError},
+    inline::InlineRunner,
     wire::{Item, RunState, SessionCheckpoint},
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, AgenticSessionError},
-    },
 };
 use temporalio_common::RetryPolicy;
 use temporalio_macros::{activities, workflow, workflow_methods};

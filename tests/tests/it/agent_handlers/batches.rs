@@ -9,8 +9,8 @@ use rstest::rstest;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Runner, Tool, agent_handlers, drive::RunOutcome, tool, tool::State, wire::DecisionAnswer,
-    worker::AgentHandle, workflow::AgentInbox,
+    Agent, Runner, Tool, agent_handlers, client::AgentHandle, run::RunOutcome, tool, tool::State, wire::DecisionAnswer,
+    workflow::AgentInbox,
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,

@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::worker::{AgentHandle, AgentHandleError};
+use temporal_agents::client::{AgentHandle, AgentHandleError};
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     fake_model::{text, tool_call},

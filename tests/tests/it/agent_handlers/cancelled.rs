@@ -3,8 +3,8 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
+    client::{AgentHandle, AgentHandleError},
     wire::AgentStatus,
-    worker::{AgentHandle, AgentHandleError},
 };
 use temporal_agents_testing::{FakeModel, fake_model::tool_call};
 use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};

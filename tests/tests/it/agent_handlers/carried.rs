@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
     Runner, agent_handlers,
-    drive::{PausedRun, RunOutcome},
+    client::AgentHandle,
+    run::{PausedRun, RunOutcome},
     wire::{AgentStatus, DecisionAnswer, RunState, Verdict},
-    worker::AgentHandle,
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{

@@ -6,9 +6,10 @@ use futures::future::join_all;
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, Tool, tool,
+    Agent, Tool,
+    client::{AgentHandle, AgentHandleError, ChatHandle},
+    tool,
     wire::{AgentRequest, ChatOutcome, ChatReply, ChatRequest, DecisionAnswer},
-    worker::{AgentHandle, AgentHandleError, ChatHandle},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

@@ -9,13 +9,12 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
-    drive::RunOutcome,
+    client::{AgentHandle, transcript::Transcript},
+    inline::InlineRunner,
+    internal::wire::run_state::Decision,
+    run::RunOutcome,
     tool,
-    wire::{
-        AgentDecision, ApprovalRuling, DecidedInterruption, DecisionAnswer, SuppliedOutput, Verdict,
-        run_state::Decision,
-    },
-    worker::{AgentHandle, InlineRunner, Transcript},
+    wire::{AgentDecision, ApprovalRuling, DecidedInterruption, DecisionAnswer, SuppliedOutput, Verdict},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,

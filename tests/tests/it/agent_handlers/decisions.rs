@@ -3,8 +3,8 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    wire::{AgentDecision, AgentInterruption, AgentStatus, DecisionAnswer, Verdict, run_state::InterruptionKind},
-    worker::AgentHandle,
+    client::AgentHandle,
+    wire::{AgentDecision, AgentInterruption, AgentStatus, DecisionAnswer, InterruptionKind, Verdict},
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -3,8 +3,8 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
+    client::AgentHandle,
     wire::{AgentDecision, AgentStatus, DecisionAnswer, Verdict},
-    worker::AgentHandle,
 };
 use temporal_agents_testing::{
     FakeModel,

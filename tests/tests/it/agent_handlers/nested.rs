@@ -4,8 +4,8 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, Runner, agent_handlers,
+    client::AgentHandle,
     wire::{AgentDecision, DecisionAnswer},
-    worker::AgentHandle,
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{

@@ -4,10 +4,10 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, Runner, Tool, ToolError, agent_handlers,
-    drive::RunOutcome,
+    client::AgentHandle,
+    run::RunOutcome,
     tool,
     wire::{AgentStatus, DecisionAnswer},
-    worker::AgentHandle,
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{

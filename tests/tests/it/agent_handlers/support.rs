@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 use temporal_agents::{
-    Agent, Runner, Tool, ToolError, agent_handlers, tool,
+    Agent, Runner, Tool, ToolError, agent_handlers,
+    client::{AgentHandle, AgentHandleError},
+    tool,
     tool::{HostedTool, RequireApproval},
     wire::{
-        AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, Verdict, WIRE_VERSION,
-        run_state::InterruptionKind,
+        AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, InterruptionKind, Verdict,
+        WIRE_VERSION,
     },
-    worker::{AgentHandle, AgentHandleError},
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{

@@ -9,9 +9,10 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Runner, agent_handlers,
-    drive::RunOutcome,
+    client::AgentHandle,
+    inline::InlineRunner,
+    run::RunOutcome,
     wire::{AgentDecision, RunState, Verdict},
-    worker::{AgentHandle, InlineRunner},
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{

@@ -5,13 +5,12 @@ use std::time::Duration;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Tool, tool,
+    Agent, Tool,
+    agentic_session::{AgenticSession, ApprovalByWorkflow},
+    inline::InlineRunner,
+    tool,
     tool::ToolError,
     wire::{AgentDecision, AgentStatus, DecisionAnswer},
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, ApprovalByWorkflow},
-    },
     workflow::ApprovalWorkflow,
 };
 use temporal_agents_testing::{

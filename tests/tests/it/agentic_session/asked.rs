@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures::TryStreamExt;
-use temporal_agents::{wire::AgentInterruption, worker::AgentHandle};
+use temporal_agents::{client::AgentHandle, wire::AgentInterruption};
 use temporalio_client::{Client, WorkflowListOptions};
 use tokio::time::{Instant, sleep, timeout};
 

@@ -5,10 +5,13 @@ use std::{future::pending, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Model, ModelProvider, tool,
+    Agent, Model, ModelProvider,
+    agentic_session::AgenticSession,
+    inline::InlineRunner,
+    provider::ModelError,
+    tool,
     tool::{State, ToolContext, ToolError},
     wire::{ModelCall, ModelResponse},
-    worker::{InlineRunner, ModelError, agentic_session::AgenticSession},
 };
 use temporal_agents_testing::{AgentEnvironment, FakeModel, environment::ActivityOutcome, fake_model::tool_call};
 use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};

@@ -10,9 +10,11 @@ use std::{
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, tool,
+    Agent,
+    agentic_session::AgenticSession,
+    inline::InlineRunner,
+    tool,
     tool::{State, ToolContext, ToolError},
-    worker::{InlineRunner, agentic_session::AgenticSession},
 };
 use temporal_agents_testing::{
     FakeModel,

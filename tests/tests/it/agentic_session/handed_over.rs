@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, tool,
+    Agent,
+    agentic_session::{AgenticSession, SessionResults},
+    inline::InlineRunner,
+    tool,
     tool::{State, ToolError},
     wire::{Item, ModelCall},
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, SessionResults},
-    },
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -6,13 +6,12 @@ use futures::{FutureExt, future::BoxFuture};
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Tool, tool,
+    Agent, Tool,
+    agentic_session::{AgenticSession, ApprovalByWorkflow, Approver, Asked},
+    inline::InlineRunner,
+    tool,
     tool::Failure,
     wire::ApprovalRuling,
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, ApprovalByWorkflow, Approver, Asked},
-    },
 };
 use temporal_agents_testing::{FakeModel, fake_model::tool_call};
 use temporalio_client::{UntypedWorkflow, WorkflowStartOptions};

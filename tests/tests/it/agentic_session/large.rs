@@ -10,14 +10,12 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent,
-    drive::{Compaction, RunConfig},
+    agentic_session::{AgenticSession, AgenticSessionOptions, CheckpointStore},
+    inline::InlineRunner,
+    run::{Compaction, RunConfig},
     tool,
     tool::{Failure, ToolError},
     wire::ModelCall,
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, AgenticSessionOptions, CheckpointStore},
-    },
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use temporal_agents::{
-    drive::{RunFailure, RunResult},
-    worker::agentic_session::AgenticSessionError,
+    agentic_session::AgenticSessionError,
+    run::{RunFailure, RunResult},
 };
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::ActivityError;

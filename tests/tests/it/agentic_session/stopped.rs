@@ -10,13 +10,12 @@ use std::{
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, tool,
+    Agent,
+    agentic_session::{AgenticSession, AgenticSessionError},
+    inline::InlineRunner,
+    tool,
     tool::{State, ToolContext, ToolError},
     wire::ItemView,
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, AgenticSessionError},
-    },
 };
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
 use tokio::sync::Notify;

@@ -13,14 +13,14 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
-    drive::SessionRef,
+    agentic_session::{AgenticSession, Approver, Asked, CheckpointStore},
+    inline::InlineRunner,
+    internal::wire::run_state::Decision,
+    run::SessionRef,
+    store::Session,
     tool,
     tool::{Failure, State},
-    wire::{ApprovalRuling, Item, run_state::Decision},
-    worker::{
-        InlineRunner, Session,
-        agentic_session::{AgenticSession, Approver, Asked, CheckpointStore},
-    },
+    wire::{ApprovalRuling, Item},
 };
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
 

@@ -10,11 +10,9 @@ use std::collections::BTreeSet;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
+    agentic_session::{AgenticSession, AgenticSessionOptions, Heartbeats},
+    inline::InlineRunner,
     wire::{Item, ModelCall, SessionCheckpoint},
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, AgenticSessionOptions, Heartbeats},
-    },
 };
 use temporal_agents_testing::{SessionEnvironment, fake_model::CrashAfterTurns, session_environment::AttemptError};
 use temporalio_sdk::testing::ActivityEnvironment;

@@ -6,8 +6,8 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, Tool,
-    wire::{ChatOutcome, ChatRequest, DecisionAnswer, run_state::InterruptionKind},
-    worker::{AgentHandle, ChatHandle},
+    client::{AgentHandle, ChatHandle},
+    wire::{ChatOutcome, ChatRequest, DecisionAnswer, InterruptionKind},
     workflow::{AgentSet, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

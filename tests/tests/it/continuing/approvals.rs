@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
     Runner, agent_handlers,
+    client::AgentHandle,
     wire::{AgentStatus, Carried, DecisionAnswer, Verdict},
-    worker::AgentHandle,
     workflow::{AgentInbox, ContinueOptions},
 };
 use temporal_agents_testing::{

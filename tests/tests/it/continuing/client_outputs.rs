@@ -7,10 +7,11 @@ use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use temporal_agents::{
     Agent, Model, ModelProvider, RunConfig,
-    drive::Compaction,
+    client::AgentHandle,
+    provider::ModelError,
+    run::Compaction,
     tool,
     wire::{AgentRequest, AgentStatus, DecisionAnswer, Item, ModelCall, ModelResponse},
-    worker::{AgentHandle, ModelError},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{AgentEnvironment, environment::activities, history::History};

@@ -7,8 +7,8 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use temporal_agents::{
     Model, ModelProvider,
+    provider::ModelError,
     wire::{Item, ModelCall, ModelResponse, Usage},
-    worker::ModelError,
 };
 use temporal_agents_testing::{AgentEnvironment, environment::activities};
 use temporalio_client::WorkflowGetResultOptions;

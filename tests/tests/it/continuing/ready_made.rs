@@ -3,8 +3,8 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
+    client::{AgentHandle, ChatHandle},
     wire::{AgentRequest, AgentStatus, ChatOutcome, ChatReply, ChatRequest, DecisionAnswer, Item, WIRE_VERSION},
-    worker::{AgentHandle, ChatHandle},
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow, ContinueOptions, ModelActivityOptions},
 };
 use temporal_agents_testing::{

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
     Runner,
-    drive::{MemorySession, SessionRef},
+    run::{MemorySession, SessionRef},
+    store::Session,
     tool::Failure,
     wire::{Carried, Item},
-    worker::Session,
     workflow::ContinueOptions,
 };
 use temporalio_macros::{workflow, workflow_methods};

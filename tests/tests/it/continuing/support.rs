@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, RunResult, Runner,
-    drive::Compaction,
+    run::Compaction,
     tool,
     wire::{Carried, ModelCall},
     workflow::ContinueOptions,

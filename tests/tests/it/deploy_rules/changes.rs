@@ -6,8 +6,9 @@ use serde_json::json;
 use temporal_agents::{
     Agent, ModelActivityOptions, Tool,
     agent::{GuardrailOutput, ToolUseBehavior},
-    drive::{Compaction, SessionRef},
-    guardrail, tool,
+    guardrail,
+    run::{Compaction, SessionRef},
+    tool,
     tool::{HostedTool, McpServer, ToolGuardrailOutput, ToolInputGuardrail},
     wire::ModelSettings,
 };

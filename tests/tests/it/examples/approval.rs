@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use rstest::rstest;
 use temporal_agents::{
-    drive::RunOutcome,
+    client::AgentHandle,
+    inline::InlineRunner,
+    run::RunOutcome,
     wire::{AgentDecision, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, Verdict},
-    worker::{AgentHandle, InlineRunner},
 };
 use temporal_agents_examples::approval::{Case, Refunds, clerk, decide::decide, ledger::Ledger, model};
 use temporal_agents_testing::{

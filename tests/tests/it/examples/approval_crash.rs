@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use rstest::rstest;
 use temporal_agents::{
+    client::AgentHandle,
     wire::{AgentStatus, DecisionAnswer, Verdict},
-    worker::AgentHandle,
 };
 use temporal_agents_examples::approval::{Refunds, ledger::Ledger};
 use temporal_agents_testing::{

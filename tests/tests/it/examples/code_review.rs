@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use temporal_agents::{
+    agentic_session::ApprovalByWorkflow,
+    client::AgentHandle,
+    inline::InlineRunner,
     wire::{AgentDecision, Item, Verdict},
-    worker::{AgentHandle, InlineRunner, agentic_session::ApprovalByWorkflow},
     workflow::ApprovalWorkflow,
 };
 use temporal_agents_examples::code_review::{

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use temporal_agents::{
+    agentic_session::ApprovalByWorkflow,
+    inline::InlineRunner,
     wire::{AgentDecision, Verdict},
-    worker::{InlineRunner, agentic_session::ApprovalByWorkflow},
     workflow::ApprovalWorkflow,
 };
 use temporal_agents_examples::incident_triage::{

@@ -3,7 +3,10 @@
 use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::{Value, json};
-use temporal_agents::worker::{Genai, InlineRunner, OpenAi};
+use temporal_agents::{
+    inline::InlineRunner,
+    provider::{Genai, OpenAi},
+};
 use temporal_agents_examples::provider_switch::{Desk, Lookups, MODELS, Question};
 use temporal_agents_testing::{AgentEnvironment, FakeModel};
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers};

@@ -1,7 +1,7 @@
 //! Three exchanges in two histories.
 
 use rstest::rstest;
-use temporal_agents::{drive::MemorySession, wire::Item};
+use temporal_agents::{run::MemorySession, wire::Item};
 use temporal_agents_examples::sessions::{Chat, librarian, model};
 use temporalio_client::{WorkflowExecuteUpdateOptions, WorkflowHandle, WorkflowSignalOptions};
 

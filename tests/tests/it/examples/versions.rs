@@ -1,7 +1,7 @@
 //! Orders before a deploy and after it, each with the tool that it began with.
 
 use rstest::rstest;
-use temporal_agents::{AgentsPlugin, worker::AgentHandle};
+use temporal_agents::{AgentsPlugin, client::AgentHandle};
 use temporal_agents_examples::versions::{Shop, before, desk, desk_v2, model};
 use temporalio_sdk::WorkerOptions;
 

@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use temporal_agents::{
-    RunConfig, Runner,
-    worker::{InlineRunner, agentic_session::AgenticSession},
-};
+use temporal_agents::{RunConfig, Runner, agentic_session::AgenticSession, inline::InlineRunner};
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, FinishedRun, SessionEnvironment, session_environment::AttemptError,
 };

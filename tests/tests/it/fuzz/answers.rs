@@ -8,9 +8,11 @@ use std::{
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent,
+    inline::InlineRunner,
+    mcp::McpTransport,
+    provider::{Genai, ModelProvider, OpenAi, openai::OpenAiApi},
     tool::{McpServer, ToolActivityOptions},
     wire::{Definitions, Item, ModelCall},
-    worker::{Genai, InlineRunner, McpTransport, ModelProvider, OpenAi, openai::OpenAiApi},
 };
 use temporal_agents_testing::{FakeModel, fake_model::text};
 use tokio::{runtime::Runtime, time::timeout};

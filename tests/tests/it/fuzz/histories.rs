@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use proptest::{collection::vec, prelude::any, sample::Index};
 use prost::Message;
-use temporal_agents::worker::Transcript;
+use temporal_agents::client::transcript::Transcript;
 use temporal_agents_testing::history::{self, History};
 use temporalio_common::{
     data_converters::DataConverter,

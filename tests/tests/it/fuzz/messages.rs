@@ -1,12 +1,15 @@
 //! Messages of the wire contract: the golden files of all versions, changed.
 
 use serde::{Serialize, de::DeserializeOwned};
-use temporal_agents::wire::{
-    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, AskedQuestions, Carried,
-    ChatMessage, ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint,
-    McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest,
-    RecordRequest, RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest,
-    carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+use temporal_agents::{
+    internal::wire::carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+    wire::{
+        AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, AskedQuestions, Carried,
+        ChatMessage, ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint,
+        McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest,
+        RecordRequest, RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply,
+        ToolRequest,
+    },
 };
 
 use super::{

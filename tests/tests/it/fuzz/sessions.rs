@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use temporal_agents::worker::agentic_session::AgenticSession;
+use temporal_agents::agentic_session::AgenticSession;
 use temporal_agents_testing::{SessionEnvironment, session_environment::AttemptError};
 use tokio::{runtime::Runtime, time::timeout};
 

@@ -8,10 +8,11 @@ use std::{
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
-    drive::RunOutcome,
+    inline::InlineRunner,
+    internal::wire::run_state::Decision,
+    run::RunOutcome,
     tool,
-    wire::{ModelCall, RunState, run_state::Decision},
-    worker::InlineRunner,
+    wire::{ModelCall, RunState},
 };
 use temporal_agents_testing::fake_model::{FakeModel, Reply, handoff, text, tool_calls};
 use tokio::{runtime::Runtime, time::timeout};

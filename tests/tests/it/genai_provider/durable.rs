@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use prost::Message;
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::{Agent, Runner, worker::InlineRunner};
+use temporal_agents::{Agent, Runner, inline::InlineRunner};
 use temporal_agents_testing::{AgentEnvironment, environment::ActivityOutcome};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
+    provider::{Genai, ModelError},
     wire::ModelFailureKind,
-    worker::{Genai, ModelError},
 };
 use tokio::net::TcpListener;
 use wiremock::ResponseTemplate;

@@ -7,7 +7,7 @@ use std::{
 
 use rstest::rstest;
 use temporal_agents::{
-    Agent, Runner, State, ToolContext, ToolError, agent::GuardrailOutput, guardrail, worker::InlineRunner,
+    Agent, Runner, State, ToolContext, ToolError, agent::GuardrailOutput, guardrail, inline::InlineRunner,
 };
 use temporal_agents_testing::{FakeModel, fake_model::text};
 use temporalio_macros::{workflow, workflow_methods};

@@ -6,7 +6,8 @@ use temporal_agents::{
     Agent, AgentsPlugin, RunConfig, RunContext, State,
     agent::{GuardrailContext, GuardrailOutput},
     guardrail,
-    worker::{InlineRunner, InstallIssue},
+    inline::InlineRunner,
+    worker::InstallIssue,
 };
 use temporal_agents_testing::{FakeModel, fake_model::text};
 use temporalio_sdk::WorkerOptions;

@@ -5,8 +5,9 @@ use std::io;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent,
+    inline::InlineRunner,
+    mcp::McpTransport,
     tool::{McpServer, ToolActivityOptions},
-    worker::{InlineRunner, McpTransport},
 };
 use temporal_agents_testing::FakeModel;
 use tokio::runtime::Runtime;

@@ -5,8 +5,10 @@ use std::{io, time::Duration};
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, RunError,
+    agentic_session::AgenticSession,
+    inline::InlineRunner,
+    provider::{ModelError, OpenAi},
     wire::{ModelFailureKind, ModelSettings},
-    worker::{InlineRunner, ModelError, OpenAi, agentic_session::AgenticSession},
 };
 use temporal_agents_testing::{SessionEnvironment, session_environment::AttemptError};
 use tokio::runtime::Runtime;

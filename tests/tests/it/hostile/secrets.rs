@@ -6,8 +6,8 @@ use prost::Message;
 use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin,
+    mcp::McpTransport,
     tool::{McpServer, ToolActivityOptions},
-    worker::McpTransport,
     worker_env,
     workflow::{AgentSet, AgentWorkflow},
 };

@@ -5,8 +5,9 @@ use serde_json::json;
 use temporal_agents::{
     Agent, Runner, Tool, ToolContext, ToolDef,
     agent::GuardrailOutput,
-    drive::{RunInput, SessionRef},
-    guardrail, tool,
+    guardrail,
+    run::{RunInput, SessionRef},
+    tool,
 };
 use temporal_agents_testing::{
     FakeModel, FinishedRun,

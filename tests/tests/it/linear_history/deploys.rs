@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Mutex};
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Agent, Runner, drive::RunInput, tool, wire::Item};
+use temporal_agents::{Agent, Runner, run::RunInput, tool, wire::Item};
 use temporal_agents_testing::{
     AgentEnvironment, FinishedRun,
     fake_model::{FakeModel, text, tool_call},

@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Agent, ModelActivityOptions, Runner, drive::RunInput, tool, wire::Item};
+use temporal_agents::{Agent, ModelActivityOptions, Runner, run::RunInput, tool, wire::Item};
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};

@@ -4,10 +4,11 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, RunConfig, Runner,
-    drive::{CallModelInputFilter, ModelInput},
+    inline::InlineRunner,
+    run::{CallModelInputFilter, ModelInput},
     tool,
     wire::Item,
-    worker::{ConversationCache, InlineRunner},
+    worker::ConversationCache,
 };
 use temporal_agents_testing::{
     AgentEnvironment,

@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Agent, Runner, drive::RunInput, tool, wire::Item, workflow::ModelActivityOptions};
+use temporal_agents::{Agent, Runner, run::RunInput, tool, wire::Item, workflow::ModelActivityOptions};
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call, tool_calls};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult, workflows::join};

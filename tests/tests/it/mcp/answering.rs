@@ -12,7 +12,7 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
-use temporal_agents::worker::mcp::{McpHttp, McpTransport};
+use temporal_agents::mcp::{McpHttp, McpTransport};
 use tokio::{
     net::TcpListener,
     task::{JoinHandle, JoinSet},

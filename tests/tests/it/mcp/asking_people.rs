@@ -4,13 +4,12 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent,
-    drive::RunOutcome,
+    client::AgentHandle,
+    inline::InlineRunner,
+    internal::wire::run_state::{Decision, DecisionRefused},
+    run::RunOutcome,
     tool::{McpServer, McpSessionTerms},
-    wire::{
-        AgentInterruption, AgentRequest, AgentState, DecisionAnswer, McpQuestion,
-        run_state::{Decision, DecisionRefused, InterruptionKind},
-    },
-    worker::{AgentHandle, InlineRunner},
+    wire::{AgentInterruption, AgentRequest, AgentState, DecisionAnswer, InterruptionKind, McpQuestion},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

@@ -8,8 +8,8 @@ use std::sync::{
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
+    inline::InlineRunner,
     tool::{McpServer, ToolActivityOptions},
-    worker::InlineRunner,
     workflow::McpHandle,
 };
 use temporal_agents_testing::{AgentEnvironment, FakeModel};

@@ -6,8 +6,9 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     AgentsPlugin,
+    mcp::McpTransport,
     tool::{McpServer, ToolActivityOptions},
-    worker::{InstallIssue, McpTransport},
+    worker::InstallIssue,
 };
 use temporal_agents_testing::{
     FakeModel,

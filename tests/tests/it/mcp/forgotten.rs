@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use temporal_agents::{
+    inline::InlineRunner,
     tool::{McpServer, McpSessionTerms, Reestablish},
-    worker::InlineRunner,
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -11,7 +11,7 @@ use std::{
     sync::LazyLock,
 };
 
-use temporal_agents::worker::mcp::{McpHttp, McpStdio, McpTransport};
+use temporal_agents::mcp::{McpHttp, McpStdio, McpTransport};
 
 /// The package, and what stands in its directory's name.
 const VERSION: &str = "2.3.0";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{tool::McpServer, worker::InlineRunner};
+use temporal_agents::{inline::InlineRunner, tool::McpServer};
 use temporal_agents_testing::{
     FakeModel,
     environment::ActivityOutcome,

@@ -4,12 +4,7 @@ use prost::Message;
 use rstest::rstest;
 use serde_json::Value;
 use serde_json::json;
-use temporal_agents::{
-    AgentsPlugin,
-    tool::McpServer,
-    worker::{InlineRunner, McpTransport},
-    worker_env,
-};
+use temporal_agents::{AgentsPlugin, inline::InlineRunner, mcp::McpTransport, tool::McpServer, worker_env};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call, tool_calls},

@@ -6,8 +6,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, AgentsPlugin, Runner,
+    inline::InlineRunner,
+    mcp::McpTransport,
     tool::{McpServer, McpSessionTerms, OnToolError, Reestablish, ToolActivityOptions, ToolFailureKind},
-    worker::{InlineRunner, InstallIssue, McpTransport},
+    worker::InstallIssue,
     worker_env,
     workflow::ModelActivityOptions,
 };

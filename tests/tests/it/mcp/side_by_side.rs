@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::json;
-use temporal_agents::{tool::McpServer, worker::InlineRunner};
+use temporal_agents::{inline::InlineRunner, tool::McpServer};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_calls},

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::Value;
-use temporal_agents::{Agent, Runner, tool::McpServer, wire::Item, worker::McpTransport};
+use temporal_agents::{Agent, Runner, mcp::McpTransport, tool::McpServer, wire::Item};
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
     environment::{ActivityOutcome, AgentEnvironmentBuilder, FinishedRun},

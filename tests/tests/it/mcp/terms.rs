@@ -2,7 +2,7 @@
 
 use serde_json::{Map, json};
 use temporal_agents::{
-    Agent, RunError, drive::RunOutcome, tool::McpServer, wire::run_state::Decision, worker::InlineRunner,
+    Agent, RunError, inline::InlineRunner, internal::wire::run_state::Decision, run::RunOutcome, tool::McpServer,
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -2,8 +2,9 @@
 
 use rstest::rstest;
 use temporal_agents::{
+    inline::InlineRunner,
+    mcp::McpTransport,
     tool::{McpServer, McpSessionTerms},
-    worker::{InlineRunner, McpTransport},
 };
 use temporal_agents_testing::{FakeModel, fake_model::text};
 

@@ -1,6 +1,6 @@
 //! What a workflow fails with whose model call failed: the sentence first, and Temporal's failure below it, as it was.
 
-use temporal_agents::{Agent, wire::ModelFailureKind, worker::InlineRunner};
+use temporal_agents::{Agent, inline::InlineRunner, wire::ModelFailureKind};
 use temporal_agents_testing::fake_model::{FakeModel, failure};
 use temporalio_common::protos::temporal::api::{
     enums::v1::RetryState,

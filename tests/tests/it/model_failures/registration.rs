@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use temporal_agents::{Agent, Runner, tool, worker::OpenAi};
+use temporal_agents::{Agent, Runner, provider::OpenAi, tool};
 use temporal_agents_testing::{AgentEnvironment, FakeModel, environment::ActivityOutcome, fake_model::tool_call};
 
 use temporalio_macros::{workflow, workflow_methods};

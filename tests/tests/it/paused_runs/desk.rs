@@ -4,12 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Runner, Tool, ToolError,
-    drive::{PausedRun, RunOutcome},
+    internal::wire::run_state::{Decision, DecisionRefused},
+    run::{PausedRun, RunOutcome},
     tool,
-    wire::{
-        RunState,
-        run_state::{Decision, DecisionRefused, Interruption},
-    },
+    wire::{Interruption, RunState},
 };
 use temporal_agents_testing::{
     FakeModel,

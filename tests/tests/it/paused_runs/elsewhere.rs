@@ -1,7 +1,7 @@
 //! Decided elsewhere: the text of a state goes from one process to another, and from one host to another.
 
 use rstest::rstest;
-use temporal_agents::{drive::RunOutcome, worker::InlineRunner};
+use temporal_agents::{inline::InlineRunner, run::RunOutcome};
 
 use super::desk::{Desk, Outcome, Task, decide, desk, expected, read, script, shown, told, waiting, written};
 use crate::examples::{Cache, histories};

@@ -3,9 +3,9 @@
 use rstest::rstest;
 use temporal_agents::{
     Agent, RunError,
-    drive::{MemorySession, RunOutcome},
+    inline::InlineRunner,
+    run::{MemorySession, RunOutcome},
     wire::RunState,
-    worker::InlineRunner,
 };
 
 use super::desk::{Desk, Task, desk, script, written};

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use temporal_agents::{AgentsPlugin, Runner, drive::SessionRef};
+use temporal_agents::{AgentsPlugin, Runner, run::SessionRef};
 use temporal_agents_testing::{
     AgentEnvironment, FinishedRun,
     environment::ActivityOutcome,

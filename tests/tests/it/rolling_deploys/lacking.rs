@@ -6,8 +6,8 @@ use rstest::rstest;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner, ToolError, agent::GuardrailOutput, drive::SessionRef, guardrail, tool,
-    tool::McpServer, worker::OpenAi,
+    Agent, AgentsPlugin, Runner, ToolError, agent::GuardrailOutput, guardrail, provider::OpenAi, run::SessionRef, tool,
+    tool::McpServer,
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -9,9 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use temporal_agents::{
-    Agent, ModelActivityOptions, Runner,
-    worker::{InlineRunner, OpenAi},
-    workflow::ModelRetryPolicy,
+    Agent, ModelActivityOptions, Runner, inline::InlineRunner, provider::OpenAi, workflow::ModelRetryPolicy,
 };
 use temporal_agents_testing::AgentEnvironment;
 use temporalio_macros::{workflow, workflow_methods};

@@ -5,8 +5,10 @@ use std::{future::pending, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use temporal_agents::{
     Agent, Model, ModelProvider,
+    agentic_session::AgenticSession,
+    inline::InlineRunner,
+    provider::ModelError,
     wire::{ModelCall, ModelResponse},
-    worker::{InlineRunner, ModelError, agentic_session::AgenticSession},
 };
 use temporal_agents_testing::SessionEnvironment;
 use temporalio_macros::activities;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Agent, Runner, State, ToolContext, drive::SessionRef, tool};
+use temporal_agents::{Agent, Runner, State, ToolContext, run::SessionRef, tool};
 use temporal_agents_testing::{FakeModel, environment::ActivityOutcome, fake_model::tool_call};
 use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};
 use temporalio_macros::{workflow, workflow_methods};

@@ -7,7 +7,7 @@ use std::sync::{
 
 use futures::future::BoxFuture;
 use rstest::rstest;
-use temporal_agents::{tool::Failure, wire::Item, worker::Session};
+use temporal_agents::{store::Session, tool::Failure, wire::Item};
 use temporal_agents_testing::{FakeModel, fake_model::text};
 
 use super::{Shop, asks, attempts, contents};

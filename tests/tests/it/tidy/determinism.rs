@@ -24,6 +24,20 @@ const IMPURE: [&str; 18] = [
     "fs",
 ];
 
+/// The directories of the worker half.
+const WORKER_HALF: [&str; 10] = [
+    "activity",
+    "agentic_session",
+    "client",
+    "conversations",
+    "inline",
+    "mcp",
+    "provider",
+    "secret",
+    "store",
+    "worker",
+];
+
 #[test]
 fn the_engine_is_pure_and_synchronous() {
     let mut found = Vec::new();
@@ -41,9 +55,9 @@ fn the_engine_is_pure_and_synchronous() {
 
 #[test]
 fn only_the_worker_half_is_let_off_the_determinism_bans() {
-    let outside = sources("sdk/src").into_iter().filter(|file| !file.starts_with("worker"));
+    let outside = sources("sdk/src").into_iter().filter(|file| !WORKER_HALF.iter().any(|room| file.starts_with(room)));
     let wrong: Vec<_> = outside.filter(|file| lets_off(&tokens("sdk/src", file))).collect();
-    assert!(wrong.is_empty(), "`allow(clippy::disallowed_..)` outside sdk/src/worker: {wrong:?}");
+    assert!(wrong.is_empty(), "`allow(clippy::disallowed_..)` outside of {WORKER_HALF:?}: {wrong:?}");
 }
 
 /// Whether an `allow(..)` names one of the bans.

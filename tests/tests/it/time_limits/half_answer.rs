@@ -1,6 +1,6 @@
 //! A server that sends the headers of an answer, and never its body.
 
-use temporal_agents::worker::OpenAi;
+use temporal_agents::provider::OpenAi;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},

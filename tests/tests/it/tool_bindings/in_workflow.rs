@@ -6,10 +6,10 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, ToolDef, ToolError, WorkflowToolContext,
-    drive::join::join_in_order,
+    inline::InlineRunner,
+    internal::drive::join::join_in_order,
     tool,
     tool::{ChildWorkflow, RemoteActivity, WorkflowToolError},
-    worker::InlineRunner,
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -8,9 +8,10 @@ use std::sync::{
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin, State, Tool, ToolError, tool,
+    Agent, AgentsPlugin, State, Tool, ToolError,
+    inline::InlineRunner,
+    tool,
     tool::{ToolActivityOptions, ToolIssue},
-    worker::InlineRunner,
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -6,8 +6,9 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Runner, Tool, ToolDef, agent_handlers,
+    client::AgentHandle,
+    inline::InlineRunner,
     tool::{NexusCancellation, NexusOperation, OnToolError},
-    worker::{AgentHandle, InlineRunner},
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{

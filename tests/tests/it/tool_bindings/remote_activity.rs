@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::{Agent, ToolDef, tool::RemoteActivity, worker::InlineRunner};
+use temporal_agents::{Agent, ToolDef, inline::InlineRunner, tool::RemoteActivity};
 use temporal_agents_testing::{
     FakeModel,
     environment::ActivityOutcome,

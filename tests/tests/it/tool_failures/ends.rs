@@ -3,9 +3,10 @@
 use anyhow::Context;
 use serde_json::json;
 use temporal_agents::{
-    Agent, RunError, Runner, Tool, ToolError, agent_handlers, tool,
+    Agent, RunError, Runner, Tool, ToolError, agent_handlers,
+    inline::InlineRunner,
+    tool,
     tool::{OUTCOME_UNKNOWN, OnToolError},
-    worker::InlineRunner,
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{

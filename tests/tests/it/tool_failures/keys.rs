@@ -8,10 +8,12 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
-    Agent, RunConfig, Runner, State, Tool, ToolContext, ToolError, agent_handlers, tool,
+    Agent, RunConfig, Runner, State, Tool, ToolContext, ToolError, agent_handlers,
+    client::AgentHandle,
+    inline::InlineRunner,
+    tool,
     tool::{ToolGuardrailOutput, ToolInputGuardrail},
     wire::{AgentStatus, Carried, DecisionAnswer},
-    worker::{AgentHandle, InlineRunner},
     workflow::{AgentInbox, ContinueOptions},
 };
 use temporal_agents_testing::{

@@ -5,9 +5,10 @@ use std::time::Duration;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Runner, Tool, ToolContext, ToolDef, ToolError, tool,
+    Agent, Runner, Tool, ToolContext, ToolDef, ToolError,
+    inline::InlineRunner,
+    tool,
     tool::{OnToolError, ToolFailureKind},
-    worker::InlineRunner,
 };
 use temporal_agents_testing::{
     FakeModel,

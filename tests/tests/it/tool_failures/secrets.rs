@@ -3,10 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner,
-    wire::ModelSettings,
-    worker::{InlineRunner, OpenAi},
-    worker_env,
+    Agent, AgentsPlugin, Runner, inline::InlineRunner, provider::OpenAi, wire::ModelSettings, worker_env,
 };
 use temporal_agents_testing::AgentEnvironment;
 use temporalio_macros::{workflow, workflow_methods};

@@ -7,9 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use temporal_agents::{
-    Agent, RunConfig, Runner, Tool, tool,
+    Agent, RunConfig, Runner, Tool,
+    agentic_session::AgenticSession,
+    inline::InlineRunner,
+    tool,
     tool::{OnToolError, TOOL_FAILED},
-    worker::{InlineRunner, agentic_session::AgenticSession},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, SessionEnvironment,

@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use temporal_agents::{
-    Agent, Runner, Tool, ToolContext, ToolDef, ToolError, WorkflowToolContext, tool,
+    Agent, Runner, Tool, ToolContext, ToolDef, ToolError, WorkflowToolContext,
+    inline::InlineRunner,
+    tool,
     tool::{OnToolError, ToolActivityOptions},
-    worker::InlineRunner,
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -5,7 +5,8 @@ use std::time::Instant;
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, RunConfig, Runner, ToolError, WorkflowToolContext, drive::join::join_in_order, tool, tool::RemoteActivity,
+    Agent, RunConfig, Runner, ToolError, WorkflowToolContext, internal::drive::join::join_in_order, tool,
+    tool::RemoteActivity,
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -7,7 +7,7 @@ use std::{
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::{Agent, Runner, State, Tool, ToolContext, tool, worker::InlineRunner};
+use temporal_agents::{Agent, Runner, State, Tool, ToolContext, inline::InlineRunner, tool};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_calls},

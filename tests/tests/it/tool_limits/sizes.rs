@@ -6,9 +6,12 @@ use futures::{FutureExt, future::BoxFuture};
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Runner, Tool, ToolContext, tool,
+    Agent, Runner, Tool, ToolContext,
+    inline::InlineRunner,
+    store::{SpillStore, Spilled},
+    tool,
     tool::{Failure, OnToolError, OversizedOutput, ToolFailureKind},
-    worker::{InlineRunner, InstallIssue, SpillStore, Spilled},
+    worker::InstallIssue,
 };
 use temporal_agents_testing::{
     FakeModel,

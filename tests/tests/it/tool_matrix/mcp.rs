@@ -1,7 +1,7 @@
 //! An MCP server in this process: one message of JSON-RPC a line, and one tool, which does as it is asked to.
 
 use serde_json::{Value, json};
-use temporal_agents::worker::McpTransport;
+use temporal_agents::mcp::McpTransport;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
 
 use super::{

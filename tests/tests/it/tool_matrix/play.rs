@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::Context;
 use temporal_agents::{
     Runner, agent_handlers,
-    wire::{AgentDecision, AgentState, AgentStatus, DecisionAnswer, run_state::InterruptionKind},
-    worker::AgentHandle,
+    client::AgentHandle,
+    wire::{AgentDecision, AgentState, AgentStatus, DecisionAnswer, InterruptionKind},
     workflow::{AgentInbox, AgentWorkflow},
 };
 use temporal_agents_testing::{

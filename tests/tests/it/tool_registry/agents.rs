@@ -2,10 +2,7 @@
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{
-    Agent, Runner, ToolError, tool,
-    worker::{InlineRunner, ToolRegistry},
-};
+use temporal_agents::{Agent, Runner, ToolError, inline::InlineRunner, tool, worker::ToolRegistry};
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, RecordedTools,
     environment::ActivityOutcome,

@@ -11,12 +11,14 @@ use std::{
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, RunError, Tool, ToolDef, ToolError, tool,
+    Agent, RunError, Tool, ToolDef, ToolError,
+    inline::InlineRunner,
+    tool,
     tool::{
         ActivityBody, OnToolError, ToolActivityOptions, ToolBinding, ToolFailureKind, ToolGuardrailOutput,
         ToolInputGuardrail, ToolOutputGuardrail,
     },
-    worker::{DispatchError, Dispatched, InlineRunner, ToolRegistry},
+    worker::{DispatchError, Dispatched, ToolRegistry},
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -6,9 +6,11 @@ use rstest::rstest;
 use serde_json::{Map, Value, json};
 use temporal_agents::{
     Agent, ToolDef, ToolError,
+    inline::InlineRunner,
+    mcp::McpTransport,
     tool::{McpServer, McpSessionTerms, ToolActivityOptions, ToolFailureKind},
     wire::McpTool,
-    worker::{InlineRunner, McpTransport, RegisterError, ToolRegistry},
+    worker::{RegisterError, ToolRegistry},
 };
 use temporal_agents_testing::{
     FakeModel,

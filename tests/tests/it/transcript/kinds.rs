@@ -5,12 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 use temporal_agents::{
     ModelActivityOptions, Runner,
-    drive::SessionRef,
+    client::transcript::{End, Status, Transcript},
+    run::SessionRef,
     wire::{Item, ModelFailureKind},
-    worker::{
-        Transcript,
-        transcript::{End, Status},
-    },
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
@@ -82,7 +79,7 @@ async fn a_run_that_failed_says_at_which_call_and_why() -> anyhow::Result<()> {
     let (env, transcript) = Box::pin(clerk_with(&model)).await?;
     let call = transcript.calls()[0];
     assert_eq!(call.activity.status, Status::Failed);
-    let chain = |failure: &temporal_agents::worker::transcript::Failure| {
+    let chain = |failure: &temporal_agents::client::transcript::Failure| {
         let links = std::iter::successors(Some(failure.clone()), |failure| failure.cause.as_deref().cloned());
         links.map(|failure| failure.type_name).collect::<Vec<_>>()
     };

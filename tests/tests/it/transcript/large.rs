@@ -3,10 +3,10 @@
 use serde_json::json;
 use temporal_agents::{
     Agent, Runner,
-    drive::RunInput,
+    client::transcript::Transcript,
+    run::RunInput,
     tool,
     wire::{Item, ModelCall},
-    worker::Transcript,
 };
 use temporal_agents_testing::{
     AgentEnvironment,

@@ -2,10 +2,7 @@
 
 use std::path::Path;
 
-use temporal_agents::worker::{
-    Transcript,
-    transcript::{End, ToolKind},
-};
+use temporal_agents::client::transcript::{End, ToolKind, Transcript};
 use temporal_agents_testing::history;
 use temporalio_common::data_converters::DataConverter;
 

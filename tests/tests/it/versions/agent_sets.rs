@@ -4,8 +4,8 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Tool,
+    client::AgentHandle,
     wire::AgentRequest,
-    worker::AgentHandle,
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::history::History;

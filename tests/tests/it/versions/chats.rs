@@ -3,8 +3,8 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
+    client::{AgentHandle, ChatHandle},
     wire::{ChatOutcome, ChatRequest},
-    worker::{AgentHandle, ChatHandle},
     workflow::{AgentSet, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::history::History;

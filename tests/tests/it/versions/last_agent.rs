@@ -4,9 +4,9 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, Handoff, Runner,
-    drive::RunInput,
+    client::ChatHandle,
+    run::RunInput,
     wire::{ChatOutcome, ChatRequest, Item, ModelCall},
-    worker::ChatHandle,
     workflow::{AgentSet, ChatWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

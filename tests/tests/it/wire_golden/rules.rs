@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::wire::{
-    AgentRequest, Carried, ChatRequest, Digest, Item, ModelCall, ModelReply, ModelRequest, ModelSettings, ToolChoice,
-    ToolReply, ToolRequest, WireDecodeError, WireVersionMismatch, decode, model_call::UnfoldError,
+use temporal_agents::{
+    internal::wire::model_call::UnfoldError,
+    wire::{
+        AgentRequest, Carried, ChatRequest, Digest, Item, ModelCall, ModelReply, ModelRequest, ModelSettings,
+        ToolChoice, ToolReply, ToolRequest, WireDecodeError, WireVersionMismatch, decode,
+    },
 };
 
 use super::values;

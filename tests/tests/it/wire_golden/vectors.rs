@@ -1,7 +1,10 @@
 //! Test vectors of canonical JSON and of digests, for other implementations as well as for this one.
 
 use serde_json::{Value, json};
-use temporal_agents::wire::{Digest, Item, canonical};
+use temporal_agents::{
+    internal::wire::canonical,
+    wire::{Digest, Item},
+};
 
 use super::values::item;
 

@@ -7,13 +7,11 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
     agent::Instructions,
+    agentic_session::{AgenticSession, AgenticSessionOptions, ApprovalByWorkflow, Heartbeats, SessionResults},
+    inline::InlineRunner,
     tool,
     tool::{State, ToolContext, ToolError},
     wire::ModelCall,
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, AgenticSessionOptions, ApprovalByWorkflow, Heartbeats, SessionResults},
-    },
 };
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call, tool_calls};
 

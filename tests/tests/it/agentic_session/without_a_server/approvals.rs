@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Tool, tool,
+    Agent, Tool,
+    agentic_session::{AgenticSession, ApprovalByWorkflow, Approver, Asked},
+    inline::InlineRunner,
+    internal::wire::run_state::Decision,
+    tool,
     tool::Failure,
-    wire::{ApprovalRuling, run_state::Decision},
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, ApprovalByWorkflow, Approver, Asked},
-    },
+    wire::ApprovalRuling,
 };
 use temporal_agents_testing::{
     FakeModel, SessionEnvironment,

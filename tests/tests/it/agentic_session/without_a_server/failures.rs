@@ -7,11 +7,9 @@ use rstest::rstest;
 use temporal_agents::{
     Agent, RunFailure,
     agent::GuardrailOutput,
+    agentic_session::{AgenticSession, AgenticSessionError},
     guardrail,
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, AgenticSessionError},
-    },
+    inline::InlineRunner,
 };
 use temporal_agents_testing::{SessionEnvironment, session_environment::AttemptError};
 use temporalio_macros::activities;

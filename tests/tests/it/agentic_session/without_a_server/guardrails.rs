@@ -6,10 +6,7 @@ use std::{
 };
 
 use temporal_agents::{
-    Agent, State, ToolContext,
-    agent::GuardrailOutput,
-    guardrail,
-    worker::{InlineRunner, agentic_session::AgenticSession},
+    Agent, State, ToolContext, agent::GuardrailOutput, agentic_session::AgenticSession, guardrail, inline::InlineRunner,
 };
 use temporal_agents_testing::{FakeModel, SessionEnvironment, fake_model::text};
 use temporalio_macros::activities;

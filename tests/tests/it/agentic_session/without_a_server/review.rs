@@ -6,12 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
-    Agent, ModelProvider, Tool, tool,
+    Agent, ModelProvider, Tool,
+    agentic_session::{AgenticSession, AgenticSessionOptions, SessionResults},
+    inline::InlineRunner,
+    tool,
     tool::{State, ToolError},
-    worker::{
-        InlineRunner,
-        agentic_session::{AgenticSession, AgenticSessionOptions, SessionResults},
-    },
 };
 use temporal_agents_testing::{
     FakeModel, RecordedCall, RecordedTools, SessionEnvironment,

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use temporal_agents::{wire::DecisionAnswer, worker::AgentHandle, workflow::MODEL_ACTIVITY};
+use temporal_agents::{
+    client::AgentHandle,
+    wire::{DecisionAnswer, MODEL_ACTIVITY},
+};
 use temporal_agents_examples::{approval::ledger::Ledger, stage::watch::pending};
 use temporal_agents_testing::history::{self, History};
 use temporalio_client::Client;

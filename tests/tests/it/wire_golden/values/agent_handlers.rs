@@ -3,7 +3,7 @@
 use serde_json::json;
 use temporal_agents::wire::{
     AgentDecision, AgentInterruption, AgentState, AgentStatus, AskedQuestions, DecidedInterruption, DecisionAnswer,
-    DecisionReply, McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION, run_state::InterruptionKind,
+    DecisionReply, InterruptionKind, McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION,
 };
 
 pub(in crate::wire_golden) fn agent_decisions() -> Vec<(&'static str, AgentDecision)> {

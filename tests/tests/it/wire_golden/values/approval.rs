@@ -1,7 +1,8 @@
 //! What the workflow that waits for a person's decision is asked, and what it answers.
 
-use temporal_agents::wire::{
-    AgentInterruption, AgentStatus, ApprovalRequest, ApprovalRuling, WIRE_VERSION, run_state::Decision,
+use temporal_agents::{
+    internal::wire::run_state::Decision,
+    wire::{AgentInterruption, AgentStatus, ApprovalRequest, ApprovalRuling, WIRE_VERSION},
 };
 
 use super::agent_states;

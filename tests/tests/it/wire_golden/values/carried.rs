@@ -1,9 +1,9 @@
 //! What a run leaves to the next execution of its workflow.
 
 use serde_json::json;
-use temporal_agents::wire::{
-    Carried, CarriedState, Digest, KeptState, WIRE_VERSION,
-    carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
+use temporal_agents::{
+    internal::wire::carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
+    wire::{Carried, CarriedState, Digest, KeptState, WIRE_VERSION},
 };
 
 use super::run_states;

@@ -1,9 +1,9 @@
 //! Failures as history has them.
 
 use serde_json::{Map, Value, json};
-use temporal_agents::wire::{
-    ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind, WIRE_VERSION,
-    failure::{AGENTS_WORKFLOW_ERROR, TOOL_ERROR, WIRE_VERSION_MISMATCH},
+use temporal_agents::{
+    internal::wire::failure::{AGENTS_WORKFLOW_ERROR, TOOL_ERROR, WIRE_VERSION_MISMATCH},
+    wire::{ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind, WIRE_VERSION},
 };
 
 pub(in crate::wire_golden) fn model_failure_details_full() -> ModelFailureDetails {

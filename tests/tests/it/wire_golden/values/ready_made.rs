@@ -1,10 +1,12 @@
 //! What the ready-made workflows are started with, are told, and answer.
 
 use serde_json::json;
-use temporal_agents::wire::{
-    AgentReport, AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, NewItem,
-    NewItemKind, Usage, WIRE_VERSION,
-    ready_made::{CarriedChat, RequestInput},
+use temporal_agents::{
+    internal::wire::ready_made::CarriedChat,
+    wire::{
+        AgentReport, AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, NewItem,
+        NewItemKind, RequestInput, Usage, WIRE_VERSION,
+    },
 };
 
 use super::{carried, items, object};

@@ -7,9 +7,9 @@ mod round;
 use std::collections::BTreeMap;
 
 use serde_json::Map;
-use temporal_agents::wire::{
-    Item, RunState, Usage, WIRE_VERSION,
-    run_state::{Admission, Approvals, GuardrailResults, Phase, TurnMark},
+use temporal_agents::{
+    internal::wire::run_state::{Admission, Approvals, TurnMark},
+    wire::{GuardrailResults, Item, Phase, RunState, Usage, WIRE_VERSION},
 };
 
 /// A state in every phase, and some with everything else there may be.

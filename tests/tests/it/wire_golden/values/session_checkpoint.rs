@@ -3,9 +3,12 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::json;
-use temporal_agents::wire::{
-    Digest, EffectAnswer, KeptCheckpoint, ModelReply, RunState, SessionCheckpoint, SessionRun, ToolFailed, ToolReply,
-    session_checkpoint::KeptAs,
+use temporal_agents::{
+    internal::wire::session_checkpoint::KeptAs,
+    wire::{
+        Digest, EffectAnswer, KeptCheckpoint, ModelReply, RunState, SessionCheckpoint, SessionRun, ToolFailed,
+        ToolReply,
+    },
 };
 
 use super::{items, model_reply_full, run_states, tool_reply_content, tool_reply_question};

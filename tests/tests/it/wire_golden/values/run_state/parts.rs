@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use temporal_agents::wire::{
-    Item, McpSession, NewItem, NewItemKind, RunState,
-    run_state::{
-        Admission, Decision, GuardrailResults, HandoffEnds, InputGuardrailResult, OutputGuardrailResult, Phase,
-        Rewritten, ServerConversation, SessionProgress, ToolGuardrailBehavior, ToolGuardrailResult, TurnMark,
+use temporal_agents::{
+    internal::wire::run_state::{
+        Admission, Decision, HandoffEnds, Rewritten, ServerConversation, SessionProgress, ToolGuardrailBehavior,
+        TurnMark,
+    },
+    wire::{
+        GuardrailResults, InputGuardrailResult, Item, McpSession, NewItem, NewItemKind, OutputGuardrailResult, Phase,
+        RunState, ToolGuardrailResult,
     },
 };
 

@@ -1,11 +1,11 @@
 //! What a response asked for.
 
 use serde_json::json;
-use temporal_agents::wire::{
-    McpAnswer, McpQuestion, ToolOutput,
-    run_state::{
-        CallProgress, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff, RoundCall, ToolRound, ToolUse,
+use temporal_agents::{
+    internal::wire::run_state::{
+        CallProgress, McpAnswerer, McpApproval, PlannedCall, PlannedHandoff, RoundCall, ToolRound, ToolUse,
     },
+    wire::{McpAnswer, McpQuestion, Phase, ToolOutput},
 };
 
 use super::state;

@@ -1,0 +1,78 @@
+//! Parts for the tests and benchmarks of this repository. Not covered by semantic versioning.
+
+pub mod drive {
+    pub use crate::drive::*;
+}
+
+pub mod engine {
+    pub use crate::engine::*;
+}
+
+pub mod wire {
+    pub mod agent_handlers {
+        pub use crate::wire::agent_handlers::*;
+    }
+    pub mod approval {
+        pub use crate::wire::approval::*;
+    }
+    pub mod asked_questions {
+        pub use crate::wire::asked_questions::*;
+    }
+    pub mod canonical {
+        pub use crate::wire::canonical::*;
+    }
+    pub mod carried {
+        pub use crate::wire::carried::*;
+    }
+    pub mod conversation {
+        pub use crate::wire::conversation::*;
+    }
+    pub mod definitions {
+        pub use crate::wire::definitions::*;
+    }
+    pub mod digest {
+        pub use crate::wire::digest::*;
+    }
+    pub mod failure {
+        pub use crate::wire::failure::*;
+    }
+    pub mod item {
+        pub use crate::wire::item::*;
+    }
+    pub mod mcp_call {
+        pub use crate::wire::mcp_call::*;
+    }
+    pub mod model_call {
+        pub use crate::wire::model_call::*;
+    }
+    pub mod nexus_endpoint {
+        pub use crate::wire::nexus_endpoint::*;
+    }
+    pub mod ready_made {
+        pub use crate::wire::ready_made::*;
+    }
+    pub mod run_state {
+        pub use crate::wire::run_state::*;
+    }
+    pub mod schema {
+        pub use crate::wire::schema::*;
+    }
+    pub mod session_call {
+        pub use crate::wire::session_call::*;
+    }
+    pub mod session_checkpoint {
+        pub use crate::wire::session_checkpoint::*;
+    }
+    pub mod settings {
+        pub use crate::wire::settings::*;
+    }
+    pub mod tool_call {
+        pub use crate::wire::tool_call::*;
+    }
+    pub mod usage {
+        pub use crate::wire::usage::*;
+    }
+    pub mod version {
+        pub use crate::wire::version::*;
+    }
+}

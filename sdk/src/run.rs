@@ -1,0 +1,12 @@
+//! One run of agents: its input and configuration, its result, its failure, and its session.
+//!
+//! The same on every host: a workflow's [`Runner`](crate::Runner), an `InlineRunner`, an `AgenticSession`.
+
+pub use crate::{
+    drive::{
+        CallModelInputFilter, Compaction, ErrorHandler, ErrorHandlers, Handled, HandledError, HistoryMapper,
+        MemorySession, ModelInput, NameCollisions, PausedRun, RunConfig, RunEvent, RunFailure, RunInput, RunOutcome,
+        RunResult, SessionInputCallback, SessionRef, ToolErrorFormatter, ToolErrorMessage, ToolErrorMessageKind,
+    },
+    engine::{ReasoningItemIds, RunError, StateIssue, StateMismatch, UnknownTools},
+};
