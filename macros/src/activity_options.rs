@@ -1,4 +1,5 @@
-//! The keys that say how an activity is run: timeouts, attempts, task queue. Tools and guardrails have them.
+//! The keys that say how an activity is run: timeouts, attempts, task queue. Tools and guardrails
+//! have them.
 
 use std::time::Duration;
 

@@ -1,7 +1,9 @@
-//! The struct that a function becomes, and the function itself inside of its method `call`: for tools and guardrails.
+//! The struct that a function becomes, and the function itself inside of its method `call`: for
+//! tools and guardrails.
 //!
-//! The function stays whole in there, so that in its body its name still means the function: it may call itself, and
-//! its parameters and variables may have its name, which that of a unit struct would forbid.
+//! The function stays whole in there, so that in its body its name still means the function: it may
+//! call itself, and its parameters and variables may have its name, which that of a unit struct
+//! would forbid.
 //!
 //! # Design
 //! **`#[tool]` makes a unit struct.** So `agent.tool(get_weather)` takes a value that carries
@@ -127,7 +129,8 @@ pub(crate) fn strip(input: &mut FnArg) {
     }
 }
 
-/// The name of a variable of the expansion. No tool or guardrail has it: a unit struct would be in the variable's way.
+/// The name of a variable of the expansion. No tool or guardrail has it: a unit struct would be in
+/// the variable's way.
 pub(crate) fn local(name: &str) -> Ident {
     Ident::new(&format!("__{name}"), Span::mixed_site())
 }

@@ -43,7 +43,8 @@ fn is_blank_or_starred(line: &str) -> bool {
     line.is_empty() || line.starts_with('*')
 }
 
-/// The line without the leading space of `/// text`, or the leading star of a block comment in which each line has one.
+/// The line without the leading space of `/// text`, or the leading star of a block comment in
+/// which each line has one.
 fn unmarked(line: &str, starred: bool) -> String {
     let line = if starred { line.trim_start().strip_prefix('*').unwrap_or(line) } else { line };
     line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()

@@ -1,7 +1,8 @@
 //! The attribute macros of temporal-agents.
 //!
-//! Only the entries; what each macro does is in its own directory, in four steps: parse the attribute, read the item,
-//! validate both together, expand. `temporal-agents` re-exports the macros and holds everything that they expand to.
+//! Only the entries; what each macro does is in its own directory, in four steps: parse the
+//! attribute, read the item, validate both together, expand. `temporal-agents` re-exports the
+//! macros and holds everything that they expand to.
 
 mod activity_options;
 mod agent_handlers;
@@ -17,21 +18,25 @@ use proc_macro::TokenStream;
 
 /// Turns a function into a tool that a model can call.
 ///
-/// `#[tool]` above an `async fn` makes an activity tool: the body runs on a worker, with timeouts and retries, and may
-/// do what it likes. `#[tool(inline)]` above a plain `fn` makes an inline tool: the body runs in the workflow, at once,
-/// and again on replay, so it must be pure. `#[tool(workflow)]` above an `async fn` makes a workflow tool: it runs in the workflow,
-/// too, and may wait there for what its `WorkflowToolContext` gives: timers, activities, child workflows.
+/// `#[tool]` above an `async fn` makes an activity tool: the body runs on a worker, with timeouts
+/// and retries, and may do what it likes. `#[tool(inline)]` above a plain `fn` makes an inline
+/// tool: the body runs in the workflow, at once, and again on replay, so it must be pure.
+/// `#[tool(workflow)]` above an `async fn` makes a workflow tool: it runs in the workflow, too, and
+/// may wait there for what its `WorkflowToolContext` gives: timers, activities, child workflows.
 ///
-/// `#[tool(client)]` above a `fn` without a body makes a client tool: a call of it waits, durably, until somebody outside has made it
-/// and supplies the output. The return type says what that is, to people.
+/// `#[tool(client)]` above a `fn` without a body makes a client tool: a call of it waits, durably,
+/// until somebody outside has made it and supplies the output. The return type says what that is,
+/// to people.
 ///
-/// The function becomes a unit struct of its name that implements `Tool`, so that `agent.tool(get_weather)` reads well.
-/// The body is its method `call`: a unit test writes `get_weather.call(..).await`. In the body itself the name is still
-/// that of the function.
+/// The function becomes a unit struct of its name that implements `Tool`, so that
+/// `agent.tool(get_weather)` reads well. The body is its method `call`: a unit test writes
+/// `get_weather.call(..).await`. In the body itself the name is still that of the function.
 ///
-/// Elsewhere in the module, and wherever the tool is imported, a variable cannot have the tool's name, as with every unit struct: `let refund = ..`,
-/// `|refund| ..` and `Some(refund)` compare with the tool there ("`refund` is interpreted as a unit struct, not a new binding"). Give the variable
-/// another name, or write the tools into a module of their own and name them by it: `.tool(tools::refund)`.
+/// Elsewhere in the module, and wherever the tool is imported, a variable cannot have the tool's
+/// name, as with every unit struct: `let refund = ..`, `|refund| ..` and `Some(refund)` compare
+/// with the tool there ("`refund` is interpreted as a unit struct, not a new binding"). Give the
+/// variable another name, or write the tools into a module of their own and name them by it:
+/// `.tool(tools::refund)`.
 ///
 /// ```
 /// use temporal_agents::{State, ToolError, tool};
@@ -64,14 +69,17 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// # What the model sees
-/// The name is the function's, the description its doc comment up to the first `#` heading. The arguments are the
-/// parameters in their order; each type implements `serde::Deserialize` and `schemars::JsonSchema`. An `Option` may be
-/// `null`. An argument is described by a bullet under `# Arguments`, or by a doc comment on the parameter.
+/// The name is the function's, the description its doc comment up to the first `#` heading. The
+/// arguments are the parameters in their order; each type implements `serde::Deserialize` and
+/// `schemars::JsonSchema`. An `Option` may be `null`. An argument is described by a bullet under
+/// `# Arguments`, or by a doc comment on the parameter.
 ///
-/// Two kinds of parameters are not arguments: `ctx: &ToolContext` (or `&mut ToolContext`; `&mut WorkflowToolContext` in workflow
-/// tools), which knows the call and the run, and `State<T>`, which the worker supplies to activity tools.
+/// Two kinds of parameters are not arguments: `ctx: &ToolContext` (or `&mut ToolContext`;
+/// `&mut WorkflowToolContext` in workflow tools), which knows the call and the run, and `State<T>`,
+/// which the worker supplies to activity tools.
 ///
-/// What it returns, a value or a `Result`, reaches the model as text: a string as it is, anything else as JSON.
+/// What it returns, a value or a `Result`, reaches the model as text: a string as it is, anything
+/// else as JSON.
 ///
 /// # Keys
 ///
@@ -96,8 +104,9 @@ use proc_macro::TokenStream;
 /// | `needs_approval = euros > 50` | so do the calls for which this condition over the arguments holds, by their names |
 /// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
 ///
-/// A condition of `needs_approval` fails closed: a call waits where its arguments cannot be read, or where the condition panics. A parameter that is
-/// renamed is a compile error there. The condition runs in the workflow, again on replay, so it must be pure.
+/// A condition of `needs_approval` fails closed: a call waits where its arguments cannot be read,
+/// or where the condition panics. A parameter that is renamed is a compile error there. The
+/// condition runs in the workflow, again on replay, so it must be pure.
 ///
 /// Durations are numbers with a unit, `ms`, `s`, `m` or `h`.
 #[proc_macro_attribute]
@@ -107,12 +116,14 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Turns the methods of a type into tools that share it: the type is a state of the worker.
 ///
-/// Methods with `#[tool]` are activity tools; they take `&self`, and otherwise what a function with `#[tool]` takes, with the same keys.
-/// The type is `Clone + Send + Sync`, and `AgentsPlugin::state(set)` gives the worker its value; a worker without it does not start.
-/// The other methods stay what they are.
+/// Methods with `#[tool]` are activity tools; they take `&self`, and otherwise what a function with
+/// `#[tool]` takes, with the same keys. The type is `Clone + Send + Sync`, and
+/// `AgentsPlugin::state(set)` gives the worker its value; a worker without it does not start. The
+/// other methods stay what they are.
 ///
-/// The type gets a function `tools()`, which gives all its tools, and one for each of them, named after the method: `refund_tool()`.
-/// The methods can be called as they were: a unit test writes `desk.refund(7).await`.
+/// The type gets a function `tools()`, which gives all its tools, and one for each of them, named
+/// after the method: `refund_tool()`. The methods can be called as they were: a unit test writes
+/// `desk.refund(7).await`.
 ///
 /// ```
 /// use std::sync::{Arc, Mutex};
@@ -162,15 +173,17 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Turns a function into a guardrail: a check of what a run is given, or of what it answers.
 ///
-/// `#[guardrail(input)]` looks at the input of the first agent, `#[guardrail(output)]` at the final output of the last one. A
-/// guardrail that trips ends the run, with `RunError::InputGuardrailTripped` or `OutputGuardrailTripped`.
+/// `#[guardrail(input)]` looks at the input of the first agent, `#[guardrail(output)]` at the final
+/// output of the last one. A guardrail that trips ends the run, with
+/// `RunError::InputGuardrailTripped` or `OutputGuardrailTripped`.
 ///
-/// Above a plain `fn` it is pure: the body runs in the workflow, at once, and again on replay. With `activity`, above an
-/// `async fn`, it is an activity: the body runs on a worker, with timeouts and retries, and may do what it likes. The
-/// activity comes with the agent: a worker with that agent has it.
+/// Above a plain `fn` it is pure: the body runs in the workflow, at once, and again on replay. With
+/// `activity`, above an `async fn`, it is an activity: the body runs on a worker, with timeouts and
+/// retries, and may do what it likes. The activity comes with the agent: a worker with that agent
+/// has it.
 ///
-/// The function becomes a unit struct of its name, so that `agent.input_guardrail(no_homework)` reads well. The body is its
-/// method `call`: a unit test writes `no_homework.call("..")`.
+/// The function becomes a unit struct of its name, so that `agent.input_guardrail(no_homework)`
+/// reads well. The body is its method `call`: a unit test writes `no_homework.call("..")`.
 ///
 /// ```
 /// use temporal_agents::{
@@ -211,22 +224,25 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 ///
 /// # What it looks at
-/// An input guardrail takes the input as `&str` or `String`, all its text, or as `GuardrailInput`, its items. An output
-/// guardrail takes the output as `&str` or `String` (what is not text is its JSON), or as any type `T` or `&T` that implements
-/// `serde::Deserialize`, the agent's output type most often; an output that is no `T` fails the run.
+/// An input guardrail takes the input as `&str` or `String`, all its text, or as `GuardrailInput`,
+/// its items. An output guardrail takes the output as `&str` or `String` (what is not text is its
+/// JSON), or as any type `T` or `&T` that implements `serde::Deserialize`, the agent's output type
+/// most often; an output that is no `T` fails the run.
 ///
-/// Beside that it takes what it needs to know, in any order: `&RunContext`, the values of the run; `&GuardrailContext`, which
-/// knows the agent, too; and in an activity `State<T>`, which the worker supplies, and `&ToolContext`, the call.
+/// Beside that it takes what it needs to know, in any order: `&RunContext`, the values of the run;
+/// `&GuardrailContext`, which knows the agent, too; and in an activity `State<T>`, which the worker
+/// supplies, and `&ToolContext`, the call.
 ///
 /// # What it returns
-/// `GuardrailOutput`, or `Result<GuardrailOutput, E>`. An error ends the run with `RunError::Function`, which names guardrail
-/// and agent, and so does a panic of a pure guardrail with `RunError::Panicked`. In an activity it is like a tool's:
-/// `ToolError::transient` and panics are tried again first.
+/// `GuardrailOutput`, or `Result<GuardrailOutput, E>`. An error ends the run with
+/// `RunError::Function`, which names guardrail and agent, and so does a panic of a pure guardrail
+/// with `RunError::Panicked`. In an activity it is like a tool's: `ToolError::transient` and panics
+/// are tried again first.
 ///
 /// # When it runs
-/// Pure input guardrails run before the first model call: one that trips costs nothing. The others run beside the first turn;
-/// when one trips, the model call and the tools under way are cancelled. With `blocking` nothing else happens before
-/// the guardrail has answered.
+/// Pure input guardrails run before the first model call: one that trips costs nothing. The others
+/// run beside the first turn; when one trips, the model call and the tools under way are cancelled.
+/// With `blocking` nothing else happens before the guardrail has answered.
 ///
 /// # Keys
 ///
@@ -252,10 +268,11 @@ pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
     guardrail::expand(attribute.into(), &item.into()).into()
 }
 
-/// Adds to a workflow what a run that waits for decisions needs: two updates, a query, and its inbox.
+/// Adds to a workflow what a run that waits for decisions needs: two updates, a query, and its
+/// inbox.
 ///
-/// It stands above `#[workflow_methods]`. The workflow has a field `inbox: AgentInbox`, and its run uses
-/// `Runner::with_inbox`.
+/// It stands above `#[workflow_methods]`. The workflow has a field `inbox: AgentInbox`, and its run
+/// uses `Runner::with_inbox`.
 ///
 /// ```
 /// use temporal_agents::{Agent, Runner, agent_handlers, workflow::AgentInbox};
@@ -288,8 +305,8 @@ pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | update | `agent_supply_output` | `SuppliedOutput` | `DecisionReply` |
 /// | query | `agent_state` | nothing | `AgentState` |
 ///
-/// All are JSON messages of `temporal_agents::wire`; `temporal_agents::client::AgentHandle` sends them by workflow id. With
-/// the Temporal CLI:
+/// All are JSON messages of `temporal_agents::wire`; `temporal_agents::client::AgentHandle` sends
+/// them by workflow id. With the Temporal CLI:
 ///
 /// ```sh
 /// temporal workflow query --workflow-id refund-7 --type agent_state

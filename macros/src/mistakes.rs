@@ -40,7 +40,8 @@ impl Mistakes {
     }
 }
 
-/// The item as it was, with an error: `goes_above` where it is an item of another kind, else what the parser says of it.
+/// The item as it was, with an error: `goes_above` where it is an item of another kind, else what
+/// the parser says of it.
 pub(crate) fn wrong_item(error: syn::Error, item: &TokenStream, goes_above: &str) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(other) => syn::Error::new_spanned(head(&other), goes_above),

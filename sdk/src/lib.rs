@@ -170,7 +170,8 @@ pub use {
     worker::AgentsPlugin,
 };
 
-/// A reference to an environment variable of the worker, in place of a secret: `worker_env!("CRM_TOKEN")`; see [`wire::worker_env`].
+/// A reference to an environment variable of the worker, in place of a secret:
+/// `worker_env!("CRM_TOKEN")`; see [`wire::worker_env`].
 ///
 /// ```
 /// use serde_json::json;
@@ -223,7 +224,8 @@ pub mod __private {
     };
     use crate::{tool::ApprovalRule, wire::ToolOutput};
 
-    /// The approval rule of a tool that has it in its attribute: it reads the arguments that the body gets.
+    /// The approval rule of a tool that has it in its attribute: it reads the arguments that the
+    /// body gets.
     pub fn asks_for<A: serde::de::DeserializeOwned + 'static>(asks: fn(A) -> bool) -> NeedsApproval {
         NeedsApproval::WhenArguments(ApprovalRule::new(move |_run, arguments| asks(arguments)))
     }

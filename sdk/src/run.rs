@@ -1,6 +1,7 @@
 //! One run of agents: its input and configuration, its result, its failure, and its session.
 //!
-//! The same on every host: a workflow's [`Runner`](crate::Runner), an `InlineRunner`, an `AgenticSession`.
+//! The same on every host: a workflow's [`Runner`](crate::Runner), an `InlineRunner`, an
+//! `AgenticSession`.
 
 pub use crate::{
     drive::{

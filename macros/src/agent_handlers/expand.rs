@@ -1,7 +1,7 @@
 //! Writes the handlers as methods of the block, and how a run finds the inbox.
 //!
-//! The code names only what is in `__private`, and holds calls, not logic. The attributes on the methods are for
-//! `#[workflow_methods]`, which reads the block next.
+//! The code names only what is in `__private`, and holds calls, not logic. The attributes on the
+//! methods are for `#[workflow_methods]`, which reads the block next.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, format_ident, quote};
@@ -48,7 +48,8 @@ fn needs_field(block: &ItemImpl, private: &TokenStream, field: &Ident) -> TokenS
     }
 }
 
-/// The block as it was, for one that cannot have handlers: so that only its own mistakes are reported.
+/// The block as it was, for one that cannot have handlers: so that only its own mistakes are
+/// reported.
 pub(super) fn stub(keys: &Keys, block: &ItemImpl) -> TokenStream {
     if block.trait_.is_some() || !block.generics.params.is_empty() {
         return block.to_token_stream();

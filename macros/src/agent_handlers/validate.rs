@@ -60,7 +60,8 @@ fn is_workflow_methods(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|last| last.ident == "workflow_methods")
 }
 
-/// Whether the SDK's macro came first: it takes its attributes off, and gives the methods a name with two underscores.
+/// Whether the SDK's macro came first: it takes its attributes off, and gives the methods a name
+/// with two underscores.
 fn was_expanded(block: &ItemImpl) -> bool {
     !block.attrs.iter().any(is_workflow_methods)
         && run(block).is_none()

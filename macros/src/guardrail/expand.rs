@@ -1,6 +1,8 @@
-//! Writes a guardrail as code: a unit struct, its body as a method, and what makes the SDK's guardrail of it.
+//! Writes a guardrail as code: a unit struct, its body as a method, and what makes the SDK's
+//! guardrail of it.
 //!
-//! The code names only what is in `__private`, keeps the author's tokens with their spans, and holds calls, not logic.
+//! The code names only what is in `__private`, keeps the author's tokens with their spans, and
+//! holds calls, not logic.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
@@ -25,7 +27,8 @@ pub(super) fn guardrail(guardrail: &GuardrailFn<'_>) -> TokenStream {
     quote!(#declaration #conversion)
 }
 
-/// The code of a function that is no guardrail yet: all names are there, so that only its own mistakes are reported.
+/// The code of a function that is no guardrail yet: all names are there, so that only its own
+/// mistakes are reported.
 pub(super) fn stub(keys: &Keys, function: &ItemFn) -> TokenStream {
     if function.sig.receiver().is_some() {
         // Inside of an `impl`, where no struct can stand.

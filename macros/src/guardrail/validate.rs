@@ -23,7 +23,8 @@ pub(super) struct GuardrailFn<'a> {
     pub(super) parameters: Vec<Parameter>,
 }
 
-/// Checks everything. `None` when the function cannot be read as a guardrail; `mistakes` may have grown in either case.
+/// Checks everything. `None` when the function cannot be read as a guardrail; `mistakes` may have
+/// grown in either case.
 pub(super) fn validate<'a>(keys: &'a Keys, function: &'a ItemFn, mistakes: &mut Mistakes) -> Option<GuardrailFn<'a>> {
     refuse_kind(keys, &function.sig, mistakes);
     refuse_signature(&function.sig, mistakes);

@@ -1,8 +1,8 @@
 //! What doc comments say to the model: the tool's description, and one text per argument.
 //!
-//! The description is what stands before the first level-one heading, line breaks kept. Under `# Arguments` every
-//! bullet describes one argument. Other sections (`# Errors`, `# Examples`) are for people. Headings in code fences are
-//! none.
+//! The description is what stands before the first level-one heading, line breaks kept. Under
+//! `# Arguments` every bullet describes one argument. Other sections (`# Errors`, `# Examples`) are
+//! for people. Headings in code fences are none.
 
 use syn::Attribute;
 

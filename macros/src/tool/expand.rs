@@ -1,6 +1,7 @@
 //! Writes a tool as code: a unit struct, its body as a method, and the definition.
 //!
-//! The code names only what is in `__private`, keeps the author's tokens with their spans, and holds calls, not logic.
+//! The code names only what is in `__private`, keeps the author's tokens with their spans, and
+//! holds calls, not logic.
 
 pub(super) mod definition;
 
@@ -20,7 +21,8 @@ pub(super) fn tool(tool: &ToolFn<'_>) -> TokenStream {
     with_definition(&declaration, &private, &definition)
 }
 
-/// The code of a function that is no tool yet: all names are there, so that only its own mistakes are reported.
+/// The code of a function that is no tool yet: all names are there, so that only its own mistakes
+/// are reported.
 pub(super) fn stub(keys: &Keys, function: &ItemFn) -> TokenStream {
     if function.sig.receiver().is_some() {
         // Inside of an `impl`, where no struct can stand.

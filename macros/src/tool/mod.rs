@@ -1,10 +1,12 @@
 //! `#[tool]`: from a function to a tool.
 //!
-//! The steps: [`parse`] reads the attribute's keys, [`docs`] the doc comments, [`parameter`] one parameter each;
-//! [`validate`] joins them to a [`ToolFn`](validate::ToolFn), and [`expand`](mod@expand) writes that as code.
+//! The steps: [`parse`] reads the attribute's keys, [`docs`] the doc comments, [`parameter`] one
+//! parameter each; [`validate`] joins them to a [`ToolFn`](validate::ToolFn), and
+//! [`expand`](mod@expand) writes that as code.
 //!
 //! Every step adds what it does not like to [`Mistakes`] and goes on, so that an author sees all at
-//! once. When there are any, the expansion keeps the name and the body, so that nothing else in the crate breaks.
+//! once. When there are any, the expansion keeps the name and the body, so that nothing else in the
+//! crate breaks.
 
 mod docs;
 mod expand;

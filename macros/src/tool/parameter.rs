@@ -1,4 +1,5 @@
-//! What a parameter is: an argument of the model, the context of the call, or a state of the worker.
+//! What a parameter is: an argument of the model, the context of the call, or a state of the
+//! worker.
 
 use quote::ToTokens;
 use syn::{Attribute, Ident, Pat, PatType, Type, TypeReference, ext::IdentExt};

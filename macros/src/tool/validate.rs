@@ -39,7 +39,8 @@ pub(super) struct ToolFn<'a> {
     pub(super) parameters: Vec<Parameter>,
 }
 
-/// Checks everything. `None` when the function cannot be read as a tool; `mistakes` may have grown in either case.
+/// Checks everything. `None` when the function cannot be read as a tool; `mistakes` may have grown
+/// in either case.
 pub(super) fn validate<'a>(
     keys: &'a Keys,
     function: &'a ItemFn,

@@ -1,5 +1,6 @@
-//! The bodies of activities: tools, records of long inputs, states, session stores and Nexus endpoints, and what they share: the
-//! message, the heartbeat, the registration under names known at run time.
+//! The bodies of activities: tools, records of long inputs, states, session stores and Nexus
+//! endpoints, and what they share: the message, the heartbeat, the registration under names known
+//! at run time.
 
 #![allow(
     clippy::disallowed_methods,

@@ -14,9 +14,9 @@ use crate::{
 
 /// An agent as a tool: each call is a run of its own, and its final output is the tool's output.
 ///
-/// The run shares the caller's context and counts into its usage; its items stay its own. It has its own turn limit
-/// (default 10), its own guardrails, and none of the caller's hooks, session and error handlers. Calls in it that need
-/// approval pause the caller's run, too.
+/// The run shares the caller's context and counts into its usage; its items stay its own. It has
+/// its own turn limit (default 10), its own guardrails, and none of the caller's hooks, session and
+/// error handlers. Calls in it that need approval pause the caller's run, too.
 ///
 /// ```
 /// use temporal_agents::Agent;
@@ -71,7 +71,8 @@ impl AgentTool {
         Self { agent, name: None, description: String::new(), max_turns: None, extract: None }
     }
 
-    /// The name the model calls. Default: the agent's name in lower case, with `_` for what a name cannot have.
+    /// The name the model calls. Default: the agent's name in lower case, with `_` for what a name
+    /// cannot have.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -92,7 +93,8 @@ impl AgentTool {
         self
     }
 
-    /// Makes the tool's output of the result. Default: the final output, or the latest text of the run where that is empty.
+    /// Makes the tool's output of the result. Default: the final output, or the latest text of the
+    /// run where that is empty.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.

@@ -8,7 +8,8 @@ use crate::{
     wire::ready_made::AGENT_WORKFLOW,
 };
 
-/// How an agent used as a tool runs in a child workflow: where, and what becomes of it when its parent ends first.
+/// How an agent used as a tool runs in a child workflow: where, and what becomes of it when its
+/// parent ends first.
 ///
 /// ```
 /// use temporal_agents::{Agent, agent::ChildAgent, tool::ParentClose};
@@ -43,7 +44,8 @@ impl ChildAgent {
         self
     }
 
-    /// Gives it a workflow id made of the question. Default: made of the parent's workflow id and the id of the call.
+    /// Gives it a workflow id made of the question. Default: made of the parent's workflow id and
+    /// the id of the call.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
@@ -71,11 +73,13 @@ impl Default for ChildAgent {
 
 /// An agent as a tool, each call of which is a child workflow: the ready-made `AgentWorkflow`.
 ///
-/// Its worker needs that workflow with this agent in its set, which also says how it runs; a worker on the parent's own task queue can have
-/// both. Its turn limit is that of [`AgentTool::max_turns`], or else the set's. Its run is its own: of the run context it gets the keys that the tool names
-/// ([`ToolDef::with_context`]), and what it changes of them stays there; it continues as new by itself; calls in it that need approval wait
-/// there, where an `AgentHandle` of its workflow id decides about them. Its usage counts into the caller's, also when it fails; that of a run
-/// that is cancelled or out of time does not.
+/// Its worker needs that workflow with this agent in its set, which also says how it runs; a worker
+/// on the parent's own task queue can have both. Its turn limit is that of
+/// [`AgentTool::max_turns`], or else the set's. Its run is its own: of the run context it gets the
+/// keys that the tool names ([`ToolDef::with_context`]), and what it changes of them stays there;
+/// it continues as new by itself; calls in it that need approval wait there, where an `AgentHandle`
+/// of its workflow id decides about them. Its usage counts into the caller's, also when it fails;
+/// that of a run that is cancelled or out of time does not.
 #[derive(Clone)]
 pub struct ChildAgentTool {
     agent: AgentTool,
@@ -83,8 +87,8 @@ pub struct ChildAgentTool {
 }
 
 impl AgentTool {
-    /// The same tool, in a child workflow. An output extractor runs at the caller's; for it, the items of the run travel there, which must be
-    /// less than 2 MB of JSON then.
+    /// The same tool, in a child workflow. An output extractor runs at the caller's; for it, the
+    /// items of the run travel there, which must be less than 2 MB of JSON then.
     #[must_use]
     pub fn in_child_workflow(self, child: ChildAgent) -> ChildAgentTool {
         ChildAgentTool { agent: self, child: child.child }

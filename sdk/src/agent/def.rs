@@ -156,9 +156,11 @@ impl<O> Agent<O> {
         self
     }
 
-    /// A tool the provider runs, as its API takes it, for those that [`hosted`](Self::hosted) has no form of: `hosted_tool("web_search", json!({"type": "web_search"}))`.
+    /// A tool the provider runs, as its API takes it, for those that [`hosted`](Self::hosted) has
+    /// no form of: `hosted_tool("web_search", json!({"type": "web_search"}))`.
     ///
-    /// The configuration is recorded in history with every call, so a header or a token has no place in it.
+    /// The configuration is recorded in history with every call, so a header or a token has no
+    /// place in it.
     #[must_use]
     pub fn hosted_tool(mut self, name: impl Into<String>, config: Value) -> Self {
         let config = match config {
@@ -204,15 +206,16 @@ impl<O> Agent<O> {
         self
     }
 
-    /// A check of the input of runs that start with this agent: a function with `#[guardrail(input)]`, or an
-    /// [`InputGuardrail`] by hand.
+    /// A check of the input of runs that start with this agent: a function with
+    /// `#[guardrail(input)]`, or an [`InputGuardrail`] by hand.
     #[must_use]
     pub fn input_guardrail(mut self, guardrail: impl IntoInputGuardrail) -> Self {
         self.def.input_guardrails.push(guardrail.into_input_guardrail());
         self
     }
 
-    /// A check of final outputs of this agent: a function with `#[guardrail(output)]`, or an [`OutputGuardrail`] by hand.
+    /// A check of final outputs of this agent: a function with `#[guardrail(output)]`, or an
+    /// [`OutputGuardrail`] by hand.
     #[must_use]
     pub fn output_guardrail(mut self, guardrail: impl IntoOutputGuardrail) -> Self {
         self.def.output_guardrails.push(guardrail.into_output_guardrail());
@@ -255,8 +258,8 @@ impl<O> Agent<O> {
         Agent { def: self.def, output: PhantomData }
     }
 
-    /// The agent of this name among this one and those that its handoffs reach, as the start agent of a run with all of them: for a chat that
-    /// continues with the agent that answered last.
+    /// The agent of this name among this one and those that its handoffs reach, as the start agent
+    /// of a run with all of them: for a chat that continues with the agent that answered last.
     ///
     /// ```
     /// use temporal_agents::{Agent, Handoff};
@@ -309,7 +312,8 @@ impl AgentDef {
         inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
     }
 
-    /// The agent of this name among this one and those that its handoffs reach; see [`Agent::find`].
+    /// The agent of this name among this one and those that its handoffs reach; see
+    /// [`Agent::find`].
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Self> {
         let graph = Graph::new(self);
@@ -318,12 +322,14 @@ impl AgentDef {
         Some(Self { found_among: others.cloned().collect(), ..Self::clone(found) })
     }
 
-    /// Of the tools of this name, which may be offered at different turns, one by its place, counted from 0.
+    /// Of the tools of this name, which may be offered at different turns, one by its place,
+    /// counted from 0.
     pub fn tool_named(&self, name: &str, variant: usize) -> Option<&ToolDef> {
         self.tools.iter().filter(|tool| tool.name() == name).nth(variant)
     }
 
-    /// Of the handoffs of this name, which may be offered at different turns, one by its place, counted from 0.
+    /// Of the handoffs of this name, which may be offered at different turns, one by its place,
+    /// counted from 0.
     pub fn handoff_named(&self, name: &str, variant: usize) -> Option<&Handoff> {
         self.handoffs.iter().filter(|handoff| handoff.name() == name).nth(variant)
     }

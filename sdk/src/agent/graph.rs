@@ -53,7 +53,8 @@ impl Graph {
 
     fn add(&mut self, agent: &Arc<AgentDef>) {
         if let Some(known) = self.agents.get(&agent.name) {
-            // The same agent built twice is one agent; closures cannot be compared and do not count.
+            // The same agent built twice is one agent; closures cannot be compared and do not
+            // count.
             if !Arc::ptr_eq(known, agent) && format!("{known:?}") != format!("{agent:?}") {
                 let issue = GraphIssue::DuplicateAgent { agent: agent.name.clone() };
                 if !self.conflicts.contains(&issue) {
@@ -85,7 +86,8 @@ impl Graph {
         self.agents.values()
     }
 
-    /// The graphs of agents that run inside this one's: as tools, as guardrails (also of the run), and inside those.
+    /// The graphs of agents that run inside this one's: as tools, as guardrails (also of the run),
+    /// and inside those.
     pub fn nested(&self) -> Vec<Self> {
         let mut nested = Vec::new();
         for inside in self.agents.values().flat_map(|agent| inside(agent)).chain(&self.judges) {
@@ -135,7 +137,8 @@ impl Graph {
         into_result(all.filter(missing).map(no_model).collect())
     }
 
-    /// Checks that every agent that is spoken of elsewhere is in the graph, or runs inside one that is.
+    /// Checks that every agent that is spoken of elsewhere is in the graph, or runs inside one that
+    /// is.
     ///
     /// # Errors
     /// [`GraphError`] that names each one that is not.
@@ -237,7 +240,8 @@ fn inside(agent: &AgentDef) -> impl Iterator<Item = &AgentDef> {
 
 /// Reports each name that two functions of an agent share, once.
 fn check_names(agent: &AgentDef, issues: &mut Vec<GraphIssue>) {
-    // What is offered now and then may share a name with its alternative; each turn is checked then.
+    // What is offered now and then may share a name with its alternative; each turn is checked
+    // then.
     let tools = agent.tools.iter().filter(|tool| tool.enabled_rule().is_always());
     let tools = tools.map(|tool: &ToolDef| ("tools", tool.name().to_owned()));
     let handoffs = agent.handoffs.iter().filter(|handoff| handoff.enabled().is_always());

@@ -54,7 +54,8 @@ pub enum GraphIssue {
         /// The agents there are.
         known: Vec<String>,
     },
-    /// A tool takes a state that the runner does not have, where the bodies of tools run beside the loop: without Temporal, or in a session.
+    /// A tool takes a state that the runner does not have, where the bodies of tools run beside the
+    /// loop: without Temporal, or in a session.
     #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to the InlineRunner")]
     MissingState {
         /// The tool.

@@ -1,7 +1,8 @@
 //! Guardrails: checks of what a run is given and of what it answers.
 //!
-//! An input guardrail looks at the input of the first agent, an output guardrail at the final output of the last one. One
-//! that trips ends the run. Pure ones run in the loop itself; one that needs I/O is an activity; an agent can be one, too.
+//! An input guardrail looks at the input of the first agent, an output guardrail at the final
+//! output of the last one. One that trips ends the run. Pure ones run in the loop itself; one that
+//! needs I/O is an activity; an agent can be one, too.
 //!
 //! # Design
 //! **A guardrail function returns `GuardrailOutput`, never a `bool`.** Does `no_homework` return
@@ -109,7 +110,8 @@ impl<'a> GuardrailInput<'a> {
 pub type CheckInput =
     Arc<dyn Fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, Failure> + Send + Sync>;
 
-/// A check of a final output: a string for plain text, else the parsed value. An error ends the run with it.
+/// A check of a final output: a string for plain text, else the parsed value. An error ends the run
+/// with it.
 pub type CheckOutput = Arc<dyn Fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, Failure> + Send + Sync>;
 
 /// What an agent that judges has said, as a finding.
@@ -121,8 +123,8 @@ pub type Judge = Arc<dyn Fn(&Value) -> GuardrailOutput + Send + Sync>;
 pub enum Check<F> {
     /// In the loop, at once.
     Pure(F),
-    /// In an activity: a tool that takes `{"agent": NAME, "input": [items]}` or `{"agent": NAME, "output": VALUE}` and
-    /// returns a [`GuardrailOutput`] as JSON.
+    /// In an activity: a tool that takes `{"agent": NAME, "input": [items]}` or
+    /// `{"agent": NAME, "output": VALUE}` and returns a [`GuardrailOutput`] as JSON.
     Activity(Box<ToolDef>),
     /// By asking an agent, in a run of its own.
     Agent {
@@ -192,7 +194,8 @@ impl InputGuardrail {
         Self::with_check(name, Check::Pure(Arc::new(check)))
     }
 
-    /// A check by an agent, in a run of its own with the same input; `judge` says what its final output means.
+    /// A check by an agent, in a run of its own with the same input; `judge` says what its final
+    /// output means.
     pub fn by_agent(
         name: impl Into<String>,
         agent: impl Into<AgentDef>,
@@ -254,7 +257,8 @@ impl OutputGuardrail {
         Self::with_check(name, Check::Pure(Arc::new(check)))
     }
 
-    /// A check by an agent, in a run of its own whose input is the output as text; `judge` says what its final output means.
+    /// A check by an agent, in a run of its own whose input is the output as text; `judge` says
+    /// what its final output means.
     pub fn by_agent(
         name: impl Into<String>,
         agent: impl Into<AgentDef>,

@@ -1,7 +1,7 @@
 //! From functions to guardrails: what `#[guardrail]` expands to.
 //!
-//! A pure function is shown the input or the output in the loop; one in an activity is shown what its request holds, and
-//! what it finds goes back as JSON.
+//! A pure function is shown the input or the output in the loop; one in an activity is shown what
+//! its request holds, and what it finds goes back as JSON.
 
 use std::sync::Arc;
 

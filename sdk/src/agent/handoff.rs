@@ -102,7 +102,8 @@ impl Handoff {
         }
     }
 
-    /// A handoff to the agent of this name, which another handoff of the graph holds (or which starts the run).
+    /// A handoff to the agent of this name, which another handoff of the graph holds (or which
+    /// starts the run).
     pub fn to(name: impl Into<String>) -> Self {
         Self::new(HandoffTarget::Name(name.into()))
     }
@@ -119,7 +120,8 @@ impl Handoff {
         self
     }
 
-    /// What the model is told of the handoff. Default: a sentence with the agent's name and handoff description.
+    /// What the model is told of the handoff. Default: a sentence with the agent's name and handoff
+    /// description.
     #[must_use]
     pub fn tool_description(mut self, description: impl Into<String>) -> Self {
         self.tool_description = Some(description.into());
@@ -163,8 +165,8 @@ impl Handoff {
         self
     }
 
-    /// Asks the model for a value of this schema, made strict where it can be, and calls the function with it, checked, when
-    /// the handoff is taken.
+    /// Asks the model for a value of this schema, made strict where it can be, and calls the
+    /// function with it, checked, when the handoff is taken.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
@@ -194,7 +196,8 @@ impl Handoff {
         self
     }
 
-    /// Whether the conversation so far becomes a summary message for the next agent; default: as the run says.
+    /// Whether the conversation so far becomes a summary message for the next agent; default: as
+    /// the run says.
     #[must_use]
     pub fn nest_history(mut self, nests: bool) -> Self {
         self.nests_history = Some(nests);
@@ -305,7 +308,8 @@ impl fmt::Debug for Handoff {
     }
 }
 
-/// The function name made of an agent's name: white space and other characters become `_`, letters lower case.
+/// The function name made of an agent's name: white space and other characters become `_`, letters
+/// lower case.
 pub fn tool_name_of(agent: &str) -> String {
     agent.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '_' }).collect()
 }

@@ -18,7 +18,8 @@ pub struct HandoffInputData {
     pub pre_handoff_items: Vec<NewItem>,
     /// The items of the turn, the handoff's call and output among them.
     pub new_items: Vec<NewItem>,
-    /// What the next agent gets instead of the new items; these then only stay in the result and in the session.
+    /// What the next agent gets instead of the new items; these then only stay in the result and in
+    /// the session.
     pub input_items: Option<Vec<NewItem>>,
     pub(crate) forwarded: Forwarded,
 }

@@ -1,11 +1,12 @@
 //! The conversation so far as a summary message for the agent that takes over.
 //!
-//! What the user and earlier agents said, and all tool traffic, becomes numbered records in one assistant message. Messages of
-//! the turn that hands off stay word for word, where they stood. A summary of an earlier handoff is taken apart again, so
-//! that summaries do not nest.
+//! What the user and earlier agents said, and all tool traffic, becomes numbered records in one
+//! assistant message. Messages of the turn that hands off stay word for word, where they stood. A
+//! summary of an earlier handoff is taken apart again, so that summaries do not nest.
 //!
 //! # Source
-//! `nest_handoff_history` of the OpenAI Agents SDK; the text reaches the model, so it is the reference's to the letter.
+//! `nest_handoff_history` of the OpenAI Agents SDK; the text reaches the model, so it is the
+//! reference's to the letter.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -50,13 +50,15 @@ impl<'a> HookedCall<'a> {
 /// What a hook gives back; an error ends the run.
 pub type HookResult = Result<(), Failure>;
 
-/// Functions that hear what a run does: of all agents where the run has them, of one agent where the agent has them.
+/// Functions that hear what a run does: of all agents where the run has them, of one agent where
+/// the agent has them.
 ///
-/// Where both have them, those of the run are called first. Calls at the same moment are told in call order, never in the
-/// order in which they happened to finish.
+/// Where both have them, those of the run are called first. Calls at the same moment are told in
+/// call order, never in the order in which they happened to finish.
 ///
 /// # Determinism
-/// Hooks run in the workflow, again on replay. Log through `tracing`; what needs I/O is a tool or an activity.
+/// Hooks run in the workflow, again on replay. Log through `tracing`; what needs I/O is a tool or
+/// an activity.
 ///
 /// # Source
 /// `RunHooks` and `AgentHooks` of the OpenAI Agents SDK.

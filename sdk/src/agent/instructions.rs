@@ -41,7 +41,8 @@ impl Instructions {
     /// Instructions computed before each model call.
     ///
     /// # Determinism
-    /// The function runs in the workflow, again on replay: it may use its arguments and nothing else.
+    /// The function runs in the workflow, again on replay: it may use its arguments and nothing
+    /// else.
     pub fn computed(instructions: impl Fn(&RunContext, &AgentInfo) -> String + Send + Sync + 'static) -> Self {
         Self::Computed(Arc::new(instructions))
     }

@@ -7,7 +7,8 @@ use crate::{
     wire::run_state::{Decision, McpApproval},
 };
 
-/// A function that answers a hosted MCP server's question at once. Its message is the reason given to the server.
+/// A function that answers a hosted MCP server's question at once. Its message is the reason given
+/// to the server.
 ///
 /// # Determinism
 /// It runs in the workflow, again on replay.

@@ -33,7 +33,8 @@ pub struct OutputDef {
 }
 
 impl OutputDef {
-    /// The shape of a Rust type. A type that is no object is wrapped as `{"response": ..}` for the model.
+    /// The shape of a Rust type. A type that is no object is wrapped as `{"response": ..}` for the
+    /// model.
     pub fn of<T: OutputType>() -> Self {
         let (schema, wrapped) = schema::wrap_output(schema::schema_of::<T>());
         let (schema, issue) = match schema::strict(schema.clone()) {
@@ -55,10 +56,12 @@ impl OutputDef {
         }
     }
 
-    /// The shape that a JSON schema gives; the answer is a JSON value that fits it. Members that the schema does not require may
-    /// be missing. One that is no object is wrapped as `{"response": ..}` for the model. `strict` makes the schema fit OpenAI
-    /// strict mode; without it the schema goes to the model as it is, and values of other types are converted where that is
-    /// plain (see [`conform`](schema::conform)). Members that the schema does not declare are left out.
+    /// The shape that a JSON schema gives; the answer is a JSON value that fits it. Members that
+    /// the schema does not require may be missing. One that is no object is wrapped as
+    /// `{"response": ..}` for the model. `strict` makes the schema fit OpenAI strict mode; without
+    /// it the schema goes to the model as it is, and values of other types are converted where that
+    /// is plain (see [`conform`](schema::conform)). Members that the schema does not declare are
+    /// left out.
     pub fn from_schema(name: impl Into<String>, schema: Value, strict: bool) -> Self {
         let (accepts, wrapped) = schema::wrap_output(schema);
         let (schema, issue) = match strict.then(|| schema::strict(accepts.clone())) {
@@ -122,8 +125,8 @@ impl OutputDef {
     }
 }
 
-/// A final output as a `T`. What a tool returns is text by the time it ends a run, so a text that is no `T` itself may be the JSON
-/// of one.
+/// A final output as a `T`. What a tool returns is text by the time it ends a run, so a text that
+/// is no `T` itself may be the JSON of one.
 ///
 /// # Errors
 /// What serde says of the output as it is.

@@ -32,7 +32,8 @@ impl<O, F: Fn() -> Agent<O>> AgentSource for F {
     }
 }
 
-/// Start agents of any output type: a tuple of up to eight, `(triage, support)`, a vector, or all agents of an `AgentSet`, `&set`.
+/// Start agents of any output type: a tuple of up to eight, `(triage, support)`, a vector, or all
+/// agents of an `AgentSet`, `&set`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no list of agents",
     note = "pass a tuple, also for one agent: `.agents((triage,))`"
@@ -41,7 +42,8 @@ pub trait AgentSources {
     /// The agents.
     fn agent_defs(self) -> Vec<AgentDef>;
 
-    /// The activity types of those tools that the agents have in several versions, where each call of them says which one it is for.
+    /// The activity types of those tools that the agents have in several versions, where each call
+    /// of them says which one it is for.
     fn versioned_tools(&self) -> BTreeSet<String> {
         BTreeSet::new()
     }

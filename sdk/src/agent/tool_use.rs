@@ -11,8 +11,9 @@ use crate::{
 
 /// What happens with the outputs of an agent's tools.
 ///
-/// For an agent with an output type of its own, an output that ends the run is a value of that type or its JSON, which is what a
-/// tool makes of a value that is no text. Where the run has no type, and for functions that look at it, it is text.
+/// For an agent with an output type of its own, an output that ends the run is a value of that type
+/// or its JSON, which is what a tool makes of a value that is no text. Where the run has no type,
+/// and for functions that look at it, it is text.
 ///
 /// # Source
 /// `tool_use_behavior` of the OpenAI Agents SDK.
@@ -53,7 +54,8 @@ impl ToolResult {
 pub type DecideToolUse = Arc<dyn Fn(&RunContext, &[ToolResult]) -> Option<Value> + Send + Sync>;
 
 impl ToolUseBehavior {
-    /// Ends the run with the output that this function gives for the results of a turn, if it gives one.
+    /// Ends the run with the output that this function gives for the results of a turn, if it gives
+    /// one.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.

@@ -100,18 +100,18 @@ impl AgenticSessionOptions {
         self
     }
 
-    /// Sets the size, in bytes of JSON, above which a checkpoint is written to the store, if the session
-    /// has one. Default 256 kB.
+    /// Sets the size, in bytes of JSON, above which a checkpoint is written to the store, if the
+    /// session has one. Default 256 kB.
     #[must_use]
     pub fn spill_over(mut self, bytes: usize) -> Self {
         self.spill_over = bytes;
         self
     }
 
-    /// Sets the size of the items that a run has produced, in bytes of JSON, above which the compaction
-    /// of its `RunConfig`, if any, shortens them before the next turn. It must be larger than the
-    /// size that the compaction leaves; otherwise each turn requests a compaction. The run's input
-    /// is not shortened. Default 1 MB.
+    /// Sets the size of the items that a run has produced, in bytes of JSON, above which the
+    /// compaction of its `RunConfig`, if any, shortens them before the next turn. It must be larger
+    /// than the size that the compaction leaves; otherwise each turn requests a compaction. The
+    /// run's input is not shortened. Default 1 MB.
     #[must_use]
     pub fn compact_over(mut self, bytes: usize) -> Self {
         self.compact_over = bytes;

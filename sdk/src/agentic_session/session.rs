@@ -139,7 +139,8 @@ impl SessionRunner {
         finished(self.run_until_paused(agent, input).await?)
     }
 
-    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads the output.
+    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads
+    /// the output.
     ///
     /// # Errors
     /// [`RunFailure`].

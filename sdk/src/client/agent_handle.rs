@@ -93,7 +93,8 @@ impl AgentHandle {
     }
 
     /// Returns a handle whose decisions carry this name, in history and in the transcript, unless a
-    /// decision has a name of its own. The first 256 characters are kept; see [`AgentDecision::by`].
+    /// decision has a name of its own. The first 256 characters are kept; see
+    /// [`AgentDecision::by`].
     ///
     /// ```no_run
     /// # use temporal_agents::client::AgentHandle;

@@ -1,4 +1,5 @@
-//! Handles for callers of agent workflows: messages, decisions, answers, and the transcript of a run.
+//! Handles for callers of agent workflows: messages, decisions, answers, and the transcript of a
+//! run.
 
 #![allow(
     clippy::disallowed_methods,

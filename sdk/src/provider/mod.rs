@@ -1,4 +1,5 @@
-//! Providers of models: the traits [`Model`] and [`ModelProvider`], and the providers for OpenAI and for the crate genai.
+//! Providers of models: the traits [`Model`] and [`ModelProvider`], and the providers for OpenAI
+//! and for the crate genai.
 
 #![allow(
     clippy::disallowed_methods,

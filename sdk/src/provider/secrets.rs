@@ -1,4 +1,5 @@
-//! The secrets of a model call: values of the worker's environment go into the call, and leave its answer and its failure.
+//! The secrets of a model call: values of the worker's environment go into the call, and leave its
+//! answer and its failure.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,5 @@
-//! Secrets of the worker: environment variables by reference, their destinations, and their removal from results and errors.
+//! Secrets of the worker: environment variables by reference, their destinations, and their removal
+//! from results and errors.
 
 #![allow(
     clippy::disallowed_methods,

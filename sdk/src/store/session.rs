@@ -6,7 +6,8 @@ use futures::future::BoxFuture;
 
 use crate::{tool::Failure, wire::Item};
 
-/// A store of sessions. A durable run reads and writes it through activities, an inline run directly.
+/// A store of sessions. A durable run reads and writes it through activities, an inline run
+/// directly.
 ///
 /// Implement it for a database; `SessionRef::stored(name, session_id)` makes a run use it.
 ///

@@ -64,8 +64,8 @@ impl CallInfo {
 
 /// Reports to a tool that its call was cancelled.
 ///
-/// The worker implements it over the activity, and the inline host over its cancellation token. Tools
-/// that run in the workflow have none.
+/// The worker implements it over the activity, and the inline host over its cancellation token.
+/// Tools that run in the workflow have none.
 pub trait Heartbeat: Send + Sync {
     /// Returns `true` if the call was cancelled.
     fn is_cancelled(&self) -> bool;

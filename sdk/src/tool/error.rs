@@ -118,7 +118,8 @@ impl<E: Error + Send + Sync + 'static> IntoToolError for E {
     }
 }
 
-// No `impl Error for ToolError`: it would collide with the conversion from every error, which `?` needs.
+// No `impl Error for ToolError`: it would collide with the conversion from every error, which `?`
+// needs.
 impl<E: IntoToolError> From<E> for ToolError {
     fn from(error: E) -> Self {
         error.into_tool_error()

@@ -11,7 +11,8 @@ pub struct ToolActivityOptions {
     /// Longest time of one attempt. Default 60 s.
     #[builder(default = Duration::from_mins(1))]
     pub start_to_close: Duration,
-    /// Longest time of all attempts and the pauses between them. Default: no limit but the attempts.
+    /// Longest time of all attempts and the pauses between them. Default: no limit but the
+    /// attempts.
     ///
     /// This also limits how long a run waits for a worker that has the tool, which is five minutes
     /// at most: a call that a worker without the tool receives is scheduled again, regardless of

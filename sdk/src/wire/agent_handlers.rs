@@ -244,7 +244,8 @@ pub enum AgentStatus {
     Other,
 }
 
-/// A call that waits for a decision, or, with `kind` [`Output`](InterruptionKind::Output), for its output.
+/// A call that waits for a decision, or, with `kind` [`Output`](InterruptionKind::Output), for its
+/// output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInterruption {
     /// Id to decide by: the id of the call, with a suffix (`#2` and so on) if another question had

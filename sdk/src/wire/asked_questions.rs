@@ -1,4 +1,5 @@
-//! The questions of a paused run as its history records them: one upsert of the memo in the workflow task in which the run pauses.
+//! The questions of a paused run as its history records them: one upsert of the memo in the
+//! workflow task in which the run pauses.
 //!
 //! No other event of the history contains the questions. The size of the memo is bounded: long
 //! arguments are truncated, and questions that do not fit are counted. The query `agent_state`
@@ -25,7 +26,8 @@ const MOST_QUESTIONS: usize = 4 * 1024;
 
 /// The questions that a run waits for when it pauses.
 ///
-/// JSON shape: `{"version": "1.2", "agent": "desk", "turn": 1, "questions": [{"id": "call_1", ..}]}`.
+/// JSON shape:
+/// `{"version": "1.2", "agent": "desk", "turn": 1, "questions": [{"id": "call_1", ..}]}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct AskedQuestions {

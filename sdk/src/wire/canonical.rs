@@ -39,7 +39,8 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the canonical form of an object: members ordered by the UTF-16 code units of their names.
+/// Appends the canonical form of an object: members ordered by the UTF-16 code units of their
+/// names.
 pub fn write_object(map: &Map<String, Value>, out: &mut Vec<u8>) {
     let mut members: Vec<(&String, &Value)> = map.iter().collect();
     if members.iter().all(|(name, _)| name.is_ascii()) {

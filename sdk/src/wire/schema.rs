@@ -5,7 +5,8 @@ use std::{ops::Deref, sync::Arc};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// A JSON schema; JSON shape: the schema itself. Copies share it. The order of its members is kept, since it reaches the model.
+/// A JSON schema; JSON shape: the schema itself. Copies share it. The order of its members is kept,
+/// since it reaches the model.
 #[derive(Clone, Debug)]
 pub struct Schema(Arc<Value>);
 

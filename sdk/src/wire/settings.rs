@@ -128,8 +128,8 @@ pub struct ModelRetryBackoff {
 
 /// Tool that the model must, may or must not call.
 ///
-/// JSON shape: the strings `auto`, `required`, `none`, the name of a tool, or `{"server_label", "name"}` for a tool
-/// of a hosted MCP server.
+/// JSON shape: the strings `auto`, `required`, `none`, the name of a tool, or
+/// `{"server_label", "name"}` for a tool of a hosted MCP server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolChoice {

@@ -21,7 +21,8 @@ pub(crate) fn encoded_len(value: &(impl Serialize + ?Sized)) -> Result<usize, se
     Ok(count.0)
 }
 
-/// Returns the length of a value's JSON inside a JSON string, where its quotes and backslashes are escaped again.
+/// Returns the length of a value's JSON inside a JSON string, where its quotes and backslashes are
+/// escaped again.
 pub(crate) fn encoded_len_in_text(value: &(impl Serialize + ?Sized)) -> Result<usize, serde_json::Error> {
     // Control characters in JSON are already escaped, so only quotes and backslashes count twice.
     let escaped = |bytes: &[u8]| bytes.len() + bytes.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();

@@ -9,9 +9,11 @@ const MEMBER: &str = "$worker_env";
 /// `{"$worker_env": "NAME"}`.
 ///
 /// It replaces a string
-/// - in the configuration of a hosted tool, and in `extra_headers`, `extra_body`, `extra_query` and `extra_args` of the model settings,
+/// - in the configuration of a hosted tool, and in `extra_headers`, `extra_body`, `extra_query` and
+///   `extra_args` of the model settings,
 /// - in the settings of a tool that runs in an activity (`ToolDef::setting`),
-/// - in the argument and the set-up of an MCP server (`McpServer::argument`), and in the headers and variables of its transport.
+/// - in the argument and the set-up of an MCP server (`McpServer::argument`), and in the headers
+///   and variables of its transport.
 ///
 /// The worker fills in the value right before it is used, if `AgentsPlugin::allow_env_for` allows
 /// that for its destination, or `allow_env` for any destination. History contains the reference

@@ -1,8 +1,8 @@
 //! The activity that calls models: checks the version of the request, finds the provider, sends
 //! heartbeats, and classifies failures.
 //!
-//! Fourth of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs` ->
-//! `wire/model_call.rs` -> here -> `worker/openai/responses.rs`).
+//! Fourth of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs`
+//! -> `wire/model_call.rs` -> here -> `worker/openai/responses.rs`).
 //!
 //! # Design
 //! **A model failure is classified once,** on the worker (`ModelFailureKind`): an application

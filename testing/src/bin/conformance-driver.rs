@@ -1,6 +1,7 @@
 //! Plays a folder of conformance scenarios and prints the observations, one JSON line per scenario.
 //!
-//! `conformance-driver --host inline|workflow|workflow-uncached|session|session-interrupted DIR`; see `tests/conformance/README.md`.
+//! `conformance-driver --host inline|workflow|workflow-uncached|session|session-interrupted DIR`;
+//! see `tests/conformance/README.md`.
 
 use std::{
     io::{Write, stdout},

@@ -148,7 +148,8 @@ impl Recorder {
     pub(crate) fn model_called(&self, agent: &str, call: Value) -> Response {
         let mut record = self.lock();
         let attempt = self.attempt.as_ref().map_or(1, |attempt| attempt.number());
-        // Within the attempt that failed, an equal call is a new one and consumes the next response.
+        // Within the attempt that failed, an equal call is a new one and consumes the next
+        // response.
         let again = |failed: &&FailedCall| failed.attempt < attempt && failed.call == call;
         if let Some(failed) = record.failed.iter().find(again) {
             self.answer_is_void();

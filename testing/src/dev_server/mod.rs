@@ -123,7 +123,8 @@ impl DevServer {
         self.process.cli()
     }
 
-    /// Connects a new client, bound to [`namespace`](Self::namespace), with the default data converter.
+    /// Connects a new client, bound to [`namespace`](Self::namespace), with the default data
+    /// converter.
     pub async fn client(&self) -> Result<Client, DevServerError> {
         self.client_with(ClientOptions::new(self.namespace()).build()).await
     }

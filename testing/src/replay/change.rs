@@ -16,7 +16,8 @@ use super::{
 
 /// A change since a history was recorded, which prevents its replay.
 ///
-/// `Display`: ``turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required``.
+/// `Display`: ``turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema
+/// any more: `details` is required``.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayChange {

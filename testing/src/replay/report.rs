@@ -12,7 +12,8 @@ use super::ReplayError;
 /// - chat-7 (run 0198..): turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required
 /// ```
 ///
-/// [`into_result`](Self::into_result) converts a report with failures to an error, for `?` in a `main` or a test; `Debug` has the same output as `Display`.
+/// [`into_result`](Self::into_result) converts a report with failures to an error, for `?` in a
+/// `main` or a test; `Debug` has the same output as `Display`.
 #[derive(thiserror::Error)]
 pub struct ReplayReport {
     /// All histories, in the order in which they were listed.

@@ -26,7 +26,8 @@ pub(super) struct Bullets {
 }
 
 impl Bullets {
-    /// Reads one line: a bullet, more text of the bullet above, or prose between bullets, which is for people.
+    /// Reads one line: a bullet, more text of the bullet above, or prose between bullets, which is
+    /// for people.
     pub(super) fn read(&mut self, line: &Line, mistakes: &mut Mistakes) {
         let text = line.text.trim_start();
         let indent = line.text.len() - text.len();

@@ -1,8 +1,8 @@
 //! The body of `Tool::definition`.
 //!
-//! The struct of the arguments is generic over their types, and so is the function that builds the tool from it. That
-//! way an argument's type is checked in one place only, the turbofish that calls this function: an author who forgot a
-//! derive gets one error, on the type in the signature.
+//! The struct of the arguments is generic over their types, and so is the function that builds the
+//! tool from it. That way an argument's type is checked in one place only, the turbofish that calls
+//! this function: an author who forgot a derive gets one error, on the type in the signature.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -94,7 +94,8 @@ fn client(
     }
 }
 
-/// The approval rule in the three places where it stands: a function goes from the call of `__define`, where the types are known, into it.
+/// The approval rule in the three places where it stands: a function goes from the call of
+/// `__define`, where the types are known, into it.
 struct Rule {
     parameter: TokenStream,
     approval: TokenStream,

@@ -1,6 +1,8 @@
-//! Writes a set as code: the block as it was, a function per tool that gives its definition, and one that gives all.
+//! Writes a set as code: the block as it was, a function per tool that gives its definition, and
+//! one that gives all.
 //!
-//! The code names only what is in `__private`, keeps the author's tokens with their spans, and holds calls, not logic.
+//! The code names only what is in `__private`, keeps the author's tokens with their spans, and
+//! holds calls, not logic.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};

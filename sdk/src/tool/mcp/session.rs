@@ -26,7 +26,8 @@ use crate::wire::McpSetUp;
 /// let clerk: Agent = Agent::new("clerk").model("gpt-5").mcp_server(McpServer::named("shop").stateful(terms));
 /// ```
 ///
-/// The worker is a `temporal_agents::worker::AgentsWorker`; a plain `AgentsPlugin::install` refuses such a server.
+/// The worker is a `temporal_agents::worker::AgentsWorker`; a plain `AgentsPlugin::install` refuses
+/// such a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct McpSessionTerms {
     pub(crate) set_up: Vec<McpSetUp>,

@@ -40,7 +40,8 @@ use super::{
     version::{WIRE_VERSION, WireVersion},
 };
 
-/// A run between two steps. Reading it fails on a version that is not [read here](WireVersion::check), whatever its shape.
+/// A run between two steps. Reading it fails on a version that is not
+/// [read here](WireVersion::check), whatever its shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct RunState {

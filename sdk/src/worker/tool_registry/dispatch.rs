@@ -32,7 +32,7 @@ impl ToolRegistry {
     /// task queue and heartbeat do not apply, and the condition that enables the tool is not
     /// evaluated, since it concerns agents only.
     ///
-    /// Calls share the [threads of runs](crate::worker::InlineRunner#threads). Dropping the future
+    /// Calls share the [threads of runs](crate::inline::InlineRunner#threads). Dropping the future
     /// cancels the call.
     ///
     /// # Errors

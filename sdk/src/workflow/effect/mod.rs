@@ -1,4 +1,5 @@
-//! The effects of a run as commands of the workflow: activities for tools, MCP servers and stores, their options, and their failures.
+//! The effects of a run as commands of the workflow: activities for tools, MCP servers and stores,
+//! their options, and their failures.
 
 pub(super) mod details;
 pub(super) mod failure;

@@ -197,7 +197,8 @@ impl<W: 'static> Runner<W> {
         self.typed(agent, before(carried), Waits::NotAtAll).await
     }
 
-    /// Like [`run_carried_until_paused`](Self::run_carried_until_paused) for agents with different output types.
+    /// Like [`run_carried_until_paused`](Self::run_carried_until_paused) for agents with different
+    /// output types.
     ///
     /// # Errors
     /// [`RunFailure`].

@@ -135,7 +135,8 @@ impl<W: 'static> Runner<W> {
     /// }
     /// ```
     ///
-    /// A run that is dropped before its end stays listed in the inbox: see [`AgentInbox::forget_runs`].
+    /// A run that is dropped before its end stays listed in the inbox: see
+    /// [`AgentInbox::forget_runs`].
     ///
     /// [`AgentInbox::forget_runs`]: super::AgentInbox::forget_runs
     pub fn with_inbox(ctx: &WorkflowContext<W>) -> Self

@@ -137,7 +137,8 @@ impl<W: 'static> Runner<W> {
         self.typed(agent, state.into(), Waits::NotAtAll).await
     }
 
-    /// Like [`resume_until_paused`](Self::resume_until_paused) for agents with different output types.
+    /// Like [`resume_until_paused`](Self::resume_until_paused) for agents with different output
+    /// types.
     ///
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].

@@ -45,7 +45,8 @@ pub(crate) struct Attempt {
     runs: AtomicU32,
     witness: Mutex<Option<Witness>>,
     life: watch::Sender<Life>,
-    /// Model calls that have begun since the latest state: their answers may not be in the session's checkpoint yet.
+    /// Model calls that have begun since the latest state: their answers may not be in the
+    /// session's checkpoint yet.
     unsaved_answers: Mutex<u32>,
 }
 
@@ -117,7 +118,8 @@ impl Attempt {
         self.still_lives().await
     }
 
-    /// Like [`before`](Self::before), for the call of a model, whose answer counts as unsaved until the run reaches a state or [`answer_is_void`](Self::answer_is_void).
+    /// Like [`before`](Self::before), for the call of a model, whose answer counts as unsaved until
+    /// the run reaches a state or [`answer_is_void`](Self::answer_is_void).
     ///
     /// # Errors
     /// The call is not to happen.
@@ -134,8 +136,9 @@ impl Attempt {
         self.still_lives().await
     }
 
-    /// Like [`before`](Self::before), for the body of a tool. Bodies have a thread of their own, so the attempt could end between a model's answer and its record:
-    /// that call would be made twice, and the script has one answer for it. So an unsaved answer is waited for.
+    /// Like [`before`](Self::before), for the body of a tool. Bodies have a thread of their own, so
+    /// the attempt could end between a model's answer and its record: that call would be made
+    /// twice, and the script has one answer for it. So an unsaved answer is waited for.
     ///
     /// # Errors
     /// The body is not to act.

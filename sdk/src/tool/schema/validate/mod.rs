@@ -1,4 +1,5 @@
-//! Checks a JSON value against a schema, in time and memory that are at most linear in schema times value.
+//! Checks a JSON value against a schema, in time and memory that are at most linear in schema times
+//! value.
 //!
 //! | file | contents |
 //! |---|---|
