@@ -76,3 +76,32 @@ pub mod wire {
         pub use crate::wire::version::*;
     }
 }
+
+pub mod agent {
+    pub use crate::agent::as_tool::ExtractOutput;
+    pub use crate::agent::child_agent::ChildAgentTool;
+    pub use crate::agent::graph::Graph;
+    pub use crate::agent::guardrail::{Check, CheckInput, CheckOutput, Judge, guardrail_answer};
+    pub use crate::agent::handoff::{HandoffIssue, HandoffTarget, OnHandoff, tool_name_of};
+    pub use crate::agent::handoff_history::nest_history_with;
+    pub use crate::agent::instructions::ComputeInstructions;
+    pub use crate::agent::mcp_approval::AnswerApproval;
+    pub use crate::agent::output::OutputDef;
+    pub use crate::agent::sources::AgentSource;
+    pub use crate::agent::tool_use::DecideToolUse;
+}
+
+pub mod tool {
+    pub use crate::tool::approval::{ApprovalPredicate, ApprovalRule};
+    pub use crate::tool::binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
+    pub use crate::tool::child_workflow::ComputeId;
+    pub use crate::tool::mcp::{McpBinding, McpToolFilter};
+    pub use crate::tool::on_error::{DescribeFailure, DescribeSomeFailures};
+    pub use crate::tool::output::{ResultKind, ValueKind, text_of};
+    pub use crate::tool::run_context::merge_patch_between;
+    pub use crate::tool::state::{StateMap, StateRequirement};
+    pub use crate::tool::workflow_context::WorkflowEffects;
+    pub mod schema {
+        pub use crate::tool::schema::*;
+    }
+}

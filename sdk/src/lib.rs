@@ -56,8 +56,8 @@
 //! temporal workflow execute --type support --task-queue support --input '"Is it warm in Oslo?"'
 //! ```
 //!
-//! Without Temporal, `worker::InlineRunner` runs the same agents on plain tokio; inside one
-//! activity, `worker::AgenticSession`. [`guide::hosts`] compares the three.
+//! Without Temporal, `inline::InlineRunner` runs the same agents on plain tokio; inside one
+//! activity, `agentic_session::AgenticSession`. [`guide::hosts`] compares the three.
 //!
 //! # The guide
 //!
@@ -78,19 +78,23 @@
 //! |---|---|
 //! | [`agent`] | agents, instructions, handoffs, guardrails, hooks, output types |
 //! | [`mod@tool`] | tools: description, schema, body, options, errors; the run context |
+//! | [`run`] | one run: input, configuration, result, [`RunError`], sessions |
 //! | [`workflow`] | the durable host: [`Runner`], `AgentInbox`, the ready-made workflows, options |
-//! | `worker` | what runs in activities: plugin, providers, handles, sessions (feature `worker`) |
 //! | [`wire`] | the contract between workflow and worker: the messages that history records |
-//! | [`engine`] | the decisions of the loop, pure and serialisable; [`RunError`] |
-//! | [`drive`] | the loop, the `Host` trait, configuration and results of runs |
+//! | `worker` | the configuration of a worker: [`AgentsPlugin`], `ToolRegistry`, codecs |
+//! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI and for the crate genai |
+//! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
+//! | `client` | handles for callers of workflows, and the transcript of a run |
+//! | `mcp` | transports to MCP servers (feature `mcp`) |
+//! | `store` | traits for session stores and spill stores |
 //! | [`guide`] | the guide |
 //!
 //! The names that every program uses are at the root.
 //!
 //! # Two halves
 //!
-//! The *workflow half* (everything but `worker`) is deterministic and does no I/O; the *worker
-//! half* runs in activities. They meet in [`wire`]. With `default-features = false, features =
+//! The *workflow half* is deterministic and does no I/O; the *worker half* (the modules from `worker`
+//! on in the table, with feature `worker`) runs in activities. They meet in [`wire`]. With `default-features = false, features =
 //! ["macros"]` a crate of agents, tools and workflows builds without an HTTP client, and without
 //! the Temporal SDK's worker.
 //!
@@ -118,9 +122,9 @@
 //! |---|---|---|
 //! | `macros` | yes | [`macro@tool`], [`tools`], [`guardrail`], [`agent_handlers`] |
 //! | `worker` | yes | the worker half; without it the crate builds without any I/O crate |
-//! | `openai` | yes | the OpenAI provider, `worker::OpenAi` |
-//! | `genai` | no | `worker::Genai`: Anthropic, Gemini and others |
-//! | `mcp` | no | tools of MCP servers, `worker::McpTransport` |
+//! | `openai` | yes | the OpenAI provider, `provider::OpenAi` |
+//! | `genai` | no | `provider::Genai`: Anthropic, Gemini and others |
+//! | `mcp` | no | tools of MCP servers, `mcp::McpTransport` |
 //! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental upstream) |
 //! | `compression` | no | `worker::codec::ZstdCodec`, which compresses payloads |
 //! | `plugin` | no | `AgentsPlugin` as a Temporal worker plugin (experimental upstream) |
@@ -203,15 +207,17 @@ pub mod __private {
 
     pub use crate::{
         agent::{
-            Check, GuardrailInput, InputGuardrail, OutputGuardrail,
+            GuardrailInput, InputGuardrail, OutputGuardrail,
+            guardrail::Check,
             guardrail_fn::{
                 ActivityReturn, GuardrailReturn, guardrail_context, input_activity, output_activity, output_text,
                 parse_output, pure_input, pure_output,
             },
         },
         tool::{
-            FromToolContext, NeedsApproval, ResultKind, State, Tool, ToolActivityOptions, ToolArgument, ToolContext,
-            ToolDef, ToolError, ValueKind, WorkflowToolContext,
+            FromToolContext, NeedsApproval, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef,
+            ToolError, WorkflowToolContext,
+            output::{ResultKind, ValueKind},
         },
         wire::{
             AgentDecision, AgentState, DecisionReply, SuppliedOutput,

@@ -3,7 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
-use temporal_agents::tool::{ActivityBody, CallInfo, InlineBody, Tool, ToolBinding, ToolDef, WorkflowBody};
+use temporal_agents::{
+    internal::tool::{ActivityBody, InlineBody, ToolBinding, WorkflowBody},
+    tool::{CallInfo, Tool, ToolDef},
+};
 
 /// Tools of a [`ToolRegistry`](temporal_agents::worker::ToolRegistry) or an agent whose bodies
 /// first record the call and its arguments. Clones share the record.

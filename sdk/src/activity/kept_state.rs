@@ -17,8 +17,8 @@ use temporalio_common::{
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use crate::wire::{
-    KEEP_STATE_ACTIVITY, WIRE_VERSION, WireDecodeError,
-    carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+    WIRE_VERSION, WireDecodeError,
+    carried::{KEEP_STATE_ACTIVITY, KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
     decode,
     failure::{MALFORMED_REQUEST, STATE_UNAVAILABLE},
 };

@@ -12,7 +12,9 @@ use tokio::time::timeout;
 
 use crate::activity::model_failure::version_mismatch;
 use crate::wire::{
-    NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION, WireDecodeError, decode, failure::MALFORMED_REQUEST,
+    WIRE_VERSION, WireDecodeError, decode,
+    failure::MALFORMED_REQUEST,
+    nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
 };
 
 /// The timeout of the request to the server.

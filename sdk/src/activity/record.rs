@@ -5,7 +5,7 @@ use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use crate::wire::{RecordRequest, WireDecodeError, decode, failure::MALFORMED_REQUEST};
+use crate::wire::{WireDecodeError, conversation::RecordRequest, decode, failure::MALFORMED_REQUEST};
 use crate::{activity::model_failure::version_mismatch, conversations::ConversationCache};
 
 /// Adds the items to the conversation that this worker remembers.

@@ -15,9 +15,10 @@ use crate::{activity::model_failure::version_mismatch, store::Session};
 use crate::{
     tool::Failure,
     wire::{
-        Digest, Item, SessionOperation, SessionPlace, SessionReply, SessionRequest, WIRE_VERSION, WireDecodeError,
-        WireVersion, decode,
+        Item, SessionPlace, WIRE_VERSION, WireDecodeError, WireVersion, decode,
+        digest::Digest,
         failure::MALFORMED_REQUEST,
+        session_call::{SessionOperation, SessionReply, SessionRequest},
         size::{Bytes, MOST_BYTES},
     },
 };

@@ -28,7 +28,7 @@ use super::{
 use crate::activity::model_failure::for_another_worker;
 use crate::{
     tool::{ToolDef, schema},
-    wire::{Digest, ToolReply, ToolRequest},
+    wire::{ToolReply, ToolRequest, digest::Digest},
 };
 
 /// The versions of one tool, in the order in which they were registered.

@@ -4,41 +4,42 @@
 //! what is wrong with a graph of agents is found all at once by [`Graph::check`](Graph::check),
 //! which a run and the worker do first.
 
-mod as_tool;
-mod child_agent;
+pub(crate) mod as_tool;
+pub(crate) mod child_agent;
 mod def;
-mod graph;
+pub(crate) mod graph;
 mod graph_issue;
-mod guardrail;
+pub(crate) mod guardrail;
 pub(crate) mod guardrail_fn;
-mod handoff;
+pub(crate) mod handoff;
 mod handoff_filter;
-mod handoff_history;
+pub(crate) mod handoff_history;
 mod hooks;
-mod instructions;
+pub(crate) mod instructions;
 mod into_guardrail;
-mod mcp_approval;
-mod output;
-mod sources;
-mod tool_use;
+pub(crate) mod mcp_approval;
+pub(crate) mod output;
+pub(crate) mod sources;
+pub(crate) mod tool_use;
 
-pub use as_tool::{AgentTool, AgentToolResult, ExtractOutput};
-pub use child_agent::{ChildAgent, ChildAgentTool};
+pub use as_tool::{AgentTool, AgentToolResult};
+pub use child_agent::ChildAgent;
+pub(crate) use child_agent::ChildAgentTool;
 pub use def::{Agent, AgentDef};
-pub use graph::Graph;
+pub(crate) use graph::Graph;
 pub use graph_issue::{GraphError, GraphIssue};
-pub use guardrail::{
-    Check, CheckInput, CheckOutput, GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, Judge,
-    OutputGuardrail, guardrail_answer,
-};
-pub use handoff::{Handoff, HandoffIssue, HandoffTarget, IntoHandoff, OnHandoff, tool_name_of};
+pub(crate) use guardrail::{Check, Judge, guardrail_answer};
+pub use guardrail::{GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail};
+pub(crate) use handoff::HandoffIssue;
+pub use handoff::{Handoff, IntoHandoff};
 pub use handoff_filter::{HandoffInputData, HandoffInputFilter};
-pub use handoff_history::{nest_history, nest_history_with};
+pub use handoff_history::nest_history;
+pub(crate) use handoff_history::nest_history_with;
 pub use hooks::{HookContext, HookResult, HookedCall, RunHooks};
-pub use instructions::{AgentInfo, ComputeInstructions, Instructions};
+pub use instructions::{AgentInfo, Instructions};
 pub use into_guardrail::{IntoInputGuardrail, IntoOutputGuardrail};
-pub use mcp_approval::AnswerApproval;
+pub(crate) use output::OutputDef;
+pub use output::OutputType;
 pub(crate) use output::read_output;
-pub use output::{OutputDef, OutputType};
-pub use sources::{AgentSource, AgentSources};
-pub use tool_use::{DecideToolUse, ToolResult, ToolUseBehavior};
+pub use sources::AgentSources;
+pub use tool_use::{ToolResult, ToolUseBehavior};

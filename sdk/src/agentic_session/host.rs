@@ -31,10 +31,12 @@ use crate::{
         SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
-    tool::{StateRequirement, ToolBinding},
+    tool::{ToolBinding, state::StateRequirement},
     wire::{
-        EffectAnswer, Item, McpSession, McpTool, ModelCall, ModelResponse, RunState, ToolFailed, Usage,
+        Item, McpTool, ModelCall, ModelResponse, RunState, Usage,
+        mcp_call::McpSession,
         run_state::{Admission, Phase},
+        session_checkpoint::{EffectAnswer, ToolFailed},
     },
 };
 

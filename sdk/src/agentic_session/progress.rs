@@ -12,7 +12,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::wire::{EffectAnswer, Item, RunState, SessionCheckpoint, SessionRun, session_checkpoint::SESSION_FORMAT};
+use crate::wire::{
+    Item, RunState, SessionCheckpoint,
+    session_checkpoint::{EffectAnswer, SESSION_FORMAT, SessionRun},
+};
 
 /// The progress of a session. Each change has a number, by which the writer knows which changes it
 /// has written.

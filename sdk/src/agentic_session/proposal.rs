@@ -9,7 +9,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::wire::{Item, SessionCheckpoint, SessionRun};
+use crate::wire::{Item, SessionCheckpoint, session_checkpoint::SessionRun};
 
 /// The only version of the format.
 const VERSION: u64 = 1;

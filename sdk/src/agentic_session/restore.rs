@@ -4,7 +4,10 @@ use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
 
 use super::{error::CheckpointError, proposal, store::Storage};
-use crate::wire::{SessionCheckpoint, SessionRun, decode, session_checkpoint::SESSION_FORMAT};
+use crate::wire::{
+    SessionCheckpoint, decode,
+    session_checkpoint::{SESSION_FORMAT, SessionRun},
+};
 
 /// The checkpoint from which a session continues, or a new one.
 pub(super) struct Restored {

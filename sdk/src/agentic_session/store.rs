@@ -9,7 +9,8 @@ use super::error::CheckpointError;
 use crate::{
     tool::Failure,
     wire::{
-        Digest, KeptCheckpoint, decode,
+        KeptCheckpoint, decode,
+        digest::Digest,
         session_checkpoint::{KeptAs, SESSION_FORMAT},
     },
 };

@@ -13,4 +13,3 @@ pub mod transcript;
 
 pub use agent_handle::{AgentHandle, AgentHandleError};
 pub use chat_handle::ChatHandle;
-pub use transcript::{Transcript, TranscriptError};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::pending::Reference;
-use crate::wire::{CallPart, Definitions, Digest, Item, ItemDigest};
+use crate::wire::{Definitions, Item, ItemDigest, conversation::CallPart, digest::Digest};
 
 /// The time after which an unused run counts as idle. When the cache is full, idle runs are removed
 /// as well.

@@ -18,8 +18,12 @@ use temporalio_common::{
 
 use super::{cache::RunKey, newest_first::NewestFirst, pending::Pending, states::States};
 use crate::wire::{
-    Conversation, Definitions, DefinitionsPart, Digest, Item, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, ModelReply,
-    ModelRequest, RECORD_ACTIVITY, RecordRequest, ToolReply, ToolRequest, carried::LoadStateReply, decode,
+    Conversation, Definitions, Item, MODEL_ACTIVITY, ModelReply, ModelRequest, ToolReply, ToolRequest,
+    carried::{LOAD_STATE_ACTIVITY, LoadStateReply},
+    conversation::{RECORD_ACTIVITY, RecordRequest},
+    decode,
+    definitions::DefinitionsPart,
+    digest::Digest,
 };
 
 /// The error of a part that history does not return.

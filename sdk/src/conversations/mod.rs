@@ -67,8 +67,11 @@ use self::{
 };
 pub(crate) use self::{cache::RunKey, history::HistoryError, newest_first::NewestFirst};
 use crate::wire::{
-    CallPart, ConversationPart, Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest,
-    ModelResponse, ToolOutput, conversation::WORTH_A_REFERENCE, model_call::UnfoldError,
+    Definitions, InputSegment, Item, ModelCall, ModelRequest, ModelResponse, ToolOutput,
+    conversation::{CallPart, WORTH_A_REFERENCE},
+    definitions::DefinitionsPart,
+    failure::ConversationPart,
+    model_call::UnfoldError,
 };
 
 /// The default size of the cache, in bytes.

@@ -1,7 +1,8 @@
 //! An input whose references are being resolved to items.
 
 use crate::wire::{
-    CallPart, InputSegment, Item, WIRE_VERSION, WireVersion, WireVersionMismatch, conversation::tool_activity_of,
+    InputSegment, Item, WIRE_VERSION, WireVersion, WireVersionMismatch,
+    conversation::{CallPart, tool_activity_of},
 };
 
 /// The maximum number of parts for tool results in an input: a server accepts 51,200 events in a

@@ -19,7 +19,9 @@ use super::{
     states::States,
     wanted::Wanted,
 };
-use crate::wire::{Definitions, DefinitionsPart, InputSegment, Item, ModelCall, ModelRequest, model_call::UnfoldError};
+use crate::wire::{
+    Definitions, InputSegment, Item, ModelCall, ModelRequest, definitions::DefinitionsPart, model_call::UnfoldError,
+};
 
 /// The requests and results of a workflow run's activities.
 #[derive(Clone, Debug, Default)]

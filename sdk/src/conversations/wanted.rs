@@ -9,8 +9,8 @@ use super::{
     pending::Pending,
 };
 use crate::wire::{
-    Conversation, Definitions, DefinitionsPart, Digest, Item, ModelCall, ModelRequest, WIRE_VERSION,
-    WireVersionMismatch, model_call::UnfoldError,
+    Conversation, Definitions, Item, ModelCall, ModelRequest, WIRE_VERSION, WireVersionMismatch,
+    definitions::DefinitionsPart, digest::Digest, model_call::UnfoldError,
 };
 
 /// The items of a call and its definitions.

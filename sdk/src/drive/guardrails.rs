@@ -23,7 +23,8 @@ use crate::{
     engine::{Engine, Resolution, RunError},
     tool::{CallInfo, Failure, RunContext, ToolBinding, ToolDef, named_keys},
     wire::{
-        Digest, Item, RunState,
+        Item, RunState,
+        digest::Digest,
         run_state::{FinalOutput, InputGuardrailResult, OutputGuardrailResult},
     },
 };

@@ -28,7 +28,7 @@ use super::{
 use crate::{
     engine::EffectError,
     tool::{McpServer, Reestablish},
-    wire::McpSession,
+    wire::mcp_call::McpSession,
 };
 
 /// Maximum number of new sessions in which one call or one list is retried.

@@ -49,7 +49,8 @@ pub use save::input_items;
 pub use step::{CallResult, DueCall, HandlerOutput, Resolution, Step, ToolOutcome};
 
 use crate::wire::{
-    Item, McpSession, ModelResponse, RunState, Usage, WIRE_VERSION,
+    Item, ModelResponse, RunState, Usage, WIRE_VERSION,
+    mcp_call::McpSession,
     run_state::{
         Admission, Approvals, GuardrailResults, Phase, Recoverable, ServerConversation, SessionProgress, TurnMark,
     },

@@ -44,7 +44,7 @@ use crate::{
         ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext,
         ToolErrorKind,
     },
-    wire::{Item, McpSession, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState},
+    wire::{Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState, mcp_call::McpSession},
 };
 
 /// The retry configuration of a run without Temporal. Its pauses are shorter than with Temporal,

@@ -5,13 +5,13 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 #[cfg(feature = "mcp")]
-use crate::wire::McpOpened;
+use crate::wire::mcp_call::McpOpened;
 use crate::{
     activity::asked_people::AskedPeople,
     drive::{ToolEffect, ToolEffectError},
     engine::EffectError,
     tool::{ActivityBody, McpServer},
-    wire::{McpSession, McpTool},
+    wire::{McpTool, mcp_call::McpSession},
 };
 
 /// The MCP servers of a run, by name.

@@ -4,7 +4,7 @@
 
 use crate::{
     agent::{Graph, GraphIssue},
-    tool::{StateRequirement, ToolBinding, ToolDef},
+    tool::{ToolBinding, ToolDef, state::StateRequirement},
 };
 
 /// Returns an issue for each state that a tool or a guardrail of these agents requires and that is

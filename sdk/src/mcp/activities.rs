@@ -27,8 +27,9 @@ use crate::{
     store::Spills,
     tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
     wire::{
-        MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest, ToolReply, ToolRequest, WIRE_VERSION,
+        ToolReply, ToolRequest, WIRE_VERSION,
         failure::MALFORMED_REQUEST,
+        mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, McpOperation, McpReply, McpRequest},
     },
 };
 

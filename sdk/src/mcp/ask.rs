@@ -16,7 +16,8 @@ use super::{
     listed::{Listed, MOST_ITEMS, MOST_TOOLS},
 };
 use crate::wire::{
-    McpOperation, McpTool,
+    McpTool,
+    mcp_call::McpOperation,
     size::{Bytes, MOST_BYTES, encoded_len},
 };
 

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     activity::asked_people::AskedPeople,
     tool::{ActivityBody, OUTCOME_UNKNOWN, ToolError},
-    wire::{McpQuestion, McpTarget, ToolOutput},
+    wire::{McpQuestion, ToolOutput, mcp_call::McpTarget},
 };
 
 /// Returns the body of a tool's activity, and the place where the body leaves a question of the

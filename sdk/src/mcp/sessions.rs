@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     secret::worker_env::Given,
-    wire::{McpOpened, McpSetUp},
+    wire::mcp_call::{McpOpened, McpSetUp},
 };
 
 /// The sessions of a worker, by id.

@@ -11,19 +11,19 @@
 pub(crate) mod data;
 pub(crate) mod function_shape;
 #[cfg(feature = "genai")]
-pub mod genai;
+pub(crate) mod genai;
 #[cfg(any(feature = "openai", feature = "genai"))]
 mod http;
 #[cfg(any(feature = "openai", feature = "genai", feature = "mcp"))]
 pub(crate) mod http_client;
 mod model;
 #[cfg(feature = "openai")]
-pub mod openai;
+pub(crate) mod openai;
 pub(crate) mod providers;
 mod secrets;
 
 #[cfg(feature = "genai")]
-pub use genai::Genai;
+pub use genai::{Genai, GenaiBuilder, GenaiConfigError};
 pub use model::{Model, ModelError, ModelProvider};
 #[cfg(feature = "openai")]
-pub use openai::OpenAi;
+pub use openai::{Azure, OpenAi, OpenAiApi, OpenAiBuilder, OpenAiConfigError};

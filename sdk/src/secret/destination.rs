@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 
 /// A destination to which the value of an environment variable may be sent; see
-/// [`AgentsPlugin::allow_env_for`](super::AgentsPlugin::allow_env_for).
+/// [`AgentsPlugin::allow_env_for`](crate::AgentsPlugin::allow_env_for).
 ///
 /// ```
 /// use temporal_agents::{AgentsPlugin, worker::Destination};
@@ -28,7 +28,7 @@ enum Kind {
 
 impl Destination {
     /// The model provider of this name: `openai`, `genai`, or the name that
-    /// [`ModelProvider::name`](super::ModelProvider::name) returns. Covers references in extra
+    /// [`ModelProvider::name`](crate::ModelProvider::name) returns. Covers references in extra
     /// headers, query, body and arguments of model settings, and in the configuration of hosted
     /// tools that contains no address.
     pub fn provider(name: impl Into<String>) -> Self {

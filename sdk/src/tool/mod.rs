@@ -3,64 +3,70 @@
 //! `#[tool]` turns a function into a [`Tool`]; a [`ToolDef`] is a tool built by hand. Nothing here
 //! depends on the worker, so a crate of tools compiles without it.
 
-mod approval;
-mod argument;
-mod binding;
-mod child_workflow;
+pub(crate) mod approval;
+pub(crate) mod argument;
+pub(crate) mod binding;
+pub(crate) mod child_workflow;
 mod context;
 mod definition;
 mod enabled;
-mod error;
+pub(crate) mod error;
 mod guardrail;
 mod hosted;
 mod idempotency;
-mod mcp;
+pub(crate) mod mcp;
 #[cfg(feature = "nexus")]
 mod nexus_operation;
-mod on_error;
+pub(crate) mod on_error;
 mod options;
-mod output;
+pub(crate) mod output;
 mod oversized;
 mod redaction;
 mod remote_activity;
-mod run_context;
-pub mod schema;
+pub(crate) mod run_context;
+pub(crate) mod schema;
 mod side_by_side;
-mod state;
-mod workflow_context;
+pub(crate) mod state;
+pub(crate) mod workflow_context;
 mod workflow_error;
 
-pub use approval::{ApprovalPredicate, ApprovalRule, NeedsApproval};
+pub(crate) use approval::ApprovalRule;
+pub use approval::NeedsApproval;
 pub use argument::ToolArgument;
-pub use binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
-pub use child_workflow::{ChildId, ChildWorkflow, ComputeId, ParentClose};
+pub(crate) use binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
+pub use child_workflow::{ChildId, ChildWorkflow, ParentClose};
 pub use context::{CallInfo, Heartbeat, SettingError, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
 pub use enabled::Enabled;
-pub use error::{Failure, IntoToolError, ToolError, ToolErrorKind};
+pub use error::IntoToolError;
+pub use error::{Failure, ToolError, ToolErrorKind};
 pub use guardrail::{ToolGuardrailContext, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail};
 pub use hosted::{
     CodeInterpreter, FileSearch, HostedMcp, HostedTool, ImageGeneration, RequireApproval, UserLocation, WebSearch,
 };
 pub(crate) use idempotency::idempotency_key;
-pub use mcp::{McpBinding, McpMeta, McpRefresh, McpServer, McpSessionTerms, McpToolFilter, Reestablish};
+pub(crate) use mcp::McpBinding;
+pub use mcp::{McpMeta, McpRefresh, McpServer, McpSessionTerms, Reestablish};
 #[cfg(feature = "nexus")]
 pub use nexus_operation::{NexusCancellation, NexusOperation};
-pub use on_error::{
-    DescribeFailure, DescribeSomeFailures, OUTCOME_UNKNOWN, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind,
-};
+pub use on_error::{OUTCOME_UNKNOWN, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind};
 pub use options::ToolActivityOptions;
-pub use output::{ResultKind, ValueKind, text_of};
+pub(crate) use output::text_of;
 pub use oversized::OversizedOutput;
 #[cfg(feature = "worker")]
 pub(crate) use oversized::beginning;
 pub(crate) use oversized::{MOST_OF_A_FAILURE, OutputTooLarge, truncated};
 pub(crate) use redaction::Redaction;
 pub use remote_activity::RemoteActivity;
+pub(crate) use run_context::merge_patch_between;
 pub(crate) use run_context::named_keys;
-pub use run_context::{ContextError, RunContext, merge_patch_between};
-pub use state::{FromToolContext, State, StateMap, StateRequirement};
-pub use workflow_context::{WorkflowEffects, WorkflowToolContext};
+pub use run_context::{ContextError, RunContext};
+pub use schema::{InvalidArguments, InvalidArgumentsKind, Issue, NotStrict};
+pub use state::FromToolContext;
+pub use state::State;
+pub(crate) use state::StateMap;
+pub(crate) use workflow_context::WorkflowEffects;
+pub use workflow_context::WorkflowToolContext;
 pub use workflow_error::WorkflowToolError;
 
 /// A tool that a model can call.

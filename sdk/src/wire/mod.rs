@@ -1,7 +1,7 @@
 //! The contract between workflow code and worker: the messages that history contains.
 //!
 //! Both sides compile against these types, so this module imports no other module of this crate. It
-//! guarantees that a message written by one release is read by the next ([`version`]), that *data*
+//! guarantees that a message written by one release is read by the next ([`WireVersion`]), that *data*
 //! (items, usage) is kept unchanged, including unknown fields and kinds, and that *instructions*
 //! (input segments, definition parts) of an unknown kind are a [`WireVersionMismatch`] and never a
 //! guess. It does not schedule, call or decide anything.
@@ -44,33 +44,27 @@ pub use agent_handlers::{
     DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput, Verdict,
 };
 pub use approval::{ApprovalRequest, ApprovalRuling};
-pub use asked_questions::{AskedQuestion, AskedQuestions, QUESTIONS_MEMO};
-pub use carried::{Carried, CarriedState, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY};
-pub use conversation::{CallPart, Conversation, InputSegment, RECORD_ACTIVITY, RecordRequest};
+pub use carried::Carried;
+pub use conversation::{Conversation, InputSegment};
 pub(crate) use conversation::{Folded, Ledger, Noted};
-pub use definitions::{Definitions, DefinitionsPart, HandoffSpec, OutputSpec, Prompt, ToolSpec};
-pub use digest::Digest;
+pub use definitions::{Definitions, HandoffSpec, OutputSpec, Prompt, ToolSpec};
 pub(crate) use digest::{DigestChain, ItemDigest};
 #[doc(hidden)]
 pub use error_debug::error_debug;
-pub use failure::{ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind};
-pub use item::{FunctionCall, IS_ERROR, Item, ItemView, NotAnItem};
-pub use mcp_call::{
-    MCP_ACTIVITY, MCP_CALL_TOOL, McpAnswer, McpOpened, McpOperation, McpQuestion, McpReply, McpRequest, McpSession,
-    McpSetUp, McpTarget, McpTool,
-};
+pub use failure::{ModelFailureDetails, ModelFailureKind};
+pub use item::{FunctionCall, Item, ItemView};
+pub use mcp_call::{McpAnswer, McpQuestion, McpTool};
 pub use model_call::{MODEL_ACTIVITY, ModelCall, ModelReply, ModelRequest, ModelResponse};
-pub use nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest};
 pub use ready_made::{
     AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, RequestInput,
 };
 pub use run_state::{
-    GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, NewItem, NewItemKind,
-    OutputGuardrailResult, Phase, RunState, ToolGuardrailResult,
+    Decision, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, NewItem, NewItemKind,
+    OutputGuardrailResult, RunState, ToolGuardrailResult,
 };
 pub use schema::Schema;
-pub use session_call::{SESSION_ACTIVITY, SessionOperation, SessionPlace, SessionReply, SessionRequest};
-pub use session_checkpoint::{EffectAnswer, KeptCheckpoint, SessionCheckpoint, SessionRun, ToolFailed};
+pub use session_call::SessionPlace;
+pub use session_checkpoint::{KeptCheckpoint, SessionCheckpoint};
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
 pub(crate) use unread::Json;

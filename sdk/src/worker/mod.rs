@@ -1,7 +1,6 @@
 //! The worker half: the activities, and the configuration of a worker that runs them.
 //!
-//! [`AgentsPlugin`] is the entry point; [`Model`] and [`ModelProvider`] are the traits that a
-//! provider implements. [`AgentHandle`] is for the callers of a workflow.
+//! [`AgentsPlugin`] is the entry point. [`ToolRegistry`] calls tools outside of a run.
 
 #![allow(
     clippy::disallowed_methods,

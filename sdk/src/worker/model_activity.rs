@@ -21,8 +21,8 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use crate::drive::guard::guarded;
 use crate::wire::{
-    ConversationUnavailable, ModelCall, ModelFailureKind, ModelReply, ModelRequest, WIRE_VERSION, WireDecodeError,
-    failure::CONVERSATION_UNAVAILABLE,
+    ModelCall, ModelFailureKind, ModelReply, ModelRequest, WIRE_VERSION, WireDecodeError,
+    failure::{CONVERSATION_UNAVAILABLE, ConversationUnavailable},
     model_call::UnfoldError,
     size::{Bytes, MOST_BYTES, encoded_len},
 };

@@ -27,9 +27,11 @@ use crate::{
     drive::{ModelEffectError, guard::Panic},
     engine::{EffectError, TriedFor},
     wire::{
-        ConversationPart, ConversationUnavailable, DefinitionsPart, Folded, Item, ItemView, Ledger, MODEL_ACTIVITY,
-        ModelCall, ModelFailureKind, ModelReply, ModelRequest, ModelResponse, Noted, RECORD_ACTIVITY, RecordRequest,
-        failure::CONVERSATION_UNAVAILABLE,
+        Folded, Item, ItemView, Ledger, MODEL_ACTIVITY, ModelCall, ModelFailureKind, ModelReply, ModelRequest,
+        ModelResponse, Noted,
+        conversation::{RECORD_ACTIVITY, RecordRequest},
+        definitions::DefinitionsPart,
+        failure::{CONVERSATION_UNAVAILABLE, ConversationPart, ConversationUnavailable},
     },
 };
 

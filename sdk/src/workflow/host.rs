@@ -37,8 +37,10 @@ use crate::{
     engine::RunError,
     tool::ToolDef,
     wire::{
-        AgentInterruption, AskedQuestions, Digest, Item, Ledger, McpOperation, McpSession, McpTool, ModelCall,
-        ModelResponse, QUESTIONS_MEMO, RunState,
+        AgentInterruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState,
+        asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+        digest::Digest,
+        mcp_call::{McpOperation, McpSession},
     },
 };
 

@@ -14,7 +14,7 @@ use crate::{
     drive::McpEffectError,
     engine::EffectError,
     tool::McpServer,
-    wire::{McpOperation, McpTool, error_debug, failure::AGENTS_WORKFLOW_ERROR},
+    wire::{McpTool, error_debug, failure::AGENTS_WORKFLOW_ERROR, mcp_call::McpOperation},
 };
 
 /// A handle by which a workflow itself sends requests to an MCP server, each as an activity: for

@@ -12,7 +12,7 @@ use std::{error::Error, io::Write, path::Path, process::ExitCode};
 use serde_json::Value;
 use temporal_agents::{
     client::transcript::{Transcript, openai_request_body, request_json},
-    provider::openai::OpenAiApi,
+    provider::OpenAiApi,
 };
 use temporal_agents_testing::history;
 use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};

@@ -7,9 +7,9 @@ use futures::future::{LocalBoxFuture, ready};
 use serde_json::{Value, json};
 use temporal_agents::{
     RunConfig, RunFailure,
-    internal::wire::run_state::{Decision, DecisionRefused},
+    internal::wire::run_state::DecisionRefused,
     run::{MemorySession, PausedRun, RunOutcome},
-    wire::{Item, RunState},
+    wire::{Decision, Item, RunState},
 };
 
 use super::{

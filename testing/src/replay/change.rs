@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, fmt};
 
 use temporal_agents::{
     __private::ReplayNote,
-    agent::{AgentDef, Graph},
-    tool::ToolBinding,
+    agent::AgentDef,
+    internal::{agent::Graph, tool::ToolBinding},
     wire::InterruptionKind,
 };
 

@@ -4,7 +4,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use temporal_agents::wire::{AskedQuestions, MODEL_ACTIVITY, QUESTIONS_MEMO};
+use temporal_agents::{
+    internal::wire::asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+    wire::MODEL_ACTIVITY,
+};
 use temporalio_common::{
     data_converters::{DataConverter, SerializationContextData},
     protos::{

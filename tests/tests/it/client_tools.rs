@@ -9,11 +9,13 @@ use temporal_agents::{
     agent::{HookContext, HookResult, HookedCall, RunHooks},
     client::AgentHandle,
     inline::InlineRunner,
-    internal::wire::run_state::Decision,
     run::RunOutcome,
     tool,
     tool::{OnToolError, ToolDef, ToolGuardrailOutput, ToolOutputGuardrail},
-    wire::{AgentInterruption, AgentRequest, AgentState, AgentStatus, DecisionAnswer, InterruptionKind, ToolOutput},
+    wire::{
+        AgentInterruption, AgentRequest, AgentState, AgentStatus, Decision, DecisionAnswer, InterruptionKind,
+        ToolOutput,
+    },
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

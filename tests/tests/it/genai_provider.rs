@@ -16,10 +16,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    provider::{
-        Genai, Model, ModelError, ModelProvider,
-        genai::{GenaiBuilder, GenaiConfigError},
-    },
+    provider::{Genai, GenaiBuilder, GenaiConfigError, Model, ModelError, ModelProvider},
     wire::{Definitions, Item, ModelCall, ModelResponse, ModelSettings, ToolSpec},
 };
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers};

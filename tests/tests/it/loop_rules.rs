@@ -4,7 +4,9 @@ use rstest::rstest;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use temporal_agents::{Agent, Handoff, RunError, ToolDef, agent::ToolUseBehavior, inline::InlineRunner, wire::Phase};
+use temporal_agents::{
+    Agent, Handoff, RunError, ToolDef, agent::ToolUseBehavior, inline::InlineRunner, internal::wire::run_state::Phase,
+};
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call};
 
 #[derive(Deserialize, JsonSchema)]

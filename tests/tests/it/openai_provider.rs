@@ -5,10 +5,7 @@ use std::{sync::Arc, time::Duration};
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    provider::{
-        Model, ModelError, ModelProvider, OpenAi,
-        openai::{Azure, OpenAiApi, OpenAiBuilder},
-    },
+    provider::{Azure, Model, ModelError, ModelProvider, OpenAi, OpenAiApi, OpenAiBuilder},
     wire::{
         Definitions, HandoffSpec, Item, ModelCall, ModelFailureKind, ModelResponse, ModelSettings, OutputSpec, Prompt,
         ToolSpec,

@@ -6,7 +6,8 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, Runner, State, ToolContext, ToolDef, ToolError,
-    tool::{CallInfo, RunContext, StateMap, StateRequirement, ToolBinding},
+    internal::tool::{StateMap, StateRequirement, ToolBinding},
+    tool::{CallInfo, RunContext},
     tools,
 };
 use temporal_agents_testing::{

@@ -8,7 +8,7 @@ mod recorded;
 use serde_json::Value;
 use temporal_agents::{
     client::transcript::{Transcript, TranscriptError, openai_request_body},
-    provider::openai::OpenAiApi,
+    provider::OpenAiApi,
     wire::ModelCall,
 };
 use temporal_agents_testing::{AgentEnvironment, FakeModel, FinishedRun, history};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::shape::{Approval, Run};
-use crate::wire::{AgentDecision, AskedQuestions, DecisionAnswer, DecisionReply};
+use crate::wire::{AgentDecision, DecisionAnswer, DecisionReply, asked_questions::AskedQuestions};
 
 /// The approval requests of a history, each with the decision that took effect.
 #[derive(Debug, Default)]

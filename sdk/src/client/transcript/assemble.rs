@@ -15,8 +15,8 @@ use super::{
 use crate::{
     conversations::{NotWhole, Recorded},
     wire::{
-        Definitions, Item, ItemView, ModelCall, ModelResponse, SessionOperation, SessionReply, SessionRequest,
-        ToolReply, ToolRequest, Usage,
+        Definitions, Item, ItemView, ModelCall, ModelResponse, ToolReply, ToolRequest, Usage,
+        session_call::{SessionOperation, SessionReply, SessionRequest},
     },
 };
 

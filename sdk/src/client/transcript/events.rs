@@ -31,9 +31,13 @@ use super::{
     shape::{Activity, End, Status},
 };
 use crate::wire::{
-    AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, Item, LOAD_STATE_ACTIVITY, MCP_ACTIVITY, MCP_CALL_TOOL,
-    MODEL_ACTIVITY, ModelReply, ModelRequest, ModelResponse, QUESTIONS_MEMO, RECORD_ACTIVITY, RecordRequest,
-    SESSION_ACTIVITY, SessionReply, SessionRequest, SuppliedOutput, ToolReply, ToolRequest, carried::LoadStateReply,
+    AGENT_DECIDE, AGENT_SUPPLY_OUTPUT, AgentDecision, Item, MODEL_ACTIVITY, ModelReply, ModelRequest, ModelResponse,
+    SuppliedOutput, ToolReply, ToolRequest,
+    asked_questions::QUESTIONS_MEMO,
+    carried::{LOAD_STATE_ACTIVITY, LoadStateReply},
+    conversation::{RECORD_ACTIVITY, RecordRequest},
+    mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL},
+    session_call::{SESSION_ACTIVITY, SessionReply, SessionRequest},
 };
 
 const TOOL_PREFIX: &str = "agents.tool.";

@@ -14,7 +14,10 @@ use serde_json::{Map, Value};
 use crate::{
     agent::AgentInfo,
     tool::{CallInfo, McpServer, ToolDef},
-    wire::{Item, McpQuestion, McpSession, McpTarget, ToolOutput, Usage},
+    wire::{
+        Item, McpQuestion, ToolOutput, Usage,
+        mcp_call::{McpSession, McpTarget},
+    },
 };
 
 /// The id of an effect, unique in its run: short ASCII that never contains text from a model.

@@ -14,7 +14,7 @@ pub use self::{
 use crate::{
     agent::{Graph, GraphIssue},
     engine::RunError,
-    wire::{Item, McpSession, McpTool, ModelCall, ModelResponse, RunState},
+    wire::{Item, McpTool, ModelCall, ModelResponse, RunState, mcp_call::McpSession},
 };
 
 /// The error of a host at which a run cannot leave the current execution, so that the run continues

@@ -11,7 +11,7 @@ use reqwest::Url;
 /// An Azure OpenAI resource, for [`OpenAiBuilder::azure`](super::OpenAiBuilder::azure).
 ///
 /// ```
-/// use temporal_agents::provider::openai::Azure;
+/// use temporal_agents::provider::Azure;
 ///
 /// let azure = Azure::new("https://contoso.openai.azure.com", "2025-04-01-preview").deployment("gpt-5", "prod-gpt-5");
 /// ```

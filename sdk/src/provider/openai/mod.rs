@@ -40,7 +40,7 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// The models of OpenAI, of Azure OpenAI, or of a compatible server.
 ///
 /// ```no_run
-/// use temporal_agents::provider::openai::{OpenAi, OpenAiApi};
+/// use temporal_agents::provider::{OpenAi, OpenAiApi};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let openai = OpenAi::from_env()?;

@@ -30,7 +30,7 @@ impl ToolDef {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use temporal_agents::tool::{Tool, ToolBinding};
+    /// use temporal_agents::{internal::tool::ToolBinding, tool::Tool};
     /// # use temporal_agents::tool;
     ///
     /// /// Current weather for one city.

@@ -16,7 +16,7 @@ use crate::{
         side_by_side::SideBySide,
         state::StateRequirement,
     },
-    wire::{Digest, ToolSpec},
+    wire::{ToolSpec, digest::Digest},
 };
 
 impl ToolDef {

@@ -11,7 +11,10 @@ use crate::{
         approval::NeedsApproval, binding::ToolBinding, definition::ToolDef, enabled::Enabled,
         options::ToolActivityOptions,
     },
-    wire::{MCP_ACTIVITY, MCP_CALL_TOOL, McpAnswer, McpTarget, McpTool},
+    wire::{
+        McpAnswer, McpTool,
+        mcp_call::{MCP_ACTIVITY, MCP_CALL_TOOL, McpTarget},
+    },
 };
 
 /// The longest tool name that models accept.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::wire::McpSetUp;
+use crate::wire::mcp_call::McpSetUp;
 
 /// The terms of a run's session with a stateful server.
 ///

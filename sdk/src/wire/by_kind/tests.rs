@@ -1,7 +1,7 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::wire::{CallPart, Definitions, DefinitionsPart, InputSegment, Item, ToolOutput};
+use crate::wire::{Definitions, InputSegment, Item, ToolOutput, conversation::CallPart, definitions::DefinitionsPart};
 
 /// Returns the result of reading the JSON, after checking that it is the same from a string and
 /// from a value, with the members in this order and in reverse order.

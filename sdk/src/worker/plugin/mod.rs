@@ -41,7 +41,12 @@ use crate::{
 use crate::{
     agent::{AgentDef, AgentSources},
     tool::{StateMap, Tool, ToolBinding, ToolDef},
-    wire::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY, MODEL_ACTIVITY, RECORD_ACTIVITY, SESSION_ACTIVITY},
+    wire::{
+        MODEL_ACTIVITY,
+        carried::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY},
+        conversation::RECORD_ACTIVITY,
+        session_call::SESSION_ACTIVITY,
+    },
 };
 
 /// The worker half: registers the model activity and the tools of the agents, after checking that
@@ -345,7 +350,7 @@ fn keeping_states() -> [(String, Body); 2] {
 #[cfg(feature = "nexus")]
 fn looking_up_endpoints() -> (String, Body) {
     let body = of_values(|ctx, request| async move { json(&nexus_endpoint::run(&ctx, request).await?) }.boxed());
-    (crate::wire::NEXUS_ENDPOINT_ACTIVITY.to_owned(), body)
+    (crate::wire::nexus_endpoint::NEXUS_ENDPOINT_ACTIVITY.to_owned(), body)
 }
 
 fn json<T: Serialize>(reply: &T) -> Result<Value, ActivityError> {

@@ -6,10 +6,13 @@ use serde_json::Value;
 use temporalio_workflow::common::{ActivityDefinition, WorkflowDefinition};
 
 #[cfg(feature = "nexus")]
-use crate::wire::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointRequest};
+use crate::wire::nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointRequest};
 use crate::{
     wire::{
-        Json, MODEL_ACTIVITY, McpRequest, ModelRequest, RECORD_ACTIVITY, RecordRequest, SessionRequest, ToolRequest,
+        Json, MODEL_ACTIVITY, ModelRequest, ToolRequest,
+        conversation::{RECORD_ACTIVITY, RecordRequest},
+        mcp_call::McpRequest,
+        session_call::SessionRequest,
     },
     workflow::effect::json::Foreign,
 };

@@ -39,8 +39,10 @@ use super::{
     replay_journal::{ReplayJournal, ReplayJournalKey},
 };
 #[cfg(feature = "nexus")]
-use crate::wire::NexusEndpointRequest;
-use crate::wire::{Json, McpRequest, ModelRequest, RecordRequest, SessionRequest, ToolRequest};
+use crate::wire::nexus_endpoint::NexusEndpointRequest;
+use crate::wire::{
+    Json, ModelRequest, ToolRequest, conversation::RecordRequest, mcp_call::McpRequest, session_call::SessionRequest,
+};
 
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     engine::RunError,
-    wire::{CarriedState, Ledger, RunState},
+    wire::{Ledger, RunState, carried::CarriedState},
     workflow::{context::DurableContext, limits::size::content_of},
 };
 

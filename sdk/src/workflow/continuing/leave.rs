@@ -30,7 +30,7 @@ use super::{
 use crate::{
     drive::{Stays, guard::guarded},
     engine::{EffectError, RunError},
-    wire::{Carried, CarriedState, RunState, run_state::Phase},
+    wire::{Carried, RunState, carried::CarriedState, run_state::Phase},
     workflow::{
         context::DurableContext,
         inbox::RunInbox,

@@ -17,7 +17,7 @@ use temporalio_workflow::{WorkflowContextView, common::protos::temporal::api::en
 
 use crate::{
     engine::RunError,
-    wire::{CarriedState, RunState},
+    wire::{RunState, carried::CarriedState},
 };
 
 /// The reason why the content that an input carries was not left by a previous execution.

@@ -23,8 +23,12 @@ use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, W
 use crate::{
     engine::{EffectError, TriedFor},
     wire::{
-        Digest, Json, KEEP_STATE_ACTIVITY, KeptState, LOAD_STATE_ACTIVITY, RunState, WIRE_VERSION,
-        carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
+        Json, RunState, WIRE_VERSION,
+        carried::{
+            KEEP_STATE_ACTIVITY, KeepStateReply, KeepStateRequest, KeptState, LOAD_STATE_ACTIVITY, LoadStateReply,
+            LoadStateRequest, StateText,
+        },
+        digest::Digest,
     },
     workflow::{
         context::DurableContext,

@@ -19,7 +19,10 @@ use crate::{
     drive::McpEffectError,
     engine::{EffectError, TriedFor},
     tool::McpServer,
-    wire::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpSession, McpTool, WIRE_VERSION},
+    wire::{
+        McpTool, WIRE_VERSION,
+        mcp_call::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpSession},
+    },
 };
 
 /// No worker on the task queue has the server.

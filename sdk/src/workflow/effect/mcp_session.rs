@@ -21,8 +21,9 @@ use crate::{
     engine::EffectError,
     tool::{McpServer, ToolActivityOptions},
     wire::{
-        MCP_ACTIVITY, McpOpened, McpOperation, McpRequest, McpSession, WIRE_VERSION,
+        WIRE_VERSION,
         failure::{MCP_CALL_BEGAN, MCP_SESSION_LOST},
+        mcp_call::{MCP_ACTIVITY, McpOpened, McpOperation, McpRequest, McpSession},
     },
 };
 

@@ -24,7 +24,10 @@ use crate::workflow::{
 use crate::{
     drive::{ToolEffect, ToolEffectError},
     tool::{NexusOperation, ToolBinding},
-    wire::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest, WIRE_VERSION},
+    wire::{
+        WIRE_VERSION,
+        nexus_endpoint::{NEXUS_ENDPOINT_ACTIVITY, NexusEndpointReply, NexusEndpointRequest},
+    },
 };
 
 /// Maximum number of operations that a run has under way. By default, a server accepts 30 of a

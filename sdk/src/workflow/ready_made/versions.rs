@@ -30,7 +30,7 @@ use crate::{
     agent::{AgentDef, AgentSources, Graph},
     engine::RunError,
     tool::{ToolBinding, ToolDef},
-    wire::Digest,
+    wire::digest::Digest,
 };
 
 /// Agents that replace earlier ones from a patch on.

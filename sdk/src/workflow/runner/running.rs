@@ -45,7 +45,7 @@ impl<W: 'static> Runner<W> {
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
     /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::AskedQuestions)), which separates its workflow task from
+    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its workflow task from
     /// that of the decision: everything that a workflow does at a pause, it does in the same task
     /// on replay.
     ///
@@ -69,7 +69,7 @@ impl<W: 'static> Runner<W> {
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
     /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::AskedQuestions)), which separates its workflow task from
+    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its workflow task from
     /// that of the decision: everything that a workflow does at a pause, it does in the same task
     /// on replay.
     ///
@@ -122,7 +122,7 @@ impl<W: 'static> Runner<W> {
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
     /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::AskedQuestions)), which separates its workflow task from
+    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its workflow task from
     /// that of the decision: everything that a workflow does at a pause, it does in the same task
     /// on replay.
     ///
@@ -143,7 +143,7 @@ impl<W: 'static> Runner<W> {
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
     /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::AskedQuestions)), which separates its workflow task from
+    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its workflow task from
     /// that of the decision: everything that a workflow does at a pause, it does in the same task
     /// on replay.
     ///

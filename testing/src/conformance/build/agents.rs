@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use temporal_agents::{
     Agent, Instructions,
-    agent::{AgentDef, AgentTool, OutputDef, ToolResult, ToolUseBehavior},
+    agent::{AgentDef, AgentTool, ToolResult, ToolUseBehavior},
+    internal::agent::OutputDef,
 };
 
 use super::{

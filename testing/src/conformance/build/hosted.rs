@@ -1,7 +1,7 @@
 //! Builds tools that the provider runs.
 
 use serde_json::json;
-use temporal_agents::{Agent, agent::AnswerApproval, internal::wire::run_state::Decision};
+use temporal_agents::{Agent, internal::agent::AnswerApproval, wire::Decision};
 
 use crate::conformance::format::{ApprovalAnswer, HostedTool};
 

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use temporal_agents::{
     State, ToolDef,
-    tool::{Enabled, FromToolContext, NeedsApproval, OnToolError, ToolActivityOptions, ToolBinding},
+    internal::tool::ToolBinding,
+    tool::{Enabled, FromToolContext, NeedsApproval, OnToolError, ToolActivityOptions},
 };
 
 use super::{guardrails, text::filled, tool_body};

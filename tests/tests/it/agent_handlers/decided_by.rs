@@ -11,10 +11,9 @@ use temporal_agents::{
     Agent, Tool,
     client::{AgentHandle, transcript::Transcript},
     inline::InlineRunner,
-    internal::wire::run_state::Decision,
     run::RunOutcome,
     tool,
-    wire::{AgentDecision, ApprovalRuling, DecidedInterruption, DecisionAnswer, SuppliedOutput, Verdict},
+    wire::{AgentDecision, ApprovalRuling, DecidedInterruption, Decision, DecisionAnswer, SuppliedOutput, Verdict},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,

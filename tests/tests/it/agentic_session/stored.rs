@@ -15,12 +15,11 @@ use temporal_agents::{
     Agent, Tool,
     agentic_session::{AgenticSession, Approver, Asked, CheckpointStore},
     inline::InlineRunner,
-    internal::wire::run_state::Decision,
     run::SessionRef,
     store::Session,
     tool,
     tool::{Failure, State},
-    wire::{ApprovalRuling, Item},
+    wire::{ApprovalRuling, Decision, Item},
 };
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
 

@@ -5,10 +5,7 @@ use std::time::Duration;
 use rstest::rstest;
 use serde::{Deserialize, Serialize};
 use temporal_agents::{
-    Runner,
-    tool::Failure,
-    wire::{Carried, CarriedState},
-    workflow::ContinueOptions,
+    Runner, internal::wire::carried::CarriedState, tool::Failure, wire::Carried, workflow::ContinueOptions,
 };
 use temporal_agents_testing::{AgentEnvironment, FakeModel, environment::activities};
 use temporalio_client::{

@@ -10,7 +10,7 @@ use temporal_agents::{
     Agent,
     inline::InlineRunner,
     mcp::McpTransport,
-    provider::{Genai, ModelProvider, OpenAi, openai::OpenAiApi},
+    provider::{Genai, ModelProvider, OpenAi, OpenAiApi},
     tool::{McpServer, ToolActivityOptions},
     wire::{Definitions, Item, ModelCall},
 };

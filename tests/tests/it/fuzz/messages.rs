@@ -2,13 +2,19 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 use temporal_agents::{
-    internal::wire::carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+    internal::wire::{
+        asked_questions::AskedQuestions,
+        carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+        conversation::RecordRequest,
+        failure::ConversationUnavailable,
+        mcp_call::{McpReply, McpRequest},
+        nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
+        session_call::{SessionReply, SessionRequest},
+    },
     wire::{
-        AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, AskedQuestions, Carried,
-        ChatMessage, ChatReply, ChatRequest, ChatTranscript, ConversationUnavailable, DecisionReply, KeptCheckpoint,
-        McpReply, McpRequest, ModelFailureDetails, ModelReply, ModelRequest, NexusEndpointReply, NexusEndpointRequest,
-        RecordRequest, RunState, SessionCheckpoint, SessionReply, SessionRequest, SuppliedOutput, ToolReply,
-        ToolRequest,
+        AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
+        ChatReply, ChatRequest, ChatTranscript, DecisionReply, KeptCheckpoint, ModelFailureDetails, ModelReply,
+        ModelRequest, RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest,
     },
 };
 

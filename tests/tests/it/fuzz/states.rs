@@ -9,10 +9,9 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
     inline::InlineRunner,
-    internal::wire::run_state::Decision,
     run::RunOutcome,
     tool,
-    wire::{ModelCall, RunState},
+    wire::{Decision, ModelCall, RunState},
 };
 use temporal_agents_testing::fake_model::{FakeModel, Reply, handoff, text, tool_calls};
 use tokio::{runtime::Runtime, time::timeout};

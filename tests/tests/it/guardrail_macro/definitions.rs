@@ -6,7 +6,8 @@ use temporal_agents::{
     Agent, RunContext, State, ToolDef,
     agent::{GuardrailOutput, InputGuardrail, OutputGuardrail},
     guardrail,
-    tool::{StateRequirement, ToolActivityOptions, ToolBinding},
+    internal::tool::{StateRequirement, ToolBinding},
+    tool::ToolActivityOptions,
 };
 
 /// Homework is not done here.

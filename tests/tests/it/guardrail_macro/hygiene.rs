@@ -3,8 +3,9 @@
 use serde_json::json;
 use temporal_agents::{
     RunContext,
-    agent::{Check, GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail},
+    agent::{GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail},
     guardrail,
+    internal::agent::Check,
     wire::Item,
 };
 

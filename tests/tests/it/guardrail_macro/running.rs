@@ -6,11 +6,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use temporal_agents::{
     RunContext, State, ToolContext, ToolError,
-    agent::{
-        Check, GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail, guardrail_answer,
-    },
+    agent::{GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail},
     guardrail,
-    tool::{CallInfo, Failure, StateMap, ToolBinding, ToolDef},
+    internal::{
+        agent::{Check, guardrail_answer},
+        tool::{StateMap, ToolBinding},
+    },
+    tool::{CallInfo, Failure, ToolDef},
     wire::Item,
 };
 

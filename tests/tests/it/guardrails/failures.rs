@@ -6,9 +6,14 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, ToolContext, ToolDef, ToolError,
-    agent::{Check, GuardrailOutput, InputGuardrail, OutputGuardrail},
-    guardrail, tool,
-    tool::{ActivityBody, ToolActivityOptions, ToolBinding},
+    agent::{GuardrailOutput, InputGuardrail, OutputGuardrail},
+    guardrail,
+    internal::{
+        agent::Check,
+        tool::{ActivityBody, ToolBinding},
+    },
+    tool,
+    tool::ToolActivityOptions,
     wire::ToolOutput,
 };
 use temporal_agents_testing::{

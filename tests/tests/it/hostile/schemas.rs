@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use temporal_agents::tool::schema::{Issue, validate};
+use temporal_agents::{internal::tool::schema::validate, tool::Issue};
 
 use super::victim::attack;
 

@@ -6,10 +6,10 @@ use temporal_agents::{
     Agent,
     client::AgentHandle,
     inline::InlineRunner,
-    internal::wire::run_state::{Decision, DecisionRefused},
+    internal::wire::run_state::DecisionRefused,
     run::RunOutcome,
     tool::{McpServer, McpSessionTerms},
-    wire::{AgentInterruption, AgentRequest, AgentState, DecisionAnswer, InterruptionKind, McpQuestion},
+    wire::{AgentInterruption, AgentRequest, AgentState, Decision, DecisionAnswer, InterruptionKind, McpQuestion},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

@@ -1,9 +1,7 @@
 //! On which terms an agent has the tools of a server.
 
 use serde_json::{Map, json};
-use temporal_agents::{
-    Agent, RunError, inline::InlineRunner, internal::wire::run_state::Decision, run::RunOutcome, tool::McpServer,
-};
+use temporal_agents::{Agent, RunError, inline::InlineRunner, run::RunOutcome, tool::McpServer, wire::Decision};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call, tool_calls},

@@ -3,7 +3,7 @@
 use prost::Message;
 use temporal_agents::{
     AgentsPlugin,
-    provider::{OpenAi, openai::OpenAiBuilder},
+    provider::{OpenAi, OpenAiBuilder},
 };
 use temporal_agents_testing::history::{self, History};
 use wiremock::MockServer;

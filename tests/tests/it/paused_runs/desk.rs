@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Runner, Tool, ToolError,
-    internal::wire::run_state::{Decision, DecisionRefused},
+    internal::wire::run_state::DecisionRefused,
     run::{PausedRun, RunOutcome},
     tool,
-    wire::{Interruption, RunState},
+    wire::{Decision, Interruption, RunState},
 };
 use temporal_agents_testing::{
     FakeModel,

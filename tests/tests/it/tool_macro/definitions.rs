@@ -4,8 +4,10 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    State, Tool, ToolContext, tool,
-    tool::{StateRequirement, ToolActivityOptions, ToolBinding},
+    State, Tool, ToolContext,
+    internal::tool::{StateRequirement, ToolBinding},
+    tool,
+    tool::ToolActivityOptions,
 };
 
 fn spec(tool: &impl Tool) -> Value {

@@ -59,7 +59,10 @@ mod shadowed {
 
 #[tokio::test]
 async fn shadowed_names_do_no_harm() {
-    use temporal_agents::tool::{CallInfo, StateMap, ToolBinding};
+    use temporal_agents::{
+        internal::tool::{StateMap, ToolBinding},
+        tool::CallInfo,
+    };
 
     let mut states = StateMap::default();
     states.insert(16_u8);

@@ -4,8 +4,10 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 use temporal_agents::{
-    RunContext, State, Tool, ToolContext, ToolError, tool,
-    tool::{CallInfo, StateMap, ToolBinding},
+    RunContext, State, Tool, ToolContext, ToolError,
+    internal::tool::{StateMap, ToolBinding},
+    tool,
+    tool::CallInfo,
     wire::ToolOutput,
 };
 

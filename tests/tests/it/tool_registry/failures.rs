@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, RunError, Tool, ToolDef, ToolError,
     inline::InlineRunner,
+    internal::tool::{ActivityBody, ToolBinding},
     tool,
     tool::{
-        ActivityBody, OnToolError, ToolActivityOptions, ToolBinding, ToolFailureKind, ToolGuardrailOutput,
-        ToolInputGuardrail, ToolOutputGuardrail,
+        OnToolError, ToolActivityOptions, ToolFailureKind, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail,
     },
     worker::{DispatchError, Dispatched, ToolRegistry},
 };

@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, AgentsPlugin, Tool, tool,
-    wire::{Digest, ModelCall, ToolSpec},
+    Agent, AgentsPlugin, Tool,
+    internal::wire::digest::Digest,
+    tool,
+    wire::{ModelCall, ToolSpec},
     workflow::AgentSet,
 };
 use temporal_agents_testing::{

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    internal::wire::canonical,
-    wire::{Digest, Item},
+    internal::wire::{canonical, digest::Digest},
+    wire::Item,
 };
 
 use super::values::item;

@@ -60,7 +60,7 @@ impl NotStrict {
 ///
 /// ```
 /// use serde_json::json;
-/// # use temporal_agents::tool::schema::strict;
+/// # use temporal_agents::internal::tool::schema::strict;
 ///
 /// let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
 /// assert_eq!(
@@ -72,7 +72,7 @@ impl NotStrict {
 ///         "required": ["city"],
 ///     })
 /// );
-/// # Ok::<(), temporal_agents::tool::schema::NotStrict>(())
+/// # Ok::<(), temporal_agents::tool::NotStrict>(())
 /// ```
 ///
 /// # Errors

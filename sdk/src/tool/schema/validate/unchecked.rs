@@ -21,7 +21,7 @@ const MAX_SCHEMAS: usize = 10_000;
 ///
 /// ```
 /// use serde_json::json;
-/// # use temporal_agents::tool::schema::unchecked;
+/// # use temporal_agents::internal::tool::schema::unchecked;
 ///
 /// assert_eq!(unchecked(&json!({"type": "string", "format": "duration"})), [r#"format "duration""#]);
 /// ```

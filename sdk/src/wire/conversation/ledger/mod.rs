@@ -29,7 +29,9 @@ use std::{
 
 use self::segments::{List, Place, Segments};
 use super::{Conversation, WORTH_A_REFERENCE};
-use crate::wire::{Definitions, DefinitionsPart, Digest, DigestChain, Item, ItemDigest, RunState, ToolOutput};
+use crate::wire::{
+    Definitions, DigestChain, Item, ItemDigest, RunState, ToolOutput, definitions::DefinitionsPart, digest::Digest,
+};
 
 /// Maximum number of remembered definitions: agents may take turns, and their tools may change from
 /// turn to turn.

@@ -24,7 +24,8 @@ use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::{CallInfo, ToolActivityOptions, ToolBinding},
     wire::{
-        Digest, ToolReply, ToolRequest, WIRE_VERSION,
+        ToolReply, ToolRequest, WIRE_VERSION,
+        digest::Digest,
         failure::{
             MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH,
         },

@@ -27,7 +27,7 @@ use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     engine::TriedFor,
     tool::ToolBinding,
-    wire::Digest,
+    wire::digest::Digest,
 };
 
 /// Makes the call under this id and awaits its outcome. Also returns the id of the activity that

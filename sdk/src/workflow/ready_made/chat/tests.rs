@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::{Chat, ChatMessage, ChatOutcome, ChatReply};
-use crate::wire::{Carried, CarriedState, Item, RunState};
+use crate::wire::{Carried, Item, RunState, carried::CarriedState};
 
 fn said(id: &str, text: &str) -> ChatMessage {
     ChatMessage::new(id, text)

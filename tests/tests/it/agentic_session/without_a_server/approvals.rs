@@ -8,10 +8,9 @@ use temporal_agents::{
     Agent, Tool,
     agentic_session::{AgenticSession, ApprovalByWorkflow, Approver, Asked},
     inline::InlineRunner,
-    internal::wire::run_state::Decision,
     tool,
     tool::Failure,
-    wire::ApprovalRuling,
+    wire::{ApprovalRuling, Decision},
 };
 use temporal_agents_testing::{
     FakeModel, SessionEnvironment,

@@ -1,9 +1,12 @@
 //! What people say to a run that waits for them, and what they are told.
 
 use serde_json::json;
-use temporal_agents::wire::{
-    AgentDecision, AgentInterruption, AgentState, AgentStatus, AskedQuestions, DecidedInterruption, DecisionAnswer,
-    DecisionReply, InterruptionKind, McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION,
+use temporal_agents::{
+    internal::wire::asked_questions::AskedQuestions,
+    wire::{
+        AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
+        InterruptionKind, McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION,
+    },
 };
 
 pub(in crate::wire_golden) fn agent_decisions() -> Vec<(&'static str, AgentDecision)> {

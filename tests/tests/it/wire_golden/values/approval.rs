@@ -1,9 +1,6 @@
 //! What the workflow that waits for a person's decision is asked, and what it answers.
 
-use temporal_agents::{
-    internal::wire::run_state::Decision,
-    wire::{AgentInterruption, AgentStatus, ApprovalRequest, ApprovalRuling, WIRE_VERSION},
-};
+use temporal_agents::wire::{AgentInterruption, AgentStatus, ApprovalRequest, ApprovalRuling, Decision, WIRE_VERSION};
 
 use super::agent_states;
 

@@ -2,8 +2,13 @@
 
 use serde_json::json;
 use temporal_agents::{
-    internal::wire::carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest, StateText},
-    wire::{Carried, CarriedState, Digest, KeptState, WIRE_VERSION},
+    internal::wire::{
+        carried::{
+            CarriedState, KeepStateReply, KeepStateRequest, KeptState, LoadStateReply, LoadStateRequest, StateText,
+        },
+        digest::Digest,
+    },
+    wire::{Carried, WIRE_VERSION},
 };
 
 use super::run_states;

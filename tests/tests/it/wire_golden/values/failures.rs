@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 use temporal_agents::{
-    internal::wire::failure::{AGENTS_WORKFLOW_ERROR, TOOL_ERROR, WIRE_VERSION_MISMATCH},
-    wire::{ConversationPart, ConversationUnavailable, ModelFailureDetails, ModelFailureKind, WIRE_VERSION},
+    internal::wire::failure::{
+        AGENTS_WORKFLOW_ERROR, ConversationPart, ConversationUnavailable, TOOL_ERROR, WIRE_VERSION_MISMATCH,
+    },
+    wire::{ModelFailureDetails, ModelFailureKind, WIRE_VERSION},
 };
 
 pub(in crate::wire_golden) fn model_failure_details_full() -> ModelFailureDetails {

@@ -1,9 +1,9 @@
 //! What MCP servers are asked, and answer.
 
 use serde_json::{Map, json};
-use temporal_agents::wire::{
-    McpAnswer, McpOperation, McpQuestion, McpReply, McpRequest, McpSetUp, McpTarget, ToolRequest, WIRE_VERSION,
-    worker_env,
+use temporal_agents::{
+    internal::wire::mcp_call::{McpOperation, McpReply, McpRequest, McpSetUp, McpTarget},
+    wire::{McpAnswer, McpQuestion, ToolRequest, WIRE_VERSION, worker_env},
 };
 
 use super::{object, tool_request_minimal};

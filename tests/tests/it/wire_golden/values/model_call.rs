@@ -1,9 +1,12 @@
 //! Model calls: requests in full and by reference, replies.
 
 use serde_json::json;
-use temporal_agents::wire::{
-    Conversation, Definitions, DefinitionsPart, InputSegment, InputTokensDetails, ModelCall, ModelReply, ModelRequest,
-    ModelResponse, OutputTokensDetails, RecordRequest, Usage,
+use temporal_agents::{
+    internal::wire::{conversation::RecordRequest, definitions::DefinitionsPart},
+    wire::{
+        Conversation, Definitions, InputSegment, InputTokensDetails, ModelCall, ModelReply, ModelRequest,
+        ModelResponse, OutputTokensDetails, Usage,
+    },
 };
 
 use super::{definitions, items};

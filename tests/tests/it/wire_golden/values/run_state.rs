@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Map;
 use temporal_agents::{
-    internal::wire::run_state::{Admission, Approvals, TurnMark},
-    wire::{GuardrailResults, Item, Phase, RunState, Usage, WIRE_VERSION},
+    internal::wire::run_state::{Admission, Approvals, Phase, TurnMark},
+    wire::{GuardrailResults, Item, RunState, Usage, WIRE_VERSION},
 };
 
 /// A state in every phase, and some with everything else there may be.

@@ -1,6 +1,12 @@
 //! Reads and writes of sessions.
 
-use temporal_agents::wire::{Digest, SessionOperation, SessionPlace, SessionReply, SessionRequest, WIRE_VERSION};
+use temporal_agents::{
+    internal::wire::{
+        digest::Digest,
+        session_call::{SessionOperation, SessionReply, SessionRequest},
+    },
+    wire::{SessionPlace, WIRE_VERSION},
+};
 
 use super::items;
 

@@ -4,11 +4,11 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::json;
 use temporal_agents::{
-    internal::wire::session_checkpoint::KeptAs,
-    wire::{
-        Digest, EffectAnswer, KeptCheckpoint, ModelReply, RunState, SessionCheckpoint, SessionRun, ToolFailed,
-        ToolReply,
+    internal::wire::{
+        digest::Digest,
+        session_checkpoint::{EffectAnswer, KeptAs, SessionRun, ToolFailed},
     },
+    wire::{KeptCheckpoint, ModelReply, RunState, SessionCheckpoint, ToolReply},
 };
 
 use super::{items, model_reply_full, run_states, tool_reply_content, tool_reply_question};

@@ -1,7 +1,10 @@
 //! Tool calls: requests and replies.
 
 use serde_json::{Map, json};
-use temporal_agents::wire::{Digest, McpQuestion, ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, worker_env};
+use temporal_agents::{
+    internal::wire::digest::Digest,
+    wire::{McpQuestion, ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, worker_env},
+};
 
 use super::object;
 

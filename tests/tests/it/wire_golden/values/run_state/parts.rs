@@ -4,13 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    internal::wire::run_state::{
-        Admission, Decision, HandoffEnds, Rewritten, ServerConversation, SessionProgress, ToolGuardrailBehavior,
-        TurnMark,
+    internal::wire::{
+        mcp_call::McpSession,
+        run_state::{
+            Admission, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, ToolGuardrailBehavior,
+            TurnMark,
+        },
     },
     wire::{
-        GuardrailResults, InputGuardrailResult, Item, McpSession, NewItem, NewItemKind, OutputGuardrailResult, Phase,
-        RunState, ToolGuardrailResult,
+        Decision, GuardrailResults, InputGuardrailResult, Item, NewItem, NewItemKind, OutputGuardrailResult, RunState,
+        ToolGuardrailResult,
     },
 };
 

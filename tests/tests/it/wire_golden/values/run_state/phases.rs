@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use temporal_agents::{
-    internal::wire::run_state::{FinalOutput, FinalSource, PlannedHandoff, Recoverable, ToolUse, TurnSetup},
-    wire::Phase,
+use temporal_agents::internal::wire::run_state::{
+    FinalOutput, FinalSource, Phase, PlannedHandoff, Recoverable, ToolUse, TurnSetup,
 };
 
 use super::round::{handoff, round, small_round, waiting_for_input, waiting_for_output};
