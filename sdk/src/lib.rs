@@ -93,10 +93,10 @@
 //!
 //! # Two halves
 //!
-//! The *workflow half* is deterministic and does no I/O; the *worker half* (the modules from `worker`
-//! on in the table, with feature `worker`) runs in activities. They meet in [`wire`]. With `default-features = false, features =
-//! ["macros"]` a crate of agents, tools and workflows builds without an HTTP client, and without
-//! the Temporal SDK's worker.
+//! The *workflow half* is deterministic and does no I/O; the *worker half* (the modules from
+//! `worker` on in the table, with feature `worker`) runs in activities. They meet in [`wire`]. With
+//! `default-features = false, features = ["macros"]` a crate of agents, tools and workflows builds
+//! without an HTTP client, and without the Temporal SDK's worker.
 //!
 //! # What is in history
 //!

@@ -1,8 +1,8 @@
 //! The request of an activity before it is decoded, and its reply before it is encoded.
 //!
 //! A message is decoded directly from its JSON and encoded directly to it: a detour through a JSON
-//! value would copy it once more each time. `workflow/json.rs` extracts a request from its payload,
-//! and does the same with the results of activities.
+//! value would copy it once more each time. `workflow/effect/json.rs` extracts a request from its
+//! payload, and does the same with the results of activities.
 
 use serde::Serialize;
 use serde_json::Value;

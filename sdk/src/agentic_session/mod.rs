@@ -1,8 +1,8 @@
 //! Agentic sessions: agents that run inside one activity of a workflow without agent code.
 //!
 //! The third host of the engine, next to the workflow's [`Runner`](crate::Runner) and the
-//! [`InlineRunner`](crate::inline::InlineRunner), with the same agents, tools, handoffs, guardrails and
-//! approvals. A session is durable because the heartbeat of its activity carries a checkpoint.
+//! [`InlineRunner`](crate::inline::InlineRunner), with the same agents, tools, handoffs, guardrails
+//! and approvals. A session is durable because the heartbeat of its activity carries a checkpoint.
 //!
 //! ```no_run
 //! # use std::sync::Arc;
@@ -56,9 +56,9 @@
 //! hundreds of turns, and for approvals that take days, a workflow with [`Runner`](crate::Runner)
 //! is the better host, because it sends each item once. A run that has ended remains in the
 //! checkpoint with its conversation. Each active run, including one that waits for approval,
-//! occupies an activity slot of its worker, but no thread: see the [threads of
-//! runs](crate::inline::InlineRunner#threads). Set a heartbeat timeout on the activity (for example 30 s);
-//! its start-to-close timeout limits the entire conversation.
+//! occupies an activity slot of its worker, but no thread: see the
+//! [threads of runs](crate::inline::InlineRunner#threads). Set a heartbeat timeout on the activity
+//! (for example 30 s); its start-to-close timeout limits the entire conversation.
 //!
 //! # When it is cancelled
 //! The body has 10 seconds to return; then it is dropped, together with its runs. A tool that

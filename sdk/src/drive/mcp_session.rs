@@ -6,10 +6,10 @@
 //!
 //! # Design
 //! The activity `open_session`, on the server's task queue, connects, makes the set-up calls, and
-//! returns an id and the queue of the private worker that `worker/agents_worker.rs` runs beside the
-//! main one. Lists and calls are activities on that queue, with one attempt, one call after
-//! another; `close_session` is the last action of a run, however it ends. A call that the private
-//! worker does not start in time, whose heartbeats stop, or whose connection broke
+//! returns an id and the queue of the private worker that `worker/plugin/agents_worker.rs` runs
+//! beside the main one. Lists and calls are activities on that queue, with one attempt, one call
+//! after another; `close_session` is the last action of a run, however it ends. A call that the
+//! private worker does not start in time, whose heartbeats stop, or whose connection broke
 //! (`McpError.SessionLost`) reports the session as lost; the driver then follows the server's
 //! terms, and knows whether the call had begun.
 //!

@@ -2,7 +2,7 @@
 //! requests effects from the host.
 //!
 //! First of the five files of a model call: here -> `workflow/activity_backed_model.rs` ->
-//! `wire/model_call.rs` -> `worker/model_activity.rs` -> `worker/openai/responses.rs`.
+//! `wire/model_call.rs` -> `worker/model_activity.rs` -> `provider/openai/responses/mod.rs`.
 //!
 //! All functions that an author supplies are called here and nowhere else, once, in the order that
 //! the engine determines. Hosts implement [`Host`] and make no decisions, so that their behavior

@@ -40,8 +40,9 @@ pub trait ModelProvider: Send + Sync {
     fn model<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Arc<dyn Model>>, ModelError>>;
 
     /// Returns the name that identifies this provider in
-    /// [`Destination::provider`](crate::worker::Destination::provider). Default `None`: without a name, the
-    /// provider receives only values of environment variables that are allowed for any destination.
+    /// [`Destination::provider`](crate::worker::Destination::provider). Default `None`: without a
+    /// name, the provider receives only values of environment variables that are allowed for any
+    /// destination.
     fn name(&self) -> Option<&str> {
         None
     }

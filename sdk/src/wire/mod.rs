@@ -1,10 +1,10 @@
 //! The contract between workflow code and worker: the messages that history contains.
 //!
 //! Both sides compile against these types, so this module imports no other module of this crate. It
-//! guarantees that a message written by one release is read by the next ([`WireVersion`]), that *data*
-//! (items, usage) is kept unchanged, including unknown fields and kinds, and that *instructions*
-//! (input segments, definition parts) of an unknown kind are a [`WireVersionMismatch`] and never a
-//! guess. It does not schedule, call or decide anything.
+//! guarantees that a message written by one release is read by the next ([`WireVersion`]), that
+//! *data* (items, usage) is kept unchanged, including unknown fields and kinds, and that
+//! *instructions* (input segments, definition parts) of an unknown kind are a
+//! [`WireVersionMismatch`] and never a guess. It does not schedule, call or decide anything.
 //!
 //! Golden files of every message of every version are in `tests/golden/wire/`.
 

@@ -1,10 +1,10 @@
 //! A model call: the engine's request, its form in history, and the response.
 //!
 //! Third of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs`
-//! -> here -> `worker/model_activity.rs` -> `worker/openai/responses.rs`). [`ModelCall`] is the
-//! complete call; [`ModelRequest`] is the form in which it is sent, with references to parts that
-//! history contains; [`ModelResponse`] is the answer and [`ModelReply`] the form in which it is
-//! returned.
+//! -> here -> `worker/model_activity.rs` -> `provider/openai/responses/mod.rs`). [`ModelCall`] is
+//! the complete call; [`ModelRequest`] is the form in which it is sent, with references to parts
+//! that history contains; [`ModelResponse`] is the answer and [`ModelReply`] the form in which it
+//! is returned.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

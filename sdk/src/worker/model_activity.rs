@@ -2,7 +2,7 @@
 //! heartbeats, and classifies failures.
 //!
 //! Fourth of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs`
-//! -> `wire/model_call.rs` -> here -> `worker/openai/responses.rs`).
+//! -> `wire/model_call.rs` -> here -> `provider/openai/responses/mod.rs`).
 //!
 //! # Design
 //! **A model failure is classified once,** on the worker (`ModelFailureKind`): an application

@@ -2,7 +2,7 @@
 //! reply.
 //!
 //! Second of the five files of a model call (`drive/mod.rs` -> here -> `wire/model_call.rs` ->
-//! `worker/model_activity.rs` -> `worker/openai/responses.rs`).
+//! `worker/model_activity.rs` -> `provider/openai/responses/mod.rs`).
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 

@@ -84,8 +84,8 @@ pub(super) fn name(kind: AdapterKind) -> String {
 
 /// Returns `true` if a provider without a configured predicate serves this model name. It serves
 /// names with the namespace of an adapter, and names that begin like the models of one. OpenAI's
-/// own names need the namespace, so that they can be left to [`OpenAi`](crate::provider::OpenAi); and
-/// so do those of Ollama, which the crate selects for every name that it does not know.
+/// own names need the namespace, so that they can be left to [`OpenAi`](crate::provider::OpenAi);
+/// and so do those of Ollama, which the crate selects for every name that it does not know.
 pub(super) fn serves(model: &str) -> bool {
     let named = model.split_once("::").is_some_and(|(namespace, _)| AdapterKind::from_lower_str(namespace).is_some());
     named

@@ -14,7 +14,7 @@
 //! | `responses`, `chat_completions` | the two projections of a model call |
 //!
 //! The interpretation of a response, and the parts that settings add to a request, are in
-//! `worker/http_provider`.
+//! `provider/http`.
 
 mod azure;
 mod builder;

@@ -45,9 +45,9 @@ impl<W: 'static> Runner<W> {
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
     /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its workflow task from
-    /// that of the decision: everything that a workflow does at a pause, it does in the same task
-    /// on replay.
+    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its
+    /// workflow task from that of the decision: everything that a workflow does at a pause, it does
+    /// in the same task on replay.
     ///
     /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
@@ -69,9 +69,9 @@ impl<W: 'static> Runner<W> {
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
     /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its workflow task from
-    /// that of the decision: everything that a workflow does at a pause, it does in the same task
-    /// on replay.
+    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its
+    /// workflow task from that of the decision: everything that a workflow does at a pause, it does
+    /// in the same task on replay.
     ///
     /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
@@ -122,9 +122,9 @@ impl<W: 'static> Runner<W> {
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
     /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its workflow task from
-    /// that of the decision: everything that a workflow does at a pause, it does in the same task
-    /// on replay.
+    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its
+    /// workflow task from that of the decision: everything that a workflow does at a pause, it does
+    /// in the same task on replay.
     ///
     /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
@@ -143,9 +143,9 @@ impl<W: 'static> Runner<W> {
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
     /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its workflow task from
-    /// that of the decision: everything that a workflow does at a pause, it does in the same task
-    /// on replay.
+    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its
+    /// workflow task from that of the decision: everything that a workflow does at a pause, it does
+    /// in the same task on replay.
     ///
     /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     ///
