@@ -1,5 +1,9 @@
 //! The host of a durable run: maps the loop's effects to activities of this workflow.
 
+mod history;
+mod progress;
+mod run_id;
+
 use std::{
     cell::{Cell, OnceCell, RefCell},
     collections::BTreeSet,
@@ -10,6 +14,9 @@ use std::{
 use futures::{FutureExt, future::LocalBoxFuture};
 use temporalio_workflow::WorkflowCancellationToken;
 
+use self::history::json_len;
+pub(super) use self::run_id::{run_id, short_id};
+
 #[cfg(feature = "nexus")]
 use super::limits::nexus::Nexus;
 use super::{
@@ -17,7 +24,6 @@ use super::{
     context::DurableContext,
     continuing::{Moving, Place},
     effect::{
-        details::code,
         mcp_call, mcp_session, session_call,
         tool_call::{self, Passage},
     },
@@ -38,14 +44,11 @@ use crate::{
     tool::ToolDef,
     wire::{
         AgentInterruption, Item, Ledger, McpTool, ModelCall, ModelResponse, RunState,
-        asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+        asked_questions::AskedQuestions,
         digest::Digest,
         mcp_call::{McpOperation, McpSession},
     },
 };
-
-/// The patch of executions that record a pause.
-const QUESTIONS_RECORDED: &str = "temporal-agents/questions-recorded";
 
 /// The host of one durable run. Its activity ids begin with the id of the run, so that the ids of
 /// several runs of a workflow do not collide.
@@ -135,31 +138,6 @@ impl WorkflowHost {
         Place { ctx: &self.ctx, inbox: self.inbox.as_ref(), run: self.run(), token }
     }
 
-    /// Records that an activity is about to be scheduled that puts `content` bytes into history, as
-    /// far as is known. An activity that has to wait is recorded again when it is scheduled,
-    /// because history is measured where commands are scheduled.
-    fn notes_command(&self, content: impl FnOnce() -> usize) {
-        if let Some(moving) = &self.moving {
-            moving.command(&*self.ctx);
-            moving.add(content());
-        }
-    }
-
-    /// Records that an activity has put `content` bytes into history.
-    fn notes(&self, content: impl FnOnce() -> usize) {
-        if let Some(moving) = &self.moving {
-            moving.add(content());
-        }
-    }
-
-    /// Records content that is put into history without an activity of its own, or besides the
-    /// input of one: only the second rule counts it (`continuing/pace.rs`).
-    fn notes_more(&self, content: impl FnOnce() -> usize) {
-        if let Some(moving) = &self.moving {
-            moving.add_more(content());
-        }
-    }
-
     /// Returns the schema digest that identifies the version of a tool with several versions. It is
     /// the same on replay, because only definitions decide it.
     fn schema_of_version(&self, tool: &ToolDef) -> Option<Digest> {
@@ -172,22 +150,6 @@ impl WorkflowHost {
         Passage::new(Rc::clone(&self.gate), self.moving.clone())
     }
 
-    /// Records the pause in history, with its questions.
-    ///
-    /// The command separates the workflow task in which the run pauses from the next one: without
-    /// it, a worker that does not have the workflow in its cache may receive both at once, the
-    /// update of the second before the pause of the first, and on replay one after the other. The
-    /// patch is evaluated in each execution and not kept in the state of the run, because it is a
-    /// rule about this history only.
-    fn records_pause(&self, asked: AskedQuestions) {
-        if !self.ctx.patched(QUESTIONS_RECORDED) {
-            return;
-        }
-        if let Ok(asked) = serde_json::to_value(asked) {
-            self.ctx.upsert_memo(QUESTIONS_MEMO, asked);
-        }
-    }
-
     /// Reports the end of the run to the inbox, and a failure also to the replay journal.
     pub(super) fn ended<O>(&self, outcome: &Result<RunOutcome<O>, RunFailure>) {
         if let Err(failure) = outcome {
@@ -196,15 +158,6 @@ impl WorkflowHost {
         if let Some(inbox) = &self.inbox {
             inbox.ended(outcome);
         }
-    }
-}
-
-impl WorkflowHost {
-    /// Returns the total size, in bytes, of those items that have not occurred in a call of this
-    /// runner.
-    fn new_bytes(&self, input: &[Item]) -> usize {
-        let ledger = self.ledger.borrow();
-        input.iter().filter(|item| !ledger.holds(item)).map(Item::json_len).sum()
     }
 }
 
@@ -424,45 +377,6 @@ impl Host for WorkflowHost {
         if !self.ctx.is_replaying() {
             event.warn();
         }
-        match event {
-            RunEvent::TurnStarted { agent, turn } => {
-                if let Some(inbox) = &self.inbox {
-                    inbox.at_turn(agent, *turn);
-                }
-                self.ctx.show(format!("**{agent}** · turn {turn} · waits for the model"));
-            }
-            RunEvent::ToolsCalled { agent, turn, tools } => {
-                let tools: Vec<String> = tools.iter().map(|tool| code(tool)).collect();
-                self.ctx.show(format!("**{agent}** · turn {turn} · runs {}", tools.join(", ")));
-            }
-            RunEvent::Paused { interruptions } => {
-                let calls: Vec<String> =
-                    interruptions.iter().map(|call| format!("{} of **{}**", code(&call.tool), call.agent)).collect();
-                self.ctx.show(format!("waits for a decision on {}", calls.join(", ")));
-            }
-            RunEvent::Decided { bytes, .. } => self.notes_more(|| *bytes),
-            RunEvent::CallRefused { .. }
-            | RunEvent::ApprovalRuleFailed { .. }
-            | RunEvent::NotSummarized { .. }
-            | RunEvent::ModelAnswered { .. }
-            | RunEvent::HandedOff { .. } => {}
-        }
+        self.show(event);
     }
-}
-
-/// Returns the prefix of a run's activity ids, which is drawn at the first call.
-pub(super) fn run_id<'r>(run: &'r OnceCell<String>, ctx: &Rc<dyn DurableContext>) -> &'r str {
-    run.get_or_init(|| short_id(ctx.next_run_number()))
-}
-
-fn json_len(items: &[Item]) -> usize {
-    items.iter().map(Item::json_len).sum()
-}
-
-/// Encodes a number as eight characters of lower-case base 32 (40 bits), without letters that look
-/// like digits.
-pub(super) fn short_id(number: u64) -> String {
-    const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
-    let digits = number.to_le_bytes();
-    digits.map(|byte| char::from(ALPHABET[usize::from(byte & 31)])).iter().collect()
 }

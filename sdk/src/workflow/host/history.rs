@@ -1,0 +1,65 @@
+//! The parts of a run that the host itself accounts for: the content that history is to hold, and the record of a pause.
+
+use super::WorkflowHost;
+use crate::wire::{
+    Item,
+    asked_questions::{AskedQuestions, QUESTIONS_MEMO},
+};
+
+/// The patch of executions that record a pause.
+const QUESTIONS_RECORDED: &str = "temporal-agents/questions-recorded";
+
+impl WorkflowHost {
+    /// Records that an activity is about to be scheduled that puts `content` bytes into history, as
+    /// far as is known. An activity that has to wait is recorded again when it is scheduled,
+    /// because history is measured where commands are scheduled.
+    pub(super) fn notes_command(&self, content: impl FnOnce() -> usize) {
+        if let Some(moving) = &self.moving {
+            moving.command(&*self.ctx);
+            moving.add(content());
+        }
+    }
+
+    /// Records that an activity has put `content` bytes into history.
+    pub(super) fn notes(&self, content: impl FnOnce() -> usize) {
+        if let Some(moving) = &self.moving {
+            moving.add(content());
+        }
+    }
+
+    /// Records content that is put into history without an activity of its own, or besides the
+    /// input of one: only the second rule counts it (`continuing/pace.rs`).
+    pub(super) fn notes_more(&self, content: impl FnOnce() -> usize) {
+        if let Some(moving) = &self.moving {
+            moving.add_more(content());
+        }
+    }
+
+    /// Records the pause in history, with its questions.
+    ///
+    /// The command separates the workflow task in which the run pauses from the next one: without
+    /// it, a worker that does not have the workflow in its cache may receive both at once, the
+    /// update of the second before the pause of the first, and on replay one after the other. The
+    /// patch is evaluated in each execution and not kept in the state of the run, because it is a
+    /// rule about this history only.
+    pub(super) fn records_pause(&self, asked: AskedQuestions) {
+        if !self.ctx.patched(QUESTIONS_RECORDED) {
+            return;
+        }
+        if let Ok(asked) = serde_json::to_value(asked) {
+            self.ctx.upsert_memo(QUESTIONS_MEMO, asked);
+        }
+    }
+
+    /// Returns the total size, in bytes, of those items that have not occurred in a call of this
+    /// runner.
+    pub(super) fn new_bytes(&self, input: &[Item]) -> usize {
+        let ledger = self.ledger.borrow();
+        input.iter().filter(|item| !ledger.holds(item)).map(Item::json_len).sum()
+    }
+}
+
+/// Returns the size of the items as JSON, in bytes.
+pub(super) fn json_len(items: &[Item]) -> usize {
+    items.iter().map(Item::json_len).sum()
+}
