@@ -1,8 +1,9 @@
 //! `#[agent_handlers]`: the updates and the query that a run with an inbox needs, added to a workflow.
 //!
-//! The SDK's handlers are static: `#[workflow_methods]` reads them from the `impl` block. So this attribute stands above
-//! that one, and adds methods to the block before the SDK reads it. The steps: [`parse`] reads the keys, [`validate`] the
-//! block, [`expand`](mod@expand) writes the methods.
+//! The SDK's handlers are static: `#[workflow_methods]` reads them from the `impl` block. So this
+//! attribute goes above that one, and adds methods to the block before the SDK reads it. The steps:
+//! [`parse`] parses the keys, [`validate`] checks the block, [`expand`](mod@expand) writes the
+//! methods.
 
 mod expand;
 mod parse;

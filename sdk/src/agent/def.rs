@@ -161,8 +161,8 @@ impl<O> Agent<O> {
     }
 
     /// Adds a tool that the provider runs, in the form of the provider's API, for tools that
-    /// [`hosted`](Self::hosted) has no constructor for: `hosted_tool("web_search", json!({"type":
-    /// "web_search"}))`.
+    /// [`hosted`](Self::hosted) has no constructor for:
+    /// `hosted_tool("web_search", json!({"type": "web_search"}))`.
     ///
     /// The configuration is recorded in history with every call, so it must not contain secret
     /// headers or tokens.

@@ -124,8 +124,8 @@ pub type Judge = Arc<dyn Fn(&Value) -> GuardrailOutput + Send + Sync>;
 pub enum Check<F> {
     /// A function that is called in the loop, at once.
     Pure(F),
-    /// An activity: a tool that takes `{"agent": NAME, "input": [items]}` or `{"agent": NAME,
-    /// "output": VALUE}` and returns a [`GuardrailOutput`] as JSON.
+    /// An activity: a tool that takes `{"agent": NAME, "input": [items]}` or
+    /// `{"agent": NAME, "output": VALUE}` and returns a [`GuardrailOutput`] as JSON.
     Activity(Box<ToolDef>),
     /// An agent, in a separate run.
     Agent {
