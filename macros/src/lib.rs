@@ -63,7 +63,7 @@ use proc_macro::TokenStream;
 ///     a + b
 /// }
 ///
-/// /// Lets the user pick a file; gives its path.
+/// /// Lets the user pick a file; returns its path.
 /// #[tool(client)]
 /// fn pick_file(title: String) -> String;
 /// ```
@@ -88,14 +88,14 @@ use proc_macro::TokenStream;
 /// | `name = "weather"` | the name the model calls, instead of the function's |
 /// | `description = ".."` | the description, instead of the doc comment |
 /// | `inline` | an inline tool |
-/// | `client` | a tool that a client outside the workflow executes: the function has `;` instead of a body |
+/// | `client` | a tool that a client executes: the function has `;` instead of a body |
 /// | `workflow` | a workflow tool |
-/// | `local` | an activity tool as a local activity: on the workflow's own worker, without a separate task and without heartbeats |
+/// | `local` | a local activity: on the workflow's own worker, without a separate task or heartbeats |
 /// | `lenient` | sends the schema without strict mode: for maps, and for values of any schema |
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |
 /// | `heartbeat = "30s"` | longest time without a heartbeat |
-/// | `attempts = 5` | maximum number of attempts, for transient errors, panics, timeouts and lost workers; 3 by default |
+/// | `attempts = 5` | attempts for transient errors, panics, timeouts and lost workers; default 3 |
 /// | `idempotent = false` | the body must not run twice: one attempt |
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |
@@ -205,7 +205,7 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///     GuardrailOutput::trip_if(input.contains("homework"))
 /// }
 ///
-/// /// Asks a service before any model is asked.
+/// /// Calls a service before any model is called.
 /// #[guardrail(input, activity, blocking, start_to_close = "5s")]
 /// async fn no_abuse(State(filter): State<AbuseFilter>, input: &str) -> Result<GuardrailOutput, ToolError> {
 ///     let score = filter.score(input).await?;
@@ -255,7 +255,7 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |
 /// | `heartbeat = "30s"` | longest time without a heartbeat |
-/// | `attempts = 5` | maximum number of attempts, for transient errors, panics, timeouts and lost workers; 3 by default |
+/// | `attempts = 5` | attempts for transient errors, panics, timeouts and lost workers; default 3 |
 /// | `idempotent = false` | the body must not run twice: one attempt |
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |

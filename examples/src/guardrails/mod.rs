@@ -46,7 +46,7 @@ fn about_banking() -> InputGuardrail {
 /// Trips if a service classifies the input as abuse.
 #[guardrail(input, activity)]
 async fn no_abuse(input: &str) -> GuardrailOutput {
-    GuardrailOutput::trip_if(input.contains("thieves")) // an activity: ask the service here
+    GuardrailOutput::trip_if(input.contains("thieves")) // an activity: call the service here
 }
 
 /// Trips if the answer makes a promise that a bank must not make.

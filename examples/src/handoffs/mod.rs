@@ -21,7 +21,7 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 /// The invoices of a customer that are not paid, in euros.
 #[tool]
 async fn open_invoices(customer: String) -> Vec<u32> {
-    if customer == "C-77" { vec![39, 59] } else { vec![] } // an activity: ask the accounts here
+    if customer == "C-77" { vec![39, 59] } else { vec![] } // an activity: query the accounts here
 }
 
 /// Measures a line, now.
