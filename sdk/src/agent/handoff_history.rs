@@ -1,8 +1,9 @@
 //! Summary messages of the conversation so far, for the agent that receives a handoff.
 //!
-//! The user's messages, messages of earlier agents and tool calls become numbered records in one
-//! assistant message. Messages of the turn that hands off stay verbatim, at their position. The
-//! records of an earlier summary are extracted from it, so that summaries do not nest.
+//! The input history, function calls with their outputs, reasoning, and the assistant's messages
+//! before the turn become numbered records in assistant messages. The other items stay verbatim, at
+//! their position: among them all messages of the turn that hands off. The records of an earlier
+//! summary are extracted from it, so that summaries do not nest.
 //!
 //! # Source
 //! `nest_handoff_history` of the OpenAI Agents SDK. The summary reaches the model, so its text is
