@@ -1,7 +1,7 @@
-//! What the runnable examples are made of; the tests use it, too.
+//! The modules of the runnable examples; the tests also use them.
 //!
-//! Each module but [`stage`] is one example. Its `mod.rs` holds what an author writes, agents and workflow; its `model.rs`
-//! is the script of the model that plays without a key.
+//! Each module except [`stage`] is one example. Its `mod.rs` holds the author's code, agents and
+//! workflow; its `model.rs` is the script of the model that answers without a key.
 
 pub mod agents_as_tools;
 pub mod approval;

@@ -1,6 +1,7 @@
 //! The programs of examples/README.md as a user runs them, without a key.
 //!
-//! A test binary of its own because only here cargo says where the programs lie; it links nothing but std.
+//! A separate test binary, because cargo tells only those of this package the paths of the
+//! programs; it links nothing but std.
 
 use std::{
     io::{BufRead, BufReader},
@@ -13,7 +14,7 @@ fn program(path: &str) -> Command {
     program
 }
 
-/// Runs a program, which must end well and print these lines in this order, among others.
+/// Runs a program, which must succeed and print these lines in this order, among others.
 #[track_caller]
 fn prints(path: &str, lines: &[&str]) {
     let output = program(path).output().expect("the program can be started");

@@ -1,6 +1,7 @@
 //! The README's first command, as a user runs it: the program itself, without a key.
 //!
-//! A test binary of its own because only here cargo says where the program lies; it links nothing but std.
+//! A separate test binary, because cargo tells only those of this package the path of the program;
+//! it links nothing but std.
 
 use std::process::{Command, Output};
 

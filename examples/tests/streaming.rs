@@ -1,4 +1,4 @@
-//! The narrator's worker as a process, and a client that knows nothing but type names and JSON.
+//! The narrator's worker as a process, and a client that uses only type names and JSON.
 
 use std::{
     io::{BufRead, BufReader},
@@ -19,15 +19,15 @@ use temporalio_common::{
 use tokio::time::timeout;
 
 const TASK_QUEUE: &str = "stories";
-/// A worker that does not answer within it hangs.
+/// Deadline after which a worker without an answer counts as hanging.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// The program, killed when the test ends early.
+/// The program, which is killed if the test ends early.
 struct Program(Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // Already dead is what we want.
+        // An error means that the process is dead already, which is the goal.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -60,7 +60,7 @@ fn words(answer: &Value) -> usize {
     answer.as_str().unwrap_or_default().split_whitespace().count()
 }
 
-/// Asks the agent once, and in a chat: 200 words each.
+/// Calls the agent once, and in a chat: 200 words each.
 async fn ask(client: &Client, name: &str) -> anyhow::Result<()> {
     let converter = PayloadConverter::default();
     let input = json!({"agent": "narrator", "input": "Tell me a story."});

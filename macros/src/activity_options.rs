@@ -1,5 +1,5 @@
-//! The keys that say how an activity is run: timeouts, attempts, task queue. Tools and guardrails
-//! have them.
+//! The keys that configure an activity: timeouts, attempts, task queue. Tools and guardrails have
+//! them.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use syn::{Ident, LitStr};
 
 use crate::attribute::Entry;
 
-/// Whether a key is one of these.
+/// Returns `true` if a key configures an activity.
 pub(crate) fn is_activity_option(key: &str) -> bool {
     matches!(
         key,
@@ -17,7 +17,7 @@ pub(crate) fn is_activity_option(key: &str) -> bool {
     )
 }
 
-/// The keys, each of which sets a field of `ToolActivityOptions`.
+/// The values of the keys, each of which sets a field of `ToolActivityOptions`.
 #[derive(Default)]
 pub(crate) struct ActivityOptions {
     start_to_close: Option<Duration>,
@@ -31,7 +31,7 @@ pub(crate) struct ActivityOptions {
 }
 
 impl ActivityOptions {
-    /// Reads one of these keys.
+    /// Sets the value of one of these keys.
     pub(crate) fn set(&mut self, entry: &Entry) -> syn::Result<()> {
         match entry.key.to_string().as_str() {
             "start_to_close" => self.start_to_close = Some(entry.duration()?),
@@ -46,22 +46,23 @@ impl ActivityOptions {
         Ok(())
     }
 
-    /// Says whether the activity is a local one.
+    /// Makes the activity a local one, or not.
     pub(crate) fn set_local(&mut self, local: bool) {
         self.local = local;
     }
 
-    /// Whether it is.
+    /// Returns `true` if the activity is a local one.
     pub(crate) fn is_local(&self) -> bool {
         self.local
     }
 
-    /// Whether there may be several attempts.
+    /// Returns `true` if the activity may have several attempts.
     pub(crate) fn may_repeat(&self) -> bool {
         self.idempotent != Some(false)
     }
 
-    /// The value of type `ToolActivityOptions`; `None` when the defaults are meant.
+    /// Returns the expression of type `ToolActivityOptions`; `None` if no key differs from the
+    /// defaults.
     pub(crate) fn expand(&self, private: &TokenStream) -> Option<TokenStream> {
         let Self { start_to_close, schedule_to_close, heartbeat, attempts, idempotent, task_queue, summary, local } =
             self;

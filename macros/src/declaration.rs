@@ -1,57 +1,57 @@
-//! The struct that a function becomes, and the function itself inside of its method `call`: for
+//! The struct that a function becomes, with the function itself inside of its method `call`: for
 //! tools and guardrails.
 //!
 //! The function stays whole in there, so that in its body its name still means the function: it may
-//! call itself, and its parameters and variables may have its name, which that of a unit struct
-//! would forbid.
+//! call itself, and its parameters and variables may have its name, which a unit struct with that
+//! name would forbid.
 //!
 //! # Design
-//! **`#[tool]` makes a unit struct.** So `agent.tool(get_weather)` takes a value that carries
-//! schema, options and body, without a registry and without naming the tool twice. The expansion
-//! names nothing of the worker, so a crate of tools builds without it.
+//! **`#[tool]` makes a unit struct.** `agent.tool(get_weather)` then takes a value that carries
+//! schema, options and body, without a registry and without a second mention of the name. The
+//! expansion refers to nothing of the worker, so a crate of tools builds without it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Attribute, FnArg, Ident, ItemFn, Pat, Safety, Type, Visibility};
 
-/// The author's function, to be written as a struct with a method.
+/// The author's function, which is expanded as a struct with a method.
 pub(crate) struct Declaration<'a> {
-    /// What it becomes: a "tool", say.
+    /// Noun for the struct in messages and documentation, such as "tool".
     noun: &'static str,
     function: &'a ItemFn,
-    /// Stands in for a doc comment that is not there.
+    /// Documentation of the struct if the function has no doc comment.
     description: Option<&'a str>,
-    /// Whether there is something to call.
+    /// `true` if the struct has a method `call`.
     has_body: bool,
 }
 
 impl<'a> Declaration<'a> {
-    /// The declaration of this function.
+    /// Returns the declaration of this function.
     pub(crate) fn new(noun: &'static str, function: &'a ItemFn, description: Option<&'a str>) -> Self {
         Self { noun, function, description, has_body: true }
     }
 
-    /// The same without `call`: the function was written without a body.
+    /// Omits `call`, for a function that was written without a body.
     pub(crate) fn without_body(self) -> Self {
         Self { has_body: false, ..self }
     }
 
-    /// The struct's name.
+    /// Name of the struct.
     pub(crate) fn ident(&self) -> &Ident {
         &self.function.sig.ident
     }
 
-    /// How visible the function is.
+    /// Visibility of the function.
     pub(crate) fn vis(&self) -> &Visibility {
         &self.function.vis
     }
 
-    /// What every item of the expansion needs to carry.
+    /// Returns the `cfg` attributes, which every item of the expansion needs.
     pub(crate) fn cfgs(&self) -> Vec<&Attribute> {
         self.attributes(|path| path == "cfg")
     }
 
-    /// The attributes of the struct: documentation. Everything else is about the body.
+    /// Returns the attributes of the struct: documentation and `cfg`. All others concern the body.
     fn of_struct(&self) -> Vec<&Attribute> {
         self.attributes(|path| matches!(path, "doc" | "deprecated" | "cfg"))
     }
@@ -69,23 +69,25 @@ impl<'a> Declaration<'a> {
         })
     }
 
-    /// The function as it goes into `call`: private, and without what stands at the struct.
+    /// Returns the function in the form inside of `call`: private, and without the attributes that
+    /// are on the struct.
     fn inner(&self) -> ItemFn {
         let mut inner = stripped(self.function);
         inner
             .attrs
             .retain(|attribute| !["doc", "deprecated", "cfg"].iter().any(|name| attribute.path().is_ident(name)));
         inner.vis = Visibility::Inherited;
-        // These are refused; without them the rest can still be checked.
+        // Validation rejects these; without them the compiler can still check the rest.
         (inner.sig.constness, inner.sig.safety, inner.sig.abi) = (None, Safety::Default, None);
         inner.sig.variadic = None;
         inner
     }
 
-    /// The parameters of `call`.
+    /// Returns the parameters of `call`.
     fn parameters(&self) -> impl Iterator<Item = (Ident, &Type)> {
         let name = |at: usize, pattern: &Pat| match named(pattern) {
-            // The struct would be in the way of a parameter of its name; lints, of an underscore.
+            // A parameter cannot have the name of the struct; a name with an underscore triggers
+            // lints.
             Some(name) if name != self.ident() && !name.to_string().starts_with('_') => name.clone(),
             _ => Ident::new(&format!("argument_{at}"), Span::mixed_site()),
         };
@@ -114,14 +116,14 @@ impl<'a> Declaration<'a> {
     }
 }
 
-/// The function without what only the macro understands at its parameters.
+/// Returns the function without the parameter attributes that only the macro understands.
 pub(crate) fn stripped(function: &ItemFn) -> ItemFn {
     let mut function = function.clone();
     function.sig.inputs.iter_mut().for_each(strip);
     function
 }
 
-/// Takes from a parameter what only the macro understands.
+/// Removes the attributes of a parameter that only the macro understands.
 pub(crate) fn strip(input: &mut FnArg) {
     match input {
         FnArg::Typed(parameter) => parameter.attrs.retain(stays),
@@ -129,18 +131,18 @@ pub(crate) fn strip(input: &mut FnArg) {
     }
 }
 
-/// The name of a variable of the expansion. No tool or guardrail has it: a unit struct would be in
-/// the variable's way.
+/// Returns the name for a variable of the expansion. No tool or guardrail has such a name, because
+/// a variable cannot have the name of a unit struct.
 pub(crate) fn local(name: &str) -> Ident {
     Ident::new(&format!("__{name}"), Span::mixed_site())
 }
 
-/// Whether an attribute of a parameter stays on it: lints do.
+/// Returns `true` if an attribute of a parameter is kept: lint attributes are.
 pub(crate) fn stays(attribute: &Attribute) -> bool {
     ["allow", "expect", "warn", "deny", "forbid"].iter().any(|lint| attribute.path().is_ident(lint))
 }
 
-/// The one name that a pattern binds: `api` of `State(api)`.
+/// Returns the only name that a pattern binds: `api` of `State(api)`.
 fn named(pattern: &Pat) -> Option<&Ident> {
     match pattern {
         Pat::Ident(name) => Some(&name.ident),

@@ -1,22 +1,22 @@
-//! Doc comments as text.
+//! Doc comments as strings.
 
 use proc_macro2::Span;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta};
 
-/// A line of a doc comment, without the marks of the comment.
+/// A line of a doc comment, without the comment markers.
 pub(crate) struct Line {
     pub(crate) text: String,
     pub(crate) span: Span,
 }
 
-/// The whole doc comment among these attributes; `None` when there is none.
+/// Returns the whole doc comment among these attributes; `None` if there is none.
 pub(crate) fn text(attributes: &[Attribute]) -> Option<String> {
     let lines: Vec<String> = lines(attributes).into_iter().map(|line| line.text).collect();
     let text = lines.join("\n").trim().to_owned();
     (!text.is_empty()).then_some(text)
 }
 
-/// The lines of the doc comments among these attributes.
+/// Returns the lines of the doc comments among these attributes.
 pub(crate) fn lines(attributes: &[Attribute]) -> Vec<Line> {
     let mut lines = Vec::new();
     for attribute in attributes {
@@ -27,7 +27,7 @@ pub(crate) fn lines(attributes: &[Attribute]) -> Vec<Line> {
     lines
 }
 
-/// The text of `#[doc = ".."]`, which is what a doc comment is.
+/// Returns the string of `#[doc = ".."]`, the form of doc comments in attributes.
 fn doc(attribute: &Attribute) -> Option<(String, Span)> {
     match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
@@ -43,8 +43,8 @@ fn is_blank_or_starred(line: &str) -> bool {
     line.is_empty() || line.starts_with('*')
 }
 
-/// The line without the leading space of `/// text`, or the leading star of a block comment in
-/// which each line has one.
+/// Returns the line without the leading space of `/// text`, or without the leading star of a block
+/// comment in which each line has one.
 fn unmarked(line: &str, starred: bool) -> String {
     let line = if starred { line.trim_start().strip_prefix('*').unwrap_or(line) } else { line };
     line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()

@@ -1,8 +1,8 @@
 //! The attribute macros of temporal-agents.
 //!
-//! Only the entries; what each macro does is in its own directory, in four steps: parse the
-//! attribute, read the item, validate both together, expand. `temporal-agents` re-exports the
-//! macros and holds everything that they expand to.
+//! This file holds only the entry points. Each macro has its own directory and four steps: parse
+//! the attribute, parse the item, validate both together, expand. `temporal-agents` re-exports the
+//! macros and holds everything that their expansions refer to.
 
 mod activity_options;
 mod agent_handlers;
@@ -19,23 +19,23 @@ use proc_macro::TokenStream;
 /// Turns a function into a tool that a model can call.
 ///
 /// `#[tool]` above an `async fn` makes an activity tool: the body runs on a worker, with timeouts
-/// and retries, and may do what it likes. `#[tool(inline)]` above a plain `fn` makes an inline
-/// tool: the body runs in the workflow, at once, and again on replay, so it must be pure.
-/// `#[tool(workflow)]` above an `async fn` makes a workflow tool: it runs in the workflow, too, and
-/// may wait there for what its `WorkflowToolContext` gives: timers, activities, child workflows.
+/// and retries, and may do I/O. `#[tool(inline)]` above a plain `fn` makes an inline tool: the body
+/// runs in the workflow, at once, and again on replay, so it must be pure. `#[tool(workflow)]`
+/// above an `async fn` makes a workflow tool: it also runs in the workflow, and may wait there for
+/// the operations of its `WorkflowToolContext`: timers, activities, child workflows.
 ///
 /// `#[tool(client)]` above a `fn` without a body makes a client tool: a call of it waits, durably,
-/// until somebody outside has made it and supplies the output. The return type says what that is,
-/// to people.
+/// until a client outside the workflow has executed it and supplies the output. The return type
+/// documents the output for readers of the code.
 ///
-/// The function becomes a unit struct of its name that implements `Tool`, so that
-/// `agent.tool(get_weather)` reads well. The body is its method `call`: a unit test writes
-/// `get_weather.call(..).await`. In the body itself the name is still that of the function.
+/// The function becomes a unit struct with its name that implements `Tool`, so that
+/// `agent.tool(get_weather)` works. The body is the struct's method `call`: a unit test writes
+/// `get_weather.call(..).await`. In the body itself the name still means the function.
 ///
 /// Elsewhere in the module, and wherever the tool is imported, a variable cannot have the tool's
 /// name, as with every unit struct: `let refund = ..`, `|refund| ..` and `Some(refund)` compare
-/// with the tool there ("`refund` is interpreted as a unit struct, not a new binding"). Give the
-/// variable another name, or write the tools into a module of their own and name them by it:
+/// with the tool there ("`refund` is interpreted as a unit struct, not a new binding"). Rename the
+/// variable, or put the tools into a separate module and refer to them by its path:
 /// `.tool(tools::refund)`.
 ///
 /// ```
@@ -63,50 +63,50 @@ use proc_macro::TokenStream;
 ///     a + b
 /// }
 ///
-/// /// Lets the user pick a file; gives its path.
+/// /// Lets the user pick a file; returns its path.
 /// #[tool(client)]
 /// fn pick_file(title: String) -> String;
 /// ```
 ///
 /// # What the model sees
-/// The name is the function's, the description its doc comment up to the first `#` heading. The
+/// The name is the function's; the description is its doc comment up to the first `#` heading. The
 /// arguments are the parameters in their order; each type implements `serde::Deserialize` and
 /// `schemars::JsonSchema`. An `Option` may be `null`. An argument is described by a bullet under
 /// `# Arguments`, or by a doc comment on the parameter.
 ///
 /// Two kinds of parameters are not arguments: `ctx: &ToolContext` (or `&mut ToolContext`;
-/// `&mut WorkflowToolContext` in workflow tools), which knows the call and the run, and `State<T>`,
-/// which the worker supplies to activity tools.
+/// `&mut WorkflowToolContext` in workflow tools), which describes the call and the run, and
+/// `State<T>`, which the worker supplies to activity tools.
 ///
-/// What it returns, a value or a `Result`, reaches the model as text: a string as it is, anything
-/// else as JSON.
+/// The returned value (or the value of a returned `Result`) reaches the model as text: a string as
+/// it is, any other value as JSON.
 ///
 /// # Keys
 ///
-/// | key | what it does |
+/// | key | effect |
 /// |---|---|
 /// | `name = "weather"` | the name the model calls, instead of the function's |
 /// | `description = ".."` | the description, instead of the doc comment |
 /// | `inline` | an inline tool |
-/// | `client` | a tool that runs at its caller's: the function has `;` instead of a body |
+/// | `client` | a tool that a client executes: the function has `;` instead of a body |
 /// | `workflow` | a workflow tool |
-/// | `local` | an activity tool as a local activity: on the workflow's own worker, without a task of its own and without heartbeats |
-/// | `lenient` | sends the schema without strict mode: for maps and values of any shape |
+/// | `local` | a local activity: on the workflow's own worker, without a separate task or heartbeats |
+/// | `lenient` | sends the schema without strict mode: for maps, and for values of any schema |
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |
 /// | `heartbeat = "30s"` | longest time without a heartbeat |
-/// | `attempts = 5` | attempts in all, for transient errors, panics, timeouts and lost workers; 3 by default |
-/// | `idempotent = false` | running twice does harm: one attempt |
+/// | `attempts = 5` | attempts for transient errors, panics, timeouts and lost workers; default 3 |
+/// | `idempotent = false` | the body must not run twice: one attempt |
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |
-/// | `context("key", ..)` | the keys of the run context that an activity tool gets |
-/// | `needs_approval` | each call waits for a decision of a person |
-/// | `needs_approval = euros > 50` | so do the calls for which this condition over the arguments holds, by their names |
-/// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
+/// | `context("key", ..)` | the keys of the run context that an activity tool receives |
+/// | `needs_approval` | each call waits for the decision of a person |
+/// | `needs_approval = euros > 50` | calls for which this condition over the arguments, by their names, is true wait for a decision |
+/// | `crate = path` | path of `temporal_agents`, if it is not `::temporal_agents` |
 ///
-/// A condition of `needs_approval` fails closed: a call waits where its arguments cannot be read,
-/// or where the condition panics. A parameter that is renamed is a compile error there. The
-/// condition runs in the workflow, again on replay, so it must be pure.
+/// A condition of `needs_approval` fails closed: a call waits if its arguments cannot be parsed, or
+/// if the condition panics. The condition refers to parameters by name, so renaming one is a
+/// compile error. The condition runs in the workflow, again on replay, so it must be pure.
 ///
 /// Durations are numbers with a unit, `ms`, `s`, `m` or `h`.
 #[proc_macro_attribute]
@@ -116,13 +116,13 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Turns the methods of a type into tools that share it: the type is a state of the worker.
 ///
-/// Methods with `#[tool]` are activity tools; they take `&self`, and otherwise what a function with
-/// `#[tool]` takes, with the same keys. The type is `Clone + Send + Sync`, and
-/// `AgentsPlugin::state(set)` gives the worker its value; a worker without it does not start. The
-/// other methods stay what they are.
+/// Methods with `#[tool]` are activity tools; they take `&self`, and otherwise the same parameters
+/// and keys as a function with `#[tool]`. The type is `Clone + Send + Sync`, and
+/// `AgentsPlugin::state(set)` registers its value with the worker; a worker without it does not
+/// start. The other methods are unchanged.
 ///
-/// The type gets a function `tools()`, which gives all its tools, and one for each of them, named
-/// after the method: `refund_tool()`. The methods can be called as they were: a unit test writes
+/// The type gets a function `tools()`, which returns all its tools, and one function for each tool,
+/// named after the method: `refund_tool()`. The methods remain callable: a unit test writes
 /// `desk.refund(7).await`.
 ///
 /// ```
@@ -163,27 +163,27 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Keys
 ///
-/// | key | what it does |
+/// | key | effect |
 /// |---|---|
-/// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
+/// | `crate = path` | path of `temporal_agents`, if it is not `::temporal_agents` |
 #[proc_macro_attribute]
 pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
     tool::set::expand(attribute.into(), &item.into()).into()
 }
 
-/// Turns a function into a guardrail: a check of what a run is given, or of what it answers.
+/// Turns a function into a guardrail: a check of the input of a run, or of its final output.
 ///
-/// `#[guardrail(input)]` looks at the input of the first agent, `#[guardrail(output)]` at the final
+/// `#[guardrail(input)]` checks the input of the first agent, `#[guardrail(output)]` the final
 /// output of the last one. A guardrail that trips ends the run, with
 /// `RunError::InputGuardrailTripped` or `OutputGuardrailTripped`.
 ///
 /// Above a plain `fn` it is pure: the body runs in the workflow, at once, and again on replay. With
 /// `activity`, above an `async fn`, it is an activity: the body runs on a worker, with timeouts and
-/// retries, and may do what it likes. The activity comes with the agent: a worker with that agent
-/// has it.
+/// retries, and may do I/O. The activity is registered with the agent: a worker that has the agent
+/// has the activity.
 ///
-/// The function becomes a unit struct of its name, so that `agent.input_guardrail(no_homework)`
-/// reads well. The body is its method `call`: a unit test writes `no_homework.call("..")`.
+/// The function becomes a unit struct with its name, so that `agent.input_guardrail(no_homework)`
+/// works. The body is the struct's method `call`: a unit test writes `no_homework.call("..")`.
 ///
 /// ```
 /// use temporal_agents::{
@@ -205,7 +205,7 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///     GuardrailOutput::trip_if(input.contains("homework"))
 /// }
 ///
-/// /// Asks a service before any model is asked.
+/// /// Calls a service before any model is called.
 /// #[guardrail(input, activity, blocking, start_to_close = "5s")]
 /// async fn no_abuse(State(filter): State<AbuseFilter>, input: &str) -> Result<GuardrailOutput, ToolError> {
 ///     let score = filter.score(input).await?;
@@ -225,42 +225,42 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # What it looks at
 /// An input guardrail takes the input as `&str` or `String`, all its text, or as `GuardrailInput`,
-/// its items. An output guardrail takes the output as `&str` or `String` (what is not text is its
-/// JSON), or as any type `T` or `&T` that implements `serde::Deserialize`, the agent's output type
-/// most often; an output that is no `T` fails the run.
+/// its items. An output guardrail takes the output as `&str` or `String` (a value that is not a
+/// string is its JSON), or as any type `T` or `&T` that implements `serde::Deserialize`, usually
+/// the agent's output type; an output that does not deserialize as `T` fails the run.
 ///
-/// Beside that it takes what it needs to know, in any order: `&RunContext`, the values of the run;
-/// `&GuardrailContext`, which knows the agent, too; and in an activity `State<T>`, which the worker
+/// The other parameters are optional, in any order: `&RunContext`, the values of the run;
+/// `&GuardrailContext`, which also holds the agent; and in an activity `State<T>`, which the worker
 /// supplies, and `&ToolContext`, the call.
 ///
 /// # What it returns
 /// `GuardrailOutput`, or `Result<GuardrailOutput, E>`. An error ends the run with
-/// `RunError::Function`, which names guardrail and agent, and so does a panic of a pure guardrail
-/// with `RunError::Panicked`. In an activity it is like a tool's: `ToolError::transient` and panics
-/// are tried again first.
+/// `RunError::Function`, which names guardrail and agent; a panic of a pure guardrail ends it with
+/// `RunError::Panicked`. In an activity the same rules apply as for a tool: `ToolError::transient`
+/// and panics are retried first.
 ///
 /// # When it runs
-/// Pure input guardrails run before the first model call: one that trips costs nothing. The others
-/// run beside the first turn; when one trips, the model call and the tools under way are cancelled.
-/// With `blocking` nothing else happens before the guardrail has answered.
+/// Pure input guardrails run before the first model call, so no model call is made if one trips.
+/// The others run beside the first turn; if one trips, the model call and the tools in progress are
+/// cancelled. With `blocking` the first turn starts only after the guardrail has returned.
 ///
 /// # Keys
 ///
-/// | key | what it does |
+/// | key | effect |
 /// |---|---|
-/// | `input`, `output` | what it looks at: one of the two |
-/// | `blocking` | an input guardrail that the run waits for, before anything else |
+/// | `input`, `output` | the value that it checks: one of the two |
+/// | `blocking` | an input guardrail that the run waits for before its first turn |
 /// | `activity` | runs in an activity, `agents.guardrail.<name>` |
-/// | `name = "homework"` | the name it is reported under, instead of the function's |
+/// | `name = "homework"` | the name in reports, instead of the function's |
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |
 /// | `heartbeat = "30s"` | longest time without a heartbeat |
-/// | `attempts = 5` | attempts in all, for transient errors, panics, timeouts and lost workers; 3 by default |
-/// | `idempotent = false` | running twice does harm: one attempt |
+/// | `attempts = 5` | attempts for transient errors, panics, timeouts and lost workers; default 3 |
+/// | `idempotent = false` | the body must not run twice: one attempt |
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |
-/// | `context("key", ..)` | the keys of the run context that an activity gets |
-/// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
+/// | `context("key", ..)` | the keys of the run context that an activity receives |
+/// | `crate = path` | path of `temporal_agents`, if it is not `::temporal_agents` |
 ///
 /// Durations are numbers with a unit, `ms`, `s`, `m` or `h`.
 #[proc_macro_attribute]
@@ -268,11 +268,11 @@ pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
     guardrail::expand(attribute.into(), &item.into()).into()
 }
 
-/// Adds to a workflow what a run that waits for decisions needs: two updates, a query, and its
-/// inbox.
+/// Adds to a workflow the handlers of a run that waits for decisions: two updates, a query, and the
+/// access to its inbox.
 ///
-/// It stands above `#[workflow_methods]`. The workflow has a field `inbox: AgentInbox`, and its run
-/// uses `Runner::with_inbox`.
+/// The attribute goes above `#[workflow_methods]`. The workflow has a field `inbox: AgentInbox`,
+/// and its run uses `Runner::with_inbox`.
 ///
 /// ```
 /// use temporal_agents::{Agent, Runner, agent_handlers, workflow::AgentInbox};
@@ -299,7 +299,7 @@ pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Handlers
 ///
-/// | kind | name | takes | gives |
+/// | kind | name | takes | returns |
 /// |---|---|---|---|
 /// | update | `agent_decide` | `AgentDecision` | `DecisionReply` |
 /// | update | `agent_supply_output` | `SuppliedOutput` | `DecisionReply` |
@@ -316,10 +316,10 @@ pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Keys
 ///
-/// | key | what it does |
+/// | key | effect |
 /// |---|---|
 /// | `inbox = decisions` | the name of the field, instead of `inbox` |
-/// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
+/// | `crate = path` | path of `temporal_agents`, if it is not `::temporal_agents` |
 #[proc_macro_attribute]
 pub fn agent_handlers(attribute: TokenStream, item: TokenStream) -> TokenStream {
     agent_handlers::expand(attribute.into(), &item.into()).into()

@@ -24,24 +24,24 @@ impl Mistakes {
         self.add(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Adds a mistake at this place.
+    /// Adds a mistake at this span.
     pub(crate) fn at(&mut self, span: Span, message: impl Display) {
         self.add(syn::Error::new(span, message));
     }
 
-    /// Whether none was found.
+    /// Returns `true` if no mistake was found.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// The mistakes as `compile_error!`s.
+    /// Returns the mistakes as `compile_error!`s.
     pub(crate) fn into_compile_errors(self) -> TokenStream {
         self.0.map(syn::Error::into_compile_error).unwrap_or_default()
     }
 }
 
-/// The item as it was, with an error: `goes_above` where it is an item of another kind, else what
-/// the parser says of it.
+/// Returns the item unchanged, with an error: `goes_above` if it is an item of another kind,
+/// otherwise the error of the parser.
 pub(crate) fn wrong_item(error: syn::Error, item: &TokenStream, goes_above: &str) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(other) => syn::Error::new_spanned(head(&other), goes_above),
@@ -51,7 +51,7 @@ pub(crate) fn wrong_item(error: syn::Error, item: &TokenStream, goes_above: &str
     quote!(#item #error)
 }
 
-/// The tokens of an item up to its body, so that the error does not underline all of it.
+/// Returns the tokens of an item up to its body, so that the error does not underline all of it.
 fn head(item: &Item) -> TokenStream {
     let is_body = |tree: &TokenTree| matches!(tree, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
     item.to_token_stream().into_iter().take_while(|tree| !is_body(tree)).collect()

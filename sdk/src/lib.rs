@@ -56,8 +56,8 @@
 //! temporal workflow execute --type support --task-queue support --input '"Is it warm in Oslo?"'
 //! ```
 //!
-//! Without Temporal, `inline::InlineRunner` runs the same agents on plain tokio; inside one
-//! activity, `agentic_session::AgenticSession`. [`guide::hosts`] compares the three.
+//! Without Temporal, `worker::InlineRunner` runs the same agents on plain tokio; inside one
+//! activity, `worker::AgenticSession` runs them. [`guide::hosts`] compares the three.
 //!
 //! # The guide
 //!
@@ -74,12 +74,13 @@
 //!
 //! # Modules
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`agent`] | agents, instructions, handoffs, guardrails, hooks, output types |
 //! | [`mod@tool`] | tools: description, schema, body, options, errors; the run context |
 //! | [`run`] | one run: input, configuration, result, [`RunError`], sessions |
 //! | [`workflow`] | the durable host: [`Runner`], `AgentInbox`, the ready-made workflows, options |
+//! | `worker` | code that runs in activities: plugin, providers, handles, sessions (feature `worker`) |
 //! | [`wire`] | the contract between workflow and worker: the messages that history records |
 //! | `worker` | the configuration of a worker: [`AgentsPlugin`], `ToolRegistry`, codecs |
 //! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI and for the crate genai |
@@ -93,28 +94,28 @@
 //!
 //! # Two halves
 //!
-//! The *workflow half* is deterministic and does no I/O; the *worker half* (the modules from
-//! `worker` on in the table, with feature `worker`) runs in activities. They meet in [`wire`]. With
+//! The *workflow half* (all modules except `worker`) is deterministic and does no I/O; the *worker
+//! half* runs in activities. [`wire`] is the interface between them. With
 //! `default-features = false, features = ["macros"]` a crate of agents, tools and workflows builds
 //! without an HTTP client, and without the Temporal SDK's worker.
 //!
 //! # What is in history
 //!
-//! Prompts, tool arguments and results are recorded in the workflow's history; keys of providers
-//! are not. [Encrypt payloads with a codec](guide::secrets) where the server's operators should not
-//! read them.
+//! Prompts, tool arguments and results are recorded in the workflow's history; API keys of
+//! providers are not. [Encrypt payloads with a codec](guide::secrets) if the server's operators
+//! must not read them.
 //!
 //! # Determinism
 //!
 //! Functions of an agent (computed instructions, hooks, filters, predicates, pure guardrails,
-//! inline tools) run in the workflow, again on replay. They read their arguments and nothing else:
-//! no clock, no randomness, no I/O. Activity tools may do anything.
+//! inline tools) run in the workflow, again on replay. They read only their arguments: no clock, no
+//! randomness, no I/O. Activity tools have no such limits.
 //!
 //! # Errors
 //!
-//! A run returns a [`RunFailure`]: the [`RunError`], and the state of the run at its end. `?` in a
-//! workflow turns it into a failed workflow of type `AgentsWorkflowError`. [`guide::failures`] says
-//! who retries what.
+//! A run that fails returns a [`RunFailure`]: the [`RunError`], and the state of the run at its
+//! end. `?` in a workflow turns it into a failed workflow of type `AgentsWorkflowError`.
+//! [`guide::failures`] describes which component retries which failure.
 //!
 //! # Features
 //!
@@ -186,7 +187,7 @@ pub use {
 /// # let _ = desk;
 /// ```
 ///
-/// The worker says where its value may go:
+/// The worker allows the variable for a destination:
 /// `AgentsPlugin::new().allow_env_for(Destination::hosted_tool_host("crm.test"), ["CRM_TOKEN"])`.
 #[macro_export]
 macro_rules! worker_env {
@@ -195,7 +196,7 @@ macro_rules! worker_env {
     };
 }
 
-/// What the macros' expansions name; not for use by hand.
+/// Items that the expansions of the macros refer to; not for direct use.
 #[doc(hidden)]
 pub mod __private {
     pub use std::{boxed::Box, format, string::String, sync::OnceLock, time::Duration, vec::Vec};
@@ -230,8 +231,8 @@ pub mod __private {
     };
     use crate::{tool::ApprovalRule, wire::ToolOutput};
 
-    /// The approval rule of a tool that has it in its attribute: it reads the arguments that the
-    /// body gets.
+    /// Returns the approval rule of a tool whose attribute has a condition: the condition reads the
+    /// arguments that the body receives.
     pub fn asks_for<A: serde::de::DeserializeOwned + 'static>(asks: fn(A) -> bool) -> NeedsApproval {
         NeedsApproval::WhenArguments(ApprovalRule::new(move |_run, arguments| asks(arguments)))
     }

@@ -1,7 +1,8 @@
 //! A museum's curator writes a label and calls two translators like functions.
 //!
-//! Unlike a handoff, the caller keeps the conversation: each call is a run of its own, with its own tools and its own limit on
-//! turns, and only its answer comes back. Both calls of one response run at the same time.
+//! Unlike with a handoff, the caller keeps the conversation: each call is a separate run, with its
+//! own tools and its own turn limit, and only its answer is returned. Both calls of one response
+//! run at the same time.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 

@@ -1,4 +1,5 @@
-//! The script of the model: the translators work at the same time, so it is a function of the conversation.
+//! The script of the model: the translators run at the same time, so it is a function of the
+//! conversation.
 
 use serde_json::json;
 use temporal_agents::wire::{ItemView, ModelCall};
@@ -8,7 +9,7 @@ use super::Label;
 
 const ENGLISH: &str = "Dish with a hare, Delft, about 1680: blue on white tin glaze.";
 
-/// A curator and two translators.
+/// Returns a curator and two translators.
 pub fn scripted() -> FakeModel {
     FakeModel::function(|call, _| {
         let outputs = outputs(call);

@@ -1,4 +1,5 @@
-//! The other side: somebody looks at what waits and decides, by workflow id alone, from any process.
+//! The approver: reads the pending calls and decides on them, by workflow id alone, from any
+//! process.
 
 use temporal_agents::{
     client::AgentHandle,
@@ -6,10 +7,11 @@ use temporal_agents::{
 };
 use temporalio_client::Client;
 
-/// Decides on everything the workflow waits for, and gives each call with what became of the decision.
+/// Decides on all calls that the workflow waits for, and returns each call with the answer to the
+/// decision.
 ///
 /// # Errors
-/// When the workflow cannot be asked, or waits for nothing.
+/// The workflow does not answer the query, or waits for nothing.
 pub async fn decide(
     client: &Client,
     workflow_id: &str,
@@ -20,7 +22,7 @@ pub async fn decide(
     anyhow::ensure!(state.status == AgentStatus::Waiting, "{workflow_id} waits for nothing: it is {:?}", state.status);
     let mut decided = Vec::new();
     for call in state.interruptions {
-        // The same decision sent twice, by a nervous finger or by a retry, counts once.
+        // A decision that is sent twice, by a double click or by a retry, counts once.
         let answer = agent.decide(AgentDecision::new(&*call.id, verdict.clone())).await?;
         decided.push((call, answer));
     }

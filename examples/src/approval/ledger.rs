@@ -1,4 +1,5 @@
-//! Where refunds are paid: a file with a line for each. It stands for a bank that takes an idempotency key: here the order.
+//! The ledger of refunds: a file with one line per payment. It stands in for a bank that takes an
+//! idempotency key: here the order.
 
 use std::{
     fs::{self, File},
@@ -10,9 +11,9 @@ use std::{
 /// A file of payments, one per order.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// How long a confirmation takes, after the payment is made.
+    /// Delay of the confirmation after the payment.
     pub confirmation: Duration,
 }
 
@@ -20,7 +21,7 @@ impl Ledger {
     /// Pays, unless this order was paid before, and waits for the confirmation.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// The file cannot be written.
     pub async fn pay(&self, order: &str, euros: u32) -> io::Result<()> {
         let mut file = File::options().append(true).create(true).open(&self.path)?;
         if !self.payments()?.iter().any(|payment| payment.split(' ').next() == Some(order)) {
@@ -30,10 +31,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// The payments, oldest first: `<order> <euros>`.
+    /// Returns the payments, oldest first: `<order> <euros>`.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// The file cannot be read.
     pub fn payments(&self) -> io::Result<Vec<String>> {
         match fs::read_to_string(&self.path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

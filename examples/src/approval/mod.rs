@@ -1,9 +1,10 @@
-//! A refund waits for somebody's approval: for minutes or for weeks, through crashes and deploys.
+//! A refund waits for a person's approval: for minutes or for weeks, through crashes and deploys.
 //!
-//! A call of more than [`LIMIT`] euros pauses the run. `#[agent_handlers]` gives the workflow the updates that decide on it
-//! (see [`decide`]) and the query that shows it. The paused run is a value: when a history has waited long enough, or is
-//! asked to, the workflow continues as new with the run and the inbox in its input. A decision sent meanwhile is in the
-//! inbox, too, so that none is lost and none counts twice.
+//! A call of more than [`LIMIT`] euros pauses the run. `#[agent_handlers]` adds to the workflow the
+//! updates that decide on the call (see [`decide`]) and the query that shows it. The paused run is
+//! a value: after a timeout, or at a signal, the workflow continues as new with the run and the
+//! inbox in its input. A decision that arrives meanwhile is also in the inbox, so that none is lost
+//! and none counts twice.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -27,21 +28,22 @@ use temporalio_sdk::{
 
 use self::ledger::Ledger;
 
-/// Most euros that are paid back without asking.
+/// Largest refund without approval, in euros.
 pub const LIMIT: u64 = 50;
-/// A worker that has been silent for so long is dead: another one takes its call. The default is 30 seconds.
+/// Heartbeat timeout after which another worker retries the call. The default is 30 seconds.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
 /// Pays money back to a customer.
 #[tool(heartbeat = "5s")]
 async fn refund(State(ledger): State<Ledger>, order: String, euros: u32) -> Result<String, ToolError> {
-    // An order is paid back once. What an attempt before this one has paid is not paid again.
+    // An order is refunded once: a retry does not repeat the payment of an earlier attempt.
     ledger.pay(&order, euros).await?;
     Ok(format!("{euros} euros for {order} are paid"))
 }
 
 pub fn clerk() -> Agent {
-    // Arguments are checked after this rule: what is no number of euros is for a person to look at, too.
+    // Arguments are validated after this rule, so a value that is not a number of euros also needs
+    // approval.
     let is_large = |arguments: &serde_json::Map<String, Value>| {
         arguments.get("euros").and_then(Value::as_u64).is_none_or(|euros| euros > LIMIT)
     };
@@ -51,13 +53,13 @@ pub fn clerk() -> Agent {
         .tool(refund.needs_approval_when(move |_run, arguments, _call_id| is_large(arguments)))
 }
 
-/// What the workflow is started with, and continues with.
+/// The input of the workflow, also when it continues as new.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Case {
     pub complaint: String,
-    /// How long one history waits for a decision.
+    /// Time that one history waits for a decision.
     pub patience: Duration,
-    /// The run so far, when an earlier history has begun it.
+    /// The run so far, if an earlier history began it.
     pub paused: Option<RunState>,
     #[serde(default)]
     pub inbox: AgentInbox,
@@ -73,7 +75,7 @@ impl Case {
 pub struct Refunds {
     case: Case,
     inbox: AgentInbox,
-    /// Whether somebody wants a fresh history, before a deploy for example.
+    /// `true` after a request to continue as new, for example before a deploy.
     is_to_renew: bool,
 }
 
@@ -115,7 +117,7 @@ impl Refunds {
         }
     }
 
-    /// Continues as new instead of waiting on.
+    /// Continues as new instead of waiting longer.
     #[signal]
     pub fn renew(&mut self, _ctx: &mut SyncWorkflowContext<Self>) {
         self.is_to_renew = true;

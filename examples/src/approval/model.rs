@@ -1,15 +1,16 @@
-//! The script of the model: a function of the conversation, so that it plays on in whatever process takes over.
+//! The script of the model: a function of the conversation, so that it continues in any process
+//! that replaces a crashed one.
 
 use serde_json::json;
 use temporal_agents::wire::{ItemView, ModelCall};
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call};
 
-/// A clerk who wants to pay, and takes no for an answer.
+/// Returns a clerk who requests a refund, and accepts a rejection.
 pub fn scripted() -> FakeModel {
     FakeModel::function(|call, _| play(call))
 }
 
-/// What the clerk does next.
+/// Returns the clerk's next response.
 pub fn play(call: &ModelCall) -> Reply {
     let output = call.input.iter().rev().find_map(|item| match item.view() {
         ItemView::FunctionCallOutput { output, .. } => output.as_str(),

@@ -1,6 +1,7 @@
-//! Settles a complaint with a refund that somebody has to approve.
+//! Settles a complaint with a refund that a person has to approve.
 //!
-//! By default the program does so itself. With `--wait` it says how another process does it, which is this program with
+//! By default the program approves it itself. With `--wait` it prints the command with which
+//! another process decides: this program with `--decide`.
 //! `--decide`.
 
 use std::time::Duration;
@@ -18,15 +19,15 @@ use temporalio_common::HasWorkflowDefinition;
 
 const COMPLAINT: &str = "The samovar of order A-1042 came in pieces. I want my 240 euros back.";
 
-/// Settles a complaint with a refund that somebody has to approve.
+/// Settles a complaint with a refund that a person has to approve.
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
     options: Options,
-    /// Leaves the decision to another process, and says how.
+    /// Leaves the decision to another process, and prints its command.
     #[arg(long)]
     wait: bool,
-    /// Decides on what a workflow waits for, instead of running one.
+    /// Decides on the pending calls of a workflow, instead of running one.
     #[arg(long, num_args = 2..=3, value_names = ["WORKFLOW_ID", "approve|reject", "MESSAGE"], requires = "target")]
     decide: Option<Vec<String>>,
     /// The server of that workflow.
@@ -71,7 +72,8 @@ async fn settle(arguments: &Arguments) -> anyhow::Result<()> {
     stage.clear().await
 }
 
-/// Waits until the workflow waits for a decision, and prints on what; false when it needs none.
+/// Prints the calls for which the workflow waits for a decision; returns `false` if it has ended
+/// without one.
 async fn is_asked<W: HasWorkflowDefinition>(stage: &Stage, case: &mut Started<W>) -> anyhow::Result<bool> {
     let asked = stage.look_until_asked(case).await?;
     for call in &asked {

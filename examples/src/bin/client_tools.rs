@@ -1,7 +1,7 @@
-//! Seats a guest who chooses the table elsewhere.
+//! Seats a guest who chooses the table at a client.
 //!
-//! By default the program chooses itself, wrongly first. With `--wait` it says how another process does it, which is this program
-//! with `--answer`.
+//! By default the program chooses itself, with an invalid choice first. With `--wait` it prints the
+//! command with which another process chooses: this program with `--answer`.
 
 use anyhow::Context;
 use clap::Parser;
@@ -14,12 +14,12 @@ use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Ur
 
 const WISH: &str = "A table for two, please, by the window.";
 
-/// Seats a guest who chooses the table elsewhere.
+/// Seats a guest who chooses the table at a client.
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
     options: Options,
-    /// Leaves the choice to another process, and says how.
+    /// Leaves the choice to another process, and prints its command.
     #[arg(long)]
     wait: bool,
     /// Chooses for a workflow that waits, instead of running one.
@@ -45,7 +45,7 @@ async fn seat(arguments: &Arguments) -> anyhow::Result<()> {
     println!("\n> {WISH}\n");
     let mut started = stage.start(Seating::run, WISH.to_owned()).await?;
     let id = started.handle.info().workflow_id.clone();
-    // The first one is no number: the guardrail turns it down, and the guest is asked again.
+    // The first choice is not a number: the guardrail rejects it, and the guest is asked again.
     let chosen: &[&str] = if arguments.wait { &[] } else { &["the one by the window", "5"] };
     for choice in chosen {
         for call in stage.look_until_asked(&mut started).await? {

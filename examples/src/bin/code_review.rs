@@ -1,4 +1,5 @@
-//! Reviews a pull request inside one activity of a workflow that knows nothing of agents; somebody agrees to the comment meanwhile.
+//! Reviews a pull request inside one activity of a workflow without any agent code, and approves
+//! the comment.
 
 use clap::Parser;
 use temporal_agents::{inline::InlineRunner, provider::OpenAi, workflow::ApprovalWorkflow};

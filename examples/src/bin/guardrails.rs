@@ -1,4 +1,4 @@
-//! Puts five questions to a bank's chat, four of which it must not answer.
+//! Sends five questions to a bank's chat, four of which it must not answer.
 
 use temporal_agents_examples::{
     guardrails::{BankChat, Reply, model, teller},

@@ -1,4 +1,4 @@
-//! Hands a customer from one agent to the next, with two matters in one call.
+//! Hands off a customer from agent to agent, with two matters in one conversation.
 
 use temporal_agents_examples::{
     handoffs::{Hotline, desk, model},

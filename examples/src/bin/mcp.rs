@@ -12,7 +12,8 @@ use temporal_agents_testing::AgentEnvironment;
 
 /// Connects to an MCP server, lists its tools, and runs an agent that calls one of them.
 ///
-/// With neither --stdio nor --http a small built-in server answers. Without OPENAI_API_KEY a scripted model makes the call.
+/// With neither --stdio nor --http a small built-in server is used. Without OPENAI_API_KEY a
+/// scripted model makes the call.
 #[derive(Debug, Parser)]
 struct Arguments {
     /// The command of a server that speaks over its standard input and output, its arguments separated by spaces.
@@ -21,13 +22,13 @@ struct Arguments {
     /// The address of a server that speaks streamable HTTP.
     #[arg(long, value_name = "URL")]
     http: Option<String>,
-    /// Lists the tools and calls none, unless one is named.
+    /// Lists the tools and calls none, unless --call names one.
     #[arg(long)]
     list: bool,
     /// The tool that the model calls.
     #[arg(long, value_name = "TOOL", requires = "args")]
     call: Option<String>,
-    /// Its arguments, a JSON object.
+    /// The arguments of the tool, a JSON object.
     #[arg(long, value_name = "JSON", value_parser = object)]
     args: Option<Map<String, Value>>,
     #[command(flatten)]

@@ -18,7 +18,7 @@ const FREIGHT: &str = "freight";
 
 /// Sends goods with a freight company whose operations are a Nexus service in Python.
 ///
-/// The handler is a Python process, which this program starts; Python 3.10 or newer has to be there.
+/// The handler is a Python process, which this program starts; Python 3.10 or newer is required.
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! Lets three agents draft at the same time, and a fourth one judge.
+//! Runs three agents that draft at the same time, and a fourth one that judges.
 
 use temporal_agents_examples::{
     parallel_agents::{GuestRelations, TONES, judge, model, writer},

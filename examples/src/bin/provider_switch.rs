@@ -1,4 +1,4 @@
-//! Answers a question with two providers: the one goes on where the other has an outage.
+//! Answers a question with two providers: the second one continues after an outage of the first.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -13,8 +13,8 @@ use temporal_agents_examples::{
 };
 use temporal_agents_testing::AgentEnvironment;
 
-/// Answers a question with two providers. With OPENAI_API_KEY and ANTHROPIC_API_KEY both are real, and the second one is asked only when the
-/// first one has an outage.
+/// Answers a question with two providers. With OPENAI_API_KEY and ANTHROPIC_API_KEY both are real,
+/// and the second one is called only if the first one has an outage.
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]

@@ -1,7 +1,7 @@
-//! Runs a travel desk of two agents on a real Temporal server, which it starts by itself.
+//! Runs a travel desk of two agents on a real Temporal server, which it starts itself.
 //!
-//! `cargo run --bin quickstart` needs no key: without `OPENAI_API_KEY` a scripted model plays. With `--crash` the worker
-//! is killed twice on the way.
+//! `cargo run --bin quickstart` needs no key: without `OPENAI_API_KEY` a scripted model answers.
+//! With `--crash` the worker is killed twice during the run.
 
 use std::time::Duration;
 
@@ -24,13 +24,13 @@ use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 /// Runs a travel desk of two agents on a real Temporal server.
 #[derive(Parser)]
 struct Arguments {
-    /// What the traveller says.
+    /// Request of the traveller.
     #[arg(long, default_value = "Two nights in Oslo, by train from Bergen, please.")]
     prompt: String,
-    /// Kills the worker twice on the way and proves that nothing is lost.
+    /// Kills the worker twice during the run and proves that nothing is lost.
     #[arg(long)]
     crash: bool,
-    /// Leaves the server and its UI up until Ctrl-C.
+    /// Keeps the server and its UI running until Ctrl-C.
     #[arg(long)]
     keep: bool,
     #[command(subcommand)]
@@ -39,7 +39,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What `--crash` starts and kills.
+    /// Runs the worker process that `--crash` starts and kills.
     #[command(hide = true)]
     Worker { target_url: String, namespace: String, model_millis: u64, tool_millis: u64, hesitation_millis: u64 },
 }
@@ -78,12 +78,12 @@ async fn run(server: &DevServer, arguments: &Arguments) -> anyhow::Result<()> {
     let workflow_id = "trip-1";
     let request = Request {
         prompt: arguments.prompt.clone(),
-        // A short one in the crash demonstration, so that a killed model call is missed soon.
+        // Short in the crash demonstration, so that a killed model call is detected soon.
         heartbeat_seconds: if arguments.crash { 2 } else { 30 },
     };
     println!("\n> {}\n", arguments.prompt);
     let options = WorkflowStartOptions::new(TASK_QUEUE, workflow_id).task_timeout(Duration::from_secs(2));
-    // The crash demonstration ends by itself, whatever goes wrong; a real provider may take its time.
+    // The crash demonstration ends even on errors; a real provider may take longer.
     let options = options.maybe_execution_timeout(arguments.crash.then_some(Duration::from_secs(55))).build();
     let handle = client.start_workflow(Trip::run, request, options).await?;
     let mut progress = Progress::new();

@@ -19,7 +19,7 @@ const CARD: &str = "4111 1111 1111 1111";
 
 /// Answers a customer with two secrets that the run needs, and searches its history for both.
 ///
-/// The model is scripted, with a key, too: there is no CRM for a real one to reach.
+/// The model is scripted, even with a key: there is no CRM that a real one could reach.
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]
@@ -72,7 +72,8 @@ fn yes(is_so: bool) -> &'static str {
     if is_so { "yes" } else { "no" }
 }
 
-/// Whether a history holds this text: in the bytes of its events and payloads, or in its JSON.
+/// Returns `true` if a history contains this string: in the bytes of its events and payloads, or in
+/// its JSON.
 fn holds(history: &History, text: &str) -> bool {
     let bytes = history.encode_to_vec();
     bytes.windows(text.len()).any(|window| window == text.as_bytes()) || history::to_json(history).contains(text)

@@ -25,10 +25,11 @@ enum Command {
     },
 }
 
-/// Where the Temporal server is.
+/// Address of the Temporal server.
 #[derive(clap::Args)]
 struct Server {
-    /// The server, as HOST:PORT or as a URL; by default `TEMPORAL_ADDRESS`, or else 127.0.0.1:7233.
+    /// The server, as HOST:PORT or as a URL; by default `TEMPORAL_ADDRESS`, otherwise
+    /// 127.0.0.1:7233.
     #[arg(long)]
     address: Option<String>,
     /// The namespace.

@@ -1,4 +1,4 @@
-//! Takes a bicycle into a workshop whose mechanic has a tool of each kind.
+//! Repairs a bicycle in a workshop whose mechanic has a tool of each kind.
 
 use clap::Parser;
 use temporal_agents::client::AgentHandle;
@@ -10,7 +10,7 @@ use temporal_agents_testing::AgentEnvironment;
 
 const REQUEST: &str = "The chain is torn and the front tyre is flat. I need it today.";
 
-/// Takes a bicycle into a workshop whose mechanic has a tool of each kind.
+/// Repairs a bicycle in a workshop whose mechanic has a tool of each kind.
 #[derive(Parser)]
 struct Arguments {
     #[command(flatten)]

@@ -35,7 +35,7 @@ async fn main() -> anyhow::Result<()> {
     stage.clear().await
 }
 
-/// Approves what the order waits for, and returns how it ends.
+/// Approves the pending calls of the order, and returns its result.
 async fn approved(
     stage: &Stage,
     mut order: Started<impl temporalio_common::HasWorkflowDefinition<Output = String>>,

@@ -1,4 +1,4 @@
-//! The other side: whoever makes the call, and supplies its output.
+//! The client: it executes the call, and supplies its output.
 
 use temporal_agents::{
     client::AgentHandle,
@@ -9,7 +9,7 @@ use temporalio_client::Client;
 /// Supplies this output for the first call that waits for one.
 ///
 /// # Errors
-/// When the workflow cannot be asked, or waits for no output.
+/// The workflow does not answer the query, or does not wait for an output.
 pub async fn answer(client: &Client, workflow_id: &str, output: &str) -> anyhow::Result<DecisionAnswer> {
     let workflow = AgentHandle::new(client, workflow_id);
     let waits = workflow.state().await?.interruptions;

@@ -1,7 +1,8 @@
-//! A tool that runs elsewhere: at a desk, in a browser, in an editor.
+//! A tool that runs at a client: at a desk, in a browser, in an editor.
 //!
-//! A call of it pauses the run, durably, until somebody who knows the workflow's id supplies the output (see [`answer`]). Meanwhile
-//! no worker is busy, and none needs to be there. What is supplied passes the tool's output guardrails before the model sees it.
+//! A call of it pauses the run, durably, until a client that knows the workflow's id supplies the
+//! output (see [`answer`]). Meanwhile no worker is busy, and no worker has to run. The supplied
+//! output passes the tool's output guardrails before the model receives it.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -24,7 +25,7 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 #[tool(client)]
 fn choose_table(tables: Vec<u32>) -> u32;
 
-/// A table is a number, whatever the screen of the guest sends.
+/// Returns a guardrail that accepts only a number, whatever the guest's client sends.
 fn is_a_table() -> ToolOutputGuardrail {
     ToolOutputGuardrail::new("is_a_table", |_ctx, output| match output {
         ToolOutput::Text(text) if text.parse::<u32>().is_ok() => ToolGuardrailOutput::allow(),

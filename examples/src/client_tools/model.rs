@@ -1,10 +1,10 @@
-//! The script of the model: a function of what the guest has chosen.
+//! The script of the model: a function of the guest's choice.
 
 use serde_json::json;
 use temporal_agents::wire::ItemView;
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call};
 
-/// A host who asks until a table is chosen.
+/// Returns a host who asks until a table is chosen.
 pub fn scripted() -> FakeModel {
     FakeModel::function(|call, _| -> Reply {
         let chosen = call.input.iter().rev().find_map(|item| match item.view() {

@@ -6,7 +6,7 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 use super::{question, reviewer};
 
-/// A pull request that runs its reviewer itself.
+/// A workflow of a pull request that runs the reviewer itself.
 #[workflow]
 #[derive(Default)]
 pub struct ReviewedPullRequest {

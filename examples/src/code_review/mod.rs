@@ -1,8 +1,8 @@
-//! An agent reviews a pull request, and posts its comments when somebody agrees.
+//! An agent reviews a pull request, and posts its comments after a person has approved them.
 //!
-//! Two ways to host the same agent: [`session`] runs it inside one activity, which a workflow calls that knows nothing of agents; [`durable`] runs it
-//! in the workflow. Going from the one to the other is a matter of a few lines: compare [`session::Reviews::review`] with
-//! [`durable::ReviewedPullRequest::run`].
+//! Two ways to host the same agent: [`session`] runs it inside one activity, which is called by a
+//! workflow without any agent code; [`durable`] runs it in the workflow. The two differ in a few
+//! lines: compare [`session::Reviews::review`] with [`durable::ReviewedPullRequest::run`].
 
 #![allow(
     missing_docs,
@@ -21,7 +21,8 @@ use std::{
 
 use temporal_agents::{Agent, State, Tool, ToolError, tool, tool::ToolContext};
 
-/// The pull request, and the comments on it. It stands for a forge whose API takes an idempotency key.
+/// The pull request, and the comments on it. It stands in for a forge whose API takes an
+/// idempotency key.
 #[derive(Clone, Debug, Default)]
 pub struct Forge {
     files: Arc<BTreeMap<&'static str, &'static str>>,
@@ -29,7 +30,7 @@ pub struct Forge {
 }
 
 impl Forge {
-    /// A pull request with two files.
+    /// Returns a pull request with two files.
     pub fn new() -> Self {
         let files = BTreeMap::from([
             ("src/retry.rs", "loop {\n    if send().is_ok() { break }\n}\n"),
@@ -38,12 +39,12 @@ impl Forge {
         Self { files: Arc::new(files), ..Self::default() }
     }
 
-    /// The files that changed.
+    /// Returns the files that changed.
     pub fn changed(&self) -> Vec<String> {
         self.files.keys().map(ToString::to_string).collect()
     }
 
-    /// The comments, in the order of their idempotency keys.
+    /// Returns the comments, in the order of their idempotency keys.
     pub fn comments(&self) -> Vec<String> {
         self.comments.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
@@ -65,14 +66,14 @@ async fn post_comment(
     line: u32,
     comment: String,
 ) -> Result<String, ToolError> {
-    // Another attempt at the same call has the same key, and posts nothing twice.
+    // A retry of the call has the same key, so it does not post a second comment.
     let key = ctx.info().idempotency_key().to_owned();
     let mut comments = forge.comments.lock().unwrap_or_else(PoisonError::into_inner);
     comments.insert(key, format!("{path}:{line}: {comment}"));
     Ok("posted".to_owned())
 }
 
-/// The reviewer, the same wherever it runs.
+/// Returns the reviewer, which is the same on both hosts.
 pub fn reviewer() -> Agent {
     Agent::new("reviewer")
         .model("gpt-5-mini")
@@ -81,7 +82,7 @@ pub fn reviewer() -> Agent {
         .tool(post_comment.needs_approval())
 }
 
-/// What the reviewer is asked.
+/// Returns the question for the reviewer.
 pub fn question(changed: &[String]) -> String {
     format!("These files have changed: {}", changed.join(", "))
 }

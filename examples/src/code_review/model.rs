@@ -1,10 +1,11 @@
-//! The script of the model: a function of the conversation, so that it plays on in whatever process takes over.
+//! The script of the model: a function of the conversation, so that it continues in any process
+//! that replaces a crashed one.
 
 use serde_json::json;
 use temporal_agents::wire::{ItemView, ModelCall};
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call, tool_calls};
 
-/// A reviewer who reads both files, wants to comment on one, and takes no for an answer.
+/// Returns a reviewer who reads both files, requests to comment on one, and accepts a rejection.
 pub fn scripted() -> FakeModel {
     FakeModel::function(|call, _| play(call))
 }

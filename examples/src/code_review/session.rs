@@ -14,7 +14,7 @@ use temporalio_sdk::{
 
 use super::{question, reviewer};
 
-/// The activities of whoever reviews; the runner has the model and the states of the tools.
+/// The activities of the review; the runner has the model and the states of the tools.
 pub struct Reviews {
     pub runner: InlineRunner,
 }
@@ -32,7 +32,7 @@ impl Reviews {
     }
 }
 
-/// A pull request; it may have been there for years before agents were.
+/// A workflow of a pull request; it may have existed for years before agents did.
 #[workflow]
 #[derive(Default)]
 pub struct PullRequest;
@@ -41,7 +41,8 @@ pub struct PullRequest;
 impl PullRequest {
     #[run]
     pub async fn run(ctx: &mut WorkflowContext<Self>, changed: Vec<String>) -> WorkflowResult<String> {
-        // The activity waits for people: its time is theirs. The heartbeat timeout is how long a lost worker goes unnoticed.
+        // The activity waits for people, so its timeout is long. The heartbeat timeout limits the
+        // time until a lost worker is detected.
         let options = ActivityOptions::with_start_to_close_timeout(Duration::from_hours(48))
             .heartbeat_timeout(Duration::from_secs(10))
             .build();

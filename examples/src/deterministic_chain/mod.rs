@@ -1,7 +1,8 @@
 //! A dish for a guest with an allergy: the workflow's code calls one agent, checks its answer, and only then calls the next.
 //!
-//! What must always hold is not left to a model. The list of ingredients is compared in plain Rust; a dish that fails the
-//! check goes back to the cook with the reason, and after three tries the workflow gives up.
+//! Invariants are not left to a model. The list of ingredients is compared in plain Rust; a dish
+//! that fails the check returns to the cook with the reason, and after three attempts the workflow
+//! fails.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -29,14 +30,14 @@ pub fn menu_writer() -> Agent {
     Agent::new("menu writer").model("gpt-5-mini").instructions("You describe a dish in one line of a menu.")
 }
 
-/// What a guest wants, and what would do harm.
+/// The guest's wish, and the ingredients that would harm the guest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     pub wish: String,
     pub allergens: Vec<String>,
 }
 
-/// What the guest gets to read.
+/// The dish, and its line of the menu.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Menu {
     pub dish: Dish,
@@ -49,7 +50,7 @@ pub struct Kitchen;
 
 #[workflow_methods]
 impl Kitchen {
-    /// Finds a dish that does no harm.
+    /// Finds a dish without the guest's allergens.
     #[run(name = "deterministic_chain")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, order: Order) -> WorkflowResult<Menu> {
         let runner = Runner::new(ctx);
@@ -70,7 +71,7 @@ impl Kitchen {
     }
 }
 
-/// The check between the two agents.
+/// Returns the allergens that the dish contains: the check between the two agents.
 fn harmful(dish: &Dish, allergens: &[String]) -> Vec<String> {
     let holds = |allergen: &&String| {
         let allergen = allergen.to_lowercase();

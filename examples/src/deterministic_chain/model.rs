@@ -4,7 +4,7 @@ use temporal_agents_testing::fake_model::{FakeModel, structured, text};
 
 use super::Dish;
 
-/// A cook that forgets about the allergy at first.
+/// Returns a cook that ignores the allergy at first.
 pub fn scripted() -> FakeModel {
     let dish = |name: &str, ingredients: &[&str]| Dish {
         name: name.to_owned(),

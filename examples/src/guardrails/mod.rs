@@ -1,8 +1,9 @@
-//! A bank's chat is checked from four sides: by a pure function, by an agent, by a service, and once more when the answer is
-//! there.
+//! A bank's chat has four checks: a pure function, an agent, a service, and a check of the final
+//! output.
 //!
-//! Blocking guardrails are asked before anything else, pure ones first, so that a question those stop costs nothing. The others
-//! run beside the first turn: they cost no time, and when one trips, the model call under way is cancelled.
+//! Blocking guardrails run before the first turn, pure ones first, so that a question that a pure
+//! one stops makes no model call. The others run beside the first turn: they add no latency, and if
+//! one trips, the model call in progress is cancelled.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -19,7 +20,7 @@ use temporal_agents::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-/// Card numbers go to no model.
+/// Trips if the input contains a card number, which must not reach a model.
 #[guardrail(input, blocking)]
 fn no_card_numbers(input: &str) -> GuardrailOutput {
     let mut groups = input.split(|c: char| !c.is_ascii_digit() && c != ' ' && c != '-');
@@ -33,7 +34,7 @@ pub struct Topic {
     pub subject: String,
 }
 
-/// A small model decides whether the big one is asked at all.
+/// Returns a guardrail in which a small model decides if the large one is called at all.
 fn about_banking() -> InputGuardrail {
     let judge = Agent::new("topic judge").model("gpt-5-nano").instructions("Say what it is about.").output::<Topic>();
     InputGuardrail::by_agent("about_banking", judge, |topic| {
@@ -42,13 +43,13 @@ fn about_banking() -> InputGuardrail {
     .blocking()
 }
 
-/// A service knows what is abuse.
+/// Trips if a service classifies the input as abuse.
 #[guardrail(input, activity)]
 async fn no_abuse(input: &str) -> GuardrailOutput {
-    GuardrailOutput::trip_if(input.contains("thieves")) // an activity: ask the service here
+    GuardrailOutput::trip_if(input.contains("thieves")) // an activity: call the service here
 }
 
-/// No answer promises what a bank must not promise.
+/// Trips if the answer makes a promise that a bank must not make.
 #[guardrail(output)]
 fn no_promises(output: &str) -> GuardrailOutput {
     GuardrailOutput::trip_if(output.contains("guarantee"))
@@ -64,7 +65,7 @@ pub fn teller() -> Agent {
         .output_guardrail(no_promises)
 }
 
-/// What the customer gets.
+/// The reply to the customer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reply {
     Answer(String),
@@ -73,7 +74,7 @@ pub enum Reply {
         guardrail: String,
         info: Value,
     },
-    /// A guardrail of this name held the answer back.
+    /// A guardrail of this name withheld the answer.
     Withheld {
         guardrail: String,
     },
@@ -85,7 +86,7 @@ pub struct BankChat;
 
 #[workflow_methods]
 impl BankChat {
-    /// Answers a question, if it may.
+    /// Answers a question, unless a guardrail trips.
     #[run(name = "guardrails")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<Reply> {
         match Runner::new(ctx).run(&teller(), question).await {

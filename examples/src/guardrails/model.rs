@@ -1,4 +1,5 @@
-//! The script of the model: teller and judge are asked at the same time, so it is a function of the conversation.
+//! The script of the model: teller and judge are called at the same time, so it is a function of
+//! the conversation.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use temporal_agents_testing::fake_model::{FakeModel, structured, text};
 
 use super::Topic;
 
-/// One question for each thing that can happen.
+/// One question for each possible outcome.
 pub const QUESTIONS: [&str; 5] = [
     "What do I need to open an account?",
     "Why is my card 4242 4242 4242 4242 refused?",
@@ -15,7 +16,7 @@ pub const QUESTIONS: [&str; 5] = [
     "How much will my savings earn?",
 ];
 
-/// A judge, and a teller who is slow with abuse and rash with interest.
+/// Returns a judge, and a teller who is slow to answer abuse and promises too much interest.
 pub fn scripted() -> FakeModel {
     FakeModel::function(|call, _| {
         let question = call.input.last().and_then(temporal_agents::wire::Item::text).unwrap_or_default();

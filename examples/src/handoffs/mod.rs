@@ -1,9 +1,10 @@
-//! A broadband supplier's desk hands a customer on: to billing, which hands back what is not about money, and to a technician,
-//! who is told what the fault is.
+//! A broadband supplier's desk hands off a customer: to billing, which hands back matters other
+//! than money, and to a technician, who receives a description of the fault.
 //!
-//! A handoff is a function the model calls; the agents of the conversation change, the conversation goes on. Handoffs may
-//! form a circle ([`Handoff::to`] names an agent that is elsewhere in the graph), ask the model for a typed input
-//! ([`Handoff::on_handoff`]), and change what the next agent sees ([`Handoff::input_filter`]).
+//! A handoff is a function that the model calls; the current agent changes, the conversation
+//! continues. Handoffs may form a cycle ([`Handoff::to`] names an agent that another part of the
+//! graph adds), request a typed input from the model ([`Handoff::on_handoff`]), and change the
+//! conversation that the next agent receives ([`Handoff::input_filter`]).
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -20,7 +21,7 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 /// The invoices of a customer that are not paid, in euros.
 #[tool]
 async fn open_invoices(customer: String) -> Vec<u32> {
-    if customer == "C-77" { vec![39, 59] } else { vec![] } // an activity: ask the accounts here
+    if customer == "C-77" { vec![39, 59] } else { vec![] } // an activity: query the accounts here
 }
 
 /// Measures a line, now.
@@ -54,7 +55,7 @@ pub fn desk() -> Agent {
         .tool(measure_line);
     let to_technician = Handoff::to_agent(technician)
         .on_handoff(|run: &mut RunContext, fault: Fault| -> Result<(), Failure> { Ok(run.set("fault", fault)?) })
-        .input_filter(HandoffInputFilter::remove_all_tools()); // the invoices are none of their business
+        .input_filter(HandoffInputFilter::remove_all_tools()); // the technician does not need the invoices
     Agent::new("desk")
         .model("gpt-5-mini")
         .instructions("You receive customers. Hand them on, one matter after the other; answer nothing yourself.")
@@ -62,11 +63,11 @@ pub fn desk() -> Agent {
         .handoff(to_technician)
 }
 
-/// The last word to the customer.
+/// The last message to the customer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Goodbye {
     pub text: String,
-    /// The agent that said it.
+    /// Name of the agent that wrote it.
     pub by: String,
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 use temporal_agents_testing::fake_model::{FakeModel, handoff, item, message, text, tool_call};
 
-/// Models that keep to their instructions.
+/// Returns models that follow their instructions.
 pub fn scripted() -> FakeModel {
     let explanation = "Your open invoices are 39 and 59 euros: the second one holds 20 euros for the new router.";
     FakeModel::script([

@@ -1,5 +1,5 @@
-//! An incident is triaged inside one activity: the agent looks at what an MCP server knows, notes what it finds, and restarts a service when the
-//! person on call agrees.
+//! An incident is triaged inside one activity: the agent reads an MCP server's data, notes its
+//! findings, and restarts a service if the person on call approves.
 
 #![allow(
     missing_docs,
@@ -30,14 +30,14 @@ use temporalio_sdk::{
 /// The name under which agent and runner know the server.
 pub const SERVER: &str = "operations";
 
-/// What a page says.
+/// A page to the person on call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Page {
     pub service: String,
     pub alert: String,
 }
 
-/// How bad it is.
+/// The severity of an incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
@@ -45,7 +45,7 @@ pub enum Severity {
     High,
 }
 
-/// What the agent concludes.
+/// The conclusion of the triage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conclusion {
     pub severity: Severity,
@@ -53,13 +53,13 @@ pub struct Conclusion {
     pub done: String,
 }
 
-/// A fact that the agent found worth keeping.
+/// A fact that the agent noted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     pub fact: String,
 }
 
-/// What goes into the incident's file.
+/// The report for the incident's file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     pub conclusion: Conclusion,
@@ -69,7 +69,7 @@ pub struct Report {
 /// Notes a fact for the incident's file.
 #[tool]
 async fn note(State(results): State<SessionResults>, fact: String) -> Result<String, ToolError> {
-    // Kept with the session's checkpoint, once, however often its worker is lost.
+    // Saved with the session's checkpoint, once, even if its worker is lost several times.
     results.push(Finding { fact })?;
     Ok("noted".to_owned())
 }
@@ -94,7 +94,8 @@ pub struct OnCall {
 impl OnCall {
     #[activity]
     pub async fn triage(self: Arc<Self>, ctx: ActivityContext, page: Page) -> Result<Report, ActivityError> {
-        // Nobody answers in a quarter of an hour: then nothing is restarted, and the agent says so.
+        // Without an answer within a quarter of an hour nothing is restarted, and the agent reports
+        // that.
         let approvals = ApprovalByWorkflow::new().timeout(Duration::from_mins(15));
         let triaged = AgenticSession::options().approver(approvals).run(&ctx, async |session| {
             let question = format!("{}: {}", page.service, page.alert);
@@ -105,7 +106,7 @@ impl OnCall {
     }
 }
 
-/// What happens when somebody is paged.
+/// The workflow of one page.
 #[workflow]
 #[derive(Default)]
 pub struct Incident;

@@ -1,4 +1,5 @@
-//! The script of the model: a function of the conversation, so that it plays on in whatever process takes over.
+//! The script of the model: a function of the conversation, so that it continues in any process
+//! that replaces a crashed one.
 
 use serde_json::json;
 use temporal_agents::wire::{Item, ItemView, ModelCall};
@@ -6,7 +7,7 @@ use temporal_agents_testing::fake_model::{FakeModel, Reply, structured, tool_cal
 
 use super::{Conclusion, Severity};
 
-/// Looks, notes, restarts when it may, and concludes.
+/// Returns a model that reads data, notes facts, requests a restart, and concludes.
 pub fn scripted() -> FakeModel {
     FakeModel::function(|call, _| play(call))
 }

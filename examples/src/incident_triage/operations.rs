@@ -1,11 +1,12 @@
-//! The server of those who operate the services: what it knows, and what it can do. It stands for one that asks real systems.
+//! The MCP server of the operations team: its data and its actions. It stands in for a server that
+//! queries real systems.
 
 use serde_json::{Value, json};
 use temporal_agents::mcp::McpTransport;
 
 use crate::stage::mcp_server::in_process;
 
-/// How the worker reaches it.
+/// Returns the transport to the server.
 pub fn transport() -> McpTransport {
     in_process(answer)
 }

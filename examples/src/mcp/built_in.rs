@@ -1,12 +1,12 @@
-//! A server in this process, for those who have none at hand: one message of JSON-RPC a line. A server of your own is best built with one
-//! of the protocol's SDKs; this one is to show that nothing is hidden.
+//! A server in this process, for users without one: one JSON-RPC message per line. A real server is
+//! better built with an SDK of the protocol; this one shows all messages.
 
 use serde_json::{Value, json};
 use temporal_agents::mcp::McpTransport;
 
 use crate::stage::mcp_server::in_process;
 
-/// How the worker reaches it.
+/// Returns the transport to the server.
 pub fn transport() -> McpTransport {
     in_process(answer)
 }

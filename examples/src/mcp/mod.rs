@@ -1,7 +1,8 @@
 //! An agent with the tools of a server of the Model Context Protocol (MCP): any server, over stdio or streamable HTTP.
 //!
-//! The worker says how the server is reached; the agent names it. Its tools are listed by an activity at the start of the run, and
-//! each call is one: history has what the server said, so a replay asks no server.
+//! The worker configures the transport to the server; the agent names the server. An activity lists
+//! its tools at the start of the run, and each call is an activity: history contains the server's
+//! answers, so a replay makes no request to it.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -22,7 +23,7 @@ pub fn operator() -> Agent {
         .mcp_server(McpServer::named(SERVER))
 }
 
-/// Asks the operator.
+/// Runs the operator on one task.
 #[workflow]
 #[derive(Debug, Default)]
 pub struct Operation;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use temporal_agents::wire::{Item, ItemView, ModelCall};
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call};
 
-/// A model that calls this tool, and tells what it was told.
+/// Returns a model that calls this tool, and repeats its output.
 pub fn scripted(tool: String, arguments: Map<String, Value>) -> FakeModel {
     FakeModel::function(move |call: &ModelCall, _number| match output(&call.input) {
         None => tool_call(&tool, Value::Object(arguments.clone())),

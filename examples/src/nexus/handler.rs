@@ -1,6 +1,7 @@
-//! The freight company's worker, `handler.py`: a Python process with Temporal's own package, which pip fetches once.
+//! The freight company's worker, `handler.py`: a Python process with Temporal's own package, which
+//! pip downloads once.
 //!
-//! The Rust SDK can call Nexus operations, and not handle them yet.
+//! The Rust SDK can call Nexus operations, but does not yet handle them.
 
 use std::{
     fs,
@@ -16,21 +17,22 @@ const PACKAGE: &str = "temporalio";
 const VERSION: &str = "1.35.0";
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/nexus/handler.py");
 
-/// A running handler; it ends when this is dropped.
+/// A running handler process; it is killed when the value is dropped.
 #[derive(Debug)]
 pub struct Handler {
     child: Child,
-    // Held open: the handler ends when its standard input does, so that it never outlives this process.
+    // Held open: the handler ends when its standard input closes, so it never outlives this
+    // process.
     _alive: Option<ChildStdin>,
-    // Where it logs; open, so that it can.
+    // Standard error of the handler; held open so that it can log.
     log: Option<ChildStderr>,
 }
 
 impl Handler {
-    /// Starts it with this interpreter against a server, and waits until it polls.
+    /// Starts the handler with this interpreter against a server, and waits until it polls.
     ///
     /// # Errors
-    /// When it does not start; with what it said.
+    /// The handler does not start; the error contains its log.
     pub fn start(python: &Path, server: &DevServer, task_queue: &str) -> anyhow::Result<Self> {
         let mut child = Command::new(python)
             .args([SCRIPT, server.address(), server.namespace(), task_queue])
@@ -58,16 +60,17 @@ impl Handler {
 
 impl Drop for Handler {
     fn drop(&mut self) {
-        // Already dead is what we want.
+        // An error means that the process is dead already, which is the goal.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A Python that has the package: in a virtual environment in the build's directory, made when it is not there yet.
+/// Returns a Python interpreter that has the package: in a virtual environment in the build
+/// directory, which is created if it does not exist.
 ///
 /// # Errors
-/// What is missing: Python itself, its module `venv`, or a way to the package.
+/// Python itself, its module `venv`, or a connection to the package index is missing.
 pub fn python() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe()?;
     let build = program.parent().and_then(Path::parent).context("the program lies in no directory")?;

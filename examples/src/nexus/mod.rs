@@ -1,8 +1,9 @@
-//! Tools that are somebody else's: operations of a Nexus service, in Python, in a company of its own.
+//! Tools of another team: operations of a Nexus service, in Python, in another company.
 //!
-//! The agent knows an endpoint, a service, its operations and what they are given; the handler (`handler.py`) says how they are done. One is
-//! done at once, the other by a workflow that takes as long as it takes. The tool is the same, with approvals, guardrails and failures as
-//! any other: a quote that the freight company refuses is an output like another.
+//! The agent names an endpoint, a service, its operations and their arguments; the handler
+//! (`handler.py`) implements the operations. One operation completes at once, the other is a
+//! workflow of any duration. The tool is like any other, with approvals, guardrails and failures: a
+//! quote that the freight company rejects is an ordinary output.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -19,7 +20,7 @@ use temporal_agents::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-/// The endpoint, as the server's registry has it.
+/// Name of the endpoint in the server's registry.
 pub const ENDPOINT: &str = "freight-endpoint";
 
 fn freight() -> Value {
@@ -35,7 +36,8 @@ fn freight() -> Value {
 
 pub fn dispatcher() -> Agent {
     let quote = NexusOperation::named(ENDPOINT, "Freight", "quote").schedule_to_close(Duration::from_secs(30));
-    // It may take days, so it has no limit. Its handler keeps a repeated call from becoming a second lorry.
+    // It may take days, so it has no timeout. Its handler prevents a second lorry for a repeated
+    // call.
     let carry = NexusOperation::named(ENDPOINT, "Freight", "carry").idempotent(false);
     let told = OnToolError::by_kind(|failure| match failure.kind {
         ToolFailureKind::Failed => Some("The freight company does not go there.".to_owned()),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use temporal_agents::wire::{ItemView, ModelCall};
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call, tool_calls};
 
-/// A dispatcher who asks for three quotes, and takes the cheapest.
+/// Returns a dispatcher who requests three quotes, and takes the cheapest.
 pub fn scripted() -> FakeModel {
     const CITIES: [&str; 3] = ["Oslo", "Narvik", "Atlantis"];
     FakeModel::function(|call: &ModelCall, _number| {

@@ -1,7 +1,7 @@
 //! Three writers draft an answer to a complaint at the same time, and a judge picks the one that is sent.
 //!
-//! Runs are futures of the workflow, so `join_all` is all it takes. Each has its own activities and its own history of
-//! attempts: a writer whose model call is repeated does not hold up or repeat the others.
+//! Runs are futures of the workflow, so `join_all` is sufficient. Each run has its own activities
+//! and their attempts: a writer whose model call is retried neither delays nor repeats the others.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -13,7 +13,7 @@ use temporal_agents::{Agent, RunFailure, Runner};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult, workflows::join_all};
 
-/// How the writers write.
+/// The tones of the writers.
 pub const TONES: [&str; 3] = ["warm", "brief", "formal"];
 
 pub fn writer(tone: &str) -> Agent {
@@ -38,7 +38,7 @@ pub fn judge() -> Agent<Verdict> {
         .output::<Verdict>()
 }
 
-/// What is sent, and why.
+/// The answer that is sent, with the judge's reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     pub text: String,
@@ -62,7 +62,7 @@ impl GuestRelations {
         let mut question = vec![format!("Complaint: {complaint}")];
         question.extend((1..).zip(&drafts).map(|(number, text)| format!("Draft {number}: {text}")));
         let Verdict { best, reason } = runner.run(&judge(), question.join("\n\n")).await?.final_output;
-        // A number is what the type asks for, but not every number is a draft.
+        // The type requires a number, but not every number is that of a draft.
         let best = best.clamp(1, drafts.len()) - 1;
         Ok(Answer { text: drafts[best].clone(), tone: TONES[best].to_owned(), reason })
     }

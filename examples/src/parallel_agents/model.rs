@@ -1,10 +1,10 @@
-//! The script of the model: the writers come in any order, so it is a function of who asks.
+//! The script of the model: the writers call it in any order, so it is a function of the agent.
 
 use temporal_agents_testing::fake_model::{FakeModel, structured, text};
 
 use super::Verdict;
 
-/// Three writers and a judge.
+/// Returns three writers and a judge.
 pub fn scripted() -> FakeModel {
     FakeModel::function(|call, _| match &*call.agent {
         "warm writer" => text(

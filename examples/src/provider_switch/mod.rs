@@ -1,6 +1,8 @@
-//! A conversation that changes its provider in the middle: the first one has an outage, and the next attempt of the session goes on with another.
+//! A conversation that changes its provider: the first one has an outage, and the next attempt of
+//! the session continues with another.
 //!
-//! Conversations are kept as items of one shape, whoever made them. So what OpenAI's model has said and called, Anthropic's model goes on from.
+//! Conversations are stored as items of one form, whichever provider made them. So Anthropic's
+//! model can continue from the messages and calls of OpenAI's model.
 
 #![allow(
     missing_docs,
@@ -20,10 +22,10 @@ use temporalio_sdk::{
     activities::{ActivityContext, ActivityError},
 };
 
-/// The models, in the order in which the attempts ask them.
+/// The models, in the order in which the attempts use them.
 pub const MODELS: [&str; 2] = ["gpt-5-mini", "claude-sonnet-4-6"];
 
-/// How often parcels have been looked up.
+/// Number of look-ups of parcels.
 #[derive(Clone, Debug, Default)]
 pub struct Lookups(pub Arc<std::sync::atomic::AtomicU32>);
 
@@ -47,7 +49,7 @@ pub struct Desk {
 impl Desk {
     #[activity]
     pub async fn answer(self: Arc<Self>, ctx: ActivityContext, question: String) -> Result<String, ActivityError> {
-        // Each attempt asks the next provider; an attempt that follows a crash does, too.
+        // Each attempt uses the next provider, also an attempt after a crash.
         let attempt = usize::try_from(ctx.info().attempt).unwrap_or(usize::MAX);
         let model = MODELS[(attempt - 1) % MODELS.len()];
         AgenticSession::run(&ctx, async |session| {

@@ -1,4 +1,5 @@
-//! The script of both models: the first one calls a tool and is then not to be had, the second one goes on.
+//! The script of both models: the first one calls a tool and is then unavailable, the second one
+//! continues.
 
 use serde_json::json;
 use temporal_agents::wire::{Item, ItemView, ModelCall, ModelFailureKind};

@@ -1,8 +1,8 @@
 //! Kills the worker twice with SIGKILL, and proves from the history that nothing was lost and nothing ran twice.
 //!
-//! The first kill hits between two calls: the worker hesitates there, is frozen,
-//! looked at, and killed only when no call is under way. The
-//! second hits during a model call. Each time another worker process takes over.
+//! The first kill is between two calls: the worker is delayed there, then frozen, examined, and
+//! killed only if no call is in progress. The second kill is during a model call. Each time another
+//! worker process continues the run.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -21,30 +21,31 @@ use crate::stage::{
     watch::{has_ended, pending},
 };
 
-/// Long enough for each stage on a slow machine; the whole takes some 15 seconds.
+/// Deadline of both kills, long enough for a slow machine; the whole demonstration takes some 15
+/// seconds.
 const PATIENCE: Duration = Duration::from_secs(50);
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How fast the scripted model and the tools are, so that there is time to hit them.
+/// Delays of the scripted model and the tools, long enough to kill the worker during a call.
 pub const PACE: Pace =
     Pace { model: Duration::from_millis(1200), tool: Duration::from_millis(400), hesitation: Duration::ZERO };
-/// The same for the worker that is to be hit between two calls. Twice this, for two tools, is less than the workflow task's
-/// timeout.
+/// Delays of the worker that is killed between two calls. Twice the hesitation, for two tools, is
+/// less than the workflow task's timeout.
 const HESITANT: Pace = Pace { hesitation: Duration::from_millis(800), ..PACE };
 
-/// What was true when a worker was killed.
+/// The state of the run when a worker was killed.
 #[derive(Debug)]
 pub struct Kill {
     /// Ids of the activities that had completed.
     pub completed: BTreeSet<String>,
-    /// Ids of the activities under way.
+    /// Ids of the activities in progress.
     pub in_flight: BTreeSet<String>,
 }
 
 /// Kills two workers of the running workflow and leaves a third one working.
 ///
 /// # Errors
-/// When a moment to kill does not come in time.
+/// No suitable moment for a kill comes in time.
 pub async fn kill_twice(
     server: &DevServer,
     client: &Client,
@@ -71,7 +72,7 @@ pub async fn kill_twice(
     Ok((vec![first, second], worker))
 }
 
-/// Waits until some call has completed and none is under way. The worker is frozen then.
+/// Waits until a call has completed and none is in progress. The worker is frozen then.
 async fn between_two_calls(
     worker: &WorkerProcess,
     client: &Client,
@@ -86,11 +87,11 @@ async fn between_two_calls(
         if completed.len() > completed_before.len() {
             completed_before = completed;
             worker.freeze()?;
-            // What the frozen worker had sent may still be on its way.
+            // Requests that the worker sent before the freeze may still arrive.
             sleep(Duration::from_millis(200)).await;
             let history = progress.look(client, workflow_id).await?;
             anyhow::ensure!(!has_ended(&history), "the run was over before a moment between two calls came");
-            // Nothing under way, and nothing on offer that the frozen worker could still be given.
+            // No activity is in progress, and none is queued that the frozen worker could receive.
             if pending(client, workflow_id).await?.is_empty() {
                 let completed = self::completed(&activities(&history));
                 return Ok(Kill { completed, in_flight: BTreeSet::new() });
@@ -101,7 +102,7 @@ async fn between_two_calls(
     }
 }
 
-/// Waits until a model call is under way that none of the completed ones is.
+/// Waits until a model call is in progress, other than the completed ones.
 async fn during_a_model_call(
     client: &Client,
     workflow_id: &str,
@@ -125,10 +126,11 @@ async fn during_a_model_call(
     }
 }
 
-/// Checks the finished history against what was true at the kills, and prints it.
+/// Checks the finished history against the state at the kills, and prints its activities.
 ///
 /// # Errors
-/// When a call that had completed ran again, or the one under way did not have exactly one more attempt.
+/// A call that had completed ran again, or the call in progress did not have exactly one more
+/// attempt.
 pub fn prove(records: &[ActivityRecord], kills: &[Kill]) -> anyhow::Result<()> {
     println!("\n{:<22} {:<26} attempts", "activity", "type");
     let in_flight: BTreeSet<&String> = kills.iter().flat_map(|kill| &kill.in_flight).collect();

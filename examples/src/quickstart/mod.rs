@@ -1,7 +1,8 @@
 //! The first program to run: a travel desk on a real Temporal server.
 //!
-//! [`trip`] holds the agents, the tools and the workflow, which is all that an author writes. The rest is what makes the
-//! program a demonstration: a scripted model, and a proof that nothing is lost in a crash.
+//! [`trip`] holds the agents, the tools and the workflow, which is all that an author writes. The
+//! other modules are for the demonstration: a scripted model, and a proof that a crash loses
+//! nothing.
 
 pub mod crash;
 pub mod model;

@@ -1,4 +1,4 @@
-//! Who plays the model: the real provider where there is a key, else a script.
+//! The choice of the model: the real provider if there is a key, otherwise a script.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::stage::model::has_key;
 /// Adds the model provider to a plugin; a scripted answer takes `delay`.
 ///
 /// # Errors
-/// When the environment of the real provider is not usable.
+/// The environment of the real provider is not usable.
 pub fn add_to(plugin: AgentsPlugin, delay: Duration) -> anyhow::Result<AgentsPlugin> {
     if has_key() {
         return Ok(plugin.model_provider(OpenAi::from_env()?));
@@ -24,9 +24,10 @@ pub fn add_to(plugin: AgentsPlugin, delay: Duration) -> anyhow::Result<AgentsPlu
     Ok(plugin.model_provider(scripted(delay)))
 }
 
-/// The scripted model; an answer takes `delay`.
+/// Returns the scripted model; an answer takes `delay`.
 ///
-/// A pure function of the conversation, so that it plays on in whatever process takes over after a crash.
+/// A pure function of the conversation, so that it continues in any process that replaces a crashed
+/// one.
 pub fn scripted(delay: Duration) -> FakeModel {
     FakeModel::function(move |call, _| play(call).delayed(delay))
 }
@@ -36,7 +37,7 @@ fn play(call: &ModelCall) -> Reply {
         return handoff("planner");
     }
     let outputs: Vec<Value> = call.input.iter().filter_map(tool_output).collect();
-    // Before the handoff's own output there is nothing else.
+    // The output of the handoff always comes first.
     match outputs.as_slice() {
         [_handoff] => tool_calls([
             ("get_weather", json!({"city": "Oslo"})),

@@ -10,10 +10,10 @@ use temporal_agents::{Agent, ModelActivityOptions, Runner, State, ToolError, too
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-/// What the worker knows of the world.
+/// The state of the worker: a stand-in for services that the tools query.
 #[derive(Clone, Debug)]
 pub struct Almanac {
-    /// How long a look-up takes.
+    /// Duration of a look-up.
     pub delay: Duration,
 }
 
@@ -24,7 +24,7 @@ pub struct Weather {
     pub city: String,
     /// Degrees Celsius.
     pub celsius: i32,
-    /// In words.
+    /// Description of the sky.
     pub sky: &'static str,
 }
 
@@ -74,7 +74,7 @@ pub struct Plan {
     pub euros: u32,
 }
 
-/// The desk: sorts requests and hands trips to the planner.
+/// Returns the triage agent, which hands off trips to the planner.
 pub fn travel_desk() -> Agent<Plan> {
     let planner = Agent::new("planner")
         .model("gpt-5-mini")
@@ -94,10 +94,10 @@ pub fn travel_desk() -> Agent<Plan> {
         .output::<Plan>()
 }
 
-/// What the workflow is started with.
+/// The input of the workflow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// The traveller's words.
+    /// The traveller's request.
     pub prompt: String,
     /// Seconds without a heartbeat after which a model call counts as lost. The SDK's default is 30.
     pub heartbeat_seconds: u64,

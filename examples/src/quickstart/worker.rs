@@ -19,19 +19,19 @@ use crate::stage::process::{WorkerProcess, work_until_orphaned};
 /// The task queue of the quickstart.
 pub const TASK_QUEUE: &str = "quickstart";
 
-/// How the worker behaves.
+/// The artificial delays of the worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Pace {
-    /// How long a scripted model call takes.
+    /// Duration of a scripted model call.
     pub model: Duration,
-    /// How long an activity tool takes.
+    /// Duration of an activity tool.
     pub tool: Duration,
-    /// How long the worker hesitates in a workflow task before it schedules an activity: the moment between two calls,
-    /// made long enough to hit.
+    /// Delay in a workflow task before the worker schedules an activity. It makes the moment
+    /// between two calls long enough to kill the worker in it.
     pub hesitation: Duration,
 }
 
-/// Stands between the workflow and its commands, and takes its time. It changes none of them.
+/// An interceptor that delays the scheduling of activities. It does not change them.
 struct Hesitant(Duration);
 
 impl WorkflowInterceptor for Hesitant {
@@ -51,13 +51,14 @@ impl WorkflowInterceptor for Hesitant {
 /// Starts a worker on a thread of this process.
 ///
 /// # Errors
-/// When the server cannot be reached or the agents are wrong.
+/// The server cannot be reached, or the agents are invalid.
 pub fn start(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerThread> {
     let plugin = AgentsPlugin::new().state(Almanac { delay: pace.tool }).agents((travel_desk,));
     let plugin = model::add_to(plugin, pace.model)?;
     let mut options = WorkerOptions::new(TASK_QUEUE).register_workflow::<Trip>()?.build();
     options.graceful_shutdown_period = Some(Duration::from_secs(1));
-    // How long the server waits for the worker that knows the workflow before it asks another one.
+    // The time that the server waits for the worker that caches the workflow before it uses another
+    // one.
     options.sticky_queue_schedule_to_start_timeout = Duration::from_secs(1);
     if !pace.hesitation.is_zero() {
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| Hesitant(pace.hesitation)));
@@ -69,17 +70,17 @@ pub fn start(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<Wo
 /// Starts this program again as a worker and waits until it polls.
 ///
 /// # Errors
-/// When it does not start.
+/// The program does not start.
 pub fn spawn(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerProcess> {
     let millis = |pause: Duration| pause.as_millis().to_string();
     let paces = [millis(pace.model), millis(pace.tool), millis(pace.hesitation)];
     WorkerProcess::start(Command::new(std::env::current_exe()?).args(["worker", target_url, namespace]).args(paces))
 }
 
-/// What the child process does: works until its parent is gone.
+/// Runs the child process: a worker that runs until its parent has ended.
 ///
 /// # Errors
-/// When the worker cannot be started.
+/// The worker cannot be started.
 pub fn serve(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<()> {
     work_until_orphaned(start(target_url, namespace, pace)?)
 }

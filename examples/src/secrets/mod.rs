@@ -1,9 +1,9 @@
-//! Two secrets that a run needs and its history never holds.
+//! Two secrets that a run needs, and that its history never contains.
 //!
-//! | secret | where it comes from | what is recorded |
+//! | secret | source | recorded value |
 //! |---|---|---|
-//! | the token of the CRM, which the model's provider needs to call it | an environment variable of the worker, `CRM_TOKEN`, that it allows | `{"$worker_env": "CRM_TOKEN"}` |
-//! | the card number of a customer | what the tool `customer` finds | `[card number]`: the tool's output is redacted on the worker |
+//! | the token of the CRM, which the model's provider needs to call it | an environment variable of the worker, `CRM_TOKEN`, which the worker allows | `{"$worker_env": "CRM_TOKEN"}` |
+//! | the card number of a customer | the output of the tool `customer` | `[card number]`: the tool's output is redacted on the worker |
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -19,14 +19,15 @@ use temporal_agents::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-/// The variable that has the token. `AgentsPlugin::allow_env` names it, too: what a worker does not allow, no agent can ask for.
+/// Name of the variable with the token. `AgentsPlugin::allow_env` also names it: an agent cannot
+/// use a variable that the worker does not allow.
 pub const TOKEN: &str = "CRM_TOKEN";
 
-/// The customers: what is known of each, by name. The worker's, as any state.
+/// The records of the customers, by name: a state of the worker.
 #[derive(Clone, Debug, Default)]
 pub struct Customers(pub BTreeMap<String, String>);
 
-/// What is known of a customer.
+/// Looks up the record of a customer.
 #[tool(start_to_close = "5s")]
 async fn customer(State(customers): State<Customers>, name: String) -> Result<String, ToolError> {
     let known = customers.0.get(&name).cloned();
@@ -34,7 +35,8 @@ async fn customer(State(customers): State<Customers>, name: String) -> Result<St
 }
 
 pub fn desk() -> Agent {
-    // The provider calls this server, not the worker. It gets the value; history gets the reference.
+    // The provider calls this server, not the worker. The provider receives the value; history
+    // contains the reference.
     let crm = HostedTool::mcp("crm", "https://crm.example/mcp")
         .require_approval(RequireApproval::Never)
         .set("authorization", worker_env!("CRM_TOKEN"));
@@ -45,7 +47,8 @@ pub fn desk() -> Agent {
         .tool(customer.redact(without_card_numbers))
 }
 
-/// The text without numbers of twelve digits and more, spaces between the digits or not.
+/// Returns the text without numbers of twelve or more digits, with or without spaces between the
+/// digits.
 pub fn without_card_numbers(text: &str) -> String {
     const FEWEST_DIGITS: usize = 12;
     let (mut clean, mut number) = (String::new(), String::new());

@@ -1,10 +1,10 @@
-//! The script of the model: one that tells whatever it gets to see.
+//! The script of the model: it reveals everything that it receives.
 
 use serde_json::{Value, json};
 use temporal_agents::wire::{ItemView, ModelCall, ToolSpec};
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
 
-/// Looks a customer up, and tells everything, the token included.
+/// Returns a model that looks up a customer and reveals everything, including the token.
 pub fn scripted() -> FakeModel {
     FakeModel::function(|call: &ModelCall, _number| {
         let known = call.input.iter().find_map(|item| match item.view() {
@@ -18,7 +18,7 @@ pub fn scripted() -> FakeModel {
     })
 }
 
-/// The token that a call has for the CRM.
+/// Returns the token that a call contains for the CRM.
 pub fn token(call: &ModelCall) -> Option<&str> {
     call.definitions.tools.iter().find_map(|tool| match tool {
         ToolSpec::Hosted { config, .. } => config.get("authorization").and_then(Value::as_str),

@@ -1,9 +1,10 @@
-//! A chat with a library that outlives its histories: the session carries the conversation, and after some exchanges the workflow
-//! continues as new, with the session as its input.
+//! A chat with a library that outlives its histories: the session holds the conversation, and after
+//! some exchanges the workflow continues as new, with the session as its input.
 //!
-//! Questions come as updates, one after another, and the answer is the update's result. A history that never ends would become
-//! slow and then too long; here it holds [`EXCHANGES`] exchanges, and the session the whole conversation. (A session travels whole: one that may grow
-//! beyond 2 MB belongs into a store outside.)
+//! Questions come as updates, one after another, and the answer is the update's result. A history
+//! that never ends would become slow and then too long; here it holds [`EXCHANGES`] exchanges, and
+//! the session the whole conversation. (The whole session is in the workflow's input: a session
+//! that may grow beyond 2 MB belongs in an external store.)
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -13,7 +14,8 @@ use temporal_agents::{Agent, Runner, run::MemorySession, tool, tool::Failure};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult};
 
-/// Exchanges per history. A real chat would ask `ctx.continue_as_new_suggested()`, which says yes after thousands of events.
+/// Number of exchanges per history. A real chat would call `ctx.continue_as_new_suggested()`, which
+/// returns `true` after thousands of events.
 pub const EXCHANGES: u32 = 2;
 
 /// Books about a subject: title, author, pages.
@@ -55,7 +57,7 @@ impl Chat {
         Self { session, ..Self::default() }
     }
 
-    /// Stays until the chat is over. Gives the number of items of the whole conversation.
+    /// Waits until the chat is over. Returns the number of items of the whole conversation.
     #[run(name = "sessions")]
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<usize> {
         ctx.wait_condition(|chat| chat.is_over || chat.answered >= EXCHANGES).await?;
@@ -67,7 +69,7 @@ impl Chat {
         match ctx.continue_as_new(session, ContinueAsNewOptions::default())? {}
     }
 
-    /// Asks a question, and gives the answer.
+    /// Asks a question, and returns the answer.
     #[update]
     pub async fn ask(ctx: &mut WorkflowContext<Self>, question: String) -> Result<String, Failure> {
         ctx.wait_condition(|chat| !chat.is_answering).await?;

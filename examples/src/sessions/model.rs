@@ -3,11 +3,11 @@
 use serde_json::json;
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
 
-/// What the reader says.
+/// The messages of the reader.
 pub const QUESTIONS: [&str; 3] =
     ["Have you anything about islands?", "Which of the two is shorter?", "That one, please. Keep it for me."];
 
-/// A librarian who remembers what was said.
+/// Returns a librarian who uses the conversation so far.
 pub fn scripted() -> FakeModel {
     FakeModel::script([
         tool_call("find_books", json!({"subject": "islands"})),

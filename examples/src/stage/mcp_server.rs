@@ -1,13 +1,14 @@
-//! A server of the Model Context Protocol in this process: one message of JSON-RPC a line.
+//! A server of the Model Context Protocol in this process: one JSON-RPC message per line.
 
 use serde_json::{Value, json};
 use temporal_agents::mcp::McpTransport;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, split};
 
-/// What a server answers to a method with these parameters; none where it has no such method.
+/// A function that returns the server's result for a method and its parameters; `None` if the
+/// server does not have the method.
 pub type Answer = fn(&str, &Value) -> Option<Value>;
 
-/// How a worker reaches a server that answers so.
+/// Returns the transport to an in-process server that answers with this function.
 pub fn in_process(answer: Answer) -> McpTransport {
     McpTransport::in_process(move || {
         let (client, server) = tokio::io::duplex(64 * 1024);
@@ -16,13 +17,13 @@ pub fn in_process(answer: Answer) -> McpTransport {
     })
 }
 
-/// Serves one client until it is gone.
+/// Serves one client until it disconnects.
 async fn serve(stream: impl AsyncRead + AsyncWrite, answer: Answer) -> std::io::Result<()> {
     let (read, mut write) = split(stream);
     let mut lines = BufReader::new(read).lines();
     while let Some(line) = lines.next_line().await? {
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
-        // What has no id is a notification, and wants no answer.
+        // A message without an id is a notification, which has no answer.
         let Some(id) = message.get("id") else { continue };
         let answer = match answer(message["method"].as_str().unwrap_or_default(), &message["params"]) {
             Some(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),

@@ -1,6 +1,8 @@
-//! What the examples stand on: a dev server, a worker, a model, and a printer of what happens.
+//! The environment of the examples: a dev server, a worker, a model, and a printer of the run's
+//! events.
 //!
-//! None of it is needed to use temporal-agents. The first chapter of the guide shows the worker of a program of your own.
+//! Programs that use temporal-agents do not need this module. The first chapter of the guide shows
+//! the worker of such a program.
 
 pub mod mcp_server;
 pub mod model;
@@ -27,19 +29,19 @@ use temporalio_sdk::{WorkerOptions, workflows::WorkflowImplementation};
 
 use self::progress::{INTERVAL, Progress};
 
-/// Runs an example of temporal-agents on a Temporal dev server, which it starts by itself.
+/// Runs an example of temporal-agents on a Temporal dev server, which it starts itself.
 ///
-/// It needs no key: without OPENAI_API_KEY a scripted model plays.
+/// No key is needed: without OPENAI_API_KEY a scripted model answers.
 #[derive(Debug, Parser)]
 struct Arguments {
     #[command(flatten)]
     options: Options,
 }
 
-/// What every example can be asked for.
+/// The options of every example.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct Options {
-    /// Leaves the server and its web UI up until Ctrl-C.
+    /// Keeps the server and its web UI running until Ctrl-C.
     #[arg(long)]
     keep: bool,
 }
@@ -54,7 +56,7 @@ pub struct Stage {
 /// A workflow that was started.
 #[expect(missing_debug_implementations, reason = "the client's handle has none")]
 pub struct Started<W> {
-    /// Its handle; it finds the latest run, also after continue-as-new.
+    /// Handle of the workflow; it refers to the latest run, also after continue-as-new.
     pub handle: WorkflowHandle<Client, W>,
     progress: Progress,
 }
@@ -63,7 +65,7 @@ impl Stage {
     /// Starts a server, and a worker that has the workflow `W` and these agents.
     ///
     /// # Errors
-    /// When the server cannot be had, or the agents are wrong.
+    /// The server cannot be started, or the agents are invalid.
     pub async fn set<W>(agents: impl AgentSources, scripted: FakeModel) -> anyhow::Result<Self>
     where
         W: WorkflowImplementation,
@@ -73,10 +75,11 @@ impl Stage {
         Self::set_with::<W>(options, AgentEnvironment::builder().agents(agents), scripted).await
     }
 
-    /// The same with these options, and with whatever else the worker needs.
+    /// Starts a server, and a worker with these options and with the additional registrations of
+    /// `env`.
     ///
     /// # Errors
-    /// When the server cannot be had, or the agents are wrong.
+    /// The server cannot be started, or the agents are invalid.
     pub async fn set_with<W>(
         options: Options,
         env: AgentEnvironmentBuilder,
@@ -92,10 +95,10 @@ impl Stage {
         Ok(stage)
     }
 
-    /// The same with the model that the worker has already, key or no key.
+    /// Starts a server, and a worker with the model of `env`, whether or not a key is set.
     ///
     /// # Errors
-    /// When the server cannot be had, or the agents are wrong.
+    /// The server cannot be started, or the agents are invalid.
     pub async fn set_up<W>(Options { keep }: Options, env: AgentEnvironmentBuilder) -> anyhow::Result<Self>
     where
         W: WorkflowImplementation,
@@ -109,7 +112,7 @@ impl Stage {
     /// Stops the worker, and starts one of an older build in its place, which has the workflow `W` and these agents.
     ///
     /// # Errors
-    /// When a worker cannot stop or start, or the agents are wrong.
+    /// A worker cannot stop or start, or the agents are invalid.
     pub async fn go_back_to<W>(
         &mut self,
         agents: impl AgentSources,
@@ -131,17 +134,17 @@ impl Stage {
     /// Stops a worker of an older build, and starts the example's own.
     ///
     /// # Errors
-    /// When a worker cannot stop or start.
+    /// A worker cannot stop or start.
     pub async fn deploy(&mut self, mut before: WorkerThread) -> anyhow::Result<()> {
-        // Off the runtime: what the worker waits for may be served there.
+        // On a blocking thread: the operations that the worker waits for may run on this runtime.
         tokio::task::spawn_blocking(move || before.stop()).await??;
         Ok(self.env.start_worker()?)
     }
 
-    /// Runs a workflow to its end, prints what happens, and gives its result.
+    /// Runs a workflow to its end, prints its events, and returns its result.
     ///
     /// # Errors
-    /// When the workflow fails, or its history does not replay.
+    /// The workflow fails, or its history does not replay.
     pub async fn run<W>(&self, workflow: W, input: W::Input) -> anyhow::Result<W::Output>
     where
         W: HasWorkflowDefinition,
@@ -154,7 +157,7 @@ impl Stage {
     /// Starts a workflow.
     ///
     /// # Errors
-    /// When the server refuses.
+    /// The server rejects the request.
     pub async fn start<W>(&self, workflow: W, input: W::Input) -> anyhow::Result<Started<W>>
     where
         W: HasWorkflowDefinition,
@@ -165,19 +168,21 @@ impl Stage {
         Ok(Started { handle, progress: Progress::new() })
     }
 
-    /// Prints what has happened in the workflow since the last look. Gives how many histories it has.
+    /// Prints the events of the workflow since the last look. Returns the number of histories that
+    /// it has.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// A history cannot be read.
     pub async fn look<W: HasWorkflowDefinition>(&self, started: &mut Started<W>) -> anyhow::Result<u32> {
         started.progress.look(self.env.client(), &started.handle.info().workflow_id).await?;
         Ok(started.progress.histories())
     }
 
-    /// Prints what happens until the workflow waits for somebody, and gives for what; nothing when it has ended before.
+    /// Prints the events until the workflow waits for a decision or an output, and returns the
+    /// interruptions; none if it has ended before.
     ///
     /// # Errors
-    /// When it cannot be asked.
+    /// The workflow does not answer the query.
     pub async fn look_until_asked<W: HasWorkflowDefinition>(
         &self,
         started: &mut Started<W>,
@@ -193,20 +198,20 @@ impl Stage {
         }
     }
 
-    /// A client of the server.
+    /// Returns the client of the server.
     pub fn client(&self) -> &Client {
         self.env.client()
     }
 
-    /// The server.
+    /// Returns the server.
     pub fn server(&self) -> &DevServer {
         self.env.server()
     }
 
-    /// Prints what happens until the workflow has ended, and gives its result.
+    /// Prints the events until the workflow has ended, and returns its result.
     ///
     /// # Errors
-    /// When the workflow fails, or its history does not replay.
+    /// The workflow fails, or its history does not replay.
     pub async fn finish<W: HasWorkflowDefinition>(&self, mut started: Started<W>) -> anyhow::Result<W::Output> {
         let workflow_id = &started.handle.info().workflow_id;
         let history = watch::watch(self.env.client(), workflow_id, &mut started.progress).await?;
@@ -217,10 +222,11 @@ impl Stage {
         }
     }
 
-    /// The same, and approves meanwhile whatever agentic sessions of the workflow ask for.
+    /// Waits for the end of a workflow as [`finish`](Self::finish) does, and approves all requests
+    /// of its agentic sessions.
     ///
     /// # Errors
-    /// When the workflow fails, or cannot be asked.
+    /// The workflow fails, or does not answer a query.
     pub async fn finish_approving<W: HasWorkflowDefinition>(&self, started: Started<W>) -> anyhow::Result<W::Output> {
         let workflow_id = started.handle.info().workflow_id.clone();
         tokio::select! {
@@ -241,10 +247,10 @@ impl Stage {
         }
     }
 
-    /// Ends worker and server, when it was asked for only at Ctrl-C.
+    /// Stops worker and server; with `--keep` only at Ctrl-C.
     ///
     /// # Errors
-    /// When the worker had failed.
+    /// The worker has failed.
     pub async fn clear(self) -> anyhow::Result<()> {
         let server = self.env.server();
         if let Some(ui) = server.ui_url().filter(|_| self.keep) {

@@ -1,11 +1,11 @@
-//! Who plays the model: the real provider where there is a key, else a script.
+//! The choice of the model: the real provider if there is a key, otherwise a script.
 
-/// Whether the environment has a key.
+/// Returns `true` if the environment has a key.
 pub fn has_key() -> bool {
     std::env::var("OPENAI_API_KEY").is_ok_and(|key| !key.trim().is_empty())
 }
 
-/// Prints who plays.
+/// Prints which model is used.
 pub fn announce() {
     if has_key() {
         println!("OPENAI_API_KEY is set: the provider's model plays.");

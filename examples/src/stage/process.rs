@@ -1,4 +1,4 @@
-//! A worker in a process of its own, which can be frozen and killed.
+//! A worker in a separate process, which can be frozen and killed.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -10,11 +10,11 @@ use temporal_agents_testing::environment::WorkerThread;
 
 const READY: &str = "READY";
 
-/// A worker in a process of its own.
+/// A worker in a separate process.
 #[derive(Debug)]
 pub struct WorkerProcess {
     child: Child,
-    // Held open: the child ends when its standard input does, so that it never outlives this process.
+    // Held open: the child ends when its standard input closes, so it never outlives this process.
     _alive: Option<ChildStdin>,
 }
 
@@ -22,7 +22,7 @@ impl WorkerProcess {
     /// Starts a program that calls [`work_until_orphaned`], and waits until its worker polls.
     ///
     /// # Errors
-    /// When it does not start.
+    /// The program does not start.
     pub fn start(program: &mut Command) -> anyhow::Result<Self> {
         let mut child = program
             .stdin(Stdio::piped())
@@ -41,31 +41,31 @@ impl WorkerProcess {
         anyhow::bail!("the worker process ended before it was ready")
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Stops the process where it stands (SIGSTOP), so that what it was doing can be looked at.
+    /// Stops the process (SIGSTOP), so that its state can be examined.
     ///
     /// # Errors
-    /// When the signal cannot be sent.
+    /// The signal cannot be sent.
     pub fn freeze(&self) -> anyhow::Result<()> {
         self.signal("STOP")
     }
 
-    /// Lets a frozen process go on (SIGCONT).
+    /// Continues a frozen process (SIGCONT).
     ///
     /// # Errors
-    /// When the signal cannot be sent.
+    /// The signal cannot be sent.
     pub fn thaw(&self) -> anyhow::Result<()> {
         self.signal("CONT")
     }
 
-    /// Kills the process (SIGKILL): no clean-up, no goodbye to the server.
+    /// Kills the process (SIGKILL): no clean-up, and no shutdown message to the server.
     ///
     /// # Errors
-    /// When the signal cannot be sent.
+    /// The signal cannot be sent.
     pub fn kill(mut self) -> anyhow::Result<()> {
         self.end()
     }
@@ -85,15 +85,16 @@ impl WorkerProcess {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        // Already dead is what we want.
+        // An error means that the process is dead already, which is the goal.
         let _ = self.end();
     }
 }
 
-/// What the child process does: says that its worker polls, and lets it work until the parent is gone.
+/// Runs the child process: prints that its worker polls, and keeps it running until the parent has
+/// ended.
 ///
 /// # Errors
-/// When its standard input cannot be read.
+/// The standard input cannot be read.
 pub fn work_until_orphaned(worker: WorkerThread) -> anyhow::Result<()> {
     println!("{READY}");
     let mut rest = Vec::new();

@@ -1,4 +1,5 @@
-//! Prints what a run does, as it happens, from the workflow's own history: agent, turn, tools, results, tokens.
+//! Prints the events of a run as they happen, from the workflow's own history: agent, turn, tools,
+//! results, tokens.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,26 +16,28 @@ use temporalio_common::protos::temporal::api::{
     history::v1::{HistoryEvent, history_event::Attributes},
 };
 
-/// How often the history is read.
+/// Interval between reads of the history.
 pub const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Reads the history of a workflow again and again and prints what is new; across continue-as-new, too.
+/// A printer that polls the history of a workflow and prints new events, also across
+/// continue-as-new.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// The run whose history is read; absent before the first look.
+    /// The run whose history is read; `None` before the first look.
     run_id: Option<String>,
     histories: u32,
     seen: usize,
-    /// What each activity of the run is, by the id of the event that scheduled it.
+    /// The scheduled activities of the run, by the id of the event that scheduled them.
     scheduled: BTreeMap<i64, Scheduled>,
-    /// The turn that was printed last: several may be under way.
+    /// The turn that was printed last; several turns may be in progress.
     speaker: String,
-    /// The agent of the latest turn, by run: an agent that is called as a tool has a run of its own.
+    /// The agent of the latest turn, by run: an agent that is called as a tool has a separate run.
     agents: BTreeMap<String, String>,
-    /// What the models called, by run and call id.
+    /// The calls of the models, by run and call id.
     calls: BTreeMap<(String, String), Called>,
     told_outputs: BTreeSet<(String, String)>,
-    /// Whether somebody else's activities, workflows or operations have been called: their results look like those of inline tools.
+    /// `true` if activities, workflows or operations of other services have been called: their
+    /// results look like those of inline tools.
     elsewhere: bool,
     usage: Usage,
     warned: BTreeSet<(String, i32)>,
@@ -49,21 +52,21 @@ enum Scheduled {
 #[derive(Debug)]
 struct Called {
     name: String,
-    /// The id of the call's activity. Those of an agent that is called as a tool begin with it.
+    /// Id of the call's activity. The ids of an agent that is called as a tool begin with it.
     activity_id: String,
     is_agent: bool,
 }
 
 impl Progress {
-    /// Nothing seen yet.
+    /// Returns a printer that has read no event.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Prints what is new since the last look, and gives the whole history of the latest run.
+    /// Prints the new events since the last look, and returns the whole history of the latest run.
     ///
     /// # Errors
-    /// When the history cannot be read.
+    /// The history cannot be read.
     pub async fn look(&mut self, client: &Client, workflow_id: &str) -> anyhow::Result<History> {
         loop {
             let history = history::fetch(client, workflow_id, self.run_id.as_deref()).await?;
@@ -85,19 +88,20 @@ impl Progress {
         }
     }
 
-    /// Prints a failed attempt that is going to be repeated; history knows of it only when the call has ended.
+    /// Prints a failed attempt that will be retried; history records it only when the call has
+    /// ended.
     pub fn tell_retry(&mut self, activity_id: &str, attempt: i32, failure: &str) {
         if self.warned.insert((activity_id.to_owned(), attempt)) {
             println!("  ! attempt {} failed, Temporal tries again: {failure}", attempt - 1);
         }
     }
 
-    /// How many histories the workflow has had.
+    /// Returns the number of histories that the workflow has had.
     pub fn histories(&self) -> u32 {
         self.histories
     }
 
-    /// What the workflow has used so far, in a line.
+    /// Returns the usage of the workflow so far, as one line.
     pub fn summary(&self) -> String {
         let Usage { requests, input_tokens, output_tokens, .. } = self.usage;
         let calls = if requests == 1 { "call" } else { "calls" };
@@ -117,7 +121,8 @@ impl Progress {
                 } else if let Ok(request) = read(scheduled.input.as_ref()) {
                     Scheduled::Tool { activity_id, request: Box::new(request) }
                 } else {
-                    // Neither a model nor a tool of ours: the list of an MCP server's tools, an activity of another worker.
+                    // Neither a model nor a tool of the agents: the list of an MCP server's tools,
+                    // or an activity of another worker.
                     self.elsewhere |= !kind.starts_with("agents.");
                     say(&activity_id, &format!("  .. {kind}"));
                     return Ok(());
@@ -175,7 +180,7 @@ impl Progress {
         turn.clone_into(&mut self.speaker);
     }
 
-    /// Outputs that no activity of their own gave: inline tools, and agents called as tools.
+    /// Prints outputs without an activity: those of inline tools, and of agents called as tools.
     fn tell_output(&mut self, activity_id: &str, item: &Item) {
         let ItemView::FunctionCallOutput { call_id, output } = item.view() else { return };
         let call = (run_of(activity_id).to_owned(), call_id.to_owned());
@@ -188,7 +193,7 @@ impl Progress {
             Some(Called { name, is_agent: true, .. }) => format!("  <- {name} = {text} (an agent)"),
             Some(Called { name, .. }) if self.elsewhere => format!("  <- {name} = {text}"),
             Some(Called { name, .. }) => format!("  <- {name} = {text} (inline)"),
-            None => return, // told before, in an earlier run of a session
+            None => return, // printed before, in an earlier run of a session
         };
         say(activity_id, &line);
     }
@@ -228,24 +233,26 @@ impl Progress {
     }
 }
 
-/// Prints a line, farther to the right when the activity is of an agent that works for another one.
+/// Prints a line, indented if the activity is of an agent that runs inside another one.
 fn say(activity_id: &str, line: &str) {
     println!("{:1$}{line}", "", 4 * depth(activity_id));
 }
 
-/// How many agents stand above the one whose activity this is. Calls of `r-2-tool-0` are made one below `r-2-tool-0` itself.
+/// Returns the nesting depth of the agent whose activity this is. Calls of `r-2-tool-0` are made
+/// one level below `r-2-tool-0` itself.
 fn depth(activity_id: &str) -> usize {
     let parts: Vec<&str> = activity_id.split('-').collect();
     parts.windows(3).filter(|part| matches!(part[0], "tool" | "guardrail")).count()
 }
 
-/// The run that an activity belongs to: its id `<run>-<turn>-model` or `<run>-<turn>-tool-<n>` without the rest.
+/// Returns the run that an activity belongs to: its id `<run>-<turn>-model` or
+/// `<run>-<turn>-tool-<n>` without the rest.
 fn run_of(activity_id: &str) -> &str {
     let parts = if activity_id.ends_with("-model") { 3 } else { 4 };
     activity_id.rsplitn(parts, '-').last().unwrap_or_default()
 }
 
-/// The first run of a workflow, which this may be.
+/// Returns the first run of the workflow, which may be the run of this history.
 fn first_run_of(history: &History) -> Option<String> {
     history.events.iter().find_map(|event| match &event.attributes {
         Some(Attributes::WorkflowExecutionStartedEventAttributes(started)) => {
@@ -255,7 +262,7 @@ fn first_run_of(history: &History) -> Option<String> {
     })
 }
 
-/// The run that continues this one.
+/// Returns the run that continues this one, if any.
 fn next_run_of(history: &History) -> Option<String> {
     history.events.iter().rev().find_map(|event| match &event.attributes {
         Some(Attributes::WorkflowExecutionContinuedAsNewEventAttributes(continued)) => {

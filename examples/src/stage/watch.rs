@@ -9,10 +9,10 @@ use temporalio_common::protos::temporal::api::{
 
 use super::progress::{INTERVAL, Progress};
 
-/// Prints the run's progress until the workflow has ended, and gives its history.
+/// Prints the run's progress until the workflow has ended, and returns its history.
 ///
 /// # Errors
-/// When the server does not answer.
+/// The server does not answer.
 pub async fn watch(client: &Client, workflow_id: &str, progress: &mut Progress) -> anyhow::Result<History> {
     loop {
         let history = progress.look(client, workflow_id).await?;
@@ -28,7 +28,7 @@ pub async fn watch(client: &Client, workflow_id: &str, progress: &mut Progress) 
     }
 }
 
-/// Whether the workflow has ended, in whatever way.
+/// Returns `true` if the workflow has ended, with any outcome.
 pub fn has_ended(history: &History) -> bool {
     history.events.last().is_some_and(|event| {
         matches!(
@@ -42,7 +42,7 @@ pub fn has_ended(history: &History) -> bool {
     })
 }
 
-/// The activities of a workflow that have not ended.
+/// Returns the activities of a workflow that have not ended.
 ///
 /// # Errors
 /// When the server does not answer.

@@ -1,11 +1,12 @@
-//! A narrator behind the ready-made workflows, for clients in any language: what `AgentWorkflow` and `ChatWorkflow` need of a program is a worker.
+//! A narrator behind the ready-made workflows, for clients in any language: `AgentWorkflow` and
+//! `ChatWorkflow` need only a worker from a program.
 
 pub mod model;
 pub mod worker;
 
 use temporal_agents::Agent;
 
-/// The agent that clients talk to, directly or in a chat.
+/// Returns the agent that clients call, directly or in a chat.
 pub fn narrator() -> Agent {
     Agent::new("narrator").model("gpt-5-mini").instructions("You tell a story of exactly 200 words.")
 }

@@ -15,10 +15,10 @@ use super::{model, narrator};
 /// The line that the worker prints once it polls.
 pub const READY: &str = "READY";
 
-/// Serves `AgentWorkflow` and `ChatWorkflow` for the narrator until the process is told to end.
+/// Serves `AgentWorkflow` and `ChatWorkflow` for the narrator until the process is terminated.
 ///
 /// # Errors
-/// The address is none, the server cannot be reached, or the worker fails.
+/// The address is invalid, the server cannot be reached, or the worker fails.
 pub async fn serve(address: &str, namespace: &str, task_queue: &str) -> anyhow::Result<()> {
     let url = url_of(address)?;
     let connection = Connection::connect(ConnectionOptions::new(url).identity("narrator").build()).await;
@@ -29,7 +29,7 @@ pub async fn serve(address: &str, namespace: &str, task_queue: &str) -> anyhow::
     let shut_down = worker.shutdown_handle();
     let mut running = pin!(worker.run());
     tokio::select! {
-        // In this order, so that the worker has begun to poll when the line is printed.
+        // In this order, so that the worker polls before the line is printed.
         biased;
         ended = &mut running => return Ok(ended?),
         ended = async { println!("{READY}"); until_terminated().await } => {
@@ -40,7 +40,7 @@ pub async fn serve(address: &str, namespace: &str, task_queue: &str) -> anyhow::
     Ok(running.await?)
 }
 
-/// The address as a URL: the form `HOST:PORT` is that of the `temporal` command.
+/// Returns the address as a URL. The form `HOST:PORT` is that of the `temporal` command.
 fn url_of(address: &str) -> anyhow::Result<Url> {
     let url = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
     url.parse().with_context(|| format!("{address:?} is neither HOST:PORT nor a URL"))

@@ -1,7 +1,8 @@
-//! A letter becomes a ticket: the agent's answer is a value of a Rust type, and an ordinary `match` decides what happens to it.
+//! A letter becomes a ticket: the agent's answer is a value of a Rust type, and an ordinary `match`
+//! decides its further processing.
 //!
-//! The schema of [`Ticket`] goes to the model, its doc comments with it. What comes back is parsed, or the run fails: the
-//! workflow never sees a half-filled ticket.
+//! The schema of [`Ticket`] goes to the model, including its doc comments. The answer is parsed, or
+//! the run fails: the workflow never receives a ticket with missing fields.
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -45,12 +46,12 @@ pub fn mail_clerk() -> Agent<Ticket> {
         .output::<Ticket>()
 }
 
-/// A ticket on the desk that works on it.
+/// A ticket with the desk that handles it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Filed {
     pub ticket: Ticket,
     pub desk: String,
-    /// How soon the customer gets an answer.
+    /// Number of days until the customer gets an answer.
     pub days: u32,
 }
 
@@ -64,7 +65,7 @@ impl Mail {
     #[run(name = "structured_output")]
     pub async fn run(ctx: &mut WorkflowContext<Self>, letter: String) -> WorkflowResult<Filed> {
         let ticket: Ticket = Runner::new(ctx).run(&mail_clerk(), letter).await?.final_output;
-        // No text to search for keywords: the compiler knows all concerns there are.
+        // No search for keywords in a string: the compiler knows all concerns.
         let (desk, days) = match ticket.concern {
             Concern::Delivery if ticket.order.is_none() => ("post room", 1),
             Concern::Delivery => ("warehouse", 2),

@@ -4,7 +4,7 @@ use temporal_agents_testing::fake_model::{FakeModel, structured};
 
 use super::{Concern, Ticket};
 
-/// A model that has read the letter.
+/// Returns a model that has read the letter.
 pub fn scripted() -> FakeModel {
     FakeModel::script([structured(&Ticket {
         summary: "Two of the six cups of order A-1042 arrived broken, and the tea towel is missing.".to_owned(),

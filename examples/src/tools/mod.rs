@@ -1,13 +1,14 @@
-//! A bicycle workshop with a tool of each kind: where its body runs, what it may do there, and how it fails.
+//! A bicycle workshop with a tool of each kind, which differ in the place where the body runs, in
+//! its permitted operations, and in its failures.
 //!
-//! | tool | where its body runs |
+//! | tool | place of the body |
 //! |---|---|
 //! | `price` | in the workflow, at once: pure |
-//! | `let_glue_dry` | in the workflow, and waits there for a timer: for minutes or for weeks |
-//! | `page_of_manual` | in a local activity: quick, without a task of its own |
+//! | `let_glue_dry` | in the workflow, where it waits for a timer: for minutes or for weeks |
+//! | `page_of_manual` | in a local activity: fast, without a separate task |
 //! | `parts_on_shelf` | in an activity, with a state of the worker |
 //! | `free_days`, `book` | in activities that share a state: a set |
-//! | `order_part` | in an activity, once somebody has approved it |
+//! | `order_part` | in an activity, after a person has approved the call |
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -30,7 +31,7 @@ use temporal_agents::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-/// How soon a bicycle is needed.
+/// The urgency of a repair.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Urgency {
@@ -38,7 +39,7 @@ pub enum Urgency {
     ThisWeek,
 }
 
-/// What a repair costs, in euros.
+/// The price of a repair, in euros.
 ///
 /// # Arguments
 /// * `hours` - hours of work
@@ -53,21 +54,22 @@ fn price(hours: u32, urgency: Urgency) -> u32 {
 /// Waits until the glue on a tyre is dry.
 #[tool(workflow)]
 async fn let_glue_dry(ctx: &mut WorkflowToolContext, seconds: u64) -> Result<String, WorkflowToolError> {
-    ctx.sleep(Duration::from_secs(seconds.min(600))).await?; // durable: no worker is busy meanwhile
+    ctx.sleep(Duration::from_secs(seconds.min(600))).await?; // durable: no worker is busy while it waits
     Ok("dry".to_owned())
 }
 
 /// A page of the manual of a bicycle.
 #[tool(local)]
 async fn page_of_manual(page: u32) -> Result<String, ToolError> {
-    // Any error becomes a failure by `?`. The model learns that it failed, not why: paths and addresses stay here.
+    // `?` converts any error to a failure. The model receives the fact, not the reason: paths and
+    // addresses stay on the worker.
     let pages = [("Chains", 1), ("Tyres", 2)];
     let found =
         pages.iter().find(|(_, number)| *number == page).ok_or_else(|| std::io::Error::other("no such page"))?;
     Ok(format!("{}: see the drawing", found.0))
 }
 
-/// What lies on the shelf: pieces by part.
+/// The stock of the shelf: number of pieces by part.
 #[derive(Clone, Debug, Default)]
 pub struct Shelf(pub BTreeMap<String, u32>);
 
@@ -75,7 +77,7 @@ pub struct Shelf(pub BTreeMap<String, u32>);
 #[tool(start_to_close = "5s")]
 async fn parts_on_shelf(State(shelf): State<Shelf>, part: String) -> Result<u32, ToolError> {
     let pieces = shelf.0.get(&part).copied();
-    // This, the model is told: it can try again with another word.
+    // The model receives this message, and can retry with another name.
     pieces.ok_or_else(|| ToolError::tell_model(format!("no {part:?}; there are {:?}", shelf.0.keys())))
 }
 
@@ -83,7 +85,7 @@ async fn parts_on_shelf(State(shelf): State<Shelf>, part: String) -> Result<u32,
 #[tool(attempts = 5)]
 async fn order_part(ctx: &ToolContext, part: String, euros: u32) -> Result<String, ToolError> {
     if ctx.info().attempt == 1 {
-        // Temporal tries again, and the model never hears of it.
+        // Temporal retries the call, and the model is not informed.
         return Err(ToolError::transient("the supplier does not pick up the phone"));
     }
     Ok(format!("{part} is ordered for {euros} euros"))
@@ -111,7 +113,7 @@ impl Calendar {
         Ok(format!("{day} is booked"))
     }
 
-    /// What is booked: no tool, and yet there for all.
+    /// Returns the booked days: an ordinary method, without `#[tool]`.
     pub fn booked(&self) -> Vec<String> {
         self.booked.lock().map(|days| days.clone()).unwrap_or_default()
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call, tool_calls};
 
-/// A mechanic who looks things up, orders a chain, mends a tyre, and books a day.
+/// Returns a mechanic who looks up parts, orders a chain, mends a tyre, and books a day.
 pub fn scripted() -> FakeModel {
     FakeModel::script([
         tool_calls([

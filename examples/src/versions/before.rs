@@ -1,4 +1,4 @@
-//! The workflow as it was before the deploy: there was one desk.
+//! The workflow before the deploy, with one agent.
 
 use temporal_agents::{Runner, agent_handlers, workflow::AgentInbox};
 use temporalio_macros::{workflow, workflow_methods};

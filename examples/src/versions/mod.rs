@@ -1,8 +1,9 @@
-//! A shop changes its agent while orders are open: they keep the tool that they began with, new ones have the new one.
+//! A shop changes its agent while orders are open: open orders keep the tool that they began with,
+//! new orders have the new one.
 //!
-//! The new `order` has the name of the old one and one parameter more. The workflow chooses the agent by a patch of its own, in
-//! one line; the worker has both agents, and runs for each call the body that it is for: see
-//! [`Tool::versioned`].
+//! The new `order` has the name of the old one and one more parameter. The workflow chooses the
+//! agent by a patch, in one line; the worker has both agents, and runs for each call the body of
+//! the right version: see [`Tool::versioned`].
 
 #![allow(missing_docs, missing_debug_implementations, reason = "#[workflow_methods] generates items without either")]
 
@@ -29,12 +30,12 @@ fn any_desk() -> Agent {
     Agent::new("desk").model("gpt-5-mini").instructions("You order what customers want.")
 }
 
-/// The agent of orders that are open.
+/// Returns the agent of open orders.
 pub fn desk() -> Agent {
     any_desk().tool(order.needs_approval())
 }
 
-/// The agent of new orders.
+/// Returns the agent of new orders.
 pub fn desk_v2() -> Agent {
     any_desk().tool(order_in_a_colour.needs_approval().versioned())
 }

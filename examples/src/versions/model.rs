@@ -1,10 +1,10 @@
-//! The model that plays without a key.
+//! The script of the model, which answers without a key.
 
 use serde_json::json;
 use temporal_agents::wire::{ModelCall, ToolSpec};
 use temporal_agents_testing::fake_model::{FakeModel, Reply, text, tool_call};
 
-/// A model that orders a scarf, in a colour where the tool takes one.
+/// Returns a model that orders a scarf, in a colour if the tool takes one.
 pub fn scripted() -> FakeModel {
     FakeModel::function(|call: &ModelCall, _| -> Reply {
         match call.input.last().and_then(|item| item.get("output")) {

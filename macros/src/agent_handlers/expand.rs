@@ -1,6 +1,6 @@
-//! Writes the handlers as methods of the block, and how a run finds the inbox.
+//! Expands the handlers as methods of the block, and the run's access to the inbox.
 //!
-//! The code names only what is in `__private`, and holds calls, not logic. The attributes on the
+//! The code refers only to items of `__private`, and holds calls, not logic. The attributes on the
 //! methods are for `#[workflow_methods]`, which reads the block next.
 
 use proc_macro2::TokenStream;
@@ -9,10 +9,11 @@ use syn::{Attribute, Ident, ImplItem, ItemImpl, Visibility, ext::IdentExt, parse
 
 use super::{parse::Keys, validate};
 
-/// The block with its handlers.
+/// Returns the block with its handlers.
 pub(super) fn handlers(keys: &Keys, block: &ItemImpl) -> TokenStream {
     let private = private(keys);
-    // A handler is as visible as the run: the SDK makes types of both, and one names the other.
+    // A handler has the visibility of the run: the SDK makes types of both, and one refers to the
+    // other.
     let vis = validate::run(block).map_or(&Visibility::Inherited, |run| &run.vis);
     let mut block = block.clone();
     block.items.extend(methods(vis, &private));
@@ -22,7 +23,8 @@ pub(super) fn handlers(keys: &Keys, block: &ItemImpl) -> TokenStream {
     quote!(#needs #block #found)
 }
 
-/// A check of the field whose error says what the workflow needs: the name of the type it looks at.
+/// Returns a check of the field. If the field is missing, the compile error contains the name of
+/// the struct, which tells the author to add the field.
 fn needs_field(block: &ItemImpl, private: &TokenStream, field: &Ident) -> TokenStream {
     let workflow = &block.self_ty;
     let cfgs = block.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
@@ -48,8 +50,8 @@ fn needs_field(block: &ItemImpl, private: &TokenStream, field: &Ident) -> TokenS
     }
 }
 
-/// The block as it was, for one that cannot have handlers: so that only its own mistakes are
-/// reported.
+/// Returns the block unchanged, for a block that cannot have handlers, so that only its own
+/// mistakes are reported.
 pub(super) fn stub(keys: &Keys, block: &ItemImpl) -> TokenStream {
     if block.trait_.is_some() || !block.generics.params.is_empty() {
         return block.to_token_stream();
@@ -60,7 +62,7 @@ pub(super) fn stub(keys: &Keys, block: &ItemImpl) -> TokenStream {
 }
 
 fn methods(vis: &Visibility, private: &TokenStream) -> [ImplItem; 3] {
-    // The SDK copies `allow` to the constants it makes of the methods.
+    // The SDK copies `allow` to the constants that it makes of the methods.
     let allow: Attribute = parse_quote!(#[allow(missing_docs, reason = "made by #[agent_handlers]")]);
     [
         parse_quote! {

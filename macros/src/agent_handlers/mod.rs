@@ -2,8 +2,8 @@
 //! workflow.
 //!
 //! The SDK's handlers are static: `#[workflow_methods]` reads them from the `impl` block. So this
-//! attribute stands above that one, and adds methods to the block before the SDK reads it. The
-//! steps: [`parse`] reads the keys, [`validate`] the block, [`expand`](mod@expand) writes the
+//! attribute goes above that one, and adds methods to the block before the SDK reads it. The steps:
+//! [`parse`] parses the keys, [`validate`] checks the block, [`expand`](mod@expand) writes the
 //! methods.
 
 mod expand;

@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `#[agent_handlers(..)]`.
+//! Parses the arguments of `#[agent_handlers(..)]`.
 
 use proc_macro2::{Span, TokenStream};
 use syn::{Ident, Path};
@@ -11,13 +11,13 @@ use crate::{
 /// Every key, in the order in which the documentation lists them.
 const KEYS: [&str; 2] = ["inbox", "crate"];
 
-/// Words that an author may try, and what to write here.
+/// Names that an author may try, and the advice for each.
 const FOREIGN: [Foreign; 2] = [
     ("field", "write `inbox = decisions`"),
     ("name", "the handlers have fixed names, which callers in any language know"),
 ];
 
-/// What the attribute says.
+/// The values of the attribute's keys.
 #[derive(Default)]
 pub(super) struct Keys {
     inbox: Option<Ident>,
@@ -25,7 +25,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Reads what stands in the parentheses.
+    /// Parses the arguments of the attribute.
     pub(super) fn parse(attribute: TokenStream, mistakes: &mut Mistakes) -> Self {
         let mut keys = Self::default();
         attribute::read(attribute, mistakes, |entry| keys.set(entry));
@@ -41,7 +41,7 @@ impl Keys {
         Ok(())
     }
 
-    /// The field, where an error about it is to be shown.
+    /// Returns the name of the field, with the span for errors about it.
     pub(super) fn field(&self) -> Ident {
         self.inbox.clone().unwrap_or_else(|| Ident::new("inbox", Span::call_site()))
     }

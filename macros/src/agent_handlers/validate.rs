@@ -1,13 +1,13 @@
-//! Says what is wrong with the block that gets the handlers.
+//! Checks the block that gets the handlers.
 
 use syn::{Attribute, ImplItem, ImplItemFn, ItemImpl};
 
 use crate::mistakes::Mistakes;
 
-/// The methods that are added. The SDK makes a constant and a type of each name.
+/// Names of the methods that are added. The SDK makes a constant and a type of each name.
 pub(super) const METHODS: [&str; 3] = ["agent_decide", "agent_supply_output", "agent_state"];
 
-/// Checks everything.
+/// Adds all mistakes of the block.
 pub(super) fn validate(block: &ItemImpl, mistakes: &mut Mistakes) {
     if let Some((path, _)) = &block.trait_ {
         mistakes.on(path, "`#[agent_handlers]` goes above the workflow's own `impl`, not above that of a trait");
@@ -44,7 +44,7 @@ pub(super) fn validate(block: &ItemImpl, mistakes: &mut Mistakes) {
     }
 }
 
-/// The method with `#[run]`.
+/// Returns the method with `#[run]`.
 pub(super) fn run(block: &ItemImpl) -> Option<&ImplItemFn> {
     methods(block).find(|method| method.attrs.iter().any(|attribute| attribute.path().is_ident("run")))
 }
@@ -60,19 +60,19 @@ fn is_workflow_methods(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|last| last.ident == "workflow_methods")
 }
 
-/// Whether the SDK's macro came first: it takes its attributes off, and gives the methods a name
-/// with two underscores.
+/// Returns `true` if the SDK's macro was expanded first: it removes its attributes, and renames the
+/// methods to names with two leading underscores.
 fn was_expanded(block: &ItemImpl) -> bool {
     !block.attrs.iter().any(is_workflow_methods)
         && run(block).is_none()
         && methods(block).any(|method| method.sig.ident.to_string().starts_with("__"))
 }
 
-/// The name in `#[update(name = "..")]`, `#[query(..)]`, `#[signal(..)]`.
+/// Returns the name in `#[update(name = "..")]`, `#[query(..)]`, `#[signal(..)]`.
 fn handler_name(attribute: &Attribute) -> Option<String> {
     ["update", "query", "signal"].iter().find(|kind| attribute.path().is_ident(kind))?;
     let mut found = None;
-    // What this does not understand is the SDK's to refuse.
+    // The SDK reports the entries that this does not parse.
     let _ = attribute.parse_nested_meta(|meta| {
         if meta.path.is_ident("name") {
             found = meta.value()?.parse::<syn::LitStr>().ok().map(|name| name.value());

@@ -1,11 +1,11 @@
-//! Lengths of time in attributes: `"250ms"`, `"20s"`, `"1h30m"`.
+//! Durations in attributes: `"250ms"`, `"20s"`, `"1h30m"`.
 
 use std::time::Duration;
 
 /// The units, longest first, with their milliseconds.
 const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
-/// Reads a duration: whole numbers with units, each unit at most once, the longest first.
+/// Parses a duration: whole numbers with units, each unit at most once, the longest first.
 ///
 /// # Errors
 /// A message for the author.

@@ -1,4 +1,4 @@
-//! One entry of the attribute, and the kinds of values it may have.
+//! One entry of an attribute, and the types of values that it may have.
 
 use std::{fmt::Display, time::Duration};
 
@@ -24,7 +24,7 @@ enum Value {
     List(TokenStream),
 }
 
-/// Splits at the commas between entries. A trailing comma is fine.
+/// Splits at the commas between entries. A trailing comma is allowed.
 pub(crate) fn split(attribute: TokenStream) -> Vec<TokenStream> {
     let trees: Vec<TokenTree> = attribute.into_iter().collect();
     trees
@@ -60,7 +60,7 @@ impl Parse for Entry {
 }
 
 impl Entry {
-    /// A key that stands alone.
+    /// Returns `true` for a key without a value.
     pub(crate) fn flag(&self) -> syn::Result<bool> {
         match &self.value {
             Value::None => Ok(true),
@@ -70,7 +70,7 @@ impl Entry {
         }
     }
 
-    /// A string that is not empty.
+    /// Returns the value as a string that is not empty.
     pub(crate) fn text(&self) -> syn::Result<LitStr> {
         let text: LitStr = self.assigned("a string literal", "\"..\"")?;
         if text.value().trim().is_empty() {
@@ -79,13 +79,13 @@ impl Entry {
         Ok(text)
     }
 
-    /// A length of time.
+    /// Returns the value as a duration.
     pub(crate) fn duration(&self) -> syn::Result<Duration> {
         let text: LitStr = self.assigned("a duration in quotes", "\"20s\"")?;
         duration::parse(&text.value()).map_err(|error| syn::Error::new(text.span(), error))
     }
 
-    /// A number from 1.
+    /// Returns the value as a number of at least 1.
     pub(crate) fn count(&self) -> syn::Result<u32> {
         let number: LitInt = self.assigned("a number", "3")?;
         match number.base10_parse() {
@@ -94,17 +94,17 @@ impl Entry {
         }
     }
 
-    /// `true` or `false`.
+    /// Returns the value as `true` or `false`.
     pub(crate) fn boolean(&self) -> syn::Result<bool> {
         Ok(self.assigned::<LitBool>("`true` or `false`", "false")?.value)
     }
 
-    /// A name without quotes, such as this one.
+    /// Returns the value as a name without quotes, such as `example`.
     pub(crate) fn ident(&self, example: &str) -> syn::Result<Ident> {
         self.assigned("a name without quotes", example)
     }
 
-    /// A condition over the arguments, or nothing for a key that stands alone.
+    /// Returns the value as a condition over the arguments, or `None` for a key without a value.
     pub(crate) fn condition(&self) -> syn::Result<Option<Expr>> {
         let key = &self.key;
         let written = match &self.value {
@@ -129,7 +129,7 @@ impl Entry {
         }
     }
 
-    /// The path of a module.
+    /// Returns the value as the path of a module.
     pub(crate) fn path(&self) -> syn::Result<Path> {
         let expected = format!("a path without quotes: `{} = my_crate::agents`", self.key);
         match &self.value {
@@ -142,7 +142,7 @@ impl Entry {
         }
     }
 
-    /// Strings in parentheses.
+    /// Returns the values as strings in parentheses.
     pub(crate) fn texts(&self) -> syn::Result<Vec<LitStr>> {
         let expected = format!("`{0}` takes strings in parentheses: `{0}(\"user\", \"locale\")`", self.key);
         let Value::List(values) = &self.value else {
@@ -165,7 +165,7 @@ impl Entry {
         }
     }
 
-    /// An error on the value, or on the key where there is no value.
+    /// Returns an error on the value, or on the key if there is no value.
     fn error(&self, value: &TokenStream, message: impl Display) -> syn::Error {
         if value.is_empty() {
             syn::Error::new(self.key.span(), message)

@@ -1,6 +1,6 @@
 //! The grammar of all attributes: `key`, `key = value` and `key(values)`, separated by commas.
 //!
-//! Every entry is parsed by itself, so a mistake in one hides none in another.
+//! Every entry is parsed separately, so a mistake in one entry hides none in another.
 
 mod duration;
 mod entry;
@@ -15,7 +15,7 @@ pub(crate) use self::{
 };
 use crate::mistakes::Mistakes;
 
-/// Reads the entries of an attribute one by one; gives the keys that were there, each once.
+/// Parses the entries of an attribute one by one; returns the keys that it has, each once.
 pub(crate) fn read(
     attribute: TokenStream,
     mistakes: &mut Mistakes,
@@ -42,7 +42,7 @@ pub(crate) fn read(
     seen
 }
 
-/// The error for a key that is none of these.
+/// Returns the error for a key that is none of these.
 pub(crate) fn unknown_key(key: &Ident, keys: &[&'static str], foreign: &[Foreign]) -> syn::Error {
     let hint = suggest::key(&key.to_string(), keys, foreign);
     syn::Error::new(key.span(), format!("unknown key `{key}`; {hint}"))

@@ -1,9 +1,9 @@
-//! What an author may have meant.
+//! Suggestions for misspelled or foreign names.
 
-/// A word of another library, and what to write here.
+/// A name of another library, and the advice for it.
 pub(crate) type Foreign = (&'static str, &'static str);
 
-/// What to write instead of this unknown key.
+/// Returns the advice for this unknown key.
 pub(super) fn key(unknown: &str, keys: &[&'static str], foreign: &[Foreign]) -> String {
     let foreign = foreign.iter().find(|(word, _)| *word == unknown).map(|(_, hint)| (*hint).to_owned());
     foreign.or_else(|| did_you_mean(unknown, keys.iter().copied())).unwrap_or_else(|| {
@@ -11,7 +11,7 @@ pub(super) fn key(unknown: &str, keys: &[&'static str], foreign: &[Foreign]) -> 
     })
 }
 
-/// "did you mean `x`?", when one of the known words is near.
+/// Returns "did you mean `x`?" if one of the known names is similar.
 pub(crate) fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let near = unknown.chars().count().div_ceil(3);
     let (distance, word) = known

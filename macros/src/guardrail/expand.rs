@@ -1,7 +1,7 @@
-//! Writes a guardrail as code: a unit struct, its body as a method, and what makes the SDK's
-//! guardrail of it.
+//! Expands a guardrail: a unit struct, its body as a method, and the conversion to the SDK's
+//! guardrail.
 //!
-//! The code names only what is in `__private`, keeps the author's tokens with their spans, and
+//! The code refers only to items of `__private`, keeps the author's tokens with their spans, and
 //! holds calls, not logic.
 
 use proc_macro2::{Span, TokenStream};
@@ -18,7 +18,7 @@ use crate::{
     doc_comment,
 };
 
-/// The code of a guardrail.
+/// Returns the code of a guardrail.
 pub(super) fn guardrail(guardrail: &GuardrailFn<'_>) -> TokenStream {
     let private = private(guardrail.keys);
     let definition = definition(guardrail, &private);
@@ -27,16 +27,16 @@ pub(super) fn guardrail(guardrail: &GuardrailFn<'_>) -> TokenStream {
     quote!(#declaration #conversion)
 }
 
-/// The code of a function that is no guardrail yet: all names are there, so that only its own
-/// mistakes are reported.
+/// Returns the code of a function with mistakes: it defines all names, so that only the function's
+/// own mistakes are reported.
 pub(super) fn stub(keys: &Keys, function: &ItemFn) -> TokenStream {
     if function.sig.receiver().is_some() {
-        // Inside of an `impl`, where no struct can stand.
+        // Inside of an `impl`, which cannot contain a struct.
         return declaration::stripped(function).into_token_stream();
     }
     let unreachable = quote!(::core::unreachable!("the guardrail does not compile"));
     let declaration = Declaration::new("guardrail", function, None);
-    // Without a side it is both, wherever it is used.
+    // Without a side it converts to both guardrails, so that every use compiles.
     let sides = keys.side().map_or_else(|| vec![Side::Input, Side::Output], |side| vec![side]);
     let conversions = sides.into_iter().map(|side| conversion(&declaration, side, &private(keys), &unreachable));
     quote!(#declaration #(#conversions)*)
@@ -69,7 +69,7 @@ fn type_of(side: Side) -> Ident {
     Ident::new(name, Span::call_site())
 }
 
-/// The body of the conversion.
+/// Returns the body of the conversion.
 fn definition(guardrail: &GuardrailFn<'_>, private: &TokenStream) -> TokenStream {
     let name = &guardrail.name;
     let check = if guardrail.keys.activity { activity(guardrail, private) } else { pure(guardrail, private) };
@@ -123,7 +123,7 @@ fn activity(guardrail: &GuardrailFn<'_>, private: &TokenStream) -> TokenStream {
     }
 }
 
-/// What the body returned, as the SDK takes it; errors about it point at the return type.
+/// Returns the conversion of the body's result; errors about it point at the return type.
 fn found(guardrail: &GuardrailFn<'_>, private: &TokenStream, call: &TokenStream) -> TokenStream {
     let span = match &guardrail.function.sig.output {
         ReturnType::Default => guardrail.function.sig.ident.span(),
@@ -140,13 +140,13 @@ fn found(guardrail: &GuardrailFn<'_>, private: &TokenStream, call: &TokenStream)
     }
 }
 
-/// What the body's parameters are given.
+/// The values of the body's parameters.
 struct Values {
-    /// The closure's context.
+    /// The context parameter of the closure.
     ctx: TokenStream,
-    /// What the closure is shown.
+    /// The parameter of the closure with the input or the output.
     seen: TokenStream,
-    /// What is made of both before the call.
+    /// Statements before the call that make values of both parameters.
     before: Vec<TokenStream>,
     /// The arguments of the call.
     arguments: Vec<TokenStream>,
@@ -189,7 +189,8 @@ impl Values {
     }
 }
 
-/// How the subject is made of what the closure is shown, and how it is passed on.
+/// Returns the statement that makes the checked value of the closure's parameter, if it needs one,
+/// and the argument expression.
 fn subject_of(
     form: &Subject,
     side: Side,

@@ -1,12 +1,12 @@
-//! `#[guardrail]`: from a function to a check of what a run is given, or of what it answers.
+//! `#[guardrail]`: from a function to a check of the input of a run, or of its final output.
 //!
-//! The steps: [`parse`] reads the attribute's keys, [`parameter`] one parameter each; [`validate`]
-//! joins them to a [`GuardrailFn`](validate::GuardrailFn), and [`expand`](mod@expand) writes that
-//! as code.
+//! The steps: [`parse`] parses the attribute's keys, [`parameter`] one parameter each; [`validate`]
+//! joins them to a [`GuardrailFn`](validate::GuardrailFn), and [`expand`](mod@expand) writes it as
+//! code.
 //!
-//! Every step adds what it does not like to [`Mistakes`] and goes on, so that an author sees all at
-//! once. When there are any, the expansion keeps the name and the body, so that nothing else in the
-//! crate breaks.
+//! Every step adds the mistakes that it finds to [`Mistakes`] and continues, so that the author
+//! sees all at once. If there are any, the expansion keeps the name and the body, so that nothing
+//! else in the crate breaks.
 
 mod expand;
 mod parameter;

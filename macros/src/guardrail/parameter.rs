@@ -1,4 +1,4 @@
-//! What a parameter is: what the guardrail looks at, or what it may know beside that.
+//! The kinds of parameters: the value that the guardrail checks, or a context.
 
 use quote::ToTokens;
 use syn::{PatType, Type, TypeReference};
@@ -12,7 +12,7 @@ use crate::{
 
 /// A parameter of a guardrail.
 pub(super) enum Parameter {
-    /// What it looks at.
+    /// The value that the guardrail checks.
     Subject(Subject),
     /// `&RunContext`.
     Run,
@@ -20,19 +20,19 @@ pub(super) enum Parameter {
     Guardrail,
     /// `&ToolContext`: the call of the activity.
     Call,
-    /// `State<Api>`, whole.
+    /// The whole type `State<Api>`.
     State(Type),
 }
 
-/// What a guardrail looks at, in the form that it wants.
+/// The value that a guardrail checks, in the form of its parameter.
 pub(super) enum Subject {
-    /// `&str`: the text.
+    /// The text, as `&str`.
     Text,
-    /// `String`: the text.
+    /// The text, as `String`.
     OwnedText,
-    /// `GuardrailInput`: the items of the input.
+    /// The items of the input, as `GuardrailInput`.
     Items,
-    /// `&GuardrailInput`.
+    /// The items of the input, as `&GuardrailInput`.
     ItemsRef,
     /// The output as this type.
     Parsed(Type),
@@ -41,7 +41,7 @@ pub(super) enum Subject {
 }
 
 impl Parameter {
-    /// Reads a parameter; `None` when it can be none.
+    /// Parses a parameter; `None` if it cannot be a parameter of a guardrail.
     pub(super) fn read(side: Side, parameter: &PatType, mistakes: &mut Mistakes) -> Option<Self> {
         for attribute in parameter.attrs.iter().filter(|attribute| !stays(attribute)) {
             mistakes.on(attribute, "a parameter of a guardrail takes lint attributes only");

@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `#[guardrail(..)]`.
+//! Parses the arguments of `#[guardrail(..)]`.
 
 use proc_macro2::{Span, TokenStream};
 use syn::{Ident, LitStr, Path};
@@ -27,7 +27,7 @@ const KEYS: [&str; 14] = [
     "crate",
 ];
 
-/// Words of other libraries, and what to write here.
+/// Names of other libraries, and the advice for each.
 const FOREIGN: [Foreign; 12] = [
     ("input_guardrail", "write `#[guardrail(input)]`"),
     ("output_guardrail", "write `#[guardrail(output)]`"),
@@ -43,10 +43,10 @@ const FOREIGN: [Foreign; 12] = [
     ("queue", "write `task_queue = \"..\"`"),
 ];
 
-/// What the attribute says.
+/// The values of the attribute's keys.
 #[derive(Default)]
 pub(super) struct Keys {
-    /// What it looks at: one of the two, unless there is a mistake.
+    /// The sides that the attribute names: exactly one, unless there is a mistake.
     sides: Vec<Side>,
     pub(super) blocking: bool,
     pub(super) activity: bool,
@@ -56,17 +56,17 @@ pub(super) struct Keys {
     pub(super) krate: Option<Path>,
 }
 
-/// What a guardrail looks at.
+/// The side of a run that a guardrail checks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
-    /// What a run is given.
+    /// The input of a run.
     Input,
-    /// What it answers.
+    /// The final output of a run.
     Output,
 }
 
 impl Side {
-    /// The word for it, in the attribute and in messages.
+    /// Returns the word for the side, in the attribute and in messages.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Input => "input",
@@ -76,7 +76,7 @@ impl Side {
 }
 
 impl Keys {
-    /// Reads what stands in the parentheses of `#[guardrail(..)]`.
+    /// Parses the arguments of `#[guardrail(..)]`.
     pub(super) fn parse(attribute: TokenStream, mistakes: &mut Mistakes) -> Self {
         let mut keys = Self::default();
         let seen = attribute::read(attribute, mistakes, |entry| keys.set(entry));
@@ -84,7 +84,7 @@ impl Keys {
         keys
     }
 
-    /// What the guardrail looks at, where the attribute says so.
+    /// Returns the side that the guardrail checks, if the attribute names exactly one.
     pub(super) fn side(&self) -> Option<Side> {
         match self.sides[..] {
             [side] => Some(side),

@@ -1,4 +1,4 @@
-//! Joins attribute and signature to a guardrail, or says what is wrong with them.
+//! Joins attribute and signature to a guardrail, or reports their mistakes.
 
 use proc_macro2::Span;
 use syn::{FnArg, ItemFn, LitStr, ReturnType, Safety, Signature, ext::IdentExt, spanned::Spanned};
@@ -11,20 +11,20 @@ use crate::{mistakes::Mistakes, types::is_named};
 
 /// A function that is a guardrail.
 pub(super) struct GuardrailFn<'a> {
-    /// What the attribute says.
+    /// The values of the attribute's keys.
     pub(super) keys: &'a Keys,
-    /// The function.
+    /// The author's function.
     pub(super) function: &'a ItemFn,
-    /// What it looks at.
+    /// The side of a run that the guardrail checks.
     pub(super) side: Side,
-    /// The name it is reported under.
+    /// Name under which the guardrail is reported.
     pub(super) name: String,
     /// The parameters, in order.
     pub(super) parameters: Vec<Parameter>,
 }
 
-/// Checks everything. `None` when the function cannot be read as a guardrail; `mistakes` may have
-/// grown in either case.
+/// Checks attribute and signature. `None` if the function cannot be read as a guardrail; `mistakes`
+/// may have grown in either case.
 pub(super) fn validate<'a>(keys: &'a Keys, function: &'a ItemFn, mistakes: &mut Mistakes) -> Option<GuardrailFn<'a>> {
     refuse_kind(keys, &function.sig, mistakes);
     refuse_signature(&function.sig, mistakes);
@@ -35,7 +35,7 @@ pub(super) fn validate<'a>(keys: &'a Keys, function: &'a ItemFn, mistakes: &mut 
     Some(GuardrailFn { keys, function, side, name: name?, parameters })
 }
 
-/// A guardrail in an activity is `async`, a pure one is not.
+/// Adds a mistake if a guardrail in an activity is not `async`, or a pure one is.
 fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
     match (keys.activity, &signature.asyncness) {
         (false, Some(asyncness)) => mistakes.on(
@@ -72,7 +72,7 @@ fn refuse_signature(signature: &Signature, mistakes: &mut Mistakes) {
     }
 }
 
-/// The likeliest wrong types; the compiler refuses the others.
+/// Adds a mistake for the most likely wrong return types; the compiler rejects the others.
 fn refuse_return_type(signature: &Signature, mistakes: &mut Mistakes) {
     match &signature.output {
         ReturnType::Default => mistakes.on(
@@ -119,7 +119,7 @@ fn read_parameters(keys: &Keys, side: Side, signature: &Signature, mistakes: &mu
     parameters
 }
 
-/// What is wrong with a parameter beside those before it.
+/// Returns the mistake of a parameter after those before it, if any.
 fn refused(keys: &Keys, side: Side, parameter: &Parameter, before: &[Parameter]) -> Option<String> {
     let is_there = |wanted: fn(&Parameter) -> bool| before.iter().any(wanted);
     match parameter {
@@ -145,7 +145,7 @@ fn refused(keys: &Keys, side: Side, parameter: &Parameter, before: &[Parameter])
     }
 }
 
-/// The name it is reported under; `None` when no activity could have it.
+/// Returns the name under which the guardrail is reported; `None` if an activity cannot have it.
 fn read_name(key: Option<&LitStr>, signature: &Signature, mistakes: &mut Mistakes) -> Option<String> {
     let (name, span): (String, Span) = match key {
         Some(key) => (key.value(), key.span()),

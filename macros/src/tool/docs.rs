@@ -1,8 +1,8 @@
-//! What doc comments say to the model: the tool's description, and one text per argument.
+//! Doc comments for the model: the tool's description, and one description per argument.
 //!
-//! The description is what stands before the first level-one heading, line breaks kept. Under
+//! The description is the comment before the first level-one heading, with its line breaks. Under
 //! `# Arguments` every bullet describes one argument. Other sections (`# Errors`, `# Examples`) are
-//! for people. Headings in code fences are none.
+//! for readers of the code. Lines in code fences are not headings.
 
 use syn::Attribute;
 
@@ -16,7 +16,7 @@ use bullet::Bullets;
 /// The doc comment of a function.
 #[derive(Default)]
 pub(super) struct Docs {
-    /// What the tool does; empty when the comment does not say.
+    /// Description of the tool; empty if the comment has none.
     pub(super) description: String,
     /// The bullets under `# Arguments`.
     pub(super) bullets: Vec<Bullet>,
@@ -29,7 +29,7 @@ enum Section {
 }
 
 impl Docs {
-    /// Reads the doc comment among these attributes.
+    /// Parses the doc comment among these attributes.
     pub(super) fn read(attributes: &[Attribute], mistakes: &mut Mistakes) -> Self {
         let mut description = Vec::new();
         let mut bullets = Bullets::default();
@@ -57,7 +57,7 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// The level and the title of a heading.
+/// Returns the level and the title of a heading; `None` if the line is not a heading.
 fn heading(line: &str) -> Option<(usize, &str)> {
     let title = line.trim_start_matches('#');
     let level = line.len() - title.len();

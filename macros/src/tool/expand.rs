@@ -1,6 +1,6 @@
-//! Writes a tool as code: a unit struct, its body as a method, and the definition.
+//! Expands a tool: a unit struct, its body as a method, and the definition.
 //!
-//! The code names only what is in `__private`, keeps the author's tokens with their spans, and
+//! The code refers only to items of `__private`, keeps the author's tokens with their spans, and
 //! holds calls, not logic.
 
 pub(super) mod definition;
@@ -12,7 +12,7 @@ use syn::{ItemFn, Path};
 use super::{parse::Keys, validate::ToolFn};
 use crate::declaration::{self, Declaration};
 
-/// The code of a tool.
+/// Returns the code of a tool.
 pub(super) fn tool(tool: &ToolFn<'_>) -> TokenStream {
     let private = private(tool.keys.krate.as_ref());
     let definition = definition::body(tool, &private);
@@ -21,11 +21,11 @@ pub(super) fn tool(tool: &ToolFn<'_>) -> TokenStream {
     with_definition(&declaration, &private, &definition)
 }
 
-/// The code of a function that is no tool yet: all names are there, so that only its own mistakes
-/// are reported.
+/// Returns the code of a function with mistakes: it defines all names, so that only the function's
+/// own mistakes are reported.
 pub(super) fn stub(keys: &Keys, function: &ItemFn) -> TokenStream {
     if function.sig.receiver().is_some() {
-        // Inside of an `impl`, where no struct can stand.
+        // Inside of an `impl`, which cannot contain a struct.
         return declaration::stripped(function).into_token_stream();
     }
     let unreachable = quote!(::core::unreachable!("the tool does not compile"));
@@ -49,7 +49,7 @@ fn with_definition(declaration: &Declaration<'_>, private: &TokenStream, definit
     }
 }
 
-/// The module that the expansion names.
+/// Returns the path of the module that the expansion refers to.
 pub(super) fn private(krate: Option<&Path>) -> TokenStream {
     let krate = krate.map_or_else(|| quote!(::temporal_agents), ToTokens::to_token_stream);
     quote!(#krate::__private)

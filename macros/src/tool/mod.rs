@@ -1,12 +1,12 @@
 //! `#[tool]`: from a function to a tool.
 //!
-//! The steps: [`parse`] reads the attribute's keys, [`docs`] the doc comments, [`parameter`] one
+//! The steps: [`parse`] parses the attribute's keys, [`docs`] the doc comments, [`parameter`] one
 //! parameter each; [`validate`] joins them to a [`ToolFn`](validate::ToolFn), and
-//! [`expand`](mod@expand) writes that as code.
+//! [`expand`](mod@expand) writes it as code.
 //!
-//! Every step adds what it does not like to [`Mistakes`] and goes on, so that an author sees all at
-//! once. When there are any, the expansion keeps the name and the body, so that nothing else in the
-//! crate breaks.
+//! Every step adds the mistakes that it finds to [`Mistakes`] and continues, so that the author
+//! sees all at once. If there are any, the expansion keeps the name and the body, so that nothing
+//! else in the crate breaks.
 
 mod docs;
 mod expand;
@@ -48,10 +48,10 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
     }
 }
 
-/// A function, as it was written.
+/// A function, with or without a body.
 enum Written {
     WithBody(ItemFn),
-    /// Its block is empty, and belongs to nobody.
+    /// Its block is an empty placeholder.
     WithoutBody(ItemFn),
 }
 

@@ -1,4 +1,4 @@
-//! What a parameter is: an argument of the model, the context of the call, or a state of the
+//! The kinds of parameters: an argument of the model, the context of the call, or a state of the
 //! worker.
 
 use quote::ToTokens;
@@ -13,41 +13,42 @@ use crate::{
 
 /// A parameter of a tool.
 pub(super) enum Parameter {
-    /// `ctx: &ToolContext` or `&mut ToolContext`; in a workflow tool `WorkflowToolContext`, too.
+    /// The context: `ctx: &ToolContext` or `&mut ToolContext`; in a workflow tool also
+    /// `WorkflowToolContext`.
     Context {
-        /// The names it binds.
+        /// Names of the variables that the pattern binds.
         names: Vec<String>,
     },
-    /// `State(api): State<WeatherApi>`.
+    /// A state of the worker: `State(api): State<WeatherApi>`.
     State {
-        /// `State<WeatherApi>`.
+        /// The type `State<WeatherApi>`.
         ty: Type,
-        /// The names it binds.
+        /// Names of the variables that the pattern binds.
         names: Vec<String>,
     },
-    /// Any other: the model writes it.
+    /// Any other parameter, which is an argument that the model writes.
     Argument(Argument),
 }
 
 /// An argument that the model writes.
 pub(super) struct Argument {
-    /// Its name, as the author wrote it.
+    /// Name of the argument, as the author wrote it.
     pub(super) ident: Ident,
-    /// Its type.
+    /// Type of the argument.
     pub(super) ty: Type,
-    /// What the model reads about it.
+    /// Description of the argument for the model.
     pub(super) description: Option<String>,
 }
 
 impl Argument {
-    /// The name that the model sees: without `r#`.
+    /// Returns the name for the model: without `r#`.
     pub(super) fn name(&self) -> String {
         self.ident.unraw().to_string()
     }
 }
 
 impl Parameter {
-    /// Reads a parameter; `None` when it can be none.
+    /// Parses a parameter; `None` if it cannot be a parameter of a tool.
     pub(super) fn read(parameter: &PatType, mistakes: &mut Mistakes) -> Option<Self> {
         refuse_attributes(&parameter.attrs, mistakes);
         let read = match bare(&parameter.ty) {
@@ -104,7 +105,8 @@ fn argument_name(pattern: &Pat, mistakes: &mut Mistakes) -> Option<Ident> {
     }
 }
 
-/// Whether the model's JSON can become this type: not a reference, not `impl Trait`.
+/// Returns `true` if a value of this type can be made from the model's JSON: not a reference, not
+/// `impl Trait`.
 fn is_owned(ty: &Type, mistakes: &mut Mistakes) -> bool {
     match ty {
         Type::Reference(reference) => {
@@ -123,7 +125,7 @@ fn is_owned(ty: &Type, mistakes: &mut Mistakes) -> bool {
     }
 }
 
-/// The owned form of a borrowed type, as an author would write it.
+/// Returns the owned form of a borrowed type, as an author would write it.
 fn owned(reference: &TypeReference) -> String {
     match bare(&reference.elem) {
         Type::Slice(slice) => format!("Vec<{}>", spelled(&slice.elem)),
@@ -137,7 +139,7 @@ fn spelled(ty: &Type) -> String {
     ty.to_token_stream().to_string().replace(" < ", "<").replace(" >", ">").replace(" :: ", "::").replace(" ,", ",")
 }
 
-/// The names that a pattern binds, as far as they matter for messages.
+/// Returns the names that a pattern binds, as far as messages need them.
 fn names(pattern: &Pat) -> Vec<String> {
     match pattern {
         Pat::Ident(name) => vec![name.ident.unraw().to_string()],

@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `#[tool(..)]`.
+//! Parses the arguments of `#[tool(..)]`.
 
 use proc_macro2::TokenStream;
 use syn::{Expr, Ident, LitStr, Path};
@@ -30,7 +30,7 @@ const KEYS: [&str; 17] = [
     "crate",
 ];
 
-/// Words of other libraries, and what to write here.
+/// Names of other libraries, and the advice for each.
 const FOREIGN: [Foreign; 10] = [
     ("timeout", "write `start_to_close = \"20s\"` (one attempt) or `schedule_to_close` (all attempts)"),
     ("retries", "write `attempts = 3`, which counts the first one, too"),
@@ -47,15 +47,15 @@ const FOREIGN: [Foreign; 10] = [
     ),
 ];
 
-/// Which calls wait for a decision.
+/// The calls that wait for a decision.
 pub(super) enum Approval {
-    /// All.
+    /// All calls.
     Always,
-    /// Those for which this condition over the arguments holds.
+    /// Calls for which this condition over the arguments is true.
     When(Box<Expr>),
 }
 
-/// What the attribute says.
+/// The values of the attribute's keys.
 #[derive(Default)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -75,7 +75,7 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Reads what stands in the parentheses of `#[tool(..)]`.
+    /// Parses the arguments of `#[tool(..)]`.
     pub(super) fn parse(attribute: TokenStream, mistakes: &mut Mistakes) -> Self {
         let mut keys = Self::default();
         let seen = attribute::read(attribute, mistakes, |entry| keys.set(entry));

@@ -8,7 +8,7 @@ fn pretty(attribute: TokenStream, item: &TokenStream) -> String {
     syn::parse2(code).map_or_else(|error| format!("{error}"), |file| prettyplease::unparse(&file))
 }
 
-/// Compares code with its snapshot, which holds nothing else.
+/// Compares code with its snapshot, which contains only the code.
 macro_rules! assert_code {
     ($code:expr) => {
         insta::with_settings!({ omit_expression => true }, { insta::assert_snapshot!($code) })

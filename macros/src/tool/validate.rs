@@ -1,4 +1,4 @@
-//! Joins attribute, signature and doc comments to a tool, or says what is wrong with them.
+//! Joins attribute, signature and doc comments to a tool, or reports their mistakes.
 
 use proc_macro2::Span;
 use syn::{FnArg, ItemFn, LitStr, Receiver, ReceiverKind, Safety, Signature, Type, ext::IdentExt};
@@ -14,33 +14,33 @@ use crate::{
     types::{bare, is_named},
 };
 
-/// Where the function of a tool stands.
+/// The place of a tool's function.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Home {
-    /// In a module.
+    /// A free function in a module.
     Function,
-    /// In the `impl` of a set, whose value the worker has.
+    /// A method in the `impl` of a set, whose value is a state of the worker.
     Set,
 }
 
 /// A function that is a tool.
 pub(super) struct ToolFn<'a> {
-    /// What the attribute says.
+    /// The values of the attribute's keys.
     pub(super) keys: &'a Keys,
-    /// The function.
+    /// The author's function.
     pub(super) function: &'a ItemFn,
-    /// Where it stands.
+    /// The place of the function.
     pub(super) home: Home,
-    /// The name that the model calls.
+    /// Name that the model calls.
     pub(super) name: String,
-    /// What the model reads about it.
+    /// Description of the tool for the model.
     pub(super) description: String,
     /// The parameters, in order.
     pub(super) parameters: Vec<Parameter>,
 }
 
-/// Checks everything. `None` when the function cannot be read as a tool; `mistakes` may have grown
-/// in either case.
+/// Checks attribute, signature and doc comments. `None` if the function cannot be read as a tool;
+/// `mistakes` may have grown in either case.
 pub(super) fn validate<'a>(
     keys: &'a Keys,
     function: &'a ItemFn,
@@ -68,7 +68,7 @@ pub(super) fn validate<'a>(
     Some(ToolFn { keys, function, home, name: name?, description, parameters })
 }
 
-/// An activity tool is `async`, an inline tool is not.
+/// Adds a mistake if an activity tool is not `async`, or if an inline tool or a client tool is.
 fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
     if let (true, Some(asyncness)) = (keys.client, &signature.asyncness) {
         mistakes.on(asyncness, "nothing of a client tool runs here: drop `async`");
@@ -88,7 +88,7 @@ fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
     }
 }
 
-/// A tool of a set is an activity that borrows the set.
+/// Adds a mistake if a tool of a set is not an activity that takes `&self`.
 fn refuse_kind_in_set(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
     if keys.client {
         mistakes.on(&signature.ident, "a client tool has no body that a set could give it: move it out of the `impl`");
@@ -182,13 +182,13 @@ fn read_parameters(keys: &Keys, signature: &Signature, home: Home, mistakes: &mu
     parameters
 }
 
-/// Whether the context is that of a workflow tool.
+/// Returns `true` if the context is that of a workflow tool.
 fn is_of_workflow(ty: &Type) -> bool {
     matches!(bare(ty), Type::Reference(reference) if is_named(&reference.elem, "WorkflowToolContext"))
         || is_named(ty, "WorkflowToolContext")
 }
 
-/// Gives every bullet's text to its argument.
+/// Sets the description of each argument to the text of its bullet.
 fn describe(parameters: &mut [Parameter], bullets: Vec<Bullet>, mistakes: &mut Mistakes) {
     for Bullet { name, text, span } in bullets {
         match find(parameters, &name) {
@@ -226,7 +226,7 @@ fn no_such_argument(parameters: &[Parameter], name: &str) -> String {
     format!("no argument is called `{name}`; {hint}")
 }
 
-/// The name that the model calls; `None` when no model could.
+/// Returns the name that the model calls; `None` if a model cannot call it.
 fn read_name(key: Option<&LitStr>, signature: &Signature, mistakes: &mut Mistakes) -> Option<String> {
     let (name, span): (String, Span) = match key {
         Some(key) => (key.value(), key.span()),

@@ -12,11 +12,12 @@ use crate::{
     wire::NewItem,
 };
 
-/// An agent as a tool: each call is a run of its own, and its final output is the tool's output.
+/// An agent as a tool: each call is a separate run, and its final output is the output of the tool.
 ///
-/// The run shares the caller's context and counts into its usage; its items stay its own. It has
-/// its own turn limit (default 10), its own guardrails, and none of the caller's hooks, session and
-/// error handlers. Calls in it that need approval pause the caller's run, too.
+/// The run shares the caller's run context, and its usage counts into the caller's usage; its items
+/// are not added to the caller's. It has its own turn limit (default 10) and its own guardrails,
+/// and none of the caller's hooks, session and error handlers. Calls in it that need approval also
+/// pause the caller's run.
 ///
 /// ```
 /// use temporal_agents::Agent;
@@ -34,26 +35,26 @@ pub struct AgentTool {
     extract: Option<ExtractOutput>,
 }
 
-/// Most model calls of a run of it, unless it says more.
+/// Default turn limit of a run of the agent, in model calls.
 const MOST_TURNS: u32 = 10;
 
-/// A function that makes the tool's output of what the agent's run gave.
+/// A function that returns the output of the tool for the result of the agent's run.
 pub type ExtractOutput = Arc<dyn Fn(&AgentToolResult<'_>) -> String + Send + Sync>;
 
-/// What the run of an agent used as a tool gave.
+/// The result of one run of an agent that is used as a tool.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct AgentToolResult<'a> {
-    /// The final output: a string for plain text, else the parsed value.
+    /// The final output: a string for plain text, otherwise the parsed value.
     pub final_output: &'a Value,
-    /// What happened in the run.
+    /// The items of the run, in order.
     pub new_items: &'a [NewItem],
-    /// The agent that gave the output.
+    /// Name of the agent that returned the output.
     pub last_agent: &'a str,
 }
 
 impl<'a> AgentToolResult<'a> {
-    /// A run that ended like this.
+    /// Returns the result of a run that ended with this output, these items and this agent.
     pub fn new(final_output: &'a Value, new_items: &'a [NewItem], last_agent: &'a str) -> Self {
         Self { final_output, new_items, last_agent }
     }
@@ -71,30 +72,30 @@ impl AgentTool {
         Self { agent, name: None, description: String::new(), max_turns: None, extract: None }
     }
 
-    /// The name the model calls. Default: the agent's name in lower case, with `_` for what a name
-    /// cannot have.
+    /// Sets the name that the model calls. Default: the agent's name in lower case, with `_` for
+    /// each character that a tool name cannot have.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// What the agent does, for the model that may call it. Default: nothing.
+    /// Sets the description of the agent for the model that may call it. Default: empty.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
         self
     }
 
-    /// Most model calls of one run of it. Default 10.
+    /// Sets the turn limit of one run of the agent, in model calls. Default: 10.
     #[must_use]
     pub fn max_turns(mut self, max_turns: u32) -> Self {
         self.max_turns = Some(max_turns);
         self
     }
 
-    /// Makes the tool's output of the result. Default: the final output, or the latest text of the
-    /// run where that is empty.
+    /// Sets the function that returns the output of the tool for the result of a run. Default: the
+    /// final output, or the last message of the run if that is empty.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
@@ -104,28 +105,29 @@ impl AgentTool {
         self
     }
 
-    /// The tool with this binding.
+    /// Returns the tool definition with this binding.
     pub(super) fn bound(&self, binding: ToolBinding) -> ToolDef {
         let name = self.name.clone().unwrap_or_else(|| tool_name_of(&self.agent.name));
         ToolDef::new(name, self.description.clone(), schema::schema_of::<AgentToolInput>(), binding)
     }
 
-    /// The agent.
+    /// The agent that the tool runs.
     pub fn agent(&self) -> &Arc<AgentDef> {
         &self.agent
     }
 
-    /// Most model calls of one run of it.
+    /// The turn limit of one run of the agent, in model calls: the limit that was set, or the
+    /// default.
     pub fn turn_limit(&self) -> Option<u32> {
         self.max_turns.or(Some(MOST_TURNS))
     }
 
-    /// The same, where somebody has said it.
+    /// The turn limit that [`max_turns`](Self::max_turns) set, if any.
     pub(crate) fn given_turn_limit(&self) -> Option<u32> {
         self.max_turns
     }
 
-    /// The function that makes the tool's output, where there is one.
+    /// The function that returns the output of the tool, if one was set.
     pub fn extractor(&self) -> Option<&ExtractOutput> {
         self.extract.as_ref()
     }

@@ -8,8 +8,8 @@ use crate::{
     wire::ready_made::AGENT_WORKFLOW,
 };
 
-/// How an agent used as a tool runs in a child workflow: where, and what becomes of it when its
-/// parent ends first.
+/// Options for an agent that runs as a tool in a child workflow: its task queue, its id, its
+/// timeout, and the policy for the case that its parent ends first.
 ///
 /// ```
 /// use temporal_agents::{Agent, agent::ChildAgent, tool::ParentClose};
@@ -25,27 +25,28 @@ pub struct ChildAgent {
 }
 
 impl ChildAgent {
-    /// On the parent's task queue, and terminated with its parent.
+    /// Returns the defaults: the task queue of the parent, and termination with the parent.
     pub fn new() -> Self {
         Self { child: ChildWorkflow::named(AGENT_WORKFLOW) }
     }
 
-    /// Sets the task queue of its worker, which has an `AgentWorkflow` with this agent.
+    /// Sets the task queue of the child workflow. A worker of that queue must have an
+    /// `AgentWorkflow` with this agent.
     #[must_use]
     pub fn task_queue(mut self, task_queue: impl Into<String>) -> Self {
         self.child = self.child.task_queue(task_queue);
         self
     }
 
-    /// Says what becomes of it when the parent ends first.
+    /// Sets what happens to the child workflow if the parent ends first.
     #[must_use]
     pub fn parent_close_policy(mut self, policy: ParentClose) -> Self {
         self.child = self.child.parent_close_policy(policy);
         self
     }
 
-    /// Gives it a workflow id made of the question. Default: made of the parent's workflow id and
-    /// the id of the call.
+    /// Sets the function that returns the workflow id for the question of a call. Default: an id
+    /// made of the parent's workflow id and the id of the call.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
@@ -57,7 +58,7 @@ impl ChildAgent {
         self
     }
 
-    /// Sets the longest time from its start to its end. Default: no limit.
+    /// Sets the longest time from the start of the child workflow to its end. Default: no limit.
     #[must_use]
     pub fn execution_timeout(mut self, longest: std::time::Duration) -> Self {
         self.child = self.child.execution_timeout(longest);
@@ -73,13 +74,14 @@ impl Default for ChildAgent {
 
 /// An agent as a tool, each call of which is a child workflow: the ready-made `AgentWorkflow`.
 ///
-/// Its worker needs that workflow with this agent in its set, which also says how it runs; a worker
-/// on the parent's own task queue can have both. Its turn limit is that of
-/// [`AgentTool::max_turns`], or else the set's. Its run is its own: of the run context it gets the
-/// keys that the tool names ([`ToolDef::with_context`]), and what it changes of them stays there;
-/// it continues as new by itself; calls in it that need approval wait there, where an `AgentHandle`
-/// of its workflow id decides about them. Its usage counts into the caller's, also when it fails;
-/// that of a run that is cancelled or out of time does not.
+/// The worker of the child needs that workflow with this agent in its agent set, which also
+/// configures the run; a worker on the parent's own task queue can have both workflows. The turn
+/// limit is that of [`AgentTool::max_turns`], otherwise that of the set. The run is independent of
+/// the parent's: of the run context it receives the keys that the tool names
+/// ([`ToolDef::with_context`]), and its changes to them do not return to the parent; it continues
+/// as new independently; calls in it that need approval wait in the child, where an `AgentHandle`
+/// of its workflow id decides about them. Its usage counts into the caller's, also if it fails; the
+/// usage of a run that is cancelled or times out does not.
 #[derive(Clone)]
 pub struct ChildAgentTool {
     agent: AgentTool,
@@ -87,8 +89,8 @@ pub struct ChildAgentTool {
 }
 
 impl AgentTool {
-    /// The same tool, in a child workflow. An output extractor runs at the caller's; for it, the
-    /// items of the run travel there, which must be less than 2 MB of JSON then.
+    /// Runs the agent in a child workflow. An output extractor runs in the caller's workflow; for
+    /// it, the items of the run are returned to the caller, so they must be less than 2 MB of JSON.
     #[must_use]
     pub fn in_child_workflow(self, child: ChildAgent) -> ChildAgentTool {
         ChildAgentTool { agent: self, child: child.child }
@@ -96,7 +98,7 @@ impl AgentTool {
 }
 
 impl ChildAgentTool {
-    /// The name of the agent.
+    /// Name of the agent that the tool runs.
     pub fn agent(&self) -> &str {
         &self.agent.agent().name
     }
@@ -105,7 +107,7 @@ impl ChildAgentTool {
         &self.agent
     }
 
-    /// How the child workflow is started.
+    /// The options with which the child workflow is started.
     pub fn child(&self) -> &ChildWorkflow {
         &self.child
     }

@@ -1,4 +1,4 @@
-//! The agent itself.
+//! Definitions of agents: the typed builder `Agent`, and `AgentDef` without the output type.
 
 use std::{collections::BTreeMap, fmt, marker::PhantomData, sync::Arc};
 
@@ -21,7 +21,7 @@ use crate::{
     wire::{ModelSettings, Prompt, ToolSpec},
 };
 
-/// An agent: a model with instructions, tools and colleagues. `O` is the type of its final answer.
+/// An agent: a model with instructions, tools and handoffs. `O` is the type of its final output.
 ///
 /// ```
 /// use temporal_agents::Agent;
@@ -35,50 +35,51 @@ pub struct Agent<O = String> {
     output: PhantomData<fn() -> O>,
 }
 
-/// An agent with its output type erased: what graphs are made of.
+/// An agent with its output type erased, as a node of a [`Graph`].
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct AgentDef {
-    /// Its name, unique in its graph.
+    /// Name of the agent, unique in its graph.
     pub name: String,
-    /// What it is good for, for the agents that may hand off to it.
+    /// Description of the agent for the agents that may hand off to it.
     pub handoff_description: Option<String>,
-    /// What it is told.
+    /// The instructions: none, a fixed string, or a function that computes them at each turn.
     pub instructions: Instructions,
     /// A prompt template stored at the provider.
     pub prompt: Option<Prompt>,
-    /// Its model; absent = the run's.
+    /// Name of the model. `None`: the model of the run.
     pub model: Option<String>,
-    /// How its model is asked.
+    /// Settings of the model's calls.
     pub settings: ModelSettings,
-    /// The tools it may call.
+    /// The tools that the agent may call.
     pub tools: Vec<ToolDef>,
-    /// The tools its provider runs for it.
+    /// The tools that the model provider runs.
     pub hosted_tools: Vec<ToolSpec>,
-    /// The MCP servers whose tools it may call, too.
+    /// The MCP servers whose tools the agent may also call.
     pub mcp_servers: Vec<Arc<McpServer>>,
-    /// The agents it may hand off to.
+    /// The handoffs to other agents, with their options.
     pub handoffs: Vec<Handoff>,
-    /// The shape of its final answer; absent = plain text.
+    /// The schema and the parser of the final output. `None`: plain text.
     pub output: Option<OutputDef>,
-    /// Whether `tool_choice` is dropped once the agent has used a tool. Default true.
+    /// Drops `tool_choice` once the agent has used a tool. Default: `true`.
     pub reset_tool_choice: bool,
-    /// Whether the outputs of its tools end the run.
+    /// The rule by which outputs of the agent's tools end the run.
     pub tool_use: ToolUseBehavior,
-    /// Checks of the input, where the run starts with this agent.
+    /// Guardrails on the input of runs that start with this agent.
     pub input_guardrails: Vec<InputGuardrail>,
-    /// Checks of the final output, where it is this agent's.
+    /// Guardrails on final outputs that this agent returns.
     pub output_guardrails: Vec<OutputGuardrail>,
-    /// What hears of this agent's part of a run.
+    /// Hooks for the agent's part of a run.
     pub hooks: Option<Arc<dyn RunHooks>>,
-    /// What answers approval requests of hosted MCP servers at once, by server label.
+    /// Functions that answer approval requests of hosted MCP servers at once, by server label.
     pub answers_approvals: BTreeMap<String, AnswerApproval>,
-    /// The agents of the graph that it was found in: its handoffs may name them.
+    /// The agents of the graph in which [`AgentDef::find`] found this agent; its handoffs may name
+    /// them.
     pub(super) found_among: Vec<Arc<AgentDef>>,
 }
 
 impl Agent {
-    /// An agent of this name that answers in plain text.
+    /// Returns an agent with this name whose final output is plain text.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             def: AgentDef {
@@ -107,60 +108,64 @@ impl Agent {
 }
 
 impl<O> Agent<O> {
-    /// What the agent is told: a text, or [`Instructions::computed`] at each turn.
+    /// Sets the instructions of the agent: a fixed string, or [`Instructions::computed`] at each
+    /// turn.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<Instructions>) -> Self {
         self.def.instructions = instructions.into();
         self
     }
 
-    /// A prompt template stored at the provider, used beside or instead of instructions.
+    /// Sets a prompt template that is stored at the provider, in addition to the instructions or in
+    /// place of them.
     #[must_use]
     pub fn prompt(mut self, prompt: Prompt) -> Self {
         self.def.prompt = Some(prompt);
         self
     }
 
-    /// The model's name, as the worker's provider knows it.
+    /// Sets the name of the model, as the worker's provider knows it.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
         self.def.model = Some(model.into());
         self
     }
 
-    /// How the model is asked.
+    /// Sets the settings of the model's calls.
     #[must_use]
     pub fn settings(mut self, settings: ModelSettings) -> Self {
         self.def.settings = settings;
         self
     }
 
-    /// A tool the agent may call.
+    /// Adds a tool that the agent may call.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
         self.def.tools.push(tool.definition());
         self
     }
 
-    /// Tools the agent may call, in this order: all of a set, `tools(Desk::tools())`.
+    /// Adds tools that the agent may call, in this order: for all tools of a set,
+    /// `tools(Desk::tools())`.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = impl Tool>) -> Self {
         self.def.tools.extend(tools.into_iter().map(|tool| tool.definition()));
         self
     }
 
-    /// A tool the provider runs: `hosted(HostedTool::web_search())`.
+    /// Adds a tool that the provider runs: `hosted(HostedTool::web_search())`.
     #[must_use]
     pub fn hosted(mut self, tool: impl Into<HostedTool>) -> Self {
         self.def.hosted_tools.push(tool.into().into());
         self
     }
 
-    /// A tool the provider runs, as its API takes it, for those that [`hosted`](Self::hosted) has
-    /// no form of: `hosted_tool("web_search", json!({"type": "web_search"}))`.
+    /// Adds a tool that the provider runs, in the form of the provider's API, for tools that
+    /// [`hosted`](Self::hosted) has no constructor for:
+    /// `hosted_tool("web_search", json!({"type": "web_search"}))`.
     ///
-    /// The configuration is recorded in history with every call, so a header or a token has no
-    /// place in it.
+    /// The configuration is recorded in history with every call, so it must not contain secret
+    /// headers or tokens.
     #[must_use]
     pub fn hosted_tool(mut self, name: impl Into<String>, config: Value) -> Self {
         let config = match config {
@@ -171,58 +176,61 @@ impl<O> Agent<O> {
         self
     }
 
-    /// An MCP server whose tools the agent may call; the model finds them before the agent's own.
+    /// Adds an MCP server whose tools the agent may call; in requests to the model they precede the
+    /// agent's own tools.
     #[must_use]
     pub fn mcp_server(mut self, server: McpServer) -> Self {
         self.def.mcp_servers.push(Arc::new(server));
         self
     }
 
-    /// An agent this one may hand off to: the agent itself, or a [`Handoff`] with its options.
+    /// Adds an agent to which this one may hand off: the agent itself, or a [`Handoff`] with its
+    /// options.
     #[must_use]
     pub fn handoff(mut self, handoff: impl IntoHandoff) -> Self {
         self.def.handoffs.push(handoff.into_handoff());
         self
     }
 
-    /// What the agent is good for, for the agents that may hand off to it.
+    /// Sets the description of the agent for the agents that may hand off to it.
     #[must_use]
     pub fn handoff_description(mut self, description: impl Into<String>) -> Self {
         self.def.handoff_description = Some(description.into());
         self
     }
 
-    /// Keeps `tool_choice` after a tool was used; a required tool can then be called for ever.
+    /// Keeps `tool_choice` after a tool was used; a required tool can then be called without end.
     #[must_use]
     pub fn keep_tool_choice(mut self) -> Self {
         self.def.reset_tool_choice = false;
         self
     }
 
-    /// Whether the outputs of its tools end the run. Default: the model sees them and goes on.
+    /// Sets the rule by which outputs of the agent's tools end the run. Default: the outputs go to
+    /// the model, and the run continues.
     #[must_use]
     pub fn tool_use_behavior(mut self, behavior: ToolUseBehavior) -> Self {
         self.def.tool_use = behavior;
         self
     }
 
-    /// A check of the input of runs that start with this agent: a function with
-    /// `#[guardrail(input)]`, or an [`InputGuardrail`] by hand.
+    /// Adds a guardrail on the input of runs that start with this agent: a function with
+    /// `#[guardrail(input)]`, or an [`InputGuardrail`].
     #[must_use]
     pub fn input_guardrail(mut self, guardrail: impl IntoInputGuardrail) -> Self {
         self.def.input_guardrails.push(guardrail.into_input_guardrail());
         self
     }
 
-    /// A check of final outputs of this agent: a function with `#[guardrail(output)]`, or an
-    /// [`OutputGuardrail`] by hand.
+    /// Adds a guardrail on final outputs of this agent: a function with `#[guardrail(output)]`, or
+    /// an [`OutputGuardrail`].
     #[must_use]
     pub fn output_guardrail(mut self, guardrail: impl IntoOutputGuardrail) -> Self {
         self.def.output_guardrails.push(guardrail.into_output_guardrail());
         self
     }
 
-    /// What hears of this agent's part of a run; those of the run are called first.
+    /// Sets the hooks for the agent's part of a run; the hooks of the run are called first.
     #[must_use]
     pub fn hooks(mut self, hooks: impl RunHooks + 'static) -> Self {
         self.def.hooks = Some(Arc::new(hooks));
@@ -239,27 +247,29 @@ impl<O> Agent<O> {
         self
     }
 
-    /// The agent as a tool for other agents.
+    /// Returns the agent as a tool for other agents.
     pub fn as_tool(&self) -> AgentTool {
         AgentTool::new(Arc::new(self.def.clone()))
     }
 
-    /// The type of the final answer: its schema goes to the model, the answer is parsed into it.
+    /// Sets the type of the final output: its schema goes to the model, and the model's answer is
+    /// parsed into it.
     #[must_use]
     pub fn output<P: OutputType>(mut self) -> Agent<P> {
         self.def.output = Some(OutputDef::of::<P>());
         Agent { def: self.def, output: PhantomData }
     }
 
-    /// An output shape that is not a Rust type's; the answer is a JSON value.
+    /// Sets an output definition that is not made of a Rust type; the final output is a JSON value.
     #[must_use]
     pub fn output_def(mut self, output: OutputDef) -> Agent<Value> {
         self.def.output = Some(output);
         Agent { def: self.def, output: PhantomData }
     }
 
-    /// The agent of this name among this one and those that its handoffs reach, as the start agent
-    /// of a run with all of them: for a chat that continues with the agent that answered last.
+    /// Returns the agent with this name, of this agent and the agents that its handoffs reach, as
+    /// the start agent of a run that can reach all of them: for a chat that continues with the
+    /// agent that answered last.
     ///
     /// ```
     /// use temporal_agents::{Agent, Handoff};
@@ -281,12 +291,12 @@ impl<O> Agent<O> {
         Some(Self { def: self.def.find(name)?, output: PhantomData })
     }
 
-    /// The agent with its output type erased.
+    /// Returns the agent with its output type erased.
     pub fn def(&self) -> &AgentDef {
         &self.def
     }
 
-    /// The agent's name.
+    /// Returns the name of the agent.
     pub fn name(&self) -> &str {
         &self.def.name
     }
@@ -305,14 +315,12 @@ impl<O> fmt::Debug for Agent<O> {
 }
 
 impl AgentDef {
-    /// Returns the activities of this agent's guardrails.
     #[cfg(feature = "worker")]
     pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &ToolDef> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
         inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
     }
-
-    /// The agent of this name among this one and those that its handoffs reach; see
+    /// Returns the agent with this name, of this agent and the agents that its handoffs reach; see
     /// [`Agent::find`].
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Self> {
@@ -322,14 +330,14 @@ impl AgentDef {
         Some(Self { found_among: others.cloned().collect(), ..Self::clone(found) })
     }
 
-    /// Of the tools of this name, which may be offered at different turns, one by its place,
-    /// counted from 0.
+    /// Returns one of the tools with this name, by its position among them, counted from 0. Tools
+    /// that are offered at different turns may share a name.
     pub fn tool_named(&self, name: &str, variant: usize) -> Option<&ToolDef> {
         self.tools.iter().filter(|tool| tool.name() == name).nth(variant)
     }
 
-    /// Of the handoffs of this name, which may be offered at different turns, one by its place,
-    /// counted from 0.
+    /// Returns one of the handoffs with this name, by its position among them, counted from 0.
+    /// Handoffs that are offered at different turns may share a name.
     pub fn handoff_named(&self, name: &str, variant: usize) -> Option<&Handoff> {
         self.handoffs.iter().filter(|handoff| handoff.name() == name).nth(variant)
     }
@@ -355,7 +363,8 @@ impl fmt::Debug for AgentDef {
             output_guardrails,
             hooks,
             answers_approvals,
-            // Where an agent was found does not make it another one.
+            // `Graph` compares agents by this output: the graph in which an agent was found does
+            // not make it a different agent.
             found_among: _,
         } = self;
         f.debug_struct("AgentDef")

@@ -1,4 +1,4 @@
-//! All agents a run can reach, and everything that is wrong with them.
+//! The graph of all agents that a run can reach, and the checks of their definitions.
 //!
 //! # Design
 //! **Definitions are checked late, all at once.** Setters of `Agent` cannot fail. `Graph::check`
@@ -6,7 +6,8 @@
 //! call.
 //!
 //! **An agent that was found in a graph keeps the graph.** Handoffs by name (`Handoff::to`) lead to
-//! agents of the whole graph; `Agent::find` returns the agent with the others beside it, as the
+//! agents of the whole graph; `Agent::find` returns the agent together with the other agents, as
+//! the
 //! start of the same graph.
 
 use std::{
@@ -22,18 +23,18 @@ use super::{
 };
 use crate::tool::{ToolBinding, ToolDef, ToolIssue, schema::NotStrict};
 
-/// The agents reachable from a start agent by handoffs, by name.
+/// The agents that a start agent reaches by handoffs, by name.
 #[derive(Clone, Debug)]
 pub struct Graph {
     start: String,
     agents: BTreeMap<String, Arc<AgentDef>>,
-    /// Agents that judge what the run is given and gives, whichever agent it has.
+    /// Agents that act as guardrails of the run itself, for whichever agent is the current one.
     judges: Vec<AgentDef>,
     conflicts: Vec<GraphIssue>,
 }
 
 impl Graph {
-    /// The graph of everything reachable from this agent.
+    /// Returns the graph of all agents that this agent reaches.
     pub fn new(start: &AgentDef) -> Self {
         let mut graph =
             Self { start: start.name.clone(), agents: BTreeMap::new(), judges: Vec::new(), conflicts: Vec::new() };
@@ -44,7 +45,8 @@ impl Graph {
         graph
     }
 
-    /// The same graph for runs with guardrails of their own, in which these agents judge.
+    /// Adds the agents that act as guardrails of the run itself, so that the checks cover them
+    /// also.
     #[must_use]
     pub fn judged_by<'j>(mut self, judges: impl Iterator<Item = &'j AgentDef>) -> Self {
         self.judges.extend(judges.cloned());
@@ -53,8 +55,8 @@ impl Graph {
 
     fn add(&mut self, agent: &Arc<AgentDef>) {
         if let Some(known) = self.agents.get(&agent.name) {
-            // The same agent built twice is one agent; closures cannot be compared and do not
-            // count.
+            // An agent that was built twice is one agent. Closures cannot be compared, so they are
+            // ignored.
             if !Arc::ptr_eq(known, agent) && format!("{known:?}") != format!("{agent:?}") {
                 let issue = GraphIssue::DuplicateAgent { agent: agent.name.clone() };
                 if !self.conflicts.contains(&issue) {
@@ -71,23 +73,23 @@ impl Graph {
         }
     }
 
-    /// The name of the agent a run starts with.
+    /// Name of the agent with which a run starts.
     pub fn start(&self) -> &str {
         &self.start
     }
 
-    /// An agent by its name.
+    /// Returns the agent with this name.
     pub fn agent(&self, name: &str) -> Option<&Arc<AgentDef>> {
         self.agents.get(name)
     }
 
-    /// All agents, ordered by name.
+    /// Returns all agents, ordered by name.
     pub fn agents(&self) -> impl Iterator<Item = &Arc<AgentDef>> {
         self.agents.values()
     }
 
-    /// The graphs of agents that run inside this one's: as tools, as guardrails (also of the run),
-    /// and inside those.
+    /// Returns the graphs of the agents that run inside turns of this graph's agents: as tools or
+    /// as guardrails (also guardrails of the run), and inside those.
     pub fn nested(&self) -> Vec<Self> {
         let mut nested = Vec::new();
         for inside in self.agents.values().flat_map(|agent| inside(agent)).chain(&self.judges) {
@@ -98,7 +100,7 @@ impl Graph {
         nested
     }
 
-    /// The handoffs of an agent with the agents they lead to.
+    /// Returns the handoffs of an agent, each with the agent that it leads to.
     pub fn handoffs_of<'a>(&'a self, agent: &'a AgentDef) -> impl Iterator<Item = (&'a Handoff, &'a Arc<AgentDef>)> {
         agent.handoffs.iter().filter_map(|handoff| Some((handoff, self.agents.get(handoff.target().name())?)))
     }
@@ -106,7 +108,7 @@ impl Graph {
     /// Checks everything that can be known before a model is called.
     ///
     /// # Errors
-    /// [`GraphError`] with all that is wrong.
+    /// [`GraphError`] with all issues.
     pub fn check(&self) -> Result<(), GraphError> {
         let mut found = Vec::new();
         for graph in std::iter::once(self).chain(&self.nested()) {
@@ -115,7 +117,8 @@ impl Graph {
                 graph.check_agent(agent, &mut found);
             }
         }
-        // An agent that runs inside several others is wrong once.
+        // An agent that runs inside several others is checked several times; report each issue
+        // once.
         let mut issues = Vec::with_capacity(found.len());
         for issue in found {
             if !issues.contains(&issue) {
@@ -125,7 +128,7 @@ impl Graph {
         into_result(issues)
     }
 
-    /// Checks that every agent has a model, its own or the run's.
+    /// Checks that every agent has a model: its own, or the default of the run.
     ///
     /// # Errors
     /// [`GraphError`] that names each agent without one.
@@ -137,11 +140,11 @@ impl Graph {
         into_result(all.filter(missing).map(no_model).collect())
     }
 
-    /// Checks that every agent that is spoken of elsewhere is in the graph, or runs inside one that
-    /// is.
+    /// Checks that every agent of these names is in the graph, or runs inside an agent of the
+    /// graph.
     ///
     /// # Errors
-    /// [`GraphError`] that names each one that is not.
+    /// [`GraphError`] that names each agent that is not.
     pub fn check_known<'a>(&self, names: impl Iterator<Item = &'a str>) -> Result<(), GraphError> {
         let nested = self.nested();
         let all = self.agents.values().chain(nested.iter().flat_map(Self::agents));
@@ -153,10 +156,10 @@ impl Graph {
         into_result(names.filter(|name| !known.contains(name)).map(unknown).collect())
     }
 
-    /// Checks that all agents answer with the type of the start agent.
+    /// Checks that all agents have the output type of the start agent.
     ///
     /// # Errors
-    /// [`GraphError`] that names each agent that does not.
+    /// [`GraphError`] that names each agent with another output type.
     pub fn check_outputs(&self) -> Result<(), GraphError> {
         let Some(start) = self.agents.get(&self.start) else { return Ok(()) };
         let name = |agent: &AgentDef| agent.output.as_ref().map_or("text", |output| output.type_name()).to_owned();
@@ -213,10 +216,10 @@ impl Graph {
         }
     }
 
-    /// Checks that no two functions of an agent share a name.
+    /// Checks that no two functions of an agent (tools and handoffs) share a name.
     ///
     /// # Errors
-    /// [`GraphError`] that names each that does.
+    /// [`GraphError`] that names each duplicate.
     pub fn check_names(&self) -> Result<(), GraphError> {
         let mut issues = Vec::new();
         let nested = self.nested();
@@ -227,7 +230,7 @@ impl Graph {
     }
 }
 
-/// The agents that run inside an agent's turns.
+/// Returns the agents that run inside the turns of an agent.
 fn inside(agent: &AgentDef) -> impl Iterator<Item = &AgentDef> {
     let tools = agent.tools.iter().filter_map(|tool| match tool.binding() {
         ToolBinding::Agent(tool) => Some(&**tool.agent()),
@@ -238,10 +241,10 @@ fn inside(agent: &AgentDef) -> impl Iterator<Item = &AgentDef> {
     tools.chain(inputs).chain(outputs)
 }
 
-/// Reports each name that two functions of an agent share, once.
+/// Adds an issue for each name that several functions of an agent share, once per name.
 fn check_names(agent: &AgentDef, issues: &mut Vec<GraphIssue>) {
-    // What is offered now and then may share a name with its alternative; each turn is checked
-    // then.
+    // A function with an enabled rule may share its name with an alternative; each turn checks the
+    // names of the functions that it offers.
     let tools = agent.tools.iter().filter(|tool| tool.enabled_rule().is_always());
     let tools = tools.map(|tool: &ToolDef| ("tools", tool.name().to_owned()));
     let handoffs = agent.handoffs.iter().filter(|handoff| handoff.enabled().is_always());

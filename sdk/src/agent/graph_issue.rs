@@ -1,21 +1,21 @@
-//! What can be wrong with a graph of agents, and what to do about it.
+//! The issues that a check of a graph of agents can report, each with its remedy.
 
 use crate::{tool::ToolIssue, wire::error_debug};
 
-/// Everything wrong with a graph, in the order of the agents' names.
+/// All issues of a graph, in the order of the agents' names.
 ///
 /// # Retries
-/// Never retried: the run fails before any model call, the worker does not start.
+/// Never retried: the run fails before any model call, and the worker does not start.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} wrong with the agents:\n{}", count(.issues), list(.issues))]
 pub struct GraphError {
-    /// The issues.
+    /// The issues, each reported once.
     pub issues: Vec<GraphIssue>,
 }
 
 error_debug!(struct GraphError { issues });
 
-/// One thing wrong with a graph.
+/// One issue of a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphIssue {
@@ -25,101 +25,101 @@ pub enum GraphIssue {
     /// Two agents that differ share a name.
     #[error("two different agents are named {agent:?}; rename one")]
     DuplicateAgent {
-        /// The name.
+        /// The name that the agents share.
         agent: String,
     },
-    /// Neither agent nor run says which model to call.
+    /// Neither the agent nor the run sets a model.
     #[error("agent {agent:?} has no model; add .model(..) to it, or to the Runner")]
     NoModel {
-        /// The agent.
+        /// Name of the agent without a model.
         agent: String,
     },
-    /// Two functions of an agent have one name, so that a call could mean either.
+    /// Two functions of an agent share a name, so a call is ambiguous.
     #[error(
         "agent {agent:?} has two {what} named {name:?}; rename a tool with #[tool(name = ..)], a handoff with .tool_name(..)"
     )]
     DuplicateName {
-        /// The agent.
+        /// Name of the agent that has the functions.
         agent: String,
         /// `tools`, `handoffs`, or `functions (a tool and a handoff)`.
         what: &'static str,
-        /// The name.
+        /// The name that the functions share.
         name: String,
     },
     /// Model activity options for an agent that is not in the graph.
     #[error("there are model activity options for agent {agent:?}, which is no agent of the graph (it has: {})", .known.join(", "))]
     UnknownAgent {
-        /// The name the options were given for.
+        /// The agent name that the options were set for.
         agent: String,
-        /// The agents there are.
+        /// Names of the agents of the graph.
         known: Vec<String>,
     },
-    /// A tool takes a state that the runner does not have, where the bodies of tools run beside the
-    /// loop: without Temporal, or in a session.
+    /// A tool takes a state that the runner does not have. Only runners that execute the bodies of
+    /// tools beside the loop report it: runs without Temporal, and sessions.
     #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to the InlineRunner")]
     MissingState {
-        /// The tool.
+        /// Name of the tool that takes the state.
         tool: String,
-        /// The state's type.
+        /// Name of the state's type.
         state: &'static str,
     },
     /// A handoff by name to an agent that is not in the graph.
     #[error("agent {agent:?} hands off to {target:?}, which is no agent of the graph (it has: {})", .known.join(", "))]
     UnknownTarget {
-        /// The agent.
+        /// Name of the agent that has the handoff.
         agent: String,
-        /// The name in the handoff.
+        /// The agent name in the handoff.
         target: String,
-        /// The agents there are.
+        /// Names of the agents of the graph.
         known: Vec<String>,
     },
     /// A tool's definition is wrong.
     #[error("tool {tool:?} of agent {agent:?}: {issue}")]
     Tool {
-        /// The agent.
+        /// Name of the agent that has the tool.
         agent: String,
-        /// The tool.
+        /// Name of the tool.
         tool: String,
-        /// What is wrong.
+        /// The issue of the definition.
         issue: ToolIssue,
     },
     /// A handoff's input type does not fit OpenAI strict mode.
     #[error("the input type of handoff {handoff:?} of agent {agent:?} cannot be strict at {path:?}: {reason}")]
     HandoffInput {
-        /// The agent.
+        /// Name of the agent that has the handoff.
         agent: String,
-        /// The handoff's function name.
+        /// Name of the handoff's function.
         handoff: String,
-        /// Where in the schema.
+        /// Location in the schema: `#` is the root, `#/properties/city` a member.
         path: String,
-        /// Why.
+        /// Reason and remedy, as a sentence fragment.
         reason: String,
     },
     /// An output type does not fit OpenAI strict mode.
     #[error("the output type {output} of agent {agent:?} cannot be strict at {path:?}: {reason}")]
     Output {
-        /// The agent.
+        /// Name of the agent that has the output type.
         agent: String,
-        /// The type.
+        /// Name of the output type.
         output: String,
-        /// Where in the schema.
+        /// Location in the schema: `#` is the root, `#/properties/city` a member.
         path: String,
-        /// Why.
+        /// Reason and remedy, as a sentence fragment.
         reason: String,
     },
-    /// An agent that may end the run answers with another type than the run has.
+    /// An agent that may end the run has another output type than the start agent.
     #[error(
         "agent {agent:?} answers with {found}, but the run of {start:?} with {expected}; \
          give both one output type, or use run_any()"
     )]
     OutputDiffers {
-        /// The agent.
+        /// Name of the agent with the other output type.
         agent: String,
-        /// Its output type.
+        /// Name of the agent's output type.
         found: String,
-        /// The start agent.
+        /// Name of the start agent.
         start: String,
-        /// The start agent's output type.
+        /// Name of the start agent's output type.
         expected: String,
     },
 }

@@ -1,13 +1,13 @@
-//! Guardrails: checks of what a run is given and of what it answers.
+//! Guardrails: checks of the input of a run and of its final output.
 //!
-//! An input guardrail looks at the input of the first agent, an output guardrail at the final
-//! output of the last one. One that trips ends the run. Pure ones run in the loop itself; one that
-//! needs I/O is an activity; an agent can be one, too.
+//! An input guardrail checks the input of the first agent, an output guardrail the final output of
+//! the last one. A guardrail that trips ends the run. Pure guardrails run in the loop itself; a
+//! guardrail that needs I/O runs as an activity; an agent can also be a guardrail.
 //!
 //! # Design
-//! **A guardrail function returns `GuardrailOutput`, never a `bool`.** Does `no_homework` return
-//! `true` when there is homework, or when there is none? `GuardrailOutput::trip_if(..)` says so
-//! where it is decided.
+//! **A guardrail function returns `GuardrailOutput`, never a `bool`.** With a `bool` it would be
+//! ambiguous if `no_homework` returns `true` when there is homework or when there is none. The
+//! function states it with `GuardrailOutput::trip_if(..)`.
 
 use std::{fmt, sync::Arc};
 
@@ -20,33 +20,33 @@ use crate::{
     wire::{Item, ItemView, ToolOutput},
 };
 
-/// What a guardrail finds.
+/// The result of a guardrail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuardrailOutput {
-    /// Whether the run ends.
+    /// `true` if the guardrail trips, which ends the run.
     pub tripwire_triggered: bool,
-    /// What there is to say about it; reported with the result.
+    /// Details of the result, as any JSON value; reported with it.
     #[serde(default)]
     pub output_info: Value,
 }
 
 impl GuardrailOutput {
-    /// Nothing to object to.
+    /// Returns a result that does not trip.
     pub fn pass() -> Self {
         Self::trip_if(false)
     }
 
-    /// The run ends.
+    /// Returns a result that trips, which ends the run.
     pub fn trip() -> Self {
         Self::trip_if(true)
     }
 
-    /// The run ends if this is so.
+    /// Returns a result that trips, which ends the run, if the argument is `true`.
     pub fn trip_if(tripwire_triggered: bool) -> Self {
         Self { tripwire_triggered, output_info: Value::Null }
     }
 
-    /// Says something about it; what cannot be written as JSON is left out.
+    /// Sets the details of the result; a value that cannot be serialized to JSON is dropped.
     #[must_use]
     pub fn info(mut self, info: impl Serialize) -> Self {
         self.output_info = serde_json::to_value(info).unwrap_or(Value::Null);
@@ -54,41 +54,42 @@ impl GuardrailOutput {
     }
 }
 
-/// `true` trips.
+/// Converts `true` to a result that trips.
 impl From<bool> for GuardrailOutput {
     fn from(tripped: bool) -> Self {
         Self::trip_if(tripped)
     }
 }
 
-/// What a guardrail of a run knows.
+/// The context of a guardrail call: the agent and the run context.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GuardrailContext<'a> {
-    /// The agent whose input or output it is.
+    /// Name of the agent whose input or output is checked.
     pub agent: &'a str,
-    /// The run context.
+    /// The run context. In an activity it holds only the keys that the guardrail names.
     pub run: &'a RunContext,
 }
 
 impl<'a> GuardrailContext<'a> {
-    /// A check for this agent with these run values; unit tests of guardrails make one, too.
+    /// Returns a context for this agent and run context; unit tests of guardrails may also
+    /// construct one.
     pub fn new(agent: &'a str, run: &'a RunContext) -> Self {
         Self { agent, run }
     }
 }
 
-/// The input of a run, as a guardrail sees it.
+/// The input of a run, in the form that guardrails receive.
 #[derive(Clone, Copy, Debug)]
 pub struct GuardrailInput<'a>(pub &'a [Item]);
 
 impl<'a> GuardrailInput<'a> {
-    /// The items.
+    /// Returns the items of the input.
     pub fn items(&self) -> &'a [Item] {
         self.0
     }
 
-    /// All text: contents that are strings, and the texts of content parts, one per line.
+    /// Returns all text: contents that are strings, and the texts of content parts, one per line.
     pub fn text(&self) -> String {
         let mut lines: Vec<&str> = Vec::new();
         for item in self.0 {
@@ -106,37 +107,37 @@ impl<'a> GuardrailInput<'a> {
     }
 }
 
-/// A check of an input. An error ends the run with it.
+/// A function that checks an input. An error ends the run with that error.
 pub type CheckInput =
     Arc<dyn Fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, Failure> + Send + Sync>;
 
-/// A check of a final output: a string for plain text, else the parsed value. An error ends the run
-/// with it.
+/// A function that checks a final output: a string for plain text, otherwise the parsed value. An
+/// error ends the run with that error.
 pub type CheckOutput = Arc<dyn Fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, Failure> + Send + Sync>;
 
-/// What an agent that judges has said, as a finding.
+/// A function that converts the final output of an agent that acts as a guardrail to a result.
 pub type Judge = Arc<dyn Fn(&Value) -> GuardrailOutput + Send + Sync>;
 
-/// How a guardrail checks.
+/// The implementation of a guardrail.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Check<F> {
-    /// In the loop, at once.
+    /// A function that is called in the loop, at once.
     Pure(F),
-    /// In an activity: a tool that takes `{"agent": NAME, "input": [items]}` or
+    /// An activity: a tool that takes `{"agent": NAME, "input": [items]}` or
     /// `{"agent": NAME, "output": VALUE}` and returns a [`GuardrailOutput`] as JSON.
     Activity(Box<ToolDef>),
-    /// By asking an agent, in a run of its own.
+    /// An agent, in a separate run.
     Agent {
-        /// The agent.
+        /// The agent that checks.
         agent: Arc<AgentDef>,
-        /// What its final output means.
+        /// Converts the agent's final output to a result.
         judge: Judge,
     },
 }
 
 impl<F> Check<F> {
-    /// The agent that checks, where one does.
+    /// Returns the agent that checks, if the guardrail is an agent.
     pub fn agent(&self) -> Option<&AgentDef> {
         match self {
             Self::Agent { agent, .. } => Some(agent),
@@ -144,7 +145,7 @@ impl<F> Check<F> {
         }
     }
 
-    /// The activity that checks, where one does.
+    /// Returns the activity that checks, if the guardrail is an activity.
     pub fn activity(&self) -> Option<&ToolDef> {
         match self {
             Self::Activity(tool) => Some(tool),
@@ -163,7 +164,7 @@ impl<F> fmt::Debug for Check<F> {
     }
 }
 
-/// A check of the input of a run, made for its first agent at its first turn.
+/// A guardrail on the input of a run. It runs for the first agent, at its first turn.
 ///
 /// ```
 /// use temporal_agents::agent::{GuardrailOutput, InputGuardrail};
@@ -174,7 +175,7 @@ impl<F> fmt::Debug for Check<F> {
 /// ```
 ///
 /// # Determinism
-/// A pure one runs in the workflow, again on replay: no clock, no randomness, no I/O.
+/// A pure guardrail runs in the workflow, again on replay: no clock, no randomness, no I/O.
 #[derive(Clone, Debug)]
 pub struct InputGuardrail {
     name: String,
@@ -183,7 +184,7 @@ pub struct InputGuardrail {
 }
 
 impl InputGuardrail {
-    /// A pure check.
+    /// Returns a guardrail that calls this pure function.
     pub fn new(
         name: impl Into<String>,
         check: impl Fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, Failure>
@@ -194,8 +195,8 @@ impl InputGuardrail {
         Self::with_check(name, Check::Pure(Arc::new(check)))
     }
 
-    /// A check by an agent, in a run of its own with the same input; `judge` says what its final
-    /// output means.
+    /// Returns a guardrail that runs this agent in a separate run with the same input; `judge`
+    /// converts its final output to a result.
     pub fn by_agent(
         name: impl Into<String>,
         agent: impl Into<AgentDef>,
@@ -204,44 +205,46 @@ impl InputGuardrail {
         Self::with_check(name, Check::Agent { agent: Arc::new(agent.into()), judge: Arc::new(judge) })
     }
 
-    /// A check made this way.
+    /// Returns a guardrail with this implementation.
     pub fn with_check(name: impl Into<String>, check: Check<CheckInput>) -> Self {
         Self { name: name.into(), check, runs_in_parallel: true }
     }
 
-    /// Waits for it before anything else happens. By default it runs beside the first turn.
+    /// Makes the run wait for the guardrail before its first turn. By default the guardrail runs
+    /// beside the first turn.
     #[must_use]
     pub fn blocking(mut self) -> Self {
         self.runs_in_parallel = false;
         self
     }
 
-    /// The name it is reported under.
+    /// Name under which the guardrail's results are reported.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How it checks.
+    /// The implementation of the guardrail.
     pub fn check(&self) -> &Check<CheckInput> {
         &self.check
     }
 
-    /// Whether it runs beside the first turn.
+    /// Returns `true` if the guardrail runs beside the first turn, `false` if the run waits for it
+    /// first.
     pub fn runs_in_parallel(&self) -> bool {
         self.runs_in_parallel
     }
 
-    /// The arguments of its activity.
+    /// Returns the arguments of a guardrail's activity.
     pub fn activity_arguments(agent: &str, input: &[Item]) -> Map<String, Value> {
         let items = input.iter().map(Item::to_value).collect();
         Map::from_iter([("agent".to_owned(), agent.into()), ("input".to_owned(), Value::Array(items))])
     }
 }
 
-/// A check of a final output.
+/// A guardrail on a final output.
 ///
 /// # Determinism
-/// A pure one runs in the workflow, again on replay: no clock, no randomness, no I/O.
+/// A pure guardrail runs in the workflow, again on replay: no clock, no randomness, no I/O.
 #[derive(Clone, Debug)]
 pub struct OutputGuardrail {
     name: String,
@@ -249,7 +252,7 @@ pub struct OutputGuardrail {
 }
 
 impl OutputGuardrail {
-    /// A pure check.
+    /// Returns a guardrail that calls this pure function.
     pub fn new(
         name: impl Into<String>,
         check: impl Fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, Failure> + Send + Sync + 'static,
@@ -257,8 +260,8 @@ impl OutputGuardrail {
         Self::with_check(name, Check::Pure(Arc::new(check)))
     }
 
-    /// A check by an agent, in a run of its own whose input is the output as text; `judge` says
-    /// what its final output means.
+    /// Returns a guardrail that runs this agent in a separate run whose input is the output as
+    /// text; `judge` converts its final output to a result.
     pub fn by_agent(
         name: impl Into<String>,
         agent: impl Into<AgentDef>,
@@ -267,31 +270,31 @@ impl OutputGuardrail {
         Self::with_check(name, Check::Agent { agent: Arc::new(agent.into()), judge: Arc::new(judge) })
     }
 
-    /// A check made this way.
+    /// Returns a guardrail with this implementation.
     pub fn with_check(name: impl Into<String>, check: Check<CheckOutput>) -> Self {
         Self { name: name.into(), check }
     }
 
-    /// The name it is reported under.
+    /// Name under which the guardrail's results are reported.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How it checks.
+    /// The implementation of the guardrail.
     pub fn check(&self) -> &Check<CheckOutput> {
         &self.check
     }
 
-    /// The arguments of its activity.
+    /// Returns the arguments of a guardrail's activity.
     pub fn activity_arguments(agent: &str, output: &Value) -> Map<String, Value> {
         Map::from_iter([("agent".to_owned(), agent.into()), ("output".to_owned(), output.clone())])
     }
 }
 
-/// Reads what the activity of a guardrail returned.
+/// Parses the output of a guardrail's activity.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The output is not a [`GuardrailOutput`] as JSON.
 pub fn guardrail_answer(output: &ToolOutput) -> Result<GuardrailOutput, serde_json::Error> {
     serde_json::from_str(&output.to_text())
 }

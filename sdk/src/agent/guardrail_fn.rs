@@ -1,7 +1,7 @@
-//! From functions to guardrails: what `#[guardrail]` expands to.
+//! Runtime support for the expansion of `#[guardrail]`: conversions from functions to guardrails.
 //!
-//! A pure function is shown the input or the output in the loop; one in an activity is shown what
-//! its request holds, and what it finds goes back as JSON.
+//! A pure function receives the input or the output in the loop. A function in an activity receives
+//! the input or output in the arguments of its activity, and returns its result as JSON.
 
 use std::sync::Arc;
 
@@ -18,31 +18,31 @@ use crate::{
     wire::{Item, ToolOutput},
 };
 
-/// A pure function of an input.
+/// A pure function that checks an input.
 pub(crate) type PureInput = fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, Failure>;
 
-/// A pure function of an output.
+/// A pure function that checks an output.
 pub(crate) type PureOutput = fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, Failure>;
 
-/// A function in an activity, of the items of an input or of an output.
+/// A function that checks, in an activity, the items of an input or an output.
 pub(crate) type InActivity<S> = for<'a> fn(&'a mut ToolContext, S) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 
-/// A check by a pure function.
+/// Returns the implementation of an input guardrail by a pure function.
 pub fn pure_input(check: PureInput) -> Check<CheckInput> {
     Check::Pure(Arc::new(check))
 }
 
-/// A check by a pure function.
+/// Returns the implementation of an output guardrail by a pure function.
 pub fn pure_output(check: PureOutput) -> Check<CheckOutput> {
     Check::Pure(Arc::new(check))
 }
 
-/// The activity of an input guardrail.
+/// Returns the activity of an input guardrail.
 pub fn input_activity(name: &str, description: &str, body: InActivity<Vec<Item>>) -> ToolDef {
     in_activity(name, description, "input", body)
 }
 
-/// The activity of an output guardrail.
+/// Returns the activity of an output guardrail.
 pub fn output_activity(name: &str, description: &str, body: InActivity<Value>) -> ToolDef {
     in_activity(name, description, "output", body)
 }
@@ -63,17 +63,18 @@ fn in_activity<S: DeserializeOwned + 'static>(
     ToolDef::new(name, description, parameters, binding).not_strict().for_guardrail()
 }
 
-/// What a guardrail in an activity knows: the agent, and the keys of the run context that it named.
+/// Returns the context of a guardrail in an activity: the agent, and the keys of the run context
+/// that the guardrail names.
 pub fn guardrail_context(ctx: &ToolContext) -> GuardrailContext<'_> {
     GuardrailContext::new(&ctx.info().agent, ctx.run())
 }
 
-/// The text of an output: a string as it is, anything else as its JSON.
+/// Returns an output as text: a string as it is, any other value as JSON.
 pub fn output_text(output: &Value) -> String {
     output.as_str().map_or_else(|| output.to_string(), str::to_owned)
 }
 
-/// The final output is not of the type that a guardrail looks at.
+/// An error: the final output is not of the type that the guardrail takes.
 #[derive(Debug, thiserror::Error)]
 #[error("the final output is no {expected}: {source}")]
 pub struct OutputMismatch {
@@ -81,18 +82,18 @@ pub struct OutputMismatch {
     source: serde_json::Error,
 }
 
-/// The output as the type that a guardrail looks at.
+/// Returns the output as the type that the guardrail takes.
 ///
 /// # Errors
-/// When it is not of that type.
+/// The output is not of that type.
 pub fn parse_output<T: GuardedOutput>(output: &Value) -> Result<T, OutputMismatch> {
     let expected = std::any::type_name::<T>();
     read_output(output).map_err(|source| OutputMismatch { expected, source })
 }
 
-/// The type of the output that a guardrail looks at.
+/// A type as which an output guardrail can take the output.
 ///
-/// Nobody implements it by hand; the derive of `serde::Deserialize` does.
+/// Not for manual implementation: every type that derives `serde::Deserialize` implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the output that a guardrail looks at",
     label = "not made from JSON",
@@ -103,14 +104,14 @@ pub trait GuardedOutput: DeserializeOwned {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned> GuardedOutput for T {}
 
-/// What a pure guardrail may return.
+/// A return type of pure guardrails.
 #[diagnostic::on_unimplemented(
     message = "a guardrail cannot return `{Self}`",
     label = "does not say whether the run ends",
     note = "return `GuardrailOutput`, or `Result<GuardrailOutput, E>`; `GuardrailOutput::trip_if(..)` takes a `bool`"
 )]
 pub trait GuardrailReturn {
-    /// What it found.
+    /// Converts the value to the result of the guardrail.
     ///
     /// # Errors
     /// The function's own error.
@@ -129,14 +130,14 @@ impl<E: GuardrailFailure> GuardrailReturn for Result<GuardrailOutput, E> {
     }
 }
 
-/// What a pure guardrail may fail with.
+/// An error type of pure guardrails.
 #[diagnostic::on_unimplemented(
     message = "a pure guardrail cannot fail with `{Self}`",
     label = "`{Self}` is no error",
     note = "return `Result<GuardrailOutput, E>` with any `E: std::error::Error`, or with a `String`"
 )]
 pub trait GuardrailFailure {
-    /// The failure.
+    /// Converts the error to a [`Failure`].
     fn into_failure(self) -> Failure;
 }
 
@@ -147,14 +148,14 @@ impl<E: Into<Failure>> GuardrailFailure for E {
     }
 }
 
-/// What a guardrail in an activity may return.
+/// A return type of guardrails in activities.
 #[diagnostic::on_unimplemented(
     message = "a guardrail cannot return `{Self}`",
     label = "does not say whether the run ends",
     note = "return `GuardrailOutput`, or `Result<GuardrailOutput, ToolError>`; `GuardrailOutput::trip_if(..)` takes a `bool`"
 )]
 pub trait ActivityReturn {
-    /// What it found, as JSON.
+    /// Converts the value to the result of the guardrail, as JSON.
     ///
     /// # Errors
     /// The function's own error.
@@ -173,7 +174,7 @@ impl<E: ActivityFailure> ActivityReturn for Result<GuardrailOutput, E> {
     }
 }
 
-/// What a guardrail in an activity may fail with.
+/// An error type of guardrails in activities.
 #[diagnostic::on_unimplemented(
     message = "a guardrail in an activity cannot fail with `{Self}`",
     label = "`{Self}` is no error",
@@ -181,7 +182,7 @@ impl<E: ActivityFailure> ActivityReturn for Result<GuardrailOutput, E> {
             a text by `ToolError::failed(text)`, one to try again by `ToolError::transient(text)`"
 )]
 pub trait ActivityFailure {
-    /// The failure of the activity.
+    /// Converts the error to the failure of the activity.
     fn into_failure(self) -> ToolError;
 }
 

@@ -1,4 +1,4 @@
-//! A handoff: a function the model calls to give the conversation to another agent.
+//! Handoffs: functions that the model calls to pass the conversation to another agent.
 
 use std::{
     fmt,
@@ -18,7 +18,7 @@ use crate::{
     wire::{HandoffSpec, Schema},
 };
 
-/// A handoff to another agent. `.handoff(agent)` makes one with the defaults.
+/// A handoff to another agent, with its options. `.handoff(agent)` makes one with the defaults.
 #[derive(Clone)]
 pub struct Handoff {
     target: HandoffTarget,
@@ -33,14 +33,14 @@ pub struct Handoff {
 
 /// An argument of [`Agent::handoff`](super::Agent::handoff): an agent, or a [`Handoff`].
 ///
-/// Nobody implements it by hand.
+/// Not for manual implementation: every type that converts into a [`Handoff`] implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an agent nor a handoff",
     label = "not a handoff",
     note = "hand off to the agent itself, `.handoff(billing())`, or by its name, `.handoff(Handoff::to(\"billing\"))`, where the graph has it elsewhere"
 )]
 pub trait IntoHandoff {
-    /// The handoff.
+    /// Returns the handoff.
     fn into_handoff(self) -> Handoff;
 }
 
@@ -51,30 +51,30 @@ impl<T: Into<Handoff>> IntoHandoff for T {
     }
 }
 
-/// Where a handoff leads.
+/// The agent that a handoff leads to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HandoffTarget {
-    /// This agent, which is thereby part of the graph.
+    /// This agent, which the handoff adds to the graph.
     Agent(Arc<AgentDef>),
-    /// An agent of this name that is part of the graph elsewhere; for cycles.
+    /// The agent with this name, which another part of the graph adds; for cycles.
     Name(String),
 }
 
-/// What is called with the model's arguments when a handoff is taken.
+/// A function that is called with the model's arguments when a handoff is taken.
 ///
 /// # Errors
 /// A [`HandoffIssue`] ends the run.
 pub type OnHandoff = Arc<dyn Fn(&mut RunContext, &str) -> Result<(), HandoffIssue> + Send + Sync>;
 
-/// Why a handoff could not be taken.
+/// The reason for which a handoff could not be taken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HandoffIssue {
     /// The model's arguments are not of the input type.
     #[error("{0}")]
     InvalidInput(String),
-    /// The author's function says no.
+    /// The author's function returned an error.
     #[error("{0}")]
     Refused(Failure),
 }
@@ -82,7 +82,7 @@ pub enum HandoffIssue {
 #[derive(Clone)]
 struct HandoffInput {
     schema: Schema,
-    /// The author's own schema, where it is not that of a type.
+    /// The schema that the author supplied, if the schema is not that of a type.
     accepts: Option<Value>,
     issue: Option<NotStrict>,
     take: OnHandoff,
@@ -102,25 +102,25 @@ impl Handoff {
         }
     }
 
-    /// A handoff to the agent of this name, which another handoff of the graph holds (or which
-    /// starts the run).
+    /// Returns a handoff to the agent with this name, which another handoff of the graph adds (or
+    /// which starts the run).
     pub fn to(name: impl Into<String>) -> Self {
         Self::new(HandoffTarget::Name(name.into()))
     }
 
-    /// A handoff to this agent.
+    /// Returns a handoff to this agent.
     pub fn to_agent(agent: impl Into<AgentDef>) -> Self {
         Self::new(HandoffTarget::Agent(Arc::new(agent.into())))
     }
 
-    /// The function's name. Default: `transfer_to_` and the agent's name.
+    /// Sets the name of the function. Default: `transfer_to_` and the agent's name.
     #[must_use]
     pub fn tool_name(mut self, name: impl Into<String>) -> Self {
         self.tool_name = Some(name.into());
         self
     }
 
-    /// What the model is told of the handoff. Default: a sentence with the agent's name and handoff
+    /// Sets the description for the model. Default: a sentence with the agent's name and handoff
     /// description.
     #[must_use]
     pub fn tool_description(mut self, description: impl Into<String>) -> Self {
@@ -128,7 +128,8 @@ impl Handoff {
         self
     }
 
-    /// Asks the model for an `I` and calls the function with it when the handoff is taken.
+    /// Requests arguments of type `I` from the model, and calls the function with them when the
+    /// handoff is taken.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
@@ -151,7 +152,7 @@ impl Handoff {
         self
     }
 
-    /// Calls the function when the handoff is taken; the model is asked for nothing.
+    /// Calls the function when the handoff is taken; the handoff has no arguments.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
@@ -165,8 +166,9 @@ impl Handoff {
         self
     }
 
-    /// Asks the model for a value of this schema, made strict where it can be, and calls the
-    /// function with it, checked, when the handoff is taken.
+    /// Requests a value of this schema from the model, and calls the function with it when the
+    /// handoff is taken. The schema is made strict if possible; the value is validated against the
+    /// schema first.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
@@ -189,22 +191,23 @@ impl Handoff {
         self
     }
 
-    /// Changes what the next agent sees of the conversation.
+    /// Sets the filter of the conversation that the next agent receives.
     #[must_use]
     pub fn input_filter(mut self, filter: HandoffInputFilter) -> Self {
         self.filter = Some(filter);
         self
     }
 
-    /// Whether the conversation so far becomes a summary message for the next agent; default: as
-    /// the run says.
+    /// Enables or disables a summary message in place of the conversation so far, for the next
+    /// agent. Default: the setting of the run.
     #[must_use]
     pub fn nest_history(mut self, nests: bool) -> Self {
         self.nests_history = Some(nests);
         self
     }
 
-    /// Offers the handoff only while this holds; asked at every turn.
+    /// Offers the handoff only in turns for which this function returns `true`; it is called at
+    /// every turn.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
@@ -214,35 +217,35 @@ impl Handoff {
         self
     }
 
-    /// When it is offered.
+    /// The rule by which the handoff is offered.
     pub fn enabled(&self) -> &Enabled {
         &self.enabled
     }
 
-    /// Its own filter, where it has one.
+    /// The filter of this handoff, if one was set.
     pub fn filter(&self) -> Option<&HandoffInputFilter> {
         self.filter.as_ref()
     }
 
-    /// Whether it nests the history, where it says so itself.
+    /// The setting of [`nest_history`](Self::nest_history), if one was set.
     pub fn nests_history(&self) -> Option<bool> {
         self.nests_history
     }
 
-    /// Where it leads.
+    /// The agent that the handoff leads to.
     pub fn target(&self) -> &HandoffTarget {
         &self.target
     }
 
-    /// What to call when it is taken, where there is something.
+    /// The function that is called when the handoff is taken, if one was set.
     pub fn callback(&self) -> Option<&OnHandoff> {
         self.input.as_ref().map(|input| &input.take).or(self.taken.as_ref())
     }
 
-    /// Checks arguments that are to fit the author's own schema.
+    /// Validates arguments against the schema that the author supplied, if there is one.
     ///
     /// # Errors
-    /// The mistakes, as a sentence fragment.
+    /// The issues, as a sentence fragment.
     pub(crate) fn check_input(&self, validate: Validate, arguments: &str) -> Result<(), String> {
         let Some(accepts) = self.input.as_ref().and_then(|input| input.accepts.as_ref()) else { return Ok(()) };
         let input = serde_json::from_str(arguments).map_err(|error| error.to_string())?;
@@ -250,20 +253,20 @@ impl Handoff {
             .map_err(|issues| issues.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     }
 
-    /// Why the input schema does not fit OpenAI strict mode, if it does not.
+    /// The reason for which the input schema does not fit OpenAI strict mode, if it does not.
     pub fn issue(&self) -> Option<&NotStrict> {
         self.input.as_ref().and_then(|input| input.issue.as_ref())
     }
 
-    /// The function's name.
+    /// Returns the name of the function.
     pub fn name(&self) -> String {
         self.tool_name.clone().unwrap_or_else(|| format!("transfer_to_{}", tool_name_of(self.target.name())))
     }
 
-    /// The handoff as the model sees it, `target` being the agent it leads to.
+    /// Returns the handoff in the form for the model. `target` is the agent that it leads to.
     pub fn spec(&self, target: &AgentDef) -> HandoffSpec {
         let tool_description = self.tool_description.clone().unwrap_or_else(|| {
-            // The space before an absent description is the reference's.
+            // The trailing space of an absent description is that of the reference implementation.
             format!(
                 "Handoff to the {} agent to handle the request. {}",
                 target.name,
@@ -290,7 +293,7 @@ impl Handoff {
 }
 
 impl HandoffTarget {
-    /// The agent's name.
+    /// Name of the agent.
     pub fn name(&self) -> &str {
         match self {
             Self::Agent(agent) => &agent.name,
@@ -308,8 +311,8 @@ impl fmt::Debug for Handoff {
     }
 }
 
-/// The function name made of an agent's name: white space and other characters become `_`, letters
-/// lower case.
+/// Returns the function name for an agent's name: ASCII letters in lower case, and `_` for every
+/// character other than ASCII letters, digits and `_`.
 pub fn tool_name_of(agent: &str) -> String {
     agent.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '_' }).collect()
 }

@@ -1,69 +1,71 @@
-//! What an agent sees of the conversation that is handed to it.
+//! Filters of the conversation that an agent receives with a handoff.
 
 use std::{fmt, sync::Arc};
 
 use super::handoff_history::nest_history;
 use crate::wire::{Item, NewItem, NewItemKind};
 
-/// The conversation at a handoff, for a filter to change.
+/// The conversation at a handoff, as the argument and the result of a filter.
 ///
 /// # Source
 /// `HandoffInputData` of the OpenAI Agents SDK.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct HandoffInputData {
-    /// What the run was started with, or what an earlier handoff made of it.
+    /// The input of the run, or its replacement by an earlier handoff.
     pub input_history: Vec<Item>,
-    /// What has happened before the turn of the handoff.
+    /// The items of the run before the turn of the handoff.
     pub pre_handoff_items: Vec<NewItem>,
-    /// The items of the turn, the handoff's call and output among them.
+    /// The items of the turn, including the handoff's call and output.
     pub new_items: Vec<NewItem>,
-    /// What the next agent gets instead of the new items; these then only stay in the result and in
-    /// the session.
+    /// The items that the next agent receives in place of the new items, which then are only in the
+    /// result and in the session. `None`: the next agent receives the new items.
     pub input_items: Option<Vec<NewItem>>,
     pub(crate) forwarded: Forwarded,
 }
 
-/// What stands word for word in a nested history, by place.
+/// Indices of the items that a nested history contains verbatim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forwarded {
-    /// Among the items before the turn.
+    /// Indices into the items before the turn.
     pub(crate) earlier: Vec<usize>,
-    /// Among the items of the turn.
+    /// Indices into the items of the turn.
     pub(crate) new: Vec<usize>,
 }
 
 impl HandoffInputData {
-    /// A conversation in these three parts.
+    /// Returns a conversation with these three parts.
     pub fn new(input_history: Vec<Item>, pre_handoff_items: Vec<NewItem>, new_items: Vec<NewItem>) -> Self {
         Self { input_history, pre_handoff_items, new_items, input_items: None, forwarded: Forwarded::default() }
     }
 }
 
-/// A function that changes what the next agent sees.
+/// A function that changes the conversation that the next agent receives.
 ///
 /// # Determinism
-/// It runs in the workflow, again on replay.
+/// The function runs in the workflow, again on replay.
 #[derive(Clone)]
 pub struct HandoffInputFilter(Arc<dyn Fn(HandoffInputData) -> HandoffInputData + Send + Sync>);
 
 impl HandoffInputFilter {
-    /// This function as a filter.
+    /// Returns a filter that calls this function.
     pub fn new(filter: impl Fn(HandoffInputData) -> HandoffInputData + Send + Sync + 'static) -> Self {
         Self(Arc::new(filter))
     }
 
-    /// Drops everything about tools: calls and outputs, handoffs, reasoning, hosted MCP.
+    /// Returns a filter that drops all items about tools: calls and outputs, handoffs, reasoning,
+    /// hosted MCP.
     pub fn remove_all_tools() -> Self {
         Self::new(remove_all_tools)
     }
 
-    /// Makes a summary message of everything but the messages of the turn; see [`nest_history`].
+    /// Returns a filter that replaces everything except the messages of the turn by a summary
+    /// message; see [`nest_history`].
     pub fn nest_history() -> Self {
         Self::new(nest_history)
     }
 
-    /// Changes the conversation.
+    /// Returns the conversation as the filter changes it.
     pub fn apply(&self, data: HandoffInputData) -> HandoffInputData {
         (self.0)(data)
     }
@@ -87,7 +89,7 @@ fn remove_all_tools(mut data: HandoffInputData) -> HandoffInputData {
     data
 }
 
-/// Whether a raw item is about tools.
+/// Returns `true` if a raw item of this type is about tools.
 fn is_about_tools(kind: &str) -> bool {
     let by_name =
         ["reasoning", "tool_search_output", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"];

@@ -1,12 +1,13 @@
-//! The conversation so far as a summary message for the agent that takes over.
+//! Summary messages of the conversation so far, for the agent that receives a handoff.
 //!
-//! What the user and earlier agents said, and all tool traffic, becomes numbered records in one
-//! assistant message. Messages of the turn that hands off stay word for word, where they stood. A
-//! summary of an earlier handoff is taken apart again, so that summaries do not nest.
+//! The input history, function calls with their outputs, reasoning, and the assistant's messages
+//! before the turn become numbered records in assistant messages. The other items stay verbatim, at
+//! their position: among them all messages of the turn that hands off. The records of an earlier
+//! summary are extracted from it, so that summaries do not nest.
 //!
 //! # Source
-//! `nest_handoff_history` of the OpenAI Agents SDK; the text reaches the model, so it is the
-//! reference's to the letter.
+//! `nest_handoff_history` of the OpenAI Agents SDK. The summary reaches the model, so its text is
+//! identical to that of the reference.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -20,7 +21,7 @@ const OPEN: &str = "<CONVERSATION HISTORY>";
 const CLOSE: &str = "</CONVERSATION HISTORY>";
 const ROLES: [&str; 4] = ["user", "assistant", "system", "developer"];
 
-/// The conversation with everything but the messages of this turn in summaries.
+/// Returns the conversation with everything except the messages of this turn in summary messages.
 pub fn nest_history(data: HandoffInputData) -> HandoffInputData {
     let mut history = Vec::new();
     let mut pending = flattened(&data.input_history);
@@ -47,7 +48,7 @@ pub fn nest_history(data: HandoffInputData) -> HandoffInputData {
     nested(data, history, forwarded)
 }
 
-/// The conversation as this function makes it of the whole transcript.
+/// Returns the conversation with the history that this function makes of the whole transcript.
 pub fn nest_history_with(data: HandoffInputData, map: impl FnOnce(Vec<Item>) -> Vec<Item>) -> HandoffInputData {
     let mut transcript = flattened(&data.input_history);
     let items = data.pre_handoff_items.iter().chain(&data.new_items);
@@ -72,6 +73,8 @@ enum Part {
 fn stays_verbatim(item: &NewItem, part: Part) -> bool {
     let raw = &item.raw;
     if let Some(role) = raw.get("role").and_then(Value::as_str).filter(|role| !role.is_empty()) {
+        // Messages of this turn stay, whatever their role; earlier ones only if they are not the
+        // assistant's.
         return matches!(part, Part::New(_)) || role != "assistant";
     }
     !matches!(raw.kind(), "function_call" | "function_call_output" | "reasoning" | "program" | "program_output")
@@ -92,7 +95,7 @@ fn summary(records: &[Item]) -> Item {
     Item::message("assistant", format!("{PREAMBLE}\n{OPEN}\n{lines}\n{CLOSE}"))
 }
 
-/// One record: `role: content` where the content is one line, else the item's JSON.
+/// Returns one record: `role: content` if the content is one line, otherwise the JSON of the item.
 fn record(item: &Item) -> String {
     let item = item.without("created_by");
     let text = match item.get("content") {
@@ -109,7 +112,7 @@ fn record(item: &Item) -> String {
     spaced_json(item.without(IS_ERROR).without("provider_data").as_object())
 }
 
-/// JSON with a space after `,` and `:`, as the reference writes it.
+/// Serializes to JSON with a space after `,` and `:`, as the reference does.
 fn spaced_json(object: &Map<String, Value>) -> String {
     let mut text = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut text, Spaced);
@@ -133,7 +136,7 @@ impl serde_json::ser::Formatter for Spaced {
     }
 }
 
-/// The records of a summary message; `None` when the item is none.
+/// Returns the records of a summary message; `None` if the item is not a summary message.
 fn records_of(item: &Item) -> Option<Vec<Item>> {
     let content = item.get("content")?.as_str().filter(|_| item.get("role").is_some_and(|role| role == "assistant"))?;
     let (preamble, rest) = content.split_once('\n')?;
@@ -144,6 +147,7 @@ fn records_of(item: &Item) -> Option<Vec<Item>> {
     let mut groups: Vec<String> = Vec::new();
     let mut is_numbered = false;
     for line in lines(body).filter(|line| !line.trim().is_empty()) {
+        // A line without a number continues the numbered record above it.
         if has_number(line) || !is_numbered {
             is_numbered = has_number(line);
             groups.push(line.to_owned());
@@ -155,7 +159,7 @@ fn records_of(item: &Item) -> Option<Vec<Item>> {
     Some(groups.iter().filter_map(|group| parsed(group)).collect())
 }
 
-/// The lines of a text, by the reference's idea of a line's end.
+/// Returns the lines of a string, split at the line ends that the reference recognizes.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let ends = ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
     text.split(ends)
@@ -194,7 +198,7 @@ fn parsed(group: &str) -> Option<Item> {
     }
 }
 
-/// `role (name)` or `role`.
+/// Splits `role (name)` or `role` into role and name.
 fn speaker_of(text: &str) -> (&str, Option<&str>) {
     let named = || text.strip_suffix(')')?.split_once('(');
     match named() {

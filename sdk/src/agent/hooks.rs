@@ -1,9 +1,9 @@
-//! Functions that hear what a run does, as it does it.
+//! Hooks: functions that are called for the events of a run as they happen.
 //!
 //! # Design
-//! **What runs at the same time is reported in call order.** Hooks, guardrail results and items of
-//! one turn are in call order also where the Agents SDK reports them as they finish. A completion
-//! order would differ between hosts.
+//! **Concurrent events are reported in call order.** Hooks, guardrail results and items of one turn
+//! are in call order even where the OpenAI Agents SDK reports them in completion order. A
+//! completion order would differ between hosts.
 
 use crate::{
     tool::{CallInfo, Failure, RunContext},
@@ -11,60 +11,60 @@ use crate::{
 };
 use serde_json::Value;
 
-/// What a hook knows of the run.
+/// The context of a hook: the state of the run at the event.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct HookContext<'a> {
     /// The run context.
     pub run: &'a RunContext,
-    /// What the run has used so far.
+    /// The usage of the run so far.
     pub usage: &'a Usage,
     /// The turn, counted from 1; 0 before the first.
     pub turn: u32,
 }
 
 impl<'a> HookContext<'a> {
-    /// What a hook knows at this turn.
+    /// Returns the context of a hook at this turn.
     pub fn new(run: &'a RunContext, usage: &'a Usage, turn: u32) -> Self {
         Self { run, usage, turn }
     }
 }
 
-/// The call that a tool hook hears of.
+/// The tool call that a tool hook reports.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct HookedCall<'a> {
     /// The call: its tool, its id, its turn.
     pub info: &'a CallInfo,
-    /// The arguments as the model wrote them: JSON text, not yet checked.
+    /// The arguments as the model wrote them: JSON, not yet validated.
     pub arguments: &'a str,
 }
 
 impl<'a> HookedCall<'a> {
-    /// A call with these arguments; unit tests of hooks make one, too.
+    /// Returns a call with these arguments; unit tests of hooks may also construct one.
     pub fn new(info: &'a CallInfo, arguments: &'a str) -> Self {
         Self { info, arguments }
     }
 }
 
-/// What a hook gives back; an error ends the run.
+/// The result of a hook; an error ends the run.
 pub type HookResult = Result<(), Failure>;
 
-/// Functions that hear what a run does: of all agents where the run has them, of one agent where
-/// the agent has them.
+/// Functions that are called for the events of a run: of all agents if they are set on the run, of
+/// one agent if they are set on the agent.
 ///
-/// Where both have them, those of the run are called first. Calls at the same moment are told in
-/// call order, never in the order in which they happened to finish.
+/// If both are set, those of the run are called first. Events of concurrent calls are reported in
+/// call order, never in the order in which the calls complete.
 ///
 /// # Determinism
-/// Hooks run in the workflow, again on replay. Log through `tracing`; what needs I/O is a tool or
-/// an activity.
+/// Hooks run in the workflow, again on replay. Log through `tracing`; I/O belongs in a tool or an
+/// activity.
 ///
 /// # Source
 /// `RunHooks` and `AgentHooks` of the OpenAI Agents SDK.
 #[expect(unused_variables, reason = "the default hooks do nothing, and the names are their documentation")]
 pub trait RunHooks: Send + Sync {
-    /// An agent takes over: at the start, after a handoff, after a pause.
+    /// Called when an agent starts: at the start of the run, after a handoff and after a pause.
     ///
     /// # Errors
     /// Any error ends the run.
@@ -72,7 +72,7 @@ pub trait RunHooks: Send + Sync {
         Ok(())
     }
 
-    /// An agent has a final output.
+    /// Called when an agent has returned a final output.
     ///
     /// # Errors
     /// Any error ends the run.
@@ -80,7 +80,7 @@ pub trait RunHooks: Send + Sync {
         Ok(())
     }
 
-    /// One agent hands off to another.
+    /// Called when one agent hands off to another.
     ///
     /// # Errors
     /// Any error ends the run.
@@ -88,7 +88,7 @@ pub trait RunHooks: Send + Sync {
         Ok(())
     }
 
-    /// A function tool is about to run.
+    /// Called before a function tool runs.
     ///
     /// # Errors
     /// Any error ends the run.
@@ -96,7 +96,7 @@ pub trait RunHooks: Send + Sync {
         Ok(())
     }
 
-    /// A function tool has its output, a handled failure included.
+    /// Called when a function tool has returned its output, which may be that of a handled failure.
     ///
     /// # Errors
     /// Any error ends the run.
@@ -110,7 +110,7 @@ pub trait RunHooks: Send + Sync {
         Ok(())
     }
 
-    /// The model is about to be called with these instructions and this input.
+    /// Called before the model is called with these instructions and this input.
     ///
     /// # Errors
     /// Any error ends the run.
@@ -124,7 +124,7 @@ pub trait RunHooks: Send + Sync {
         Ok(())
     }
 
-    /// The model has answered.
+    /// Called when the model has returned a response.
     ///
     /// # Errors
     /// Any error ends the run.

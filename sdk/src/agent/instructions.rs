@@ -1,48 +1,47 @@
-//! What an agent is told.
+//! Instructions of agents: the system prompt of their model calls.
 
 use std::{fmt, sync::Arc};
 
 use crate::tool::RunContext;
 
-/// What an agent is told: nothing, a text, or a text computed at each turn.
+/// The instructions of an agent: none, a fixed string, or a string that is computed at each turn.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Instructions {
     /// No system prompt.
     #[default]
     None,
-    /// Always this text.
+    /// This string at every turn.
     Text(String),
-    /// The text this function gives; see [`Instructions::computed`].
+    /// The string that this function returns; see [`Instructions::computed`].
     Computed(ComputeInstructions),
 }
 
-/// A function that gives the instructions of one turn.
+/// A function that returns the instructions of one turn.
 pub type ComputeInstructions = Arc<dyn Fn(&RunContext, &AgentInfo) -> String + Send + Sync>;
 
-/// What a function of an agent knows of it.
+/// The agent and the turn for which a function of an agent is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AgentInfo {
-    /// The agent's name.
+    /// Name of the agent.
     pub name: String,
-    /// The turn it is asked for, counted from 1.
+    /// The turn, counted from 1.
     pub turn: u32,
 }
 
 impl AgentInfo {
-    /// An agent of this name at this turn.
+    /// Returns the information about this agent at this turn.
     pub fn new(name: impl Into<String>, turn: u32) -> Self {
         Self { name: name.into(), turn }
     }
 }
 
 impl Instructions {
-    /// Instructions computed before each model call.
+    /// Returns instructions that are computed before each model call.
     ///
     /// # Determinism
-    /// The function runs in the workflow, again on replay: it may use its arguments and nothing
-    /// else.
+    /// The function runs in the workflow, again on replay: it may use only its arguments.
     pub fn computed(instructions: impl Fn(&RunContext, &AgentInfo) -> String + Send + Sync + 'static) -> Self {
         Self::Computed(Arc::new(instructions))
     }

@@ -1,17 +1,17 @@
-//! What agents and plugins take as guardrails.
+//! The argument types of the setters that add guardrails.
 
 use super::guardrail::{InputGuardrail, OutputGuardrail};
 
 /// An [`InputGuardrail`], or a function with `#[guardrail(input)]`.
 ///
-/// Nobody implements it by hand: a `From` does.
+/// Not for manual implementation: every type that converts into the guardrail implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an input guardrail",
     label = "not an input guardrail",
     note = "write `#[guardrail(input)]` above the function, or build an `InputGuardrail` by hand"
 )]
 pub trait IntoInputGuardrail {
-    /// The guardrail.
+    /// Returns the guardrail.
     fn into_input_guardrail(self) -> InputGuardrail;
 }
 
@@ -24,14 +24,14 @@ impl<G: Into<InputGuardrail>> IntoInputGuardrail for G {
 
 /// An [`OutputGuardrail`], or a function with `#[guardrail(output)]`.
 ///
-/// Nobody implements it by hand: a `From` does.
+/// Not for manual implementation: every type that converts into the guardrail implements it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an output guardrail",
     label = "not an output guardrail",
     note = "write `#[guardrail(output)]` above the function, or build an `OutputGuardrail` by hand"
 )]
 pub trait IntoOutputGuardrail {
-    /// The guardrail.
+    /// Returns the guardrail.
     fn into_output_guardrail(self) -> OutputGuardrail;
 }
 

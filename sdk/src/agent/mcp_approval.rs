@@ -1,4 +1,4 @@
-//! Answers to hosted MCP servers that ask before they call a tool.
+//! Answers to the approval requests of hosted MCP servers.
 
 use std::{fmt, sync::Arc};
 
@@ -7,23 +7,23 @@ use crate::{
     wire::run_state::{Decision, McpApproval},
 };
 
-/// A function that answers a hosted MCP server's question at once. Its message is the reason given
-/// to the server.
+/// A function that answers an approval request of a hosted MCP server at once. The message of its
+/// decision is sent to the server as the reason.
 ///
 /// # Determinism
-/// It runs in the workflow, again on replay.
+/// The function runs in the workflow, again on replay.
 #[derive(Clone)]
 pub struct AnswerApproval(Arc<Answer>);
 
 type Answer = dyn Fn(&RunContext, &McpApproval) -> Decision + Send + Sync;
 
 impl AnswerApproval {
-    /// This function as an answer.
+    /// Returns an answer that calls this function.
     pub fn new(answer: impl Fn(&RunContext, &McpApproval) -> Decision + Send + Sync + 'static) -> Self {
         Self(Arc::new(answer))
     }
 
-    /// The answer to a question.
+    /// Returns the decision about an approval request.
     pub fn decide(&self, run: &RunContext, question: &McpApproval) -> Decision {
         (self.0)(run, question)
     }

@@ -1,8 +1,8 @@
-//! What an author writes: agents, their instructions, handoffs and output types.
+//! Definitions by the author: agents, their instructions, handoffs and output types.
 //!
-//! Definitions only: nothing here runs. An [`Agent`] is built by chained setters that cannot fail;
-//! what is wrong with a graph of agents is found all at once by [`Graph::check`](Graph::check),
-//! which a run and the worker do first.
+//! Definitions only: no code here runs an agent. An [`Agent`] is built by chained setters that
+//! cannot fail. [`Graph::check`](Graph::check) reports all issues of a graph of agents at once; a
+//! run and the worker call it first.
 
 pub(crate) mod as_tool;
 pub(crate) mod child_agent;

@@ -1,4 +1,4 @@
-//! The type of a final answer.
+//! Output types: the schema and the parser of a final output.
 
 use std::{fmt, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     wire::OutputSpec,
 };
 
-/// A type a model can answer with: derive `Deserialize` and `JsonSchema` for it.
+/// A type of a final output: derive `Deserialize` and `JsonSchema` for it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the output of an agent",
     note = "derive `serde::Deserialize` and `schemars::JsonSchema` for it"
@@ -22,7 +22,8 @@ impl<T: DeserializeOwned + JsonSchema + 'static> OutputType for T {}
 
 type Parse = Arc<dyn Fn(Validate, &str) -> Result<Value, String> + Send + Sync>;
 
-/// The shape of a final answer: what the model is shown, and how its text is read.
+/// The definition of a final output: the schema for the model, and the parser of the model's
+/// answer.
 #[derive(Clone)]
 pub struct OutputDef {
     spec: OutputSpec,
@@ -33,8 +34,8 @@ pub struct OutputDef {
 }
 
 impl OutputDef {
-    /// The shape of a Rust type. A type that is no object is wrapped as `{"response": ..}` for the
-    /// model.
+    /// Returns the definition for a Rust type. A schema that is not an object is wrapped as
+    /// `{"response": ..}` for the model.
     pub fn of<T: OutputType>() -> Self {
         let (schema, wrapped) = schema::wrap_output(schema::schema_of::<T>());
         let (schema, issue) = match schema::strict(schema.clone()) {
@@ -43,7 +44,7 @@ impl OutputDef {
         };
         let parse = move |_: Validate, text: &str| {
             let value = unwrapped(serde_json::from_str(text).map_err(|error| error.to_string())?, wrapped)?;
-            // The model's own value is the output; reading it here only proves that it is a `T`.
+            // The model's own value is the output; deserializing it only checks that it is a `T`.
             T::deserialize(&value).map_err(|error| error.to_string())?;
             Ok(value)
         };
@@ -56,12 +57,12 @@ impl OutputDef {
         }
     }
 
-    /// The shape that a JSON schema gives; the answer is a JSON value that fits it. Members that
-    /// the schema does not require may be missing. One that is no object is wrapped as
-    /// `{"response": ..}` for the model. `strict` makes the schema fit OpenAI strict mode; without
-    /// it the schema goes to the model as it is, and values of other types are converted where that
-    /// is plain (see [`conform`](schema::conform)). Members that the schema does not declare are
-    /// left out.
+    /// Returns the definition for a JSON schema; the final output is a JSON value that fits it.
+    /// Members that the schema does not require may be missing. A schema that is not an object is
+    /// wrapped as `{"response": ..}` for the model. `strict` makes the schema fit OpenAI strict
+    /// mode; without it the schema goes to the model unchanged, and values of other types are
+    /// converted if the conversion is unambiguous (see [`conform`](schema::conform)). Members that
+    /// the schema does not declare are left out.
     pub fn from_schema(name: impl Into<String>, schema: Value, strict: bool) -> Self {
         let (accepts, wrapped) = schema::wrap_output(schema);
         let (schema, issue) = match strict.then(|| schema::strict(accepts.clone())) {
@@ -87,22 +88,22 @@ impl OutputDef {
         }
     }
 
-    /// The shape as the model sees it.
+    /// Returns the schema in the form for the model.
     pub fn spec(&self) -> &OutputSpec {
         &self.spec
     }
 
-    /// The name of the output type, for errors.
+    /// Name of the output type, for errors.
     pub fn type_name(&self) -> &str {
         &self.type_name
     }
 
-    /// Why the schema does not fit OpenAI strict mode, if it does not.
+    /// The reason for which the schema does not fit OpenAI strict mode, if it does not.
     pub fn issue(&self) -> Option<&NotStrict> {
         self.issue.as_ref()
     }
 
-    /// A value as a model would write it, for [`parse`](Self::parse).
+    /// Returns a value as a model would write it, for [`parse`](Self::parse).
     pub fn text_of(&self, value: Value) -> String {
         let is_wrapped = value.as_object().is_some_and(|object| object.contains_key(schema::RESPONSE_KEY));
         if !self.wrapped || is_wrapped {
@@ -111,25 +112,26 @@ impl OutputDef {
         Value::Object(serde_json::Map::from_iter([(schema::RESPONSE_KEY.to_owned(), value)])).to_string()
     }
 
-    /// Reads the model's text.
+    /// Parses the model's answer.
     ///
     /// # Errors
-    /// What is wrong with it, as a sentence fragment.
+    /// The issues of the answer, as a sentence fragment.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         (self.parse)(schema::validate, text)
     }
 
-    /// Reads the model's text by the keywords that earlier builds checked.
+    /// Parses the model's answer, and validates only the schema keywords that earlier builds
+    /// checked.
     pub(crate) fn parse_by_earlier_keywords(&self, text: &str) -> Option<Value> {
         (self.parse)(schema::validate_earlier_keywords, text).ok()
     }
 }
 
-/// A final output as a `T`. What a tool returns is text by the time it ends a run, so a text that
-/// is no `T` itself may be the JSON of one.
+/// Returns a final output as a `T`. The output of a tool is a string by the time it ends a run, so
+/// a string that does not deserialize as a `T` is parsed as the JSON of one.
 ///
 /// # Errors
-/// What serde says of the output as it is.
+/// The error of serde for the output itself, not for the parsed string.
 pub(crate) fn read_output<T: DeserializeOwned>(output: &Value) -> Result<T, serde_json::Error> {
     T::deserialize(output).or_else(|error| match output {
         Value::String(text) => serde_json::from_str(text).map_err(|_| error),

@@ -1,16 +1,17 @@
-//! What `AgentsPlugin::agents` takes: agents, functions that make them, and tuples of both.
+//! The argument types of `AgentsPlugin::agents`: agents, functions that return them, and tuples of
+//! both.
 
 use std::collections::BTreeSet;
 
 use super::def::{Agent, AgentDef};
 
-/// One agent: the agent itself, or a function that makes it.
+/// One agent: the agent itself, or a function that returns it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an agent",
     note = "pass an `Agent`, or a function `fn() -> Agent<..>`"
 )]
 pub trait AgentSource {
-    /// The agent, its output type erased.
+    /// Returns the agent with its output type erased.
     fn agent_def(&self) -> AgentDef;
 }
 
@@ -32,18 +33,18 @@ impl<O, F: Fn() -> Agent<O>> AgentSource for F {
     }
 }
 
-/// Start agents of any output type: a tuple of up to eight, `(triage, support)`, a vector, or all
+/// Start agents of any output types: a tuple of up to eight, `(triage, support)`, a vector, or all
 /// agents of an `AgentSet`, `&set`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no list of agents",
     note = "pass a tuple, also for one agent: `.agents((triage,))`"
 )]
 pub trait AgentSources {
-    /// The agents.
+    /// Returns the agents.
     fn agent_defs(self) -> Vec<AgentDef>;
 
-    /// The activity types of those tools that the agents have in several versions, where each call
-    /// of them says which one it is for.
+    /// Returns the activity types of the tools that the agents have in several versions. Each call
+    /// of such a tool carries the version that it is for.
     fn versioned_tools(&self) -> BTreeSet<String> {
         BTreeSet::new()
     }

@@ -1,4 +1,4 @@
-//! Whether the outputs of tools end a run.
+//! The rules by which outputs of tools end a run.
 
 use std::{fmt, sync::Arc};
 
@@ -9,53 +9,53 @@ use crate::{
     wire::{ToolOutput, run_state::ToolUse},
 };
 
-/// What happens with the outputs of an agent's tools.
+/// The rule by which outputs of an agent's tools end the run.
 ///
-/// For an agent with an output type of its own, an output that ends the run is a value of that type
-/// or its JSON, which is what a tool makes of a value that is no text. Where the run has no type,
-/// and for functions that look at it, it is text.
+/// For an agent with its own output type, an output that ends the run is a value of that type or
+/// its JSON, because a tool serializes every value that is not a string to JSON. If the run has no
+/// output type, and for functions that check the output, it is a string.
 ///
 /// # Source
 /// `tool_use_behavior` of the OpenAI Agents SDK.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum ToolUseBehavior {
-    /// The model sees them and goes on.
+    /// The outputs go to the model, and the run continues.
     #[default]
     RunLlmAgain,
     /// The first output, in call order, is the final output; all calls of the turn are made.
     StopOnFirstTool,
     /// The first output of one of these tools is the final output.
     StopAtTools(Vec<String>),
-    /// A function says whether they end the run; see [`ToolUseBehavior::decided_by`].
+    /// A function decides if the outputs end the run; see [`ToolUseBehavior::decided_by`].
     Custom(DecideToolUse),
 }
 
-/// What a tool of a turn has returned.
+/// The result of one tool call of a turn.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// The model's id of the call.
+    /// The id that the model assigned to the call.
     pub call_id: String,
-    /// The output, as the model would see it.
+    /// The output, in the form for the model.
     pub output: ToolOutput,
 }
 
 impl ToolResult {
-    /// The result of this call.
+    /// Returns the result of this call.
     pub fn new(tool: impl Into<String>, call_id: impl Into<String>, output: ToolOutput) -> Self {
         Self { tool: tool.into(), call_id: call_id.into(), output }
     }
 }
 
-/// A function that gives the final output, or none to let the model go on.
+/// A function that returns the final output, or `None` to continue with the model.
 pub type DecideToolUse = Arc<dyn Fn(&RunContext, &[ToolResult]) -> Option<Value> + Send + Sync>;
 
 impl ToolUseBehavior {
-    /// Ends the run with the output that this function gives for the results of a turn, if it gives
-    /// one.
+    /// Returns a rule that ends the run with the output that this function returns for the results
+    /// of a turn, if it returns one.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
@@ -63,7 +63,7 @@ impl ToolUseBehavior {
         Self::Custom(Arc::new(decide))
     }
 
-    /// The behaviour as the state of a run holds it.
+    /// Returns the rule in the form in which the state of a run records it.
     pub fn in_state(&self) -> ToolUse {
         match self {
             Self::RunLlmAgain => ToolUse::RunLlmAgain,

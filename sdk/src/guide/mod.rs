@@ -1,8 +1,8 @@
-//! The guide: one chapter for each subject, for readers who look one thing up.
+//! The guide: one chapter for each subject, for readers with a specific question.
 //!
 //! | chapter | subject |
 //! |---|---|
-//! | [`first_agent`] | the smallest whole program, its worker, how to run and embed it |
+//! | [`first_agent`] | the smallest complete program, its worker, how to run and embed it |
 //! | [`hosts`] | `Runner`, `AgenticSession` and `InlineRunner` compared |
 //! | [`tools`] | kinds of tools, their options, client tools, tools without an agent |
 //! | [`failures`] | retries, messages for the model, limits, crashes, deploys |
@@ -17,10 +17,10 @@
 //! | [`secrets`] | what history holds, redaction, encryption |
 //! | [`deploying`] | what may change while runs are open |
 //! | [`testing`] | scripted models, a real server, replay |
-//! | [`transcripts`] | reading a run back |
+//! | [`transcripts`] | reading the history of a run |
 //!
 //! The code of all chapters is compiled and run as documentation tests of the crate
-//! `temporal-agents-testing`, which sees everything that the chapters use.
+//! `temporal-agents-testing`, which depends on all crates that the chapters use.
 
 #[cfg_attr(not(doctest), doc = include_str!("first_agent.md"))]
 pub mod first_agent {}

@@ -6,28 +6,28 @@ use crate::{doc_comment::Line, mistakes::Mistakes};
 
 /// A bullet that describes an argument.
 pub(in crate::tool) struct Bullet {
-    /// The argument, without `r#`.
+    /// Name of the argument, without `r#`.
     pub(in crate::tool) name: String,
-    /// What is said of it.
+    /// Description of the argument.
     pub(in crate::tool) text: String,
-    /// Where.
+    /// Span of the line of the bullet.
     pub(in crate::tool) span: Span,
 }
 
-/// Reads bullets line by line.
+/// A parser that reads bullets line by line.
 #[derive(Default)]
 pub(super) struct Bullets {
     done: Vec<Bullet>,
-    /// Indentation of the first bullet: what is deeper belongs to the bullet above it.
+    /// Indentation of the first bullet, in bytes. Deeper lines belong to the bullet above them.
     indent: usize,
-    /// Whether the next line may go on with the last bullet.
+    /// `true` if the next line may continue the last bullet.
     open: bool,
     after_blank: bool,
 }
 
 impl Bullets {
-    /// Reads one line: a bullet, more text of the bullet above, or prose between bullets, which is
-    /// for people.
+    /// Parses one line: a bullet, more text of the bullet above, or prose between bullets, which is
+    /// ignored.
     pub(super) fn read(&mut self, line: &Line, mistakes: &mut Mistakes) {
         let text = line.text.trim_start();
         let indent = line.text.len() - text.len();
@@ -49,7 +49,7 @@ impl Bullets {
         self.after_blank = false;
     }
 
-    /// All bullets.
+    /// Returns all bullets.
     pub(super) fn done(self) -> Vec<Bullet> {
         self.done
     }
@@ -75,7 +75,7 @@ impl Bullets {
     }
 }
 
-/// Splits a bullet into name and text; the name is in backticks, or stands before a separator.
+/// Splits a bullet into name and text; the name is in backticks, or precedes a separator.
 fn parse(bullet: &str) -> Option<(&str, &str)> {
     if let Some(quoted) = bullet.strip_prefix('`') {
         let (name, text) = quoted.split_once('`')?;

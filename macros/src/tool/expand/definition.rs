@@ -1,8 +1,8 @@
 //! The body of `Tool::definition`.
 //!
-//! The struct of the arguments is generic over their types, and so is the function that builds the
-//! tool from it. That way an argument's type is checked in one place only, the turbofish that calls
-//! this function: an author who forgot a derive gets one error, on the type in the signature.
+//! The struct of the arguments is generic over their types, and so is the function that makes the
+//! tool of it. An argument's type is then checked in one place only, the turbofish that calls this
+//! function: an author who omits a derive gets one error, on the type in the signature.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Writes the body.
+/// Returns the body of `Tool::definition`.
 pub(in crate::tool) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
     let arguments: Vec<&Argument> = tool
         .parameters
@@ -56,13 +56,13 @@ pub(in crate::tool) fn body(tool: &ToolFn<'_>, private: &TokenStream) -> TokenSt
             #private::ToolDef::#constructor(#name, #description, __body)#lenient #approval
         }
 
-        // Schemas take a while to make, and agents are built anew for each run.
+        // Schemas are expensive to make, and agents are built for each run.
         static __DEFINITION: #private::OnceLock<#private::ToolDef> = #private::OnceLock::new();
         __DEFINITION.get_or_init(|| __define::<#(#types),*>(#closure, #asks)#settings).clone()
     }
 }
 
-/// Writes the body for a tool that has none here.
+/// Returns the body of `Tool::definition` for a client tool.
 fn client(
     tool: &ToolFn<'_>,
     private: &TokenStream,
@@ -88,14 +88,14 @@ fn client(
             #private::ToolDef::client_of::<__Arguments<#(#generics),*>>(#name, #description)#lenient #approval
         }
 
-        // Schemas take a while to make, and agents are built anew for each run.
+        // Schemas are expensive to make, and agents are built for each run.
         static __DEFINITION: #private::OnceLock<#private::ToolDef> = #private::OnceLock::new();
         __DEFINITION.get_or_init(|| __define::<#(#types),*>(#argument)).clone()
     }
 }
 
-/// The approval rule in the three places where it stands: a function goes from the call of
-/// `__define`, where the types are known, into it.
+/// The code of the approval rule, for three places: the call of `__define`, where the types are
+/// known, passes the rule's function as an argument to its parameter.
 struct Rule {
     parameter: TokenStream,
     approval: TokenStream,
@@ -143,7 +143,7 @@ fn arguments_struct(arguments: &[&Argument], generics: &[Ident], private: &Token
     }
 }
 
-/// The closure that calls the author's body.
+/// Returns the closure that calls the author's body.
 fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
     let [ctx, arguments, returned] = ["ctx", "arguments", "returned"].map(local);
     let mut states = Vec::new();
@@ -172,7 +172,8 @@ fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
             }
             Parameter::Argument(Argument { ident, .. }) => {
                 uses_arguments = true;
-                // Read by the expansion, not by the author: lints about names have nothing to say.
+                // The expansion reads the field, not the author, so lints about names must not
+                // apply.
                 let mut field = ident.clone();
                 field.set_span(Span::call_site());
                 values.push(quote!(#arguments.#field));
@@ -202,7 +203,7 @@ fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
     }
 }
 
-/// The conversion of what the body returned; errors about it point at the return type.
+/// Returns the conversion of the body's result; errors about it point at the return type.
 fn into_output(tool: &ToolFn<'_>, returned: &Ident) -> TokenStream {
     let span = match &tool.function.sig.output {
         ReturnType::Default => tool.function.sig.ident.span(),
@@ -213,7 +214,7 @@ fn into_output(tool: &ToolFn<'_>, returned: &Ident) -> TokenStream {
     quote_spanned!(span=> (&#returned).tool_kind().into_output(#returned))
 }
 
-/// What is said of the tool after it is made: states, keys of the run context, options.
+/// Returns the setters for the tool: states, keys of the run context, options.
 fn settings(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
     let states = tool.parameters.iter().filter_map(|parameter| match parameter {
         Parameter::State { ty, .. } => Some(ty),

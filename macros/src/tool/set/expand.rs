@@ -1,7 +1,7 @@
-//! Writes a set as code: the block as it was, a function per tool that gives its definition, and
-//! one that gives all.
+//! Expands a set: the block unchanged, a function per tool that returns its definition, and one
+//! that returns all definitions.
 //!
-//! The code names only what is in `__private`, keeps the author's tokens with their spans, and
+//! The code refers only to items of `__private`, keeps the author's tokens with their spans, and
 //! holds calls, not logic.
 
 use proc_macro2::TokenStream;
@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// The code of a set.
+/// Returns the code of a set.
 pub(super) fn set(keys: &SetKeys, block: &ItemImpl, tools: &[ToolFn<'_>]) -> TokenStream {
     let private = private(keys.krate.as_ref());
     let functions = tools.iter().map(|tool| {
@@ -36,7 +36,8 @@ pub(super) fn set(keys: &SetKeys, block: &ItemImpl, tools: &[ToolFn<'_>]) -> Tok
     with_functions(block, &private, functions, &quote!(#private::Vec::from([#(#all),*])))
 }
 
-/// The code of a set with mistakes: all names are there, so that only these are reported.
+/// Returns the code of a set with mistakes: it defines all names, so that only these mistakes are
+/// reported.
 pub(super) fn stub(keys: &SetKeys, block: &ItemImpl, methods: &[Method]) -> TokenStream {
     let private = private(keys.krate.as_ref());
     let unreachable = quote!(::core::unreachable!("the tools do not compile"));
@@ -78,7 +79,7 @@ fn with_functions(
     }
 }
 
-/// The function that gives a tool's definition.
+/// Returns the function that returns a tool's definition.
 fn function(declaration: &Declaration<'_>, private: &TokenStream, definition: &TokenStream) -> TokenStream {
     let (name, vis, cfgs) = (format_ident!("{}_tool", declaration.ident()), declaration.vis(), declaration.cfgs());
     let doc =
@@ -94,7 +95,7 @@ fn function(declaration: &Declaration<'_>, private: &TokenStream, definition: &T
     }
 }
 
-/// The block without what only the macro understands.
+/// Returns the block without the attributes that only the macro understands.
 fn plain(block: &ItemImpl) -> Item {
     let mut block = block.clone();
     for item in &mut block.items {

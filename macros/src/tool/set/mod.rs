@@ -1,8 +1,8 @@
 //! `#[tools]`: from an `impl` block to a set of tools that share a state of the worker.
 //!
-//! The steps are those of one tool: [`parse`] reads the keys, [`validate`] the block and, with the
-//! rules of `#[tool]`, each of its methods that is a tool; [`expand`](mod@expand) writes them as
-//! code. The block stays as it was, so that its methods can call each other.
+//! The steps are those of one tool: [`parse`] parses the keys, [`validate`] checks the block and,
+//! with the rules of `#[tool]`, each of its methods that is a tool; [`expand`](mod@expand) writes
+//! them as code. The block is unchanged, so that its methods can call each other.
 
 mod expand;
 mod parse;

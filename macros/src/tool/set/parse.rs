@@ -1,4 +1,4 @@
-//! What stands in the parentheses of `#[tools(..)]`.
+//! Parses the arguments of `#[tools(..)]`.
 
 use proc_macro2::TokenStream;
 use syn::Path;
@@ -11,7 +11,7 @@ use crate::{
 /// Every key.
 const KEYS: [&str; 1] = ["crate"];
 
-/// Words that an author may try, and what to write here.
+/// Names that an author may try, and the advice for each.
 const FOREIGN: [Foreign; 6] = [
     ("name", "each tool of a set is named like its method, or by `#[tool(name = \"..\")]` there"),
     ("inline", "the tools of a set are activities, because their state is the worker's"),
@@ -21,14 +21,14 @@ const FOREIGN: [Foreign; 6] = [
     ("attempts", "write `#[tool(attempts = 3)]` above each method"),
 ];
 
-/// What the attribute says.
+/// The values of the attribute's keys.
 #[derive(Default)]
 pub(super) struct SetKeys {
     pub(super) krate: Option<Path>,
 }
 
 impl SetKeys {
-    /// Reads what stands in the parentheses.
+    /// Parses the arguments of the attribute.
     pub(super) fn parse(attribute: TokenStream, mistakes: &mut Mistakes) -> Self {
         let mut keys = Self::default();
         attribute::read(attribute, mistakes, |entry| keys.set(entry));

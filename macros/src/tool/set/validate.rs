@@ -1,4 +1,4 @@
-//! Which methods of a block are tools, and what is wrong with them.
+//! Checks of a block and of its methods that are tools.
 
 use proc_macro2::TokenStream;
 use syn::{Attribute, ImplItem, ImplItemFn, ItemFn, ItemImpl, Meta, ext::IdentExt, spanned::Spanned};
@@ -12,13 +12,13 @@ use crate::{
     },
 };
 
-/// A method that is a tool: what its `#[tool(..)]` says, and the method itself.
+/// A method that is a tool: the keys of its `#[tool(..)]`, and the method itself.
 pub(super) struct Method {
     pub(super) keys: Keys,
     pub(super) function: ItemFn,
 }
 
-/// Reads the methods with `#[tool]`.
+/// Returns the methods with `#[tool]`.
 pub(super) fn methods(set: &SetKeys, block: &ItemImpl, mistakes: &mut Mistakes) -> Vec<Method> {
     let mut methods = Vec::new();
     for item in &block.items {
@@ -61,7 +61,7 @@ pub(super) fn validate<'m>(block: &ItemImpl, methods: &'m [Method], mistakes: &m
     tools
 }
 
-/// The names of what the expansion adds to the type are free.
+/// Adds a mistake for each method with a name that the expansion adds to the type.
 fn refuse_taken_names(block: &ItemImpl, tools: &[ToolFn<'_>], mistakes: &mut Mistakes) {
     for item in &block.items {
         let ImplItem::Fn(method) = item else { continue };
@@ -77,7 +77,7 @@ fn refuse_taken_names(block: &ItemImpl, tools: &[ToolFn<'_>], mistakes: &mut Mis
     }
 }
 
-/// Whether an attribute is `#[tool]`, by whatever path.
+/// Returns `true` if an attribute is `#[tool]`, by any path.
 pub(super) fn is_tool(attribute: &Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|last| last.ident == "tool")
 }

@@ -39,7 +39,7 @@ fn graph<O>(start: &Agent<O>) -> Graph {
     Graph::new(start.def())
 }
 
-/// What the check says of the graph of this agent, one line per issue.
+/// Returns the issues of the graph of this agent, one line per issue.
 fn issues<O>(start: &Agent<O>) -> Vec<String> {
     lines(graph(start).check())
 }
