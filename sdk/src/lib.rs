@@ -56,8 +56,8 @@
 //! temporal workflow execute --type support --task-queue support --input '"Is it warm in Oslo?"'
 //! ```
 //!
-//! Without Temporal, `worker::InlineRunner` runs the same agents on plain tokio; inside one
-//! activity, `worker::AgenticSession` runs them. [`guide::hosts`] compares the three.
+//! Without Temporal, `inline::InlineRunner` runs the same agents on plain tokio; inside one
+//! activity, `agentic_session::AgenticSession` runs them. [`guide::hosts`] compares the three.
 //!
 //! # The guide
 //!

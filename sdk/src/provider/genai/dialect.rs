@@ -53,7 +53,7 @@ impl Dialect {
             AdapterKind::BedrockApi | AdapterKind::Ollama | AdapterKind::OllamaCloud => little(Shape::Plain, true),
             AdapterKind::OpenAIResp => {
                 return Err(unsupported(format_args!(
-                    "the adapter `{adapter}` is not served through genai; the Responses API is what worker::OpenAi speaks \
+                    "the adapter `{adapter}` is not served through genai; the Responses API is what provider::OpenAi speaks \
                      whole, and Chat Completions is reached as `openai::{model_name}`"
                 )));
             }

@@ -51,7 +51,7 @@ fn tool(dialect: &Dialect, tool: ToolSpec) -> Result<Tool, ModelError> {
             function(dialect, &name, description, &parameters, strict)
         }
         ToolSpec::Hosted { name, config: _ } => Err(unsupported(format_args!(
-            "{} (through genai) has no hosted tools such as `{name}`; use functions, or a model of worker::OpenAi",
+            "{} (through genai) has no hosted tools such as `{name}`; use functions, or a model of provider::OpenAi",
             dialect.adapter
         ))),
     }

@@ -9,7 +9,7 @@ impl ToolRegistry {
     /// Returns the `tools` of a request to OpenAI's Chat Completions API: `{"type": "function",
     /// "function": {"name", "description", "parameters", "strict"?}}`.
     ///
-    /// They are the functions that `worker::OpenAi` sends for an agent with these tools.
+    /// They are the functions that `provider::OpenAi` sends for an agent with these tools.
     /// `parameters` are strict if the definition is (optional arguments are then required and may
     /// be null), so that the model cannot write arguments that do not fit: `"strict": true` marks
     /// them. A tool that is not strict (`not_strict`, `lenient`, those of MCP servers) has no

@@ -1,4 +1,5 @@
-//! The parts of a run that the host itself accounts for: the content that history is to hold, and the record of a pause.
+//! The parts of a run that the host itself accounts for: the content that history is to hold, and
+//! the record of a pause.
 
 use super::WorkflowHost;
 use crate::wire::{

@@ -371,7 +371,7 @@ async fn hosted_tools_and_names_of_them_are_refused() {
     assert_eq!(
         refused(hosted).await,
         "unsupported: anthropic (through genai) has no hosted tools such as `file_search`; use functions, or a model of \
-         worker::OpenAi (agent \"clerk\", model \"claude-sonnet-4-6\")"
+         provider::OpenAi (agent \"clerk\", model \"claude-sonnet-4-6\")"
     );
     assert_eq!(
         refused(function("web_search", false)).await,
