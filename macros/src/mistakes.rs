@@ -42,7 +42,7 @@ impl Mistakes {
 
 /// Returns the item unchanged, with an error: `goes_above` if it is an item of another kind,
 /// otherwise the error of the parser.
-pub(crate) fn wrong_item(error: syn::Error, item: &TokenStream, goes_above: &str) -> TokenStream {
+pub(crate) fn wrong_item_kind_error(error: syn::Error, item: &TokenStream, goes_above: &str) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(other) => syn::Error::new_spanned(head(&other), goes_above),
         Err(_) => error,

@@ -81,8 +81,8 @@ pub mod agent {
     pub use crate::agent::as_tool::ExtractOutput;
     pub use crate::agent::child_agent::ChildAgentTool;
     pub use crate::agent::graph::Graph;
-    pub use crate::agent::guardrail::{Check, CheckInput, CheckOutput, Judge, guardrail_answer};
-    pub use crate::agent::handoff::{HandoffIssue, HandoffTarget, OnHandoff, tool_name_of};
+    pub use crate::agent::guardrail::{Check, CheckInput, CheckOutput, Judge, parse_guardrail_output};
+    pub use crate::agent::handoff::{HandoffError, HandoffTarget, OnHandoff, to_tool_name};
     pub use crate::agent::handoff_history::nest_history_with;
     pub use crate::agent::instructions::ComputeInstructions;
     pub use crate::agent::mcp_approval::AnswerApproval;
@@ -96,7 +96,7 @@ pub mod tool {
     pub use crate::tool::binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
     pub use crate::tool::child_workflow::ComputeId;
     pub use crate::tool::mcp::{McpBinding, McpToolFilter};
-    pub use crate::tool::on_error::{DescribeFailure, DescribeSomeFailures};
+    pub use crate::tool::on_error::{DescribeFailure, DescribeFailureByKind};
     pub use crate::tool::output::{ResultKind, ValueKind, text_of};
     pub use crate::tool::run_context::merge_patch_between;
     pub use crate::tool::state::{StateMap, StateRequirement};

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use temporal_agents::{
-    agentic_session::{AgenticSession, ApprovalByWorkflow},
+    agentic_session::{AgenticSession, WorkflowApprover},
     inline::InlineRunner,
 };
 use temporalio_macros::{activities, workflow, workflow_methods};
@@ -23,7 +23,7 @@ pub struct Reviews {
 impl Reviews {
     #[activity]
     pub async fn review(self: Arc<Self>, ctx: ActivityContext, changed: Vec<String>) -> Result<String, ActivityError> {
-        let options = AgenticSession::options().approver(ApprovalByWorkflow::new());
+        let options = AgenticSession::options().approver(WorkflowApprover::new());
         let review = options.run(&ctx, async |session| {
             let runner = session.runner(&self.runner);
             Ok(runner.run(&reviewer(), question(&changed)).await?.final_output)

@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use temporal_agents::{
     Agent, State, ToolError,
-    agentic_session::{AgenticSession, ApprovalByWorkflow, SessionResults},
+    agentic_session::{AgenticSession, SessionResults, WorkflowApprover},
     inline::InlineRunner,
     tool,
     tool::McpServer,
@@ -96,7 +96,7 @@ impl OnCall {
     pub async fn triage(self: Arc<Self>, ctx: ActivityContext, page: Page) -> Result<Report, ActivityError> {
         // Without an answer within a quarter of an hour nothing is restarted, and the agent reports
         // that.
-        let approvals = ApprovalByWorkflow::new().timeout(Duration::from_mins(15));
+        let approvals = WorkflowApprover::new().timeout(Duration::from_mins(15));
         let triaged = AgenticSession::options().approver(approvals).run(&ctx, async |session| {
             let question = format!("{}: {}", page.service, page.alert);
             let conclusion = session.runner(&self.runner).run(&triage(), question).await?.final_output;

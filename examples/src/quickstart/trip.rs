@@ -12,7 +12,7 @@ use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
 /// The state of the worker: a stand-in for services that the tools query.
 #[derive(Clone, Debug)]
-pub struct Almanac {
+pub struct TravelData {
     /// Duration of a look-up.
     pub delay: Duration,
 }
@@ -33,7 +33,7 @@ pub struct Weather {
 /// # Arguments
 /// * `city` - city name, e.g. "Oslo"
 #[tool(start_to_close = "20s", heartbeat = "5s")]
-async fn get_weather(State(almanac): State<Almanac>, city: String) -> Result<Weather, ToolError> {
+async fn get_weather(State(almanac): State<TravelData>, city: String) -> Result<Weather, ToolError> {
     tokio::time::sleep(almanac.delay).await;
     let (celsius, sky) = match city.to_lowercase().as_str() {
         "oslo" => (12, "clear"),
@@ -49,7 +49,7 @@ async fn get_weather(State(almanac): State<Almanac>, city: String) -> Result<Wea
 /// * `from` - where the journey begins
 /// * `to` - where it ends
 #[tool(start_to_close = "20s", heartbeat = "5s")]
-async fn train_fare(State(almanac): State<Almanac>, from: String, to: String) -> Result<u32, ToolError> {
+async fn train_fare(State(almanac): State<TravelData>, from: String, to: String) -> Result<u32, ToolError> {
     if from == to {
         return Err(ToolError::tell_model("from and to are the same city"));
     }

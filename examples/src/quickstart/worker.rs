@@ -12,7 +12,7 @@ use temporalio_workflow::workflow_interceptors::{
 
 use super::{
     model,
-    trip::{Almanac, Trip, travel_desk},
+    trip::{TravelData, Trip, travel_desk},
 };
 use crate::stage::process::{WorkerProcess, work_until_orphaned};
 
@@ -53,7 +53,7 @@ impl WorkflowInterceptor for Hesitant {
 /// # Errors
 /// The server cannot be reached, or the agents are invalid.
 pub fn start(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerThread> {
-    let plugin = AgentsPlugin::new().state(Almanac { delay: pace.tool }).agents((travel_desk,));
+    let plugin = AgentsPlugin::new().state(TravelData { delay: pace.tool }).agents((travel_desk,));
     let plugin = model::add_to(plugin, pace.model)?;
     let mut options = WorkerOptions::new(TASK_QUEUE).register_workflow::<Trip>()?.build();
     options.graceful_shutdown_period = Some(Duration::from_secs(1));

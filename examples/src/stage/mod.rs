@@ -14,7 +14,7 @@ use clap::{Args, Parser};
 use temporal_agents::{
     AgentsPlugin,
     agent::AgentSources,
-    agentic_session::ApprovalByWorkflow,
+    agentic_session::WorkflowApprover,
     client::AgentHandle,
     provider::OpenAi,
     wire::{AgentInterruption, AgentStatus},
@@ -237,7 +237,7 @@ impl Stage {
 
     async fn approve_all(&self, workflow_id: &str) -> anyhow::Result<std::convert::Infallible> {
         loop {
-            for approval in ApprovalByWorkflow::pending(self.client(), workflow_id).await? {
+            for approval in WorkflowApprover::pending(self.client(), workflow_id).await? {
                 for call in approval.state().await?.interruptions {
                     println!("? {} wants to call {}({})", call.agent, call.tool, call.arguments);
                     println!("! approved: {:?}", approval.approve(&call.id).await?);

@@ -26,18 +26,18 @@ async fn order_in_a_colour(article: String, colour: String) -> String {
     format!("{article} is ordered in {colour}")
 }
 
-fn any_desk() -> Agent {
+fn base_desk() -> Agent {
     Agent::new("desk").model("gpt-5-mini").instructions("You order what customers want.")
 }
 
 /// Returns the agent of open orders.
 pub fn desk() -> Agent {
-    any_desk().tool(order.needs_approval())
+    base_desk().tool(order.needs_approval())
 }
 
 /// Returns the agent of new orders.
 pub fn desk_v2() -> Agent {
-    any_desk().tool(order_in_a_colour.needs_approval().versioned())
+    base_desk().tool(order_in_a_colour.needs_approval().versioned())
 }
 
 /// An order. Its worker has both agents: `AgentsPlugin::new().agents((desk, desk_v2))`.

@@ -18,14 +18,14 @@ pub(super) fn handlers(keys: &Keys, block: &ItemImpl) -> TokenStream {
     let mut block = block.clone();
     block.items.extend(methods(vis, &private));
     let field = keys.field();
-    let found = has_inbox(&block, &private, &quote!(&self.#field), &quote!(&mut self.#field));
-    let needs = needs_field(&block, &private, &field);
+    let found = impl_has_agent_inbox(&block, &private, &quote!(&self.#field), &quote!(&mut self.#field));
+    let needs = inbox_field_check(&block, &private, &field);
     quote!(#needs #block #found)
 }
 
 /// Returns a check of the field. If the field is missing, the compile error contains the name of
 /// the struct, which tells the author to add the field.
-fn needs_field(block: &ItemImpl, private: &TokenStream, field: &Ident) -> TokenStream {
+fn inbox_field_check(block: &ItemImpl, private: &TokenStream, field: &Ident) -> TokenStream {
     let workflow = &block.self_ty;
     let cfgs = block.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     let advice = format_ident!("add_the_field_{}_of_type_AgentInbox_to", field.unraw());
@@ -57,7 +57,7 @@ pub(super) fn stub(keys: &Keys, block: &ItemImpl) -> TokenStream {
         return block.to_token_stream();
     }
     let unreachable = quote!(::core::unreachable!("the handlers do not compile"));
-    let found = has_inbox(block, &private(keys), &unreachable, &unreachable);
+    let found = impl_has_agent_inbox(block, &private(keys), &unreachable, &unreachable);
     quote!(#block #found)
 }
 
@@ -97,7 +97,12 @@ fn methods(vis: &Visibility, private: &TokenStream) -> [ImplItem; 3] {
     ]
 }
 
-fn has_inbox(block: &ItemImpl, private: &TokenStream, shared: &TokenStream, unique: &TokenStream) -> TokenStream {
+fn impl_has_agent_inbox(
+    block: &ItemImpl,
+    private: &TokenStream,
+    shared: &TokenStream,
+    unique: &TokenStream,
+) -> TokenStream {
     let workflow = &block.self_ty;
     let cfgs = block.attrs.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     quote! {

@@ -15,7 +15,7 @@ use quote::quote;
 use syn::ItemImpl;
 
 use self::parse::Keys;
-use crate::mistakes::{Mistakes, wrong_item};
+use crate::mistakes::{Mistakes, wrong_item_kind_error};
 
 /// Expands `#[agent_handlers(attribute)] item`; mistakes become `compile_error!`s.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
@@ -24,7 +24,7 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
     let block: ItemImpl = match syn::parse2(item.clone()) {
         Ok(block) => block,
         Err(error) => {
-            return wrong_item(
+            return wrong_item_kind_error(
                 error,
                 item,
                 "`#[agent_handlers]` goes above `#[workflow_methods] impl YourWorkflow { .. }`",

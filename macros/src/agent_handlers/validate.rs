@@ -16,7 +16,7 @@ pub(super) fn validate(block: &ItemImpl, mistakes: &mut Mistakes) {
     if !block.generics.params.is_empty() {
         mistakes.on(&block.generics.params, "the SDK's workflows have no generics");
     }
-    if was_expanded(block) {
+    if is_expanded_by_sdk(block) {
         mistakes.on(
             &block.self_ty,
             "`#[workflow_methods]` has read this block already: write `#[agent_handlers]` above `#[workflow_methods]`",
@@ -62,7 +62,7 @@ fn is_workflow_methods(attribute: &Attribute) -> bool {
 
 /// Returns `true` if the SDK's macro was expanded first: it removes its attributes, and renames the
 /// methods to names with two leading underscores.
-fn was_expanded(block: &ItemImpl) -> bool {
+fn is_expanded_by_sdk(block: &ItemImpl) -> bool {
     !block.attrs.iter().any(is_workflow_methods)
         && run(block).is_none()
         && methods(block).any(|method| method.sig.ident.to_string().starts_with("__"))

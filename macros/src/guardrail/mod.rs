@@ -18,7 +18,7 @@ use quote::quote;
 use syn::ItemFn;
 
 use self::parse::Keys;
-use crate::mistakes::{Mistakes, wrong_item};
+use crate::mistakes::{Mistakes, wrong_item_kind_error};
 
 /// Expands `#[guardrail(attribute)] item`; mistakes become `compile_error!`s.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
@@ -26,7 +26,7 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
     let keys = Keys::parse(attribute, &mut mistakes);
     let function: ItemFn = match syn::parse2(item.clone()) {
         Ok(function) => function,
-        Err(error) => return wrong_item(error, item, "`#[guardrail]` goes above a function"),
+        Err(error) => return wrong_item_kind_error(error, item, "`#[guardrail]` goes above a function"),
     };
     match validate::validate(&keys, &function, &mut mistakes) {
         Some(guardrail) if mistakes.is_empty() => expand::guardrail(&guardrail),

@@ -20,7 +20,7 @@ use quote::quote;
 use syn::{ForeignItemFn, ItemFn, parse_quote};
 
 use self::{parse::Keys, validate::Home};
-use crate::mistakes::{Mistakes, wrong_item};
+use crate::mistakes::{Mistakes, wrong_item_kind_error};
 
 /// Expands `#[tool(attribute)] item`; mistakes become `compile_error!`s.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
@@ -28,7 +28,7 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
     let keys = Keys::parse(attribute, &mut mistakes);
     let function = match read(item.clone()) {
         Ok(function) => function,
-        Err(error) => return wrong_item(error, item, "`#[tool]` goes above a function"),
+        Err(error) => return wrong_item_kind_error(error, item, "`#[tool]` goes above a function"),
     };
     if let (Written::WithBody(function), true) = (&function, keys.client) {
         mistakes.on(&function.sig, "a client tool runs at its caller's: write `;` instead of the body");

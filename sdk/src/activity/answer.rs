@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::{
     secret::worker_env::Given,
-    store::{Spilled, Spills},
+    store::{OptionalSpillStore, SpilledOutput},
 };
 use crate::{
     tool::{
-        CallInfo, MOST_OF_A_FAILURE, OutputTooLarge, OversizedOutput, Redaction, ToolDef, ToolError, beginning,
+        CallInfo, MAX_FAILURE_BYTES, OutputTooLarge, OversizedOutput, Redaction, ToolDef, ToolError, beginning,
         truncated,
     },
     wire::{
@@ -21,10 +21,10 @@ use crate::{
 };
 
 /// Maximum size of the preview of a spilled output, in bytes.
-const PREVIEW: usize = 2_000;
+const MAX_PREVIEW_BYTES: usize = 2_000;
 
 /// The reason that a body has no output. It contains nothing that the tool redacts.
-pub(crate) enum Unfit {
+pub(crate) enum BodyFailure {
     /// The body returned an error.
     Failed(ToolError),
     /// The body panicked, with this message.
@@ -56,14 +56,14 @@ impl Returned {
 /// received.
 ///
 /// # Errors
-/// [`Unfit`].
+/// [`BodyFailure`].
 pub(crate) async fn answer(
     tool: &ToolDef,
-    spills: &Spills,
+    spills: &OptionalSpillStore,
     info: &CallInfo,
     returned: Returned,
     given: &Given,
-) -> Result<(ToolOutput, Option<Value>), Unfit> {
+) -> Result<(ToolOutput, Option<Value>), BodyFailure> {
     let returned = if given.is_empty() { returned } else { returned.redacted(&given.redaction()) };
     let Returned { settled, patch } = match tool.redaction() {
         None => returned,
@@ -71,8 +71,8 @@ pub(crate) async fn answer(
     };
     let output = match settled {
         Ok(Ok(output)) => output,
-        Ok(Err(error)) => return Err(Unfit::Failed(cut_error(tool, error))),
-        Err(panic) => return Err(Unfit::Panicked(cut(tool, panic))),
+        Ok(Err(error)) => return Err(BodyFailure::Failed(cut_error(tool, error))),
+        Err(panic) => return Err(BodyFailure::Panicked(cut(tool, panic))),
     };
     let output = fitted(tool, spills, info, output).await?;
     check_patch(tool, &output, patch.as_ref())?;
@@ -80,7 +80,7 @@ pub(crate) async fn answer(
 }
 
 fn cut_error(tool: &ToolDef, error: ToolError) -> ToolError {
-    if error.message().len() <= MOST_OF_A_FAILURE.min(tool.output_limit().bytes) {
+    if error.message().len() <= MAX_FAILURE_BYTES.min(tool.output_limit().bytes) {
         return error;
     }
     error.with_message(cut(tool, error.message().to_owned()))
@@ -89,31 +89,36 @@ fn cut_error(tool: &ToolDef, error: ToolError) -> ToolError {
 /// Returns the message of a failure, cut off at the end if it is longer than the tool's output may
 /// be.
 fn cut(tool: &ToolDef, text: String) -> String {
-    let limit = MOST_OF_A_FAILURE.min(tool.output_limit().bytes);
+    let limit = MAX_FAILURE_BYTES.min(tool.output_limit().bytes);
     if text.len() <= limit { text } else { truncated(text.into(), limit).to_text() }
 }
 
-async fn fitted(tool: &ToolDef, spills: &Spills, info: &CallInfo, output: ToolOutput) -> Result<ToolOutput, Unfit> {
+async fn fitted(
+    tool: &ToolDef,
+    spills: &OptionalSpillStore,
+    info: &CallInfo,
+    output: ToolOutput,
+) -> Result<ToolOutput, BodyFailure> {
     let limit = tool.output_limit();
     let too_large = match (limit.exceeded_by(tool.name(), &output), limit.above) {
         (None, _) => return Ok(output),
         (Some(too_large), OversizedOutput::Spill) => too_large,
         (Some(_), _) => {
-            return limit.fit(tool.name(), output).map_err(|too_large| Unfit::TooLarge(too_large.to_string()));
+            return limit.fit(tool.name(), output).map_err(|too_large| BodyFailure::TooLarge(too_large.to_string()));
         }
     };
     let Some(store) = &spills.0 else {
         let fix = "and there is nowhere to spill it; add .spill_store(..) to the worker's AgentsPlugin";
-        return Err(Unfit::TooLarge(format!("{too_large}, {fix}")));
+        return Err(BodyFailure::TooLarge(format!("{too_large}, {fix}")));
     };
     let content = output.to_text();
-    match store.spill(Spilled { call: info, content: &content }).await {
+    match store.spill(SpilledOutput { call: info, content: &content }).await {
         Ok(reference) => Ok(spilled(&reference, &content, limit.bytes)),
-        Err(error) => Err(Unfit::TooLarge(unspilled(&too_large, tool, &error.to_string()))),
+        Err(error) => Err(BodyFailure::TooLarge(spill_error_message(&too_large, tool, &error.to_string()))),
     }
 }
 
-fn unspilled(too_large: &OutputTooLarge, tool: &ToolDef, error: &str) -> String {
+fn spill_error_message(too_large: &OutputTooLarge, tool: &ToolDef, error: &str) -> String {
     // A store may quote the content that it received.
     let error = tool.redaction().map_or_else(|| error.to_owned(), |redaction| redaction.text(error));
     format!("{too_large}, and it could not be spilled: {error}")
@@ -121,7 +126,7 @@ fn unspilled(too_large: &OutputTooLarge, tool: &ToolDef, error: &str) -> String 
 
 /// Returns the output that the model receives in place of one that is stored elsewhere.
 fn spilled(reference: &str, content: &str, limit: usize) -> ToolOutput {
-    let preview = beginning(content, PREVIEW.min(limit / 2));
+    let preview = beginning(content, MAX_PREVIEW_BYTES.min(limit / 2));
     let size = Bytes(content.len());
     format!(
         "The output is {size}, too large to show here. All of it is kept as {reference:?}. It begins with:\n{preview}"
@@ -130,7 +135,7 @@ fn spilled(reference: &str, content: &str, limit: usize) -> ToolOutput {
 }
 
 /// Checks that a change to the run context fits beside the output.
-fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Result<(), Unfit> {
+fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Result<(), BodyFailure> {
     let Some(patch) = patch else { return Ok(()) };
     let len = |value: &Value| encoded_len(value).unwrap_or_default();
     // An output whose limit is higher passes through a codec, and so does the change.
@@ -142,7 +147,7 @@ fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Re
     let members = patch.as_object().into_iter().flatten();
     let key = members.max_by_key(|(_, value)| len(value)).map_or("", |(key, _)| key);
     let (name, bytes, limit) = (tool.name(), Bytes(bytes), Bytes(limit));
-    Err(Unfit::TooLarge(format!(
+    Err(BodyFailure::TooLarge(format!(
         "tool {name:?} changes the run context by {bytes}, above all {key:?}; with its output that is over the limit of {limit}"
     )))
 }

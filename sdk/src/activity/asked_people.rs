@@ -6,9 +6,9 @@ use crate::wire::McpQuestion;
 
 /// Holds the question that a server has asked people during a call.
 #[derive(Clone, Default)]
-pub(crate) struct AskedPeople(Arc<Mutex<Option<McpQuestion>>>);
+pub(crate) struct QuestionSlot(Arc<Mutex<Option<McpQuestion>>>);
 
-impl AskedPeople {
+impl QuestionSlot {
     #[cfg(feature = "mcp")]
     pub(crate) fn put(&self, question: McpQuestion) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(question);

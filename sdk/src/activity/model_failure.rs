@@ -26,13 +26,13 @@ pub(crate) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatc
 }
 
 /// Returns the failure for a message that another worker may be able to process; retryable for a
-/// limited time, if `may_come` states that such a worker may exist.
+/// limited time, if `other_worker_possible` states that such a worker may exist.
 pub(crate) fn for_another_worker(
     info: &ActivityInfo,
     error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    may_come: bool,
+    other_worker_possible: bool,
 ) -> ApplicationFailure {
-    let wait = may_come && has_waited(info) < WAIT_FOR_NEWER_WORKER;
+    let wait = other_worker_possible && has_waited(info) < WAIT_FOR_NEWER_WORKER;
     ApplicationFailure::builder(error)
         .type_name(WIRE_VERSION_MISMATCH.to_owned())
         .non_retryable(!wait)
@@ -66,7 +66,7 @@ impl Retry {
         if !error.may_pass(info.attempt) {
             return Self::Never;
         }
-        error.pause_asked_for().map_or(Self::ByPolicy, Self::After)
+        error.requested_pause().map_or(Self::ByPolicy, Self::After)
     }
 
     /// Returns the pause before the retry, if that of the policy is `by_policy`; `None` if no retry
@@ -80,7 +80,7 @@ impl Retry {
     }
 
     /// Returns the pause that overrides that of the retry policy, if any.
-    fn own_pause(self) -> Option<Duration> {
+    fn pause_override(self) -> Option<Duration> {
         if let Self::After(pause) = self { Some(pause) } else { None }
     }
 }
@@ -101,7 +101,7 @@ pub(crate) fn failure(info: &ActivityInfo, agent: &str, model: &str, error: Mode
     ApplicationFailure::builder(error.to_string())
         .type_name(error.kind.failure_type())
         .non_retryable(retry == Retry::Never)
-        .maybe_next_retry_delay(retry.own_pause())
+        .maybe_next_retry_delay(retry.pause_override())
         .details(details)
         .build()
 }

@@ -42,7 +42,7 @@ impl ActivityImplementer for NamedActivities {
     fn register_all(self: Arc<Self>, definitions: &mut ActivityDefinitions) {
         for (name, body) in &self.0 {
             NAME.with(|current| current.borrow_mut().clone_from(name));
-            definitions.register_activity::<Named>(Arc::new(NamedBody(Arc::clone(body))));
+            definitions.register_activity::<NamedActivity>(Arc::new(NamedBody(Arc::clone(body))));
         }
         NAME.with(|current| current.borrow_mut().clear());
     }
@@ -52,11 +52,11 @@ thread_local! {
     static NAME: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-struct Named(String);
+struct NamedActivity(String);
 
 struct NamedBody(Body);
 
-impl ActivityDefinition for Named {
+impl ActivityDefinition for NamedActivity {
     type Input = Request;
     type Output = Reply;
 
@@ -67,11 +67,11 @@ impl ActivityDefinition for Named {
 
 impl ActivityImplementer for NamedBody {
     fn register_all(self: Arc<Self>, definitions: &mut ActivityDefinitions) {
-        definitions.register_activity::<Named>(self);
+        definitions.register_activity::<NamedActivity>(self);
     }
 }
 
-impl ExecutableActivity for Named {
+impl ExecutableActivity for NamedActivity {
     type Implementer = NamedBody;
 
     const REQUIRES_INSTANCE: bool = true;

@@ -15,7 +15,7 @@ use crate::{activity::model_failure::version_mismatch, store::Session};
 use crate::{
     tool::Failure,
     wire::{
-        Item, SessionPlace, WIRE_VERSION, WireDecodeError, WireVersion, decode,
+        Item, SessionPosition, WIRE_VERSION, WireDecodeError, WireVersion, decode,
         digest::Digest,
         failure::MALFORMED_REQUEST,
         session_call::{SessionOperation, SessionReply, SessionRequest},
@@ -25,10 +25,10 @@ use crate::{
 
 /// The first version of workflows that request the rest of a session; earlier ones assume that the
 /// first reply is complete.
-const PORTIONS_SINCE: WireVersion = WireVersion { major: 1, minor: 2 };
+const FIRST_VERSION_WITH_PORTIONS: WireVersion = WireVersion { major: 1, minor: 2 };
 /// The maximum number of items that others may add between the first portion and the last, if the
 /// read has a limit.
-const MOST_ADDED: u32 = 1000;
+const MAX_ADDED_ITEMS: u32 = 1000;
 
 /// The reason that a session could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -71,11 +71,11 @@ pub(crate) async fn run(
     let whole = |items| SessionReply { version: WIRE_VERSION, items, more: None };
     let done = match operation {
         SessionOperation::Read { limit } => match store.items(&session_id, limit).await {
-            Ok(items) if version < PORTIONS_SINCE => Ok(whole(items)),
+            Ok(items) if version < FIRST_VERSION_WITH_PORTIONS => Ok(whole(items)),
             Ok(items) => portion(&session_id, &items, 0),
             Err(error) => Err(error.into()),
         },
-        SessionOperation::ReadOn { limit, after } => match found_again(&*store, &session_id, limit, &after).await {
+        SessionOperation::ReadOn { limit, after } => match read_again(&*store, &session_id, limit, &after).await {
             Ok(items) => portion(&session_id, &items, usize::try_from(after.given).unwrap_or(usize::MAX)),
             Err(error) => Err(error),
         },
@@ -122,17 +122,17 @@ fn portion(session_id: &str, items: &[Item], given: usize) -> Result<SessionRepl
 }
 
 /// Returns the position after the first `given` items.
-fn place(items: &[Item], given: usize) -> SessionPlace {
+fn place(items: &[Item], given: usize) -> SessionPosition {
     let count = |count| u64::try_from(count).unwrap_or(u64::MAX);
-    SessionPlace { given: count(given), of: count(items.len()), digest: Digest::of_conversation(items) }
+    SessionPosition { given: count(given), of: count(items.len()), digest: Digest::of_conversation(items) }
 }
 
 /// Returns the items that the first read found, without those that others have added since.
-async fn found_again(
+async fn read_again(
     store: &dyn Session,
     session_id: &str,
     limit: Option<u32>,
-    place: &SessionPlace,
+    place: &SessionPosition,
 ) -> Result<Vec<Item>, SessionFailure> {
     let of = usize::try_from(place.of).unwrap_or(usize::MAX);
     let is_same = |items: &[Item]| Digest::of_conversation(items) == place.digest;
@@ -145,7 +145,7 @@ async fn found_again(
     // sequence of items that the first read found.
     let changed = || SessionFailure::Changed { session_id: session_id.to_owned() };
     let limit = limit.ok_or_else(changed)?;
-    let items = store.items(session_id, Some(limit.saturating_add(MOST_ADDED))).await?;
+    let items = store.items(session_id, Some(limit.saturating_add(MAX_ADDED_ITEMS))).await?;
     let starts = (0..=items.len().checked_sub(of).ok_or_else(changed)?).rev();
     let found = starts.map(|start| &items[start..start + of]).find(|items| is_same(items));
     found.map(<[Item]>::to_vec).ok_or_else(changed)

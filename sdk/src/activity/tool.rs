@@ -7,15 +7,15 @@ use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
-    answer::{Returned, Unfit, answer, panic_message},
-    heartbeat::Beater,
+    answer::{BodyFailure, Returned, answer, panic_message},
+    heartbeat::HeartbeatSender,
     message::Request,
 };
 use crate::{
     activity::model_failure::version_mismatch,
     conversations::ConversationCache,
     secret::worker_env::{AllowedEnv, Given, Withheld},
-    store::Spills,
+    store::OptionalSpillStore,
 };
 use crate::{
     tool::{
@@ -38,9 +38,9 @@ pub(crate) struct ToolActivity {
     pub(crate) body: ActivityBody,
     pub(crate) states: StateMap,
     pub(crate) conversations: ConversationCache,
-    pub(crate) spills: Spills,
+    pub(crate) spills: OptionalSpillStore,
     pub(crate) env: AllowedEnv,
-    pub(crate) beater: Beater,
+    pub(crate) beater: HeartbeatSender,
 }
 
 impl ToolActivity {
@@ -66,7 +66,7 @@ impl ToolActivity {
         let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt).with_idempotency_key(key);
         let mut given = Given::default();
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
-            return Err(ActivityError::Application(Box::new(failure(&Unfit::Failed(withheld_from(
+            return Err(ActivityError::Application(Box::new(failure(&BodyFailure::Failed(env_variable_error(
                 &self.tool, &withheld,
             ))))));
         }
@@ -90,7 +90,7 @@ impl ToolActivity {
 }
 
 /// Returns the failure of a tool whose settings refer to a variable that it does not receive.
-pub(crate) fn withheld_from(tool: &ToolDef, withheld: &Withheld) -> ToolError {
+pub(crate) fn env_variable_error(tool: &ToolDef, withheld: &Withheld) -> ToolError {
     ToolError::failed(withheld.told(&format!("the settings of tool {:?} refer", tool.name()), "the tool"))
 }
 
@@ -129,7 +129,7 @@ pub(crate) fn read<T: Versioned>(
 
 /// Converts a failed body to the failure of the activity. A message for the model is sent as the
 /// detail of the failure; for a failure without one, the run has a message of its own.
-fn failure(unfit: &Unfit) -> ApplicationFailure {
+fn failure(unfit: &BodyFailure) -> ApplicationFailure {
     let of_type = |message: &str, type_name: &str, retry: bool, tell_model: Option<String>| {
         ApplicationFailure::builder(message.to_owned())
             .type_name(type_name.to_owned())
@@ -138,16 +138,16 @@ fn failure(unfit: &Unfit) -> ApplicationFailure {
             .build()
     };
     match unfit {
-        Unfit::Failed(error) if error.kind() == ToolErrorKind::FailRun => {
+        BodyFailure::Failed(error) if error.kind() == ToolErrorKind::FailRun => {
             of_type(error.message(), TOOL_FAILS_RUN, false, None)
         }
-        Unfit::Failed(error) => {
+        BodyFailure::Failed(error) => {
             let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
             of_type(error.message(), TOOL_ERROR, error.kind() == ToolErrorKind::Transient, tell_model)
         }
-        Unfit::Panicked(message) => of_type(message, TOOL_PANICKED, true, None),
+        BodyFailure::Panicked(message) => of_type(message, TOOL_PANICKED, true, None),
         // The tool has run: another attempt would repeat its work and return the same amount.
-        Unfit::TooLarge(message) => of_type(message, TOOL_OUTPUT_TOO_LARGE, false, None),
+        BodyFailure::TooLarge(message) => of_type(message, TOOL_OUTPUT_TOO_LARGE, false, None),
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) struct ToolVersions(Vec<(Digest, ToolActivity)>);
      AgentsPlugin::agents, until the runs that call it have ended",
     .schema.as_ref().map(|schema| format!(" (its schema has the digest {schema})")).unwrap_or_default()
 )]
-struct OtherVersion {
+struct VersionNotRegistered {
     tool: String,
     schema: Option<Digest>,
 }
@@ -64,7 +64,7 @@ impl ToolVersions {
         if let Some(version) = self.version_for(request.schema.as_ref(), &request.arguments) {
             return version.perform(ctx, request).await;
         }
-        let refused = OtherVersion { tool: request.tool, schema: request.schema };
+        let refused = VersionNotRegistered { tool: request.tool, schema: request.schema };
         Err(ActivityError::Application(Box::new(for_another_worker(ctx.info(), refused, true))))
     }
 
@@ -100,8 +100,8 @@ fn place_that_fits(tools: &[&ToolDef], arguments: &Map<String, Value>) -> Option
     let by_all = fitting(schema::validate);
     let places = if by_all.is_empty() { fitting(schema::validate_earlier_keywords) } else { by_all };
     // Prefers the first version whose schema names all members of the arguments.
-    let names_all = |place: &&usize| schema::names_all(tools[**place].accepts(), arguments);
-    places.iter().find(names_all).or_else(|| places.first()).copied()
+    let declares_all = |place: &&usize| schema::declares_all(tools[**place].accepts(), arguments);
+    places.iter().find(declares_all).or_else(|| places.first()).copied()
 }
 
 #[cfg(test)]

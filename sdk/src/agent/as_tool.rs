@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{def::AgentDef, handoff::tool_name_of};
+use super::{def::AgentDef, handoff::to_tool_name};
 use crate::{
     tool::{Tool, ToolBinding, ToolDef, schema},
     wire::NewItem,
@@ -36,7 +36,7 @@ pub struct AgentTool {
 }
 
 /// Default turn limit of a run of the agent, in model calls.
-const MOST_TURNS: u32 = 10;
+const DEFAULT_MAX_TURNS: u32 = 10;
 
 /// A function that returns the output of the tool for the result of the agent's run.
 pub type ExtractOutput = Arc<dyn Fn(&AgentToolResult<'_>) -> String + Send + Sync>;
@@ -107,7 +107,7 @@ impl AgentTool {
 
     /// Returns the tool definition with this binding.
     pub(super) fn bound(&self, binding: ToolBinding) -> ToolDef {
-        let name = self.name.clone().unwrap_or_else(|| tool_name_of(&self.agent.name));
+        let name = self.name.clone().unwrap_or_else(|| to_tool_name(&self.agent.name));
         ToolDef::new(name, self.description.clone(), schema::schema_of::<AgentToolInput>(), binding)
     }
 
@@ -119,7 +119,7 @@ impl AgentTool {
     /// The turn limit of one run of the agent, in model calls: the limit that was set, or the
     /// default.
     pub fn turn_limit(&self) -> Option<u32> {
-        self.max_turns.or(Some(MOST_TURNS))
+        self.max_turns.or(Some(DEFAULT_MAX_TURNS))
     }
 
     /// The turn limit that [`max_turns`](Self::max_turns) set, if any.

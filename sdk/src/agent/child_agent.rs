@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::as_tool::AgentTool;
 use crate::{
-    tool::{ChildWorkflow, ParentClose, Tool, ToolBinding, ToolDef},
+    tool::{ChildWorkflow, ParentClosePolicy, Tool, ToolBinding, ToolDef},
     wire::ready_made::AGENT_WORKFLOW,
 };
 
@@ -12,10 +12,10 @@ use crate::{
 /// timeout, and the policy for the case that its parent ends first.
 ///
 /// ```
-/// use temporal_agents::{Agent, agent::ChildAgent, tool::ParentClose};
+/// use temporal_agents::{Agent, agent::ChildAgent, tool::ParentClosePolicy};
 ///
 /// let researcher = Agent::new("researcher").model("gpt-5").instructions("You research at length.");
-/// let child = ChildAgent::new().task_queue("research").parent_close_policy(ParentClose::Abandon);
+/// let child = ChildAgent::new().task_queue("research").parent_close_policy(ParentClosePolicy::Abandon);
 /// let editor = Agent::new("editor").model("gpt-5").tool(researcher.as_tool().in_child_workflow(child));
 /// # let _: Agent<String> = editor;
 /// ```
@@ -40,7 +40,7 @@ impl ChildAgent {
 
     /// Sets what happens to the child workflow if the parent ends first.
     #[must_use]
-    pub fn parent_close_policy(mut self, policy: ParentClose) -> Self {
+    pub fn parent_close_policy(mut self, policy: ParentClosePolicy) -> Self {
         self.child = self.child.parent_close_policy(policy);
         self
     }

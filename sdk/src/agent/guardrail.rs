@@ -295,6 +295,6 @@ impl OutputGuardrail {
 ///
 /// # Errors
 /// The output is not a [`GuardrailOutput`] as JSON.
-pub fn guardrail_answer(output: &ToolOutput) -> Result<GuardrailOutput, serde_json::Error> {
+pub fn parse_guardrail_output(output: &ToolOutput) -> Result<GuardrailOutput, serde_json::Error> {
     serde_json::from_str(&output.to_text())
 }

@@ -25,7 +25,8 @@ pub(crate) type PureInput = fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Re
 pub(crate) type PureOutput = fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, Failure>;
 
 /// A function that checks, in an activity, the items of an input or an output.
-pub(crate) type InActivity<S> = for<'a> fn(&'a mut ToolContext, S) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
+pub(crate) type ActivityGuardrailFn<S> =
+    for<'a> fn(&'a mut ToolContext, S) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 
 /// Returns the implementation of an input guardrail by a pure function.
 pub fn pure_input(check: PureInput) -> Check<CheckInput> {
@@ -38,12 +39,12 @@ pub fn pure_output(check: PureOutput) -> Check<CheckOutput> {
 }
 
 /// Returns the activity of an input guardrail.
-pub fn input_activity(name: &str, description: &str, body: InActivity<Vec<Item>>) -> ToolDef {
+pub fn input_activity(name: &str, description: &str, body: ActivityGuardrailFn<Vec<Item>>) -> ToolDef {
     in_activity(name, description, "input", body)
 }
 
 /// Returns the activity of an output guardrail.
-pub fn output_activity(name: &str, description: &str, body: InActivity<Value>) -> ToolDef {
+pub fn output_activity(name: &str, description: &str, body: ActivityGuardrailFn<Value>) -> ToolDef {
     in_activity(name, description, "output", body)
 }
 
@@ -51,7 +52,7 @@ fn in_activity<S: DeserializeOwned + 'static>(
     name: &str,
     description: &str,
     shown: &'static str,
-    body: InActivity<S>,
+    body: ActivityGuardrailFn<S>,
 ) -> ToolDef {
     let body: ActivityBody =
         Arc::new(move |ctx, mut arguments| match serde_json::from_value(arguments.remove(shown).unwrap_or_default()) {

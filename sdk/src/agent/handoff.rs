@@ -64,13 +64,13 @@ pub enum HandoffTarget {
 /// A function that is called with the model's arguments when a handoff is taken.
 ///
 /// # Errors
-/// A [`HandoffIssue`] ends the run.
-pub type OnHandoff = Arc<dyn Fn(&mut RunContext, &str) -> Result<(), HandoffIssue> + Send + Sync>;
+/// A [`HandoffError`] ends the run.
+pub type OnHandoff = Arc<dyn Fn(&mut RunContext, &str) -> Result<(), HandoffError> + Send + Sync>;
 
 /// The reason for which a handoff could not be taken.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum HandoffIssue {
+pub enum HandoffError {
     /// The model's arguments are not of the input type.
     #[error("{0}")]
     InvalidInput(String),
@@ -145,8 +145,8 @@ impl Handoff {
         };
         let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
             let input =
-                serde_json::from_str(arguments).map_err(|error| HandoffIssue::InvalidInput(error.to_string()))?;
-            function(context, input).map_err(HandoffIssue::Refused)
+                serde_json::from_str(arguments).map_err(|error| HandoffError::InvalidInput(error.to_string()))?;
+            function(context, input).map_err(HandoffError::Refused)
         });
         self.input = Some(HandoffInput { schema: schema.into(), accepts: None, issue, take });
         self
@@ -162,7 +162,7 @@ impl Handoff {
         function: impl Fn(&mut RunContext) -> Result<(), Failure> + Send + Sync + 'static,
     ) -> Self {
         self.taken =
-            Some(Arc::new(move |context: &mut RunContext, _: &str| function(context).map_err(HandoffIssue::Refused)));
+            Some(Arc::new(move |context: &mut RunContext, _: &str| function(context).map_err(HandoffError::Refused)));
         self
     }
 
@@ -184,8 +184,8 @@ impl Handoff {
         };
         let take: OnHandoff = Arc::new(move |context: &mut RunContext, arguments: &str| {
             let input: Value =
-                serde_json::from_str(arguments).map_err(|error| HandoffIssue::InvalidInput(error.to_string()))?;
-            function(context, input).map_err(HandoffIssue::Refused)
+                serde_json::from_str(arguments).map_err(|error| HandoffError::InvalidInput(error.to_string()))?;
+            function(context, input).map_err(HandoffError::Refused)
         });
         self.input = Some(HandoffInput { schema: schema.into(), accepts: Some(accepts), issue, take });
         self
@@ -260,7 +260,7 @@ impl Handoff {
 
     /// Returns the name of the function.
     pub fn name(&self) -> String {
-        self.tool_name.clone().unwrap_or_else(|| format!("transfer_to_{}", tool_name_of(self.target.name())))
+        self.tool_name.clone().unwrap_or_else(|| format!("transfer_to_{}", to_tool_name(self.target.name())))
     }
 
     /// Returns the handoff in the form for the model. `target` is the agent that it leads to.
@@ -313,6 +313,6 @@ impl fmt::Debug for Handoff {
 
 /// Returns the function name for an agent's name: ASCII letters in lower case, and `_` for every
 /// character other than ASCII letters, digits and `_`.
-pub fn tool_name_of(agent: &str) -> String {
+pub fn to_tool_name(agent: &str) -> String {
     agent.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c.to_ascii_lowercase() } else { '_' }).collect()
 }

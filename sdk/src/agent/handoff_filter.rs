@@ -78,19 +78,19 @@ impl fmt::Debug for HandoffInputFilter {
 }
 
 fn remove_all_tools(mut data: HandoffInputData) -> HandoffInputData {
-    data.input_history.retain(|item| !is_about_tools(item.kind()));
-    let is_no_tool = |item: &NewItem| {
+    data.input_history.retain(|item| !is_tool_item(item.kind()));
+    let is_not_tool = |item: &NewItem| {
         matches!(item.kind, NewItemKind::MessageOutput | NewItemKind::Compaction | NewItemKind::Unknown)
     };
     let new_for_model = data.input_items.iter_mut();
     for items in [&mut data.pre_handoff_items, &mut data.new_items].into_iter().chain(new_for_model) {
-        items.retain(is_no_tool);
+        items.retain(is_not_tool);
     }
     data
 }
 
 /// Returns `true` if a raw item of this type is about tools.
-fn is_about_tools(kind: &str) -> bool {
+fn is_tool_item(kind: &str) -> bool {
     let by_name =
         ["reasoning", "tool_search_output", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"];
     kind.ends_with("_call")

@@ -81,7 +81,7 @@ fn stays_verbatim(item: &NewItem, part: Part) -> bool {
 }
 
 fn flattened(history: &[Item]) -> Vec<Item> {
-    history.iter().flat_map(|item| records_of(item).unwrap_or_else(|| vec![item.clone()])).collect()
+    history.iter().flat_map(|item| parse_summary(item).unwrap_or_else(|| vec![item.clone()])).collect()
 }
 
 fn summary(records: &[Item]) -> Item {
@@ -137,7 +137,7 @@ impl serde_json::ser::Formatter for Spaced {
 }
 
 /// Returns the records of a summary message; `None` if the item is not a summary message.
-fn records_of(item: &Item) -> Option<Vec<Item>> {
+fn parse_summary(item: &Item) -> Option<Vec<Item>> {
     let content = item.get("content")?.as_str().filter(|_| item.get("role").is_some_and(|role| role == "assistant"))?;
     let (preamble, rest) = content.split_once('\n')?;
     if preamble != PREAMBLE && preamble != LEGACY_PREAMBLE {
@@ -183,14 +183,14 @@ fn parsed(group: &str) -> Option<Item> {
         return Some(Item::from(object).without("provider_data"));
     }
     let Some((speaker, content)) = text.split_once(':') else {
-        let (role, name) = speaker_of(text);
+        let (role, name) = parse_speaker(text);
         return ROLES.contains(&role).then(|| message(role, name, ""));
     };
     let speaker = speaker.trim();
     if speaker.is_empty() {
         return None;
     }
-    let (role, name) = speaker_of(speaker);
+    let (role, name) = parse_speaker(speaker);
     let content = content.trim();
     match serde_json::from_str(content) {
         Ok(Value::Object(object)) if !ROLES.contains(&role) => Some(Item::from(object).with("type", role.into())),
@@ -199,7 +199,7 @@ fn parsed(group: &str) -> Option<Item> {
 }
 
 /// Splits `role (name)` or `role` into role and name.
-fn speaker_of(text: &str) -> (&str, Option<&str>) {
+fn parse_speaker(text: &str) -> (&str, Option<&str>) {
     let named = || text.strip_suffix(')')?.split_once('(');
     match named() {
         Some((role, name)) if !name.trim().is_empty() => (role.trim(), Some(name.trim())),

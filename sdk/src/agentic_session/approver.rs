@@ -12,7 +12,7 @@ use crate::{
 ///
 /// The session heartbeats while it waits. After a crash it requests the decision again, with the
 /// same [`id`](Asked::id): an implementation must not ask a person twice.
-/// [`ApprovalByWorkflow`](super::ApprovalByWorkflow) meets this requirement.
+/// [`WorkflowApprover`](super::WorkflowApprover) meets this requirement.
 pub trait Approver: Send + Sync {
     /// Waits for a decision. The future is dropped when the activity is cancelled.
     ///

@@ -73,7 +73,7 @@ impl End {
     }
 
     /// `true` if the session has ended and another attempt continues its unfinished work.
-    pub(super) fn is_followed(&self) -> bool {
+    pub(super) fn is_continued_by_next_attempt(&self) -> bool {
         self.why().as_ref().is_some_and(|why| !matches!(why, Why::Cancelled))
     }
 

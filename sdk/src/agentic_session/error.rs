@@ -31,13 +31,13 @@ pub enum CheckpointError {
     },
     /// The checkpoint cannot be written as JSON.
     #[error("the session's checkpoint cannot be written as JSON: {source}")]
-    Unwritable {
+    NotSerializable {
         /// The error of the serializer.
         source: serde_json::Error,
     },
     /// The client's data converter or codec refuses the checkpoint.
     #[error("the client's data converter does not take the session's checkpoint: {source}")]
-    Unencodable {
+    ConverterRefused {
         /// The error of the data converter.
         source: EffectError,
     },
@@ -81,8 +81,8 @@ pub enum CheckpointError {
 
 error_debug!(enum CheckpointError {
     TooLarge { bytes, limit, turns },
-    Unwritable { source },
-    Unencodable { source },
+    NotSerializable { source },
+    ConverterRefused { source },
     Store { verb, source },
     Foreign { key },
     Refused { source },

@@ -72,7 +72,7 @@ impl SessionHost {
 
     /// `true` if another attempt can continue from this state, and the options make it a
     /// checkpoint.
-    fn is_point(&self, state: &RunState) -> bool {
+    fn is_resume_point(&self, state: &RunState) -> bool {
         match state.phase {
             // The input guardrails that run concurrently with the first turn have ended by the
             // second; until all have, their results are not in the state.
@@ -92,7 +92,7 @@ impl SessionHost {
 
     /// Waits until the server has everything that an effect depends on. Returns `false` when the
     /// effect must not take place: its scope is cancelled, or the session has ended.
-    async fn is_settled(&self, scope: &CancellationToken) -> bool {
+    async fn wait_until_written(&self, scope: &CancellationToken) -> bool {
         matches!(scope.run_until_cancelled(self.shared.writer.settle()).await, Some(Ok(())))
     }
 
@@ -118,23 +118,23 @@ impl SessionHost {
         if once {
             self.record(&id, EffectAnswer::Begun, Vec::new(), true);
         }
-        if !self.is_settled(scope).await {
+        if !self.wait_until_written(scope).await {
             self.shared.progress.forget(self.ordinal, id.as_str());
             return Err(ToolEffectError::Cancelled);
         }
         let key = call.info.idempotency_key().to_owned();
-        let Settled { outcome: settled, is_late } = self.inner.tool_with_grace(call, scope).await;
+        let Settled { outcome: settled, is_late } = self.inner.call_tool_with_grace_period(call, scope).await;
         let gathered = self.calls.gathered(&key);
         if is_late || (settled.is_err() && scope.is_cancelled()) {
             // The output of a body that succeeds after the cancellation is kept, so that the tool
             // is not run again. A body that returns an error because of the cancellation has not
             // failed: another attempt runs it again, or reports its outcome as unknown.
-            if let (Ok(_), Some(answer)) = (&settled, record_of(&settled)) {
+            if let (Ok(_), Some(answer)) = (&settled, recorded_answer(&settled)) {
                 self.record(&id, answer, gathered, false);
             }
             return Err(ToolEffectError::Cancelled);
         }
-        match record_of(&settled) {
+        match recorded_answer(&settled) {
             Some(answer) => {
                 self.record(&id, answer, gathered, self.writes_answers() || once);
                 self.shared.write_soon();
@@ -158,7 +158,7 @@ fn is_idempotent(call: &ToolEffect<'_>) -> bool {
 
 /// Returns the record of an outcome, or `None` for an outcome that another attempt must determine
 /// again.
-fn record_of(settled: &Result<ToolAnswer, ToolEffectError>) -> Option<EffectAnswer> {
+fn recorded_answer(settled: &Result<ToolAnswer, ToolEffectError>) -> Option<EffectAnswer> {
     let failed = |how, message: &str| Some(EffectAnswer::ToolFailed { how, message: message.to_owned() });
     match settled {
         Ok(ToolAnswer { output, context_patch, usage: _, question }) => Some(EffectAnswer::Tool {
@@ -227,7 +227,7 @@ impl Host for SessionHost {
 
     fn checkpoint(&self, path: &str, state: &RunState) {
         self.inner.checkpoint(path, state);
-        if path.is_empty() && !self.goes_on.swap(false, Ordering::Relaxed) && self.is_point(state) {
+        if path.is_empty() && !self.goes_on.swap(false, Ordering::Relaxed) && self.is_resume_point(state) {
             self.reach(state);
         }
     }
@@ -249,7 +249,7 @@ impl Host for SessionHost {
             if let Some(EffectAnswer::Model { response }) = self.effect_answer(&id) {
                 return Ok(response);
             }
-            if !self.is_settled(scope).await {
+            if !self.wait_until_written(scope).await {
                 return Err(ModelEffectError::Cancelled);
             }
             let response = self.inner.call_model(id.clone(), call, scope).await?;
@@ -297,9 +297,9 @@ impl Host for SessionHost {
             if matches!(call.action, SessionAction::Add { .. }) {
                 // A write to the session store must be known to the next attempt as well. And the
                 // items of a turn that this attempt does not finish are not the turn.
-                self.shared.progress.make_due();
+                self.shared.progress.require_all_written();
                 let settled = self.shared.writer.settle().await;
-                if settled.is_err() && self.shared.end.is_followed() {
+                if settled.is_err() && self.shared.end.is_continued_by_next_attempt() {
                     return Err(SessionEffectError::Cancelled);
                 }
             }
@@ -319,7 +319,7 @@ impl Host for SessionHost {
             }
             let Some(approver) = &self.shared.approver else { return WaitOutcome::Undecided };
             // A question to a person must be about a call that the next attempt also knows.
-            if !self.is_settled(scope).await {
+            if !self.wait_until_written(scope).await {
                 return WaitOutcome::Cancelled;
             }
             match scope.run_until_cancelled(decide(self, state, &**approver)).await {
@@ -330,14 +330,14 @@ impl Host for SessionHost {
         .boxed_local()
     }
 
-    fn is_to_move(&self, state: &RunState) -> bool {
+    fn is_continuation_due(&self, state: &RunState) -> bool {
         self.compacts
             && matches!(state.phase, Phase::TurnDue)
             && self.compacted_at.load(Ordering::Relaxed) != state.turn
-            && state.model_items().map(|item| item.raw.json_len()).sum::<usize>() > self.shared.compact_over
+            && state.model_items().map(|item| item.raw.json_len()).sum::<usize>() > self.shared.compaction_threshold
     }
 
-    fn move_on<'a>(&'a self, state: &'a RunState, _scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
+    fn continue_elsewhere<'a>(&'a self, state: &'a RunState, _scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
         // The conversation has already been shortened, and the run continues in this host.
         self.compacted_at.store(state.turn, Ordering::Relaxed);
         let error = RunError::Continuation { agent: state.agent.clone(), turn: state.turn, source: Box::new(Stays) };

@@ -81,7 +81,6 @@
     reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
 )]
 
-mod approval_by_workflow;
 mod approver;
 mod calls;
 mod decisions;
@@ -95,19 +94,20 @@ mod restore;
 mod results;
 mod session;
 mod store;
+mod workflow_approver;
 mod writer;
 
 use std::future::Future;
 
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-pub use approval_by_workflow::ApprovalByWorkflow;
 pub use approver::{Approver, Asked};
 pub use error::{AgenticSessionError, CheckpointError};
 pub use options::AgenticSessionOptions;
 pub use results::SessionResults;
 pub use session::{AgenticSession, SessionRunner};
 pub use store::CheckpointStore;
+pub use workflow_approver::WorkflowApprover;
 pub use writer::Heartbeats;
 
 impl AgenticSession {

@@ -28,8 +28,8 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The time limit for the last checkpoint of a failed attempt.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 /// The longest interval between two heartbeats that only report that the activity is alive.
-const LONGEST_BEAT: Duration = Duration::from_secs(10);
-const SHORTEST_BEAT: Duration = Duration::from_millis(10);
+const MAX_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
+const MIN_HEARTBEAT_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Options of an agentic session.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ pub struct AgenticSessionOptions {
     approver: Option<Arc<dyn Approver>>,
     store: Option<Arc<dyn CheckpointStore>>,
     spill_over: usize,
-    compact_over: usize,
+    compaction_threshold: usize,
 }
 
 impl Default for AgenticSessionOptions {
@@ -50,7 +50,7 @@ impl Default for AgenticSessionOptions {
             approver: None,
             store: None,
             spill_over: 256_000,
-            compact_over: 1_000_000,
+            compaction_threshold: 1_000_000,
         }
     }
 }
@@ -113,8 +113,8 @@ impl AgenticSessionOptions {
     /// than the size that the compaction leaves; otherwise each turn requests a compaction. The
     /// run's input is not shortened. Default 1 MB.
     #[must_use]
-    pub fn compact_over(mut self, bytes: usize) -> Self {
-        self.compact_over = bytes;
+    pub fn compaction_threshold(mut self, bytes: usize) -> Self {
+        self.compaction_threshold = bytes;
         self
     }
 
@@ -154,14 +154,14 @@ impl AgenticSessionOptions {
         let mut keeper = JoinSet::new();
         keeper.spawn(keep(ctx.clone(), Arc::clone(&writer), Arc::clone(&end)));
         let again = Arc::clone(&writer);
-        keeper.spawn(async move { again.send_again().await });
+        keeper.spawn(async move { again.resend_loop().await });
         let shared = Shared {
             ctx: ctx.clone(),
             progress,
             writer: Arc::clone(&writer),
             approver: self.approver,
             checkpoint_every: self.checkpoint_every.get(),
-            compact_over: self.compact_over,
+            compaction_threshold: self.compaction_threshold,
             scope,
             is_resumed,
             end: Arc::clone(&end),
@@ -169,7 +169,7 @@ impl AgenticSessionOptions {
         // A session that is cancelled before it begins makes no call: its runs are on other
         // threads, and would not wait until the keeper notices the cancellation.
         if ctx.cancelled().now_or_never().is_some() {
-            end.come(writer.why_cancelled().await);
+            end.come(writer.cancellation_reason().await);
         }
         // Boxed, because bodies are large: they hold entire agents.
         let running = Box::pin(body(AgenticSession { shared: Arc::new(shared) }));
@@ -201,7 +201,8 @@ async fn within_grace<T>(cancelled: &CancellationToken, body: impl Future<Output
 /// activity is cancelled.
 async fn keep(ctx: ActivityContext, writer: Arc<Writer>, end: Arc<End>) -> Infallible {
     let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero());
-    let period = timeout.map_or(LONGEST_BEAT, |timeout| (timeout / 4).clamp(SHORTEST_BEAT, LONGEST_BEAT));
+    let period = timeout
+        .map_or(MAX_HEARTBEAT_INTERVAL, |timeout| (timeout / 4).clamp(MIN_HEARTBEAT_INTERVAL, MAX_HEARTBEAT_INTERVAL));
     // The first heartbeat of an attempt should be its first checkpoint: where the SDK throttles
     // heartbeats, it sends the one that follows much later.
     let mut ticks = interval_at(Instant::now() + period, period);
@@ -209,7 +210,7 @@ async fn keep(ctx: ActivityContext, writer: Arc<Writer>, end: Arc<End>) -> Infal
     loop {
         // A cancelled session still heartbeats while its body cleans up.
         tokio::select! {
-            () = ctx.cancelled(), if !end.token().is_cancelled() => end.come(writer.why_cancelled().await),
+            () = ctx.cancelled(), if !end.token().is_cancelled() => end.come(writer.cancellation_reason().await),
             _ = ticks.tick() => writer.beat().await,
         }
     }
@@ -221,7 +222,7 @@ impl std::fmt::Debug for AgenticSessionOptions {
             .field("checkpoint_every", &self.checkpoint_every)
             .field("heartbeats", &self.heartbeats)
             .field("spill_over", &self.spill_over)
-            .field("compact_over", &self.compact_over)
+            .field("compaction_threshold", &self.compaction_threshold)
             .finish_non_exhaustive()
     }
 }

@@ -27,9 +27,9 @@ struct Inner {
     runs: Vec<SessionRun>,
     /// Number of runs that have begun in this attempt.
     begun: usize,
-    results: Vec<Gathered>,
+    results: Vec<SessionResult>,
     /// Results of an earlier attempt's runs that have not begun again.
-    kept: Vec<Gathered>,
+    kept: Vec<SessionResult>,
     /// The number of the latest change.
     changes: u64,
     /// The number of the latest change that must be written before anything else takes effect.
@@ -38,7 +38,7 @@ struct Inner {
 
 /// A result, and the ordinal of the run that produced it.
 #[derive(Clone)]
-struct Gathered {
+struct SessionResult {
     run: Option<usize>,
     value: Value,
 }
@@ -63,7 +63,7 @@ impl Progress {
         let SessionCheckpoint { format: _, version: _, turns: _, results, origins, runs } = restored;
         // Results that were added between the runs are added again by the body.
         let from_runs = results.into_iter().zip(origins).filter(|(_, run)| run.is_some());
-        let kept = from_runs.map(|(value, run)| Gathered { run, value }).collect();
+        let kept = from_runs.map(|(value, run)| SessionResult { run, value }).collect();
         Self(Mutex::new(Inner { runs, kept, ..Inner::default() }))
     }
 
@@ -93,8 +93,8 @@ impl Progress {
             inner.runs.push(SessionRun::default());
         }
         agent.clone_into(&mut inner.runs[ordinal].agent);
-        let of_run = |result: &mut Gathered| result.run == Some(ordinal);
-        let taken: Vec<Gathered> = inner.kept.extract_if(.., of_run).collect();
+        let of_run = |result: &mut SessionResult| result.run == Some(ordinal);
+        let taken: Vec<SessionResult> = inner.kept.extract_if(.., of_run).collect();
         inner.results.extend(taken);
         Begun { ordinal, earlier: inner.runs[ordinal].clone() }
     }
@@ -123,7 +123,7 @@ impl Progress {
     pub(super) fn record(&self, run: usize, effect: &str, answer: EffectAnswer, gathered: Vec<Value>, is_due: bool) {
         let mut inner = self.lock();
         inner.runs[run].answers.insert(effect.to_owned(), answer);
-        inner.results.extend(gathered.into_iter().map(|value| Gathered { run: Some(run), value }));
+        inner.results.extend(gathered.into_iter().map(|value| SessionResult { run: Some(run), value }));
         inner.change(is_due);
     }
 
@@ -137,7 +137,7 @@ impl Progress {
     /// Adds a result that belongs to no run.
     pub(super) fn gather(&self, value: Value) {
         let mut inner = self.lock();
-        inner.results.push(Gathered { run: None, value });
+        inner.results.push(SessionResult { run: None, value });
         inner.change(false);
     }
 
@@ -148,7 +148,7 @@ impl Progress {
     }
 
     /// Marks all changes so far as due: they must be written before the next effect.
-    pub(super) fn make_due(&self) {
+    pub(super) fn require_all_written(&self) {
         let mut inner = self.lock();
         inner.due = inner.changes;
     }

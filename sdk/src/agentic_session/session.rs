@@ -43,7 +43,7 @@ pub(super) struct Shared {
     pub(super) writer: Arc<Writer>,
     pub(super) approver: Option<Arc<dyn Approver>>,
     pub(super) checkpoint_every: u32,
-    pub(super) compact_over: usize,
+    pub(super) compaction_threshold: usize,
     /// An identifier of the session that is the same in each attempt.
     pub(super) scope: String,
     pub(super) is_resumed: bool,
@@ -228,7 +228,7 @@ impl SessionRunner {
             // A run ends with its session, and with the future of the caller that has begun it.
             tokio::spawn(link(of_session, cancelled.clone()));
             let run = match (&begun.earlier.state, &begun.earlier.conversation) {
-                (Some(state), _) => Run::GoOn(state.clone()),
+                (Some(state), _) => Run::Continue(state.clone()),
                 (None, Some(conversation)) => Run::Start(conversation.clone().into()),
                 (None, None) => run,
             };

@@ -74,7 +74,8 @@ impl Storage {
         let kept_as = KeptAs { key: key.clone(), bytes: json.len(), digest: Digest::of_text(&json) };
         store.put(&key, json).await.map_err(|source| CheckpointError::Store { verb: "written to", source })?;
         kept.current = Some(key);
-        serde_json::to_string(&KeptCheckpoint::new(kept_as)).map_err(|source| CheckpointError::Unwritable { source })
+        serde_json::to_string(&KeptCheckpoint::new(kept_as))
+            .map_err(|source| CheckpointError::NotSerializable { source })
     }
 
     /// `true` if [`fit`](Self::fit) could have created this key: the scope, the attempt and a
@@ -87,7 +88,7 @@ impl Storage {
 
     /// Deletes all checkpoints that newer ones have replaced, except the latest of them: a
     /// heartbeat that refers to it may still be in flight.
-    pub(super) async fn drop_older(&self, kept: &mut Kept) {
+    pub(super) async fn remove_replaced(&self, kept: &mut Kept) {
         let Some(store) = &self.store else { return };
         let but_for_one = kept.older.len().saturating_sub(1);
         for key in kept.older.drain(..but_for_one) {

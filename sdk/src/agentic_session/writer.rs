@@ -48,7 +48,7 @@ use super::{
 use crate::wire::size::{Bytes, MOST_BYTES};
 
 /// The time after a checkpoint during which the SDK may still be sending an older one.
-const OLDER_ONE: Duration = Duration::from_secs(1);
+const RESEND_DELAY: Duration = Duration::from_secs(1);
 /// The longest pause between two attempts to reach the server.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -85,7 +85,7 @@ struct Sent {
     change: u64,
     at: Instant,
     /// `true` if no older checkpoint can still arrive after this one.
-    is_settled: bool,
+    wait_until_written: bool,
     kept: Kept,
 }
 
@@ -104,7 +104,7 @@ impl Writer {
         });
         let left = ctx.heartbeat_details().raw();
         let latest = (!left.is_empty()).then(|| RawValue::new(left.to_vec()));
-        let sent = Sent { change: 0, at: Instant::now(), is_settled: true, kept: Kept::default() };
+        let sent = Sent { change: 0, at: Instant::now(), wait_until_written: true, kept: Kept::default() };
         Self {
             ctx: ctx.clone(),
             handle,
@@ -143,12 +143,12 @@ impl Writer {
         if sent.change < self.progress.changes()
             && let Ok((details, _)) = self.encode(&mut sent).await
         {
-            self.hand_over(Some(details)).await;
+            self.pass_to_sdk(Some(details)).await;
         }
     }
 
     /// Passes a checkpoint to the SDK, or the latest one again.
-    async fn hand_over(&self, newer: Option<RawValue>) {
+    async fn pass_to_sdk(&self, newer: Option<RawValue>) {
         let mut latest = self.latest.lock().await;
         if newer.is_some() {
             *latest = newer;
@@ -167,13 +167,13 @@ impl Writer {
             return Ok(());
         }
         let (details, change) = self.encode(&mut sent).await?;
-        self.hand_over(Some(details.clone())).await;
+        self.pass_to_sdk(Some(details.clone())).await;
         self.send(details).await?;
         sent.change = change;
         sent.at = Instant::now();
-        sent.is_settled = self.handle.is_none();
+        sent.wait_until_written = self.handle.is_none();
         self.written.notify_one();
-        self.storage.drop_older(&mut sent.kept).await;
+        self.storage.remove_replaced(&mut sent.kept).await;
         Ok(())
     }
 
@@ -181,7 +181,7 @@ impl Writer {
     /// the number of the latest change in them.
     async fn encode(&self, sent: &mut Sent) -> Result<(RawValue, u64), CheckpointError> {
         let (picture, change) = self.progress.picture();
-        let json = serde_json::to_string(&picture).map_err(|source| CheckpointError::Unwritable { source })?;
+        let json = serde_json::to_string(&picture).map_err(|source| CheckpointError::NotSerializable { source })?;
         let json = self.storage.fit(json, &mut sent.kept).await?;
         if json.len() > MOST_BYTES {
             return Err(CheckpointError::TooLarge { bytes: json.len(), limit: MOST_BYTES, turns: picture.turns });
@@ -212,7 +212,7 @@ impl Writer {
                 // that this attempt reports.
                 Err(AsyncActivityError::NotFound(_)) => return Err(CheckpointError::Gone),
                 Err(AsyncActivityError::PayloadConversion(source)) => {
-                    return Err(CheckpointError::Unencodable { source: source.into() });
+                    return Err(CheckpointError::ConverterRefused { source: source.into() });
                 }
                 Err(AsyncActivityError::Rpc(status)) if is_permanent(&status) => {
                     return Err(CheckpointError::Refused { source: Box::new(status) });
@@ -228,16 +228,16 @@ impl Writer {
 
     /// Heartbeats with the latest checkpoint, to report that the activity is alive.
     pub(super) async fn beat(&self) {
-        self.hand_over(None).await;
+        self.pass_to_sdk(None).await;
     }
 
     /// Returns the reason why the activity is cancelled, which only the server's response to a
     /// heartbeat tells apart.
-    pub(super) async fn why_cancelled(&self) -> Why {
+    pub(super) async fn cancellation_reason(&self) -> Why {
         let Some(handle) = &self.handle else { return Why::Cancelled };
         let latest = self.latest.lock().await.clone();
         let asking = handle.heartbeat(latest, RpcOptions::default());
-        match timeout(OLDER_ONE, asking).await {
+        match timeout(RESEND_DELAY, asking).await {
             Ok(Ok(response)) if response.cancel_requested => Why::Cancelled,
             Ok(Ok(response)) if response.activity_paused || response.activity_reset => Why::Paused,
             Ok(Err(AsyncActivityError::NotFound(_))) => Why::Checkpoint(CheckpointError::Gone),
@@ -246,20 +246,20 @@ impl Writer {
     }
 
     /// Sends each checkpoint a second time if no newer one follows it for a while.
-    pub(super) async fn send_again(&self) -> Infallible {
+    pub(super) async fn resend_loop(&self) -> Infallible {
         loop {
             self.written.notified().await;
-            sleep(OLDER_ONE).await;
+            sleep(RESEND_DELAY).await;
             // If the lock is held, a newer checkpoint is being sent.
             let Ok(mut sent) = self.sent.try_lock() else { continue };
-            if sent.is_settled || sent.at.elapsed() < OLDER_ONE {
+            if sent.wait_until_written || sent.at.elapsed() < RESEND_DELAY {
                 continue;
             }
             let latest = self.latest.lock().await.clone();
             if let Some(details) = latest
                 && self.send(details).await.is_ok()
             {
-                sent.is_settled = true;
+                sent.wait_until_written = true;
             }
         }
     }

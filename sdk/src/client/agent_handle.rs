@@ -21,8 +21,8 @@ use crate::wire::error_debug;
 /// The gRPC status code (`INVALID_ARGUMENT`) of a query that the workflow itself failed.
 const INVALID_ARGUMENT: i32 = 3;
 
-/// The pause between two queries of [`AgentHandle::wait_until_asked`].
-const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+/// The pause between two queries of [`AgentHandle::wait_for_interruptions`].
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A handle to a workflow with `#[agent_handlers]`, for its callers. It needs no type of the
 /// workflow.
@@ -32,7 +32,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 /// # async fn decide(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
 ///
 /// let agent = AgentHandle::new(client, "refund-7");
-/// for call in agent.wait_until_asked().await? {
+/// for call in agent.wait_for_interruptions().await? {
 ///     println!("{} wants {}({})", call.agent, call.tool, call.arguments);
 ///     assert_eq!(agent.approve(&call.id).await?, DecisionAnswer::Accepted);
 /// }
@@ -126,11 +126,11 @@ impl AgentHandle {
     ///
     /// # Errors
     /// [`AgentHandleError`].
-    pub async fn wait_until_asked(&self) -> Result<Vec<AgentInterruption>, AgentHandleError> {
+    pub async fn wait_for_interruptions(&self) -> Result<Vec<AgentInterruption>, AgentHandleError> {
         loop {
             let AgentState { status, interruptions, .. } = self.state().await?;
             match status {
-                AgentStatus::Idle | AgentStatus::Running => sleep(BETWEEN_LOOKS).await,
+                AgentStatus::Idle | AgentStatus::Running => sleep(POLL_INTERVAL).await,
                 _ => return Ok(interruptions),
             }
         }

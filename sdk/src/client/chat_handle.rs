@@ -17,17 +17,17 @@ use crate::wire::{
 
 /// The maximum number of times that an update is sent to a workflow that is closing, because it
 /// continues as new.
-const ATTEMPTS: u32 = 10;
+const MAX_UPDATE_ATTEMPTS: u32 = 10;
 /// The pause between two of these attempts.
 const PAUSE: Duration = Duration::from_millis(50);
 /// The pauses between two queries for a reply that is not ready yet. Each is twice the pause before
-/// it, from [`FIRST_QUERY_PAUSE`] up to [`LONGEST_QUERY_PAUSE`]. Queries are not recorded in
+/// it, from [`INITIAL_QUERY_PAUSE`] up to [`MAX_QUERY_PAUSE`]. Queries are not recorded in
 /// history.
-const FIRST_QUERY_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_QUERY_PAUSE: Duration = Duration::from_secs(2);
+const INITIAL_QUERY_PAUSE: Duration = Duration::from_millis(250);
+const MAX_QUERY_PAUSE: Duration = Duration::from_secs(2);
 /// The timeout after which a query is sent again. SDK core drops queries that it has buffered for a
 /// run which it then evicts from its cache.
-const QUERY_PATIENCE: Duration = Duration::from_secs(5);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A handle to a chat, for the user's side of it.
 ///
@@ -74,7 +74,7 @@ impl ChatHandle {
     pub async fn send_as(&self, id: impl Into<String>, text: impl Into<String>) -> Result<ChatReply, AgentHandleError> {
         let id = id.into();
         let message = ChatMessage::new(&*id, text);
-        let mut pause = FIRST_QUERY_PAUSE;
+        let mut pause = INITIAL_QUERY_PAUSE;
         loop {
             let reply: ChatReply = self.update(Send, message.clone()).await?;
             if reply.outcome != ChatOutcome::GoesOn {
@@ -91,9 +91,9 @@ impl ChatHandle {
     async fn answer(&self, id: &str, pause: &mut Duration) -> Option<ChatReply> {
         loop {
             tokio::time::sleep(*pause).await;
-            *pause = LONGEST_QUERY_PAUSE.min(*pause * 2);
+            *pause = MAX_QUERY_PAUSE.min(*pause * 2);
             let query = self.0.query(Reply, id.to_owned(), WorkflowQueryOptions::default());
-            let Ok(asked) = tokio::time::timeout(QUERY_PATIENCE, query).await else { continue };
+            let Ok(asked) = tokio::time::timeout(QUERY_TIMEOUT, query).await else { continue };
             let reply: ChatReply = decode("chat reply", asked.ok().filter(|reply| !reply.is_null())?).ok()?;
             if reply.outcome != ChatOutcome::GoesOn {
                 return Some(reply);
@@ -130,7 +130,9 @@ impl ChatHandle {
         loop {
             let options = WorkflowExecuteUpdateOptions::default();
             match self.0.execute_update(update, input.clone(), options).await {
-                Err(WorkflowUpdateError::NotFound(_) | WorkflowUpdateError::Rpc(_)) if attempt < ATTEMPTS => {
+                Err(WorkflowUpdateError::NotFound(_) | WorkflowUpdateError::Rpc(_))
+                    if attempt < MAX_UPDATE_ATTEMPTS =>
+                {
                     attempt += 1;
                     tokio::time::sleep(PAUSE).await;
                 }

@@ -79,7 +79,7 @@ const DEFAULT_BYTES: usize = 64 * 1024 * 1024;
 /// The number of attempts to decode a message.
 const ATTEMPTS_TO_DECODE: u32 = 5;
 /// The maximum number of conversations that are read from history at the same time.
-const REBUILDS: usize = 4;
+const MAX_CONCURRENT_REBUILDS: usize = 4;
 
 /// The conversations that a worker remembers. Clones share them, so several workers of a process
 /// can use one cache.
@@ -113,7 +113,7 @@ struct Shared {
 /// The counters of a [`ConversationCache`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct ConversationCounters {
+pub struct ConversationCacheStats {
     /// Number of requests whose references were all remembered.
     pub hits: u64,
     /// Number of requests for which history was read.
@@ -166,7 +166,7 @@ impl ConversationCache {
         Self(Arc::new(Shared {
             cache: Mutex::new(Cache::new(most_bytes)),
             rebuilding: Mutex::default(),
-            rebuilds: Semaphore::new(REBUILDS),
+            rebuilds: Semaphore::new(MAX_CONCURRENT_REBUILDS),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
             rebuilt_bytes: AtomicU64::new(0),
@@ -175,9 +175,9 @@ impl ConversationCache {
     }
 
     /// Returns the counters of the cache so far.
-    pub fn counters(&self) -> ConversationCounters {
+    pub fn counters(&self) -> ConversationCacheStats {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        ConversationCounters {
+        ConversationCacheStats {
             hits: read(&self.0.hits),
             misses: read(&self.0.misses),
             rebuilt_bytes: read(&self.0.rebuilt_bytes),
@@ -195,7 +195,7 @@ impl ConversationCache {
         if let (Some(key), DefinitionsPart::Inline { digest, definitions }) = (&key, &request.definitions) {
             self.lock().defined(key, &activity_id, digest, definitions);
         }
-        let goes_on_with = goes_on_with(&request);
+        let continued_call = continued_call(&request);
         let call = match &key {
             // Boxed, because reading history needs many buffers, and most calls do not read it.
             Some(key) if request.refers() => Box::pin(self.find(&ctx.client(), key, request)).await?,
@@ -203,7 +203,7 @@ impl ConversationCache {
             _ => request.unfold()?,
         };
         if let Some(key) = &key {
-            self.lock().given(key, &activity_id, &call.input, goes_on_with);
+            self.lock().given(key, &activity_id, &call.input, continued_call);
         }
         Ok(call)
     }
@@ -252,11 +252,11 @@ impl ConversationCache {
         }
         let _permit = self.0.rebuilds.acquire().await;
         self.0.misses.fetch_add(1, Ordering::Relaxed);
-        match self.read_history(client, key, wanted.clone(), Believes::Memory).await {
+        match self.read_history(client, key, wanted.clone(), Sources::Memory).await {
             // The memory may be wrong; history decides.
             Err(Unavailable::Mismatch { .. }) => {
                 self.lock().forget(key);
-                self.read_history(client, key, wanted, Believes::HistoryOnly).await
+                self.read_history(client, key, wanted, Sources::HistoryOnly).await
             }
             found => found,
         }
@@ -277,9 +277,9 @@ impl ConversationCache {
         client: &Client,
         key: &RunKey,
         mut wanted: Wanted,
-        believes: Believes,
+        believes: Sources,
     ) -> Result<Found, Unavailable> {
-        let remembers = believes == Believes::Memory;
+        let remembers = believes == Sources::Memory;
         if remembers {
             wanted.look_up(&mut self.lock(), key);
         }
@@ -317,7 +317,7 @@ impl ConversationCache {
 }
 
 /// Returns the activity id of the call whose input is the start of this request's input.
-fn goes_on_with(request: &ModelRequest) -> Option<String> {
+fn continued_call(request: &ModelRequest) -> Option<String> {
     match request.input.segments.first()? {
         InputSegment::Call { activity_id, part: None | Some(CallPart::Given), start: 0, .. } => {
             Some(activity_id.clone())
@@ -359,7 +359,7 @@ impl Unavailable {
 
 /// The sources that are used while history is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Believes {
+enum Sources {
     Memory,
     HistoryOnly,
 }

@@ -8,7 +8,7 @@ use crate::wire::{
 /// The maximum number of parts for tool results in an input: a server accepts 51,200 events in a
 /// history, and each result is at least one event. The count of a segment comes from the request; a
 /// segment with a higher count is truncated, and the digest check of the entire input then fails.
-const MOST_RESULTS: usize = 51_200;
+const MAX_TOOL_RESULTS: usize = 51_200;
 
 /// The parts of an input, some of them unresolved.
 #[derive(Clone, Debug)]
@@ -241,7 +241,7 @@ fn parts(segment: InputSegment, version: WireVersion, parts: &mut Vec<Part>) -> 
         InputSegment::Items { items } => Part::Found(items),
         InputSegment::Call { activity_id, part, start, end, results } => {
             let (start, end) = (place(start), place(end));
-            let room = MOST_RESULTS.saturating_sub(parts.len());
+            let room = MAX_TOOL_RESULTS.saturating_sub(parts.len());
             let tools = (0..results).take(room).filter_map(|number| tool_activity_of(&activity_id, number));
             let tools: Vec<_> = tools.map(|activity_id| Part::Missing(Reference::Tool { activity_id })).collect();
             parts.push(Part::Missing(Reference::Call { activity_id, part, start, end }));

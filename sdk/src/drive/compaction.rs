@@ -16,7 +16,7 @@ use super::{
     host::{Host, ModelEffectError, RunEvent},
 };
 use crate::{
-    engine::{Engine, RunError, bytes_of, check_whole, input_items, newest_within, without_orphan_calls},
+    engine::{Engine, RunError, check_pairs, input_items, json_len_of, start_of_newest, without_orphan_calls},
     tool::{Failure, RunContext},
     wire::{Definitions, Item, ModelCall, NewItem, NewItemKind},
 };
@@ -127,9 +127,9 @@ pub(super) async fn compact<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> R
     let Some(Compaction(kind)) = &env.config.compaction else { return Ok(()) };
     let before: Vec<NewItem> = engine.state().model_items().cloned().collect();
     let after = match kind {
-        Kind::Newest { bytes } => before[newest_within(&before, *bytes)..].to_vec(),
+        Kind::Newest { bytes } => before[start_of_newest(&before, *bytes)..].to_vec(),
         Kind::Summary { bytes, instructions, model } => {
-            let (older, newest) = before.split_at(newest_within(&before, *bytes));
+            let (older, newest) = before.split_at(start_of_newest(&before, *bytes));
             if older.is_empty() {
                 return Ok(());
             }
@@ -142,11 +142,11 @@ pub(super) async fn compact<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> R
             let function = || "the compaction".to_owned();
             let failed = |source| RunError::Function { function: function(), agent: agent.clone(), source };
             let after = guard::call(function, &agent, || compact(before.clone(), &run))?.map_err(failed)?;
-            check_whole(&before, &after).map_err(|torn| failed(torn.into()))?;
+            check_pairs(&before, &after).map_err(|torn| failed(torn.into()))?;
             after
         }
     };
-    if bytes_of(&after) < bytes_of(&before) {
+    if json_len_of(&after) < json_len_of(&before) {
         engine.compact(after);
     }
     Ok(())

@@ -18,7 +18,7 @@ use super::{
 use crate::{
     agent::{
         AgentDef, Check, GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, Judge, OutputGuardrail,
-        guardrail_answer,
+        parse_guardrail_output,
     },
     engine::{Engine, Resolution, RunError},
     tool::{CallInfo, Failure, RunContext, ToolBinding, ToolDef, named_keys},
@@ -40,14 +40,14 @@ pub(super) enum Asked<'f> {
 }
 
 /// A guardrail and its index among all of its kind, which is a part of the ids of its effects.
-pub(super) type Placed<'g, G> = (usize, &'g G);
+pub(super) type Indexed<'g, G> = (usize, &'g G);
 
 /// Returns the input guardrails of a run that starts with this agent: the agent's own, then the
 /// run's.
 pub(super) fn of_input<'r, H: Host>(
     env: &Env<'r, H>,
     agent: &'r AgentDef,
-) -> impl Iterator<Item = Placed<'r, InputGuardrail>> {
+) -> impl Iterator<Item = Indexed<'r, InputGuardrail>> {
     agent.input_guardrails.iter().chain(&env.config.input_guardrails).enumerate()
 }
 
@@ -79,7 +79,7 @@ pub(super) fn ask_input<'f, H: Host>(
     env: &'f Env<'_, H>,
     scope: &'f H::Scope,
     agent: &'f AgentDef,
-    guardrails: &[Placed<'f, InputGuardrail>],
+    guardrails: &[Indexed<'f, InputGuardrail>],
     state: &RunState,
     run: &RunContext,
 ) -> Vec<Asked<'f>> {
@@ -119,7 +119,7 @@ pub(super) async fn conclude<H: Host>(
 ) -> Result<Resolution, RunError> {
     env.tell(engine, agent, "on_agent_end", |hooks, ctx| hooks.on_agent_end(ctx, agent, &output.value))?;
     let agent = env.agent(agent)?;
-    let guardrails: Vec<Placed<'_, OutputGuardrail>> =
+    let guardrails: Vec<Indexed<'_, OutputGuardrail>> =
         agent.output_guardrails.iter().chain(&env.config.output_guardrails).enumerate().collect();
     let run = RunContext::new(engine.state().context.clone());
     let scope = env.host.child(&env.scope);
@@ -229,7 +229,10 @@ pub(super) fn named<G: Copy, R>(
     cancelled.map_or(Ok(results), Err)
 }
 
-pub(super) fn input_result((_, guardrail): Placed<'_, InputGuardrail>, found: GuardrailOutput) -> InputGuardrailResult {
+pub(super) fn input_result(
+    (_, guardrail): Indexed<'_, InputGuardrail>,
+    found: GuardrailOutput,
+) -> InputGuardrailResult {
     InputGuardrailResult {
         guardrail: guardrail.name().to_owned(),
         tripwire_triggered: found.tripwire_triggered,
@@ -304,7 +307,7 @@ fn activity<'f, H: Host>(
                 Err(failed("it changes the run context, and a guardrail may only read it".into()))
             }
             Ok(ToolAnswer { output, context_patch: None, .. }) => {
-                guardrail_answer(&output).map_err(|error| failed(error.into()))
+                parse_guardrail_output(&output).map_err(|error| failed(error.into()))
             }
             Err(ToolEffectError::Cancelled) => Err(RunError::Cancelled { agent: agent.name.clone(), turn }),
             Err(ToolEffectError::NotRegistered { task_queue, tried_for, source }) => Err(RunError::ToolNotRegistered {

@@ -7,7 +7,7 @@ use super::{
     keywords,
 };
 use crate::{
-    agent::{AgentDef, Handoff, HandoffInputData, HandoffIssue, nest_history, nest_history_with},
+    agent::{AgentDef, Handoff, HandoffError, HandoffInputData, nest_history, nest_history_with},
     engine::{Engine, Resolution, RunError},
     tool::{RunContext, schema},
     wire::run_state::PlannedHandoff,
@@ -42,8 +42,8 @@ pub(super) fn take<H: Host>(
     let taken = guard::call(function, agent, || callback(&mut context, &planned.arguments));
     *engine.context_mut() = context.into_values();
     taken?.map_err(|issue| match issue {
-        HandoffIssue::InvalidInput(reason) => invalid(reason),
-        HandoffIssue::Refused(source) => RunError::Function { function: function(), agent: agent.to_owned(), source },
+        HandoffError::InvalidInput(reason) => invalid(reason),
+        HandoffError::Refused(source) => RunError::Function { function: function(), agent: agent.to_owned(), source },
     })?;
     Ok(Resolution::HandedOff)
 }

@@ -9,7 +9,7 @@ use std::{
 
 use super::{
     env::Env,
-    guardrails::{Asked, Placed, ask_input, ends_the_run, input_result, named, of_input},
+    guardrails::{Asked, Indexed, ask_input, ends_the_run, input_result, named, of_input},
     host::Host,
 };
 use crate::{
@@ -21,15 +21,15 @@ use crate::{
 
 /// The guardrails beside the first turn of a run, from their start to their last result.
 #[derive(Default)]
-pub(super) struct InputGuards<'g>(Option<Asking<'g>>);
+pub(super) struct ParallelInputGuardrails<'g>(Option<Asking<'g>>);
 
 struct Asking<'g> {
-    guardrails: Vec<Placed<'g, InputGuardrail>>,
+    guardrails: Vec<Indexed<'g, InputGuardrail>>,
     asked: Vec<Asked<'g>>,
     cancel: Box<dyn Fn() + 'g>,
 }
 
-impl<'g> InputGuards<'g> {
+impl<'g> ParallelInputGuardrails<'g> {
     /// Starts the guardrails at the first call in a run whose input is not admitted. If pure
     /// guardrails decide the result at once, returns the resolution for the engine, and no model
     /// call is scheduled.

@@ -29,12 +29,12 @@ pub struct Limits {
     pub lanes: Vec<Vec<usize>>,
     /// Maximum number of pending futures of each lane; at least 1. A lane is served first to last:
     /// a future that waits keeps its place.
-    pub of_lane: Vec<usize>,
+    pub per_lane: Vec<usize>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { all: usize::MAX, lanes: Vec::new(), of_lane: Vec::new() }
+        Self { all: usize::MAX, lanes: Vec::new(), per_lane: Vec::new() }
     }
 }
 
@@ -57,11 +57,11 @@ struct Line<'l> {
 
 impl<'l> Line<'l> {
     fn new(limits: &'l Limits) -> Self {
-        Self { limits, taken: vec![0; limits.of_lane.len()] }
+        Self { limits, taken: vec![0; limits.per_lane.len()] }
     }
 
     fn has_room(&self, index: usize) -> bool {
-        self.limits.of(index).iter().all(|lane| self.taken[*lane] < self.limits.of_lane[*lane].max(1))
+        self.limits.of(index).iter().all(|lane| self.taken[*lane] < self.limits.per_lane[*lane].max(1))
     }
 
     fn join(&mut self, index: usize) {

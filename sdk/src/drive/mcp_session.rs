@@ -27,17 +27,17 @@ use super::{
 };
 use crate::{
     engine::EffectError,
-    tool::{McpServer, Reestablish},
+    tool::{McpServer, McpSessionRecovery},
     wire::mcp_call::McpSession,
 };
 
 /// Maximum number of new sessions in which one call or one list is retried.
-const MOST_AGAIN: u32 = 3;
+const MAX_REESTABLISHED_SESSIONS: u32 = 3;
 
 /// The session of a run with a stateful MCP server was lost, and its state with it.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the session with MCP server {server:?} was lost: {source}; Reestablish::ReplaySetUp opens another one where the set-up is all the \
+    "the session with MCP server {server:?} was lost: {source}; McpSessionRecovery::ReplaySetup opens another one where the set-up is all the \
      state there is, OnToolError::by_kind tells the model"
 )]
 pub struct McpSessionLost {
@@ -104,7 +104,7 @@ pub(super) async fn session<H: Host>(
     asking: Asking<'_>,
     scope: &H::Scope,
 ) -> Result<Option<McpSession>, McpEffectError> {
-    if server.session_terms().is_none() {
+    if server.session_options().is_none() {
         return Ok(None);
     }
     if let Some(known) = env.mcp_sessions.known(server) {
@@ -132,8 +132,8 @@ pub(super) fn lost<H: Host>(
     if let Some(session) = session {
         env.mcp_sessions.forget(session);
     }
-    let reestablish = server.session_terms().map(|terms| terms.reestablish);
-    if reestablish == Some(Reestablish::ReplaySetUp) && time <= MOST_AGAIN {
+    let reestablish = server.session_options().map(|terms| terms.reestablish);
+    if reestablish == Some(McpSessionRecovery::ReplaySetup) && time <= MAX_REESTABLISHED_SESSIONS {
         return Ok(());
     }
     Err(McpSessionLost { server: server.name().to_owned(), source })

@@ -48,12 +48,12 @@ pub use host::{
 pub use mcp_session::McpSessionLost;
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
 pub use run::{Run, run_paused_or_typed, run_typed, run_untyped};
-pub(crate) use run::{check_resumed, finished, move_idle};
+pub(crate) use run::{check_resumed, continue_idle, finished};
 pub use session::{MemorySession, SessionRef};
 #[cfg(feature = "worker")]
 pub(crate) use tools::{SingleAnswer, SingleCall, SingleError, call_single};
 
-use self::{env::Env, input_guardrails::InputGuards};
+use self::{env::Env, input_guardrails::ParallelInputGuardrails};
 use crate::engine::{Engine, Resolution, RunError, StateIssue, StateMismatch, Step};
 
 /// The end of a loop.
@@ -75,7 +75,7 @@ fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFu
     // Boxed, because a loop runs loops: agents are tools and guardrails of others.
     async move {
         env.mcp_sessions.take_over(std::mem::take(engine.mcp_sessions_mut()));
-        let ended = to_its_end(env, engine).await;
+        let ended = run_steps_and_abandon(env, engine).await;
         let sessions = env.mcp_sessions.take();
         match ended {
             Ok(Ended::Interrupted | Ended::Moves) => *engine.mcp_sessions_mut() = sessions,
@@ -86,8 +86,8 @@ fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFu
     .boxed_local()
 }
 
-async fn to_its_end<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> Result<Ended, RunError> {
-    let mut guards = InputGuards::default();
+async fn run_steps_and_abandon<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> Result<Ended, RunError> {
+    let mut guards = ParallelInputGuardrails::default();
     let ended = steps(env, engine, &mut guards).await;
     let Err(error) = ended else { return ended };
     guards.give_up().await;
@@ -102,7 +102,7 @@ async fn to_its_end<H: Host>(env: &Env<'_, H>, engine: &mut Engine) -> Result<En
 async fn steps<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
-    guards: &mut InputGuards<'g>,
+    guards: &mut ParallelInputGuardrails<'g>,
 ) -> Result<Ended, RunError> {
     loop {
         env.host.checkpoint(&env.path, engine.state());
@@ -119,7 +119,9 @@ async fn steps<'g, H: Host>(
             Step::CheckInput { agent } => guardrails::blocking_input(env, engine, &agent).await?,
             // All items that were due have been written, all questions answered, and none of the
             // run's effects is in flight.
-            Step::PrepareTurn { turn, .. } if turn > 1 && env.is_outermost() && env.host.is_to_move(engine.state()) => {
+            Step::PrepareTurn { turn, .. }
+                if turn > 1 && env.is_outermost() && env.host.is_continuation_due(engine.state()) =>
+            {
                 return Ok(Ended::Moves);
             }
             Step::PrepareTurn { agent, turn, starts } => turn_setup::prepare(env, engine, &agent, turn, starts).await?,

@@ -5,7 +5,7 @@ use super::{
     env::Env,
     guard,
     host::{EffectId, Host, ModelEffectError, RunEvent},
-    input_guardrails::InputGuards,
+    input_guardrails::ParallelInputGuardrails,
 };
 use crate::{
     engine::{CALLS_LIMITED, ConversationLost, Engine, Resolution, RunError},
@@ -25,7 +25,7 @@ const IN_FULL: &str = "temporal-agents/full-call-after-lost-conversation";
 pub(super) async fn call<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
-    guards: &mut InputGuards<'g>,
+    guards: &mut ParallelInputGuardrails<'g>,
     call: ModelCall,
 ) -> Result<(), RunError> {
     let (agent, turn, model) = (call.agent.clone(), call.turn, call.model.clone());
@@ -73,7 +73,7 @@ pub(super) async fn call<'g, H: Host>(
 async fn attempt<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
-    guards: &mut InputGuards<'g>,
+    guards: &mut ParallelInputGuardrails<'g>,
     mut call: ModelCall,
     id: EffectId,
 ) -> Result<Result<ModelResponse, ModelEffectError>, RunError> {

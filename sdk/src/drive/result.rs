@@ -240,7 +240,7 @@ impl ErrorStructure for RunFailure {
         let Self { error, state } = self;
         f.debug_struct("RunFailure")
             .field("error", &Field(error).shown())
-            .field("state", &state.as_deref().map(InShort))
+            .field("state", &state.as_deref().map(StateSummary))
             .finish()
     }
 }
@@ -252,9 +252,9 @@ impl std::fmt::Debug for RunFailure {
 }
 
 /// Formats the position of a run, without its conversation.
-struct InShort<'a>(&'a RunState);
+struct StateSummary<'a>(&'a RunState);
 
-impl std::fmt::Debug for InShort<'_> {
+impl std::fmt::Debug for StateSummary<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let RunState { agent, turn, items, .. } = self.0;
         let mut state = f.debug_struct("RunState");

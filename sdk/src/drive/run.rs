@@ -36,7 +36,7 @@ const RESUMED_WITH_SESSION: &str = "The run was started without a session, so th
 
 /// The patch of runs with a compaction that leave an execution only between two turns, because only
 /// there the conversation can be shortened first.
-const SHORTENED_FIRST: &str = "temporal-agents/shortened-before-leaving";
+const COMPACTED_BEFORE_LEAVING: &str = "temporal-agents/shortened-before-leaving";
 
 /// The start of a run: an input, or the state of an earlier run.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub enum Run {
     Resume(Box<RunState>),
     /// A run that continues from another execution, without a resumption: as if it had never been
     /// interrupted.
-    GoOn(Box<RunState>),
+    Continue(Box<RunState>),
 }
 
 impl From<RunInput> for Run {
@@ -173,10 +173,10 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
     config.check()?;
     let scope = host.scope();
     let env = Env::new(host, graph, config, &scope, String::new());
-    let goes_on = matches!(run, Run::GoOn(_));
+    let goes_on = matches!(run, Run::Continue(_));
     let mut engine = match run {
         Run::Start(input) => begin(&env, input).await?,
-        Run::Resume(state) | Run::GoOn(state) => {
+        Run::Resume(state) | Run::Continue(state) => {
             if let Err(error) = check_resumed(&state, graph, config) {
                 return Err(RunFailure { error, state: Some(state) });
             }
@@ -196,10 +196,10 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
             }
             Ok(Ended::Moves) => {
                 let error = match compaction::compact(&env, &mut engine).await {
-                    Ok(()) => host.move_on(engine.state(), &scope).await,
+                    Ok(()) => host.continue_elsewhere(engine.state(), &scope).await,
                     Err(error) => error,
                 };
-                if Stays::is_said_by(&error) {
+                if Stays::is_source_of(&error) {
                     continue;
                 }
                 return Err(RunFailure { error, state: Some(Box::new(engine.into_state())) });
@@ -211,10 +211,10 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
         // after the turn. The exception is a run that waits for a nested agent: this wait, and the
         // turn with it, may take long.
         let is_shortened_first =
-            || config.compaction.is_some() && !has_paused_inside(&state) && host.patched(SHORTENED_FIRST);
-        if host.is_to_move(&state) && !is_shortened_first() {
-            let error = host.move_on(&state, &scope).await;
-            if !Stays::is_said_by(&error) {
+            || config.compaction.is_some() && !has_paused_nested_run(&state) && host.patched(COMPACTED_BEFORE_LEAVING);
+        if host.is_continuation_due(&state) && !is_shortened_first() {
+            let error = host.continue_elsewhere(&state, &scope).await;
+            if !Stays::is_source_of(&error) {
                 return Err(RunFailure { error, state: Some(Box::new(state)) });
             }
         }
@@ -234,19 +234,24 @@ async fn execute<H: Host>(host: &H, graph: &Graph, config: &RunConfig, run: Run)
 }
 
 /// Returns `true` if an agent that is a tool of the run waits for decisions.
-fn has_paused_inside(state: &RunState) -> bool {
+fn has_paused_nested_run(state: &RunState) -> bool {
     let Phase::Interrupted { round } = &state.phase else { return false };
     round.calls.iter().any(|call| matches!(call.progress, CallProgress::Paused { .. }))
 }
 
 /// Shortens a conversation as the configuration requires and moves it to another execution, while
 /// no run is active.
-pub(crate) async fn move_idle<H: Host>(host: &H, agent: &AgentDef, config: &RunConfig, state: RunState) -> RunFailure {
+pub(crate) async fn continue_idle<H: Host>(
+    host: &H,
+    agent: &AgentDef,
+    config: &RunConfig,
+    state: RunState,
+) -> RunFailure {
     let (graph, scope) = (Graph::new(agent), host.scope());
     let env = Env::new(host, &graph, config, &scope, String::new());
     let mut engine = Engine::go_on(state, config.rules());
     let error = match compaction::compact(&env, &mut engine).await {
-        Ok(()) => host.move_on(engine.state(), &scope).await,
+        Ok(()) => host.continue_elsewhere(engine.state(), &scope).await,
         Err(error) => error,
     };
     RunFailure { error, state: Some(Box::new(engine.into_state())) }

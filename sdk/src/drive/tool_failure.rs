@@ -20,19 +20,19 @@ use crate::{
 };
 
 /// Maximum size, in bytes, of a reason that is logged or that a run fails with.
-const MOST_OF_A_REASON: usize = 10_000;
+const MAX_REASON_BYTES: usize = 10_000;
 
 /// The message for a call that was rejected without a message.
 const NOT_APPROVED: &str = "Tool execution was not approved.";
 
 /// The advice to a model whose arguments or output are too large.
-const ASK_FOR_LESS: &str = "Try again with less.";
+const RETRY_WITH_LESS: &str = "Try again with less.";
 
 /// The advice to a model whose output is too large, for a tool that must not run twice.
-const RAN_ONCE: &str = "The call has taken effect, and its output is lost. Do not repeat it.";
+const OUTPUT_LOST: &str = "The call has taken effect, and its output is lost. Do not repeat it.";
 
 /// A failed tool call.
-pub(super) enum WentWrong {
+pub(super) enum CallFailureCause {
     /// The arguments do not match the tool's schema.
     Arguments(InvalidArguments),
     /// The tool failed with this message for the model.
@@ -66,7 +66,7 @@ pub(super) enum WentWrong {
     SessionLost(RunError),
 }
 
-impl WentWrong {
+impl CallFailureCause {
     /// Converts the error of an inline tool.
     pub(super) fn inline(error: &ToolError) -> Self {
         match error.kind() {
@@ -106,7 +106,7 @@ impl WentWrong {
 
     /// Returns the kind of the failure and its error message; for invalid arguments, the message
     /// lists each field.
-    pub(super) fn told_to_authors(&self) -> (ToolFailureKind, String) {
+    pub(super) fn kind_and_message(&self) -> (ToolFailureKind, String) {
         let message = match self {
             Self::Arguments(invalid) => explained(invalid),
             other => other.message(),
@@ -137,39 +137,47 @@ impl WentWrong {
     }
 }
 
-impl From<OutputTooLarge> for WentWrong {
+impl From<OutputTooLarge> for CallFailureCause {
     fn from(too_large: OutputTooLarge) -> Self {
         Self::Oversized { message: too_large.to_string(), has_run: true }
     }
 }
 
 /// Converts an error of the host to a failure of the call, or to the error that ends the run.
-pub(super) fn of_effect(info: &CallInfo, error: ToolEffectError) -> Result<WentWrong, RunError> {
+pub(super) fn from_effect_error(info: &CallInfo, error: ToolEffectError) -> Result<CallFailureCause, RunError> {
     let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
     match error {
         // The worker of an MCP server whose call was interrupted reports the unknown outcome with
         // this text.
         ToolEffectError::Failed { tell_model: Some(text), .. } if text == OUTCOME_UNKNOWN => {
-            Ok(WentWrong::OutcomeUnknown)
+            Ok(CallFailureCause::OutcomeUnknown)
         }
-        ToolEffectError::Failed { tell_model: Some(text), .. } => Ok(WentWrong::Told(text)),
-        ToolEffectError::Failed { tell_model: None, message, .. } => Ok(WentWrong::Failed(message)),
-        ToolEffectError::FailsRun { message, .. } => Ok(WentWrong::FailsRun(message)),
-        ToolEffectError::Panicked { message, .. } => Ok(WentWrong::Panicked(message)),
-        ToolEffectError::Oversized { message, .. } => Ok(WentWrong::Oversized { message, has_run: true }),
+        ToolEffectError::Failed { tell_model: Some(text), .. } => Ok(CallFailureCause::Told(text)),
+        ToolEffectError::Failed { tell_model: None, message, .. } => Ok(CallFailureCause::Failed(message)),
+        ToolEffectError::FailsRun { message, .. } => Ok(CallFailureCause::FailsRun(message)),
+        ToolEffectError::Panicked { message, .. } => Ok(CallFailureCause::Panicked(message)),
+        ToolEffectError::Oversized { message, .. } => Ok(CallFailureCause::Oversized { message, has_run: true }),
         ToolEffectError::TimedOut { after, .. } => {
-            Ok(WentWrong::TimedOut(format!("Tool '{tool}' timed out after {} seconds.", after.as_secs_f64())))
+            Ok(CallFailureCause::TimedOut(format!("Tool '{tool}' timed out after {} seconds.", after.as_secs_f64())))
         }
-        ToolEffectError::OutcomeUnknown { .. } => Ok(WentWrong::OutcomeUnknown),
-        ToolEffectError::Agent { message, .. } => Ok(WentWrong::FarAgent(message)),
+        ToolEffectError::OutcomeUnknown { .. } => Ok(CallFailureCause::OutcomeUnknown),
+        ToolEffectError::Agent { message, .. } => Ok(CallFailureCause::FarAgent(message)),
         ToolEffectError::NotRegistered { task_queue, tried_for, source } => {
-            Ok(WentWrong::NotRegistered(RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source }))
+            Ok(CallFailureCause::NotRegistered(RunError::ToolNotRegistered {
+                tool,
+                agent,
+                task_queue,
+                tried_for,
+                source,
+            }))
         }
-        ToolEffectError::Absent(source) => Ok(WentWrong::NotRegistered(RunError::Tool { tool, agent, turn, source })),
+        ToolEffectError::Absent(source) => {
+            Ok(CallFailureCause::NotRegistered(RunError::Tool { tool, agent, turn, source }))
+        }
         // If the server's terms allow it, the caller has already opened another session and
         // retried.
         ToolEffectError::SessionLost { source, .. } => {
-            Ok(WentWrong::SessionLost(RunError::Tool { tool, agent, turn, source }))
+            Ok(CallFailureCause::SessionLost(RunError::Tool { tool, agent, turn, source }))
         }
         ToolEffectError::Cancelled => Err(RunError::Cancelled { agent, turn }),
         ToolEffectError::Host(source) => Err(RunError::Tool { tool, agent, turn, source }),
@@ -185,10 +193,10 @@ pub(super) fn settle(
     config: &RunConfig,
     tool: &ToolDef,
     info: &CallInfo,
-    wrong: WentWrong,
+    wrong: CallFailureCause,
 ) -> Result<ToolOutput, RunError> {
     let function = || format!("the error function of tool {:?}", info.tool);
-    if matches!(wrong, WentWrong::FailsRun(_)) {
+    if matches!(wrong, CallFailureCause::FailsRun(_)) {
         return Err(ends_the_run(info, wrong));
     }
     let rule = match tool.on_error_rule() {
@@ -203,22 +211,22 @@ pub(super) fn settle(
         }
     }
     let text = match (rule, wrong) {
-        (_, WentWrong::NotRegistered(error) | WentWrong::SessionLost(error)) => return Err(error),
+        (_, CallFailureCause::NotRegistered(error) | CallFailureCause::SessionLost(error)) => return Err(error),
         (OnToolError::FailRun, wrong) => return Err(ends_the_run(info, wrong)),
-        (_, WentWrong::Told(text) | WentWrong::TimedOut(text)) => text,
-        (_, WentWrong::OutcomeUnknown) => OUTCOME_UNKNOWN.to_owned(),
+        (_, CallFailureCause::Told(text) | CallFailureCause::TimedOut(text)) => text,
+        (_, CallFailureCause::OutcomeUnknown) => OUTCOME_UNKNOWN.to_owned(),
         (OnToolError::Tell(describe), wrong) => {
             let error = wrong.message();
             let failure = ToolFailure::new(info, &error).of_kind(wrong.kind(), wrong.issues());
             guard::call(function, &info.agent, || describe(&failure))?
         }
-        (_, WentWrong::Oversized { message, has_run }) => {
-            let advice = if has_run && !may_run_again(tool) { RAN_ONCE } else { ASK_FOR_LESS };
+        (_, CallFailureCause::Oversized { message, has_run }) => {
+            let advice = if has_run && !may_run_again(tool) { OUTPUT_LOST } else { RETRY_WITH_LESS };
             let text = format!("{message}. {advice}");
             formatted(config, info, ToolErrorMessageKind::ToolException, &text, Some(&message))?
         }
         // The body was interrupted, and the tool must not run twice.
-        (OnToolError::Standard | OnToolError::ByKind(_), WentWrong::Panicked(_)) if !may_run_again(tool) => {
+        (OnToolError::Standard | OnToolError::ByKind(_), CallFailureCause::Panicked(_)) if !may_run_again(tool) => {
             OUTCOME_UNKNOWN.to_owned()
         }
         // The run's formatter applies only to failures without a fixed message; the failure of an
@@ -249,24 +257,24 @@ fn may_run_again(tool: &ToolDef) -> bool {
     }
 }
 
-fn ends_the_run(info: &CallInfo, wrong: WentWrong) -> RunError {
+fn ends_the_run(info: &CallInfo, wrong: CallFailureCause) -> RunError {
     let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
     match wrong {
-        WentWrong::Arguments(invalid) => {
-            let message = in_short(&explained(&invalid)).into_owned();
+        CallFailureCause::Arguments(invalid) => {
+            let message = truncated_reason(&explained(&invalid)).into_owned();
             RunError::ModelBehavior { agent, turn, message }
         }
-        WentWrong::Agent(error) if error.reference().class.is_some() => error,
-        wrong => RunError::ToolFailed { agent, turn, tool, source: in_short(&wrong.message()).into() },
+        CallFailureCause::Agent(error) if error.reference().class.is_some() => error,
+        wrong => RunError::ToolFailed { agent, turn, tool, source: truncated_reason(&wrong.message()).into() },
     }
 }
 
 /// Returns a reason as it is logged or as a run fails with it; a long one is truncated.
-pub(super) fn in_short(reason: &str) -> Cow<'_, str> {
-    if reason.len() <= MOST_OF_A_REASON {
+pub(super) fn truncated_reason(reason: &str) -> Cow<'_, str> {
+    if reason.len() <= MAX_REASON_BYTES {
         return reason.into();
     }
-    truncated(reason.into(), MOST_OF_A_REASON).to_text().into()
+    truncated(reason.into(), MAX_REASON_BYTES).to_text().into()
 }
 
 /// Returns a description of invalid arguments, field by field, without the arguments themselves.

@@ -161,7 +161,7 @@ fn offer<'a, H: Host>(
         }
     }
     let mut offer = Offer { tools, handoffs };
-    keep_winners(env.config, agent, &mut offer)?;
+    remove_duplicate_names(env.config, agent, &mut offer)?;
     Ok(offer)
 }
 
@@ -171,7 +171,7 @@ fn offer<'a, H: Host>(
 /// # Errors
 /// [`RunError::User`] if the configuration requires distinct names. Names that are always offered
 /// are checked before the run.
-fn keep_winners(config: &RunConfig, agent: &AgentDef, offer: &mut Offer<'_>) -> Result<(), RunError> {
+fn remove_duplicate_names(config: &RunConfig, agent: &AgentDef, offer: &mut Offer<'_>) -> Result<(), RunError> {
     let mut taken = BTreeSet::<Cow<'_, str>>::new();
     let before = offer.handoffs.len() + offer.tools.len();
     // The last function of a name has priority, so both lists are filtered from the end.

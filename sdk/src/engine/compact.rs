@@ -12,7 +12,7 @@ use crate::wire::{Item, NewItem, RunState, run_state::TurnMark};
 
 /// Returns the index of the first of the newest items that together have at most `most_bytes` bytes
 /// of JSON. The newest group of items that cannot be separated is kept even if it is larger.
-pub fn newest_within(items: &[NewItem], most_bytes: usize) -> usize {
+pub fn start_of_newest(items: &[NewItem], most_bytes: usize) -> usize {
     let allowed = cuts(items);
     let (mut bytes, mut best) = (0, None);
     for place in (0..items.len()).rev() {
@@ -30,7 +30,7 @@ pub fn newest_within(items: &[NewItem], most_bytes: usize) -> usize {
 }
 
 /// Returns the size of the items, in bytes of JSON.
-pub fn bytes_of(items: &[NewItem]) -> usize {
+pub fn json_len_of(items: &[NewItem]) -> usize {
     items.iter().map(|item| item.raw.json_len()).sum()
 }
 
@@ -38,9 +38,9 @@ pub fn bytes_of(items: &[NewItem]) -> usize {
 ///
 /// # Errors
 /// A message about the first separated item.
-pub fn check_whole(before: &[NewItem], after: &[NewItem]) -> Result<(), String> {
+pub fn check_pairs(before: &[NewItem], after: &[NewItem]) -> Result<(), String> {
     let (pairs_before, pairs_after) = (Pairs::of(before), Pairs::of(after));
-    if let Some(id) = pairs_after.lonely_outputs.iter().find(|id| !pairs_before.lonely_outputs.contains(id)) {
+    if let Some(id) = pairs_after.orphan_outputs.iter().find(|id| !pairs_before.orphan_outputs.contains(id)) {
         return Err(format!("the output of call {id:?} has lost its call"));
     }
     if let Some(id) = pairs_after.open_calls.iter().find(|id| !pairs_before.open_calls.contains(id)) {
@@ -128,7 +128,7 @@ fn cuts(items: &[NewItem]) -> Vec<bool> {
 struct Pairs {
     spans: Vec<(usize, usize)>,
     open_calls: Vec<String>,
-    lonely_outputs: Vec<String>,
+    orphan_outputs: Vec<String>,
 }
 
 impl Pairs {
@@ -143,7 +143,7 @@ impl Pairs {
                 }
                 Some(Role::Output(id)) => match open.remove(id) {
                     Some(call) => pairs.spans.push((call, place)),
-                    None => pairs.lonely_outputs.push(id.to_owned()),
+                    None => pairs.orphan_outputs.push(id.to_owned()),
                 },
                 None => {}
             }

@@ -25,7 +25,7 @@ error_debug!(struct StateMismatch { issues });
 impl StateMismatch {
     /// Returns `true` if other agents, or another release, could resume the state. A state that has
     /// failed or is inconsistent cannot be resumed with any agents.
-    pub(crate) fn may_fit_other_agents(&self) -> bool {
+    pub(crate) fn is_resumable_by_other_agents(&self) -> bool {
         !self.issues.iter().any(|issue| matches!(issue, StateIssue::Failed { .. } | StateIssue::NoHandoff { .. }))
     }
 }

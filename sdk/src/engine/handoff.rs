@@ -55,7 +55,7 @@ pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputDa
     let Some(data) = rewritten else { return Phase::TurnDue };
     let HandoffInputData { input_history, pre_handoff_items, new_items, input_items, forwarded } = *data;
     let began = state.turn_began.items.min(state.items.len());
-    let earlier = places_of_model_items(state);
+    let earlier = indices_of_model_items(state);
     let from_earlier = forwarded.earlier.iter().filter_map(|at| earlier.get(*at).copied().flatten());
     let still_there = |place: &usize| state.items.get(*place).is_some_and(|item| input_history.contains(&item.raw));
     let before = state.rewritten.iter().flat_map(|rewritten| rewritten.in_input.iter().copied()).filter(still_there);
@@ -74,7 +74,7 @@ pub(super) fn rewrite(state: &mut RunState, rewritten: Option<Box<HandoffInputDa
 
 /// Returns the indices of the model's items among the run's own, with `None` for items that are not
 /// there; placeholders are left out.
-fn places_of_model_items(state: &RunState) -> Vec<Option<usize>> {
+fn indices_of_model_items(state: &RunState) -> Vec<Option<usize>> {
     let stands_for = state.rewritten.as_ref().map_or(0, |rewritten| rewritten.stands_for.min(state.items.len()));
     let rewritten = state.rewritten.as_ref().map_or(&[][..], |rewritten| &*rewritten.items);
     let place = |item: &NewItem| state.items.iter().position(|other| other == item);

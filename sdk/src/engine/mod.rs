@@ -35,7 +35,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-pub use compact::{bytes_of, check_whole, newest_within};
+pub use compact::{check_pairs, json_len_of, start_of_newest};
 pub use dedupe::{Once, once};
 pub(crate) use error::TriedFor;
 pub use error::{EffectError, ReferenceError, RunError};
@@ -245,7 +245,7 @@ impl Engine {
             }
             (Phase::ToolsDue { round }, Resolution::ToolsRan(outcomes)) => round::take(state, *round, outcomes),
             (Phase::ToolsDue { round }, Resolution::ToolsFailed { outcomes, found }) => {
-                round::take_what_was_complete(state, round, outcomes, found)
+                round::apply_completed_outcomes(state, round, outcomes, found)
             }
             (Phase::McpDue { round }, Resolution::McpAnswered(answers)) => round::take_answers(state, *round, answers),
             (Phase::ToolUseDue { round }, Resolution::ToolUseDecided(decided)) => {

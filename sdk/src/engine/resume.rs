@@ -50,7 +50,7 @@ pub(super) fn take_up(state: &mut RunState) {
         state.phase = Phase::ResumeDue { round };
     } else {
         round::ask_again(state, &round);
-        round::show_nested(state, &round);
+        round::list_nested_calls(state, &round);
         state.phase = Phase::Interrupted { round };
     }
 }

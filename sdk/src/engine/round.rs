@@ -99,7 +99,7 @@ pub(super) fn ask_again(state: &mut RunState, round: &ToolRound) {
 }
 
 /// Applies the outcomes of the calls that were complete when another call ended the run.
-pub(super) fn take_what_was_complete(
+pub(super) fn apply_completed_outcomes(
     state: &mut RunState,
     mut round: Box<ToolRound>,
     outcomes: Vec<ToolOutcome>,
@@ -160,7 +160,7 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
 pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
     if waits(&round) {
         if round.resumed {
-            show_nested(state, &round);
+            list_nested_calls(state, &round);
         }
         return Phase::Interrupted { round: Box::new(round) };
     }
@@ -241,7 +241,7 @@ fn run_again(state: &mut RunState, resumed: bool) -> Phase {
 /// Adds the calls that still wait inside nested runs to the run's own items after a pause, each
 /// once: first those of runs that already waited before the pause, then those of runs that paused
 /// anew.
-pub(super) fn show_nested(state: &mut RunState, round: &ToolRound) {
+pub(super) fn list_nested_calls(state: &mut RunState, round: &ToolRound) {
     let mut pending = Vec::new();
     let mut paused_anew = Vec::new();
     for call in &round.calls {

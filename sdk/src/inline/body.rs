@@ -7,7 +7,7 @@ use futures::FutureExt;
 use serde_json::{Map, Value};
 use tokio::time::{error::Elapsed, timeout};
 
-use super::run_threads::{BodyThread, on_a_body_thread};
+use super::run_threads::{BodyThread, run_on_tool_thread};
 use crate::activity::answer::panic_message;
 use crate::{
     tool::{ActivityBody, ToolContext, ToolError},
@@ -30,7 +30,7 @@ pub(crate) async fn run_within(
     ctx: ToolContext,
     arguments: Map<String, Value>,
 ) -> Result<Ended, Elapsed> {
-    match timeout(limit, on_a_body_thread(thread, run(Arc::clone(body), ctx, arguments))).await {
+    match timeout(limit, run_on_tool_thread(thread, run(Arc::clone(body), ctx, arguments))).await {
         Ok(Some(ended)) => Ok(ended),
         // The thread of the body was lost. Waits until the time limit, as a run waits for the
         // timeout of an activity whose worker was lost.

@@ -25,12 +25,12 @@ use super::{
 };
 use crate::{
     activity::{
-        answer::{Returned, Unfit, answer},
-        tool::{GRACE, withheld_from},
+        answer::{BodyFailure, Returned, answer},
+        tool::{GRACE, env_variable_error},
     },
     provider::providers::Providers,
     secret::{Destination, worker_env::Given},
-    store::{Sessions, Spills},
+    store::{OptionalSpillStore, Sessions},
 };
 use crate::{
     agent::{Graph, GraphIssue},
@@ -93,7 +93,7 @@ struct NoWorkflow {
     "tool {tool:?} is a Nexus operation, which only a workflow can call; run the agent with Runner in a workflow, or give the \
      inline run another tool of that name"
 )]
-struct NoOperation {
+struct NexusToolNeedsWorkflow {
     tool: String,
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct InlineHost {
     pub(crate) states: StateMap,
     pub(crate) checkpoint: Option<Checkpoint>,
     pub(crate) sessions: Sessions,
-    pub(crate) spills: Spills,
+    pub(crate) spills: OptionalSpillStore,
     pub(crate) mcp: InlineMcp,
     /// Returns the states for each attempt at a call, in place of [`states`](Self::states); `None`
     /// if all attempts get the same ones.
@@ -186,7 +186,7 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
         async move {
-            let listing = self.mcp.list_patiently(call.server, call.session, |attempt| self.patience.pause(attempt));
+            let listing = self.mcp.list_with_retries(call.server, call.session, |attempt| self.patience.pause(attempt));
             match scope.run_until_cancelled(listing).await {
                 None => Err(McpEffectError::Cancelled),
                 Some(Ok(tools)) => Ok(tools),
@@ -239,7 +239,7 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ToolAnswer, ToolEffectError>> {
         async move {
-            let Settled { outcome, is_late } = self.tool_with_grace(call, scope).await;
+            let Settled { outcome, is_late } = self.call_tool_with_grace_period(call, scope).await;
             if is_late { Err(ToolEffectError::Cancelled) } else { outcome }
         }
         .boxed_local()
@@ -249,7 +249,7 @@ impl Host for InlineHost {
 impl InlineHost {
     /// Calls a tool. When `scope` is cancelled, the body has the grace period to notice and to
     /// clean up, as in an activity; the outcome of a body that ends in that time is also returned.
-    pub(crate) async fn tool_with_grace(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Settled {
+    pub(crate) async fn call_tool_with_grace_period(&self, call: ToolEffect<'_>, scope: &CancellationToken) -> Settled {
         let calling = std::pin::pin!(self.tool(call, scope));
         match select(calling, std::pin::pin!(scope.cancelled())).await {
             Either::Left((outcome, _)) => Settled { outcome, is_late: false },
@@ -299,7 +299,9 @@ impl InlineHost {
                 Err(ToolEffectError::Host(Box::new(NoWorkflow { tool: call.info.tool })))
             }
             #[cfg(feature = "nexus")]
-            ToolBinding::Nexus(_) => Err(ToolEffectError::Host(Box::new(NoOperation { tool: call.info.tool }))),
+            ToolBinding::Nexus(_) => {
+                Err(ToolEffectError::Host(Box::new(NexusToolNeedsWorkflow { tool: call.info.tool })))
+            }
             ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
                 unreachable!("the loop itself runs inline tools and agents")
             }
@@ -319,7 +321,7 @@ impl InlineHost {
         if let Err(withheld) =
             self.providers.env.to([Destination::tool(call.tool.name())]).fill_members(&mut settings, &mut given)
         {
-            return Err((&withheld_from(call.tool, &withheld)).into());
+            return Err((&env_variable_error(call.tool, &withheld)).into());
         }
         loop {
             let info = call.info.clone().at_attempt(attempt);
@@ -338,7 +340,7 @@ impl InlineHost {
                 }
                 Err(elapsed) => Err(elapsed),
             };
-            if let Some(why) = why_failed(&settled, limit) {
+            if let Some(why) = failure_reason(&settled, limit) {
                 tracing::warn!(
                     agent = call.info.agent,
                     turn = call.info.turn,
@@ -352,14 +354,14 @@ impl InlineHost {
             }
             match settled {
                 Ok(Ok((output, context_patch))) => return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) }),
-                Ok(Err(Unfit::Failed(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
+                Ok(Err(BodyFailure::Failed(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
                     return Err((&error).into());
                 }
-                Ok(Err(Unfit::Panicked(message))) if is_last => {
+                Ok(Err(BodyFailure::Panicked(message))) if is_last => {
                     let source = message.clone().into();
                     return Err(ToolEffectError::Panicked { message, source });
                 }
-                Ok(Err(Unfit::TooLarge(message))) => {
+                Ok(Err(BodyFailure::TooLarge(message))) => {
                     let source = message.clone().into();
                     return Err(ToolEffectError::Oversized { message, source });
                 }
@@ -381,11 +383,11 @@ impl InlineHost {
 
 /// Returns the reason that an attempt has no output, to be logged, because no history records it;
 /// `None` if it has an output.
-fn why_failed<T, E>(settled: &Result<Result<T, Unfit>, E>, limit: Duration) -> Option<String> {
+fn failure_reason<T, E>(settled: &Result<Result<T, BodyFailure>, E>, limit: Duration) -> Option<String> {
     Some(match settled {
         Ok(Ok(_)) => return None,
-        Ok(Err(Unfit::Failed(error))) => error.with_causes(),
-        Ok(Err(Unfit::Panicked(message) | Unfit::TooLarge(message))) => message.clone(),
+        Ok(Err(BodyFailure::Failed(error))) => error.with_causes(),
+        Ok(Err(BodyFailure::Panicked(message) | BodyFailure::TooLarge(message))) => message.clone(),
         Err(_) => format!("no end within {limit:?}, its start_to_close"),
     })
 }

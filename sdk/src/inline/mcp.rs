@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 #[cfg(feature = "mcp")]
 use crate::wire::mcp_call::McpOpened;
 use crate::{
-    activity::asked_people::AskedPeople,
+    activity::asked_people::QuestionSlot,
     drive::{ToolEffect, ToolEffectError},
     engine::EffectError,
     tool::{ActivityBody, McpServer},
@@ -49,7 +49,7 @@ impl InlineMcp {
 
     /// Lists the tools of a server, with as many attempts as its options allow. `pause` returns the
     /// pause after an attempt, counted from 1.
-    pub(crate) async fn list_patiently(
+    pub(crate) async fn list_with_retries(
         &self,
         server: &McpServer,
         session: Option<&McpSession>,
@@ -74,11 +74,11 @@ impl InlineMcp {
     #[cfg(feature = "mcp")]
     pub(crate) async fn open(&self, server: &McpServer) -> Result<McpSession, Unlisted> {
         let Some(connections) = self.servers.get(server.name()) else { return Err(unknown(server.name())) };
-        let terms = server.session_terms().cloned().unwrap_or_default();
+        let terms = server.session_options().cloned().unwrap_or_default();
         let argument = server.factory_argument();
         let opening = crate::mcp::Opening {
             argument,
-            asks_people: server.may_ask_people(),
+            asks_people: server.allows_elicitation(),
             set_up: terms.set_up,
             idle: terms.idle,
         };
@@ -127,7 +127,7 @@ impl InlineMcp {
     /// Returns the body that runs a call of a server's tool, and the holder of a question that the
     /// server asks during the call.
     #[cfg_attr(not(feature = "mcp"), expect(clippy::unused_self, reason = "with feature `mcp` it has the servers"))]
-    pub(crate) fn body(&self, call: &ToolEffect<'_>) -> Result<(ActivityBody, AskedPeople), ToolEffectError> {
+    pub(crate) fn body(&self, call: &ToolEffect<'_>) -> Result<(ActivityBody, QuestionSlot), ToolEffectError> {
         let target = call.mcp.as_ref().expect("the call of a tool of an MCP server has its target");
         #[cfg(feature = "mcp")]
         if let Some(connections) = self.servers.get(&target.server) {

@@ -42,7 +42,7 @@ pub(crate) async fn call(
         } else {
             AttemptLimit { time, setting }
         };
-        let mut error = match providers.call_within(limit, call.clone()).await {
+        let mut error = match providers.call_with_limit(limit, call.clone()).await {
             Ok(response) => return Ok(response),
             Err(error) => error,
         };
@@ -52,7 +52,7 @@ pub(crate) async fn call(
             failed(None).warn(&error);
             return Err(error);
         }
-        let pause = error.pause_asked_for().unwrap_or_else(|| retries.pause(attempt));
+        let pause = error.requested_pause().unwrap_or_else(|| retries.pause(attempt));
         let left = ALL_ATTEMPTS.saturating_sub(began.elapsed());
         if pause >= left {
             error.message = format!(

@@ -38,12 +38,12 @@ use tokio_util::sync::CancellationToken;
 
 /// The minimum number of threads. There are at least two, so that a run which a blocked run waits
 /// for has another thread to continue on.
-const FEWEST: usize = 2;
+const MIN_THREADS: usize = 2;
 /// The maximum number of threads. A run only decides and waits, so more threads would be idle.
 const MOST: usize = 16;
 /// The maximum number of threads if all are blocked: more are started then, up to the default size
 /// of tokio's blocking pool.
-const MOST_BLOCKED: usize = 512;
+const MAX_THREADS_IF_BLOCKED: usize = 512;
 /// The duration of one poll after which the thread counts as blocked.
 const BLOCKED_AFTER: Duration = Duration::from_millis(50);
 
@@ -54,7 +54,7 @@ static BODIES: Threads = Threads { name: "agents-tools", threads: Mutex::new(Vec
 
 thread_local! {
     /// Id of the current thread; `None` if it is not one of these threads.
-    static HERE: Cell<Option<usize>> = const { Cell::new(None) };
+    static CURRENT_THREAD: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
 /// Threads for the same kind of work. One is started when all others have work, up to the number of
@@ -80,7 +80,7 @@ struct Load {
     runs: AtomicUsize,
     /// The time at which the thread started the current poll of a run, in milliseconds since
     /// `began`, plus one; 0 if it polls none.
-    polls_since: AtomicU64,
+    poll_started_ms: AtomicU64,
 }
 
 impl Load {
@@ -89,7 +89,7 @@ impl Load {
     }
 
     fn is_blocked(&self) -> bool {
-        let since = self.polls_since.load(Ordering::Relaxed);
+        let since = self.poll_started_ms.load(Ordering::Relaxed);
         since != 0 && Duration::from_millis(self.now().saturating_sub(since)) > BLOCKED_AFTER
     }
 }
@@ -109,7 +109,7 @@ impl Drop for Counted {
 /// # Panics
 /// If the future panics, outside of a tokio runtime, and if the process cannot start any thread for
 /// runs.
-pub(crate) async fn on_a_run_thread<T, F>(start: impl FnOnce(CancellationToken) -> F + Send + 'static) -> Option<T>
+pub(crate) async fn run_on_run_thread<T, F>(start: impl FnOnce(CancellationToken) -> F + Send + 'static) -> Option<T>
 where
     T: Send + 'static,
     F: Future<Output = T>,
@@ -135,8 +135,8 @@ impl Default for BodyThread {
 /// lost. The body is dropped when the returned future is dropped.
 ///
 /// # Panics
-/// As [`on_a_run_thread`].
-pub(crate) async fn on_a_body_thread<T: Send + 'static>(
+/// As [`run_on_run_thread`].
+pub(crate) async fn run_on_tool_thread<T: Send + 'static>(
     thread: &BodyThread,
     body: impl Future<Output = T> + Send + 'static,
 ) -> Option<T> {
@@ -180,13 +180,13 @@ async fn in_context<F: Future>(runtime: &Handle, load: &Load, future: F) -> thre
     let mut future = Some(Box::pin(AssertUnwindSafe(future).catch_unwind()));
     poll_fn(|ctx| {
         let _entered = runtime.enter();
-        load.polls_since.store(load.now(), Ordering::Relaxed);
+        load.poll_started_ms.store(load.now(), Ordering::Relaxed);
         let polled = future.as_mut().expect("it is not polled after its end").poll_unpin(ctx);
         if polled.is_ready() {
             // A panic while the future is dropped would end the thread, and the other runs on it.
             let _ = catch_unwind(AssertUnwindSafe(|| future = None));
         }
-        load.polls_since.store(0, Ordering::Relaxed);
+        load.poll_started_ms.store(0, Ordering::Relaxed);
         polled
     })
     .await
@@ -201,10 +201,10 @@ impl Threads {
         same: Option<&BodyThread>,
         run: impl FnOnce(Counted) -> LocalBoxFuture<'static, ()> + Send + 'static,
     ) {
-        let here = HERE.get();
+        let here = CURRENT_THREAD.get();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.retain(|thread| !thread.starts.is_closed());
-        let most = thread::available_parallelism().map_or(FEWEST, usize::from).clamp(FEWEST, MOST);
+        let most = thread::available_parallelism().map_or(MIN_THREADS, usize::from).clamp(MIN_THREADS, MOST);
         let is_free = |thread: &&RunThread| Some(thread.id) != here && !thread.load.is_blocked();
         let earlier = same.map(|BodyThread(id)| id.load(Ordering::Relaxed));
         let earlier = threads.iter().filter(is_free).find(|thread| Some(thread.id) == earlier).map(|thread| thread.id);
@@ -214,7 +214,7 @@ impl Threads {
         let mut chosen = earlier.or(idlest.map(|(_, id)| id)).or(threads.first().map(|thread| thread.id));
         let has_room = match idlest {
             Some((runs, _)) => runs > 0 && threads.len() < most,
-            None => threads.len() < MOST_BLOCKED,
+            None => threads.len() < MAX_THREADS_IF_BLOCKED,
         };
         if earlier.is_none() && has_room {
             match RunThread::start(self.name) {
@@ -245,9 +245,9 @@ impl RunThread {
         // This runtime only polls: timers and sockets that runs await belong to the runtimes in
         // which the runs were started.
         let runtime = Builder::new_current_thread().build()?;
-        let load = Load { began: Instant::now(), runs: AtomicUsize::new(0), polls_since: AtomicU64::new(0) };
+        let load = Load { began: Instant::now(), runs: AtomicUsize::new(0), poll_started_ms: AtomicU64::new(0) };
         thread::Builder::new().name(name.to_owned()).spawn(move || {
-            HERE.set(Some(id));
+            CURRENT_THREAD.set(Some(id));
             LocalSet::new().block_on(&runtime, poll_runs(started));
         })?;
         Ok(Self { id, starts, load: Arc::new(load) })

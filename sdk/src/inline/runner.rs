@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::{
     host::{Checkpoint, InlineHost, Patience},
     mcp::InlineMcp,
-    run_threads::{BodyThread, on_a_run_thread},
+    run_threads::{BodyThread, run_on_run_thread},
 };
 #[cfg(feature = "mcp")]
 use crate::mcp::McpTransport;
@@ -32,7 +32,7 @@ use crate::{
 use crate::{
     provider::{ModelProvider, providers::Providers},
     secret::Destination,
-    store::{Session, Sessions, SpillStore, Spills},
+    store::{OptionalSpillStore, Session, Sessions, SpillStore},
 };
 
 /// Runs the same agents and tools on plain tokio, with the same results and errors; nothing
@@ -69,7 +69,7 @@ pub struct InlineRunner {
     providers: Providers,
     states: StateMap,
     sessions: Sessions,
-    spills: Spills,
+    spills: OptionalSpillStore,
     mcp: InlineMcp,
     checkpoint: Option<Checkpoint>,
     config: RunConfig,
@@ -140,7 +140,7 @@ impl InlineRunner {
     /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
-        self.spills = Spills(Some(Arc::new(store)));
+        self.spills = OptionalSpillStore(Some(Arc::new(store)));
         self
     }
 
@@ -191,7 +191,7 @@ impl InlineRunner {
     }
 
     /// Sets the rule for failed calls of tools that have none of their own:
-    /// [`OnToolError::tell_arguments`] reports to the model which arguments do not fit. See
+    /// [`OnToolError::describe_argument_errors`] reports to the model which arguments do not fit. See
     /// [`RunConfig::on_tool_error`].
     #[must_use]
     pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
@@ -376,6 +376,6 @@ where
     T: Send + 'static,
     F: Future<Output = Result<T, RunFailure>>,
 {
-    let ended = on_a_run_thread(start).await;
+    let ended = run_on_run_thread(start).await;
     ended.unwrap_or_else(|| Err(RunError::Cancelled { agent: String::new(), turn: 0 }.into()))
 }

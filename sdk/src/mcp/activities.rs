@@ -17,14 +17,14 @@ use super::{
 };
 use crate::{
     activity::{
-        heartbeat::Beater,
+        heartbeat::HeartbeatSender,
         message::{Reply, Request},
         registration::Body,
         tool::{ToolActivity, read},
     },
     conversations::ConversationCache,
     secret::worker_env::AllowedEnv,
-    store::Spills,
+    store::OptionalSpillStore,
     tool::{StateMap, ToolActivityOptions, ToolBinding, ToolDef},
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION,
@@ -40,7 +40,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub(crate) fn activities(
     servers: &McpServers,
     conversations: &ConversationCache,
-    beater: &Beater,
+    beater: &HeartbeatSender,
 ) -> Vec<(String, Body)> {
     let has_sessions = servers.sessions().are_served();
     let of = |server| ServerActivities {
@@ -57,7 +57,7 @@ pub(crate) fn activities(
 struct ServerActivities {
     server: Arc<Connections>,
     conversations: ConversationCache,
-    beater: Beater,
+    beater: HeartbeatSender,
 }
 
 impl ServerActivities {
@@ -66,7 +66,7 @@ impl ServerActivities {
         let (called, asked) = (self.clone(), self.clone());
         let call: Body = Arc::new(move |ctx, request| calling(called.clone(), ctx, request));
         let ask: Body = Arc::new(move |ctx, request| asking(asked.clone(), ctx, request));
-        let of_sessions = McpOperation::OF_SESSIONS.iter().filter(|_| has_sessions);
+        let of_sessions = McpOperation::SESSION_NAMES.iter().filter(|_| has_sessions);
         let questions = McpOperation::NAMES.iter().chain(of_sessions);
         let questions = questions.map(|operation| (name(operation), Arc::clone(&ask)));
         questions.chain([(name(MCP_CALL_TOOL), call)]).collect()
@@ -94,7 +94,7 @@ fn calling(
         let binding = ToolBinding::Activity { body: Arc::clone(&body), options: ToolActivityOptions::default() };
         // The worker does not know the tool's options, so its output has the limits of every tool.
         let tool = ToolDef::new(&*request.tool, "", object!({"type": "object"}), binding);
-        let (states, spills) = (StateMap::default(), Spills::default());
+        let (states, spills) = (StateMap::default(), OptionalSpillStore::default());
         let env = AllowedEnv::default();
         let activity = ToolActivity { tool, body, states, conversations, spills, env, beater };
         match activity.perform(&ctx, request).await {

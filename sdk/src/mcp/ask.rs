@@ -13,7 +13,7 @@ use super::{
     connections::{Connections, On, Repeat},
     failure::McpFailure,
     left_out,
-    listed::{Listed, MOST_ITEMS, MOST_TOOLS},
+    listed::{Listed, MAX_ITEMS, MAX_TOOLS},
 };
 use crate::wire::{
     McpTool,
@@ -51,7 +51,7 @@ pub(super) async fn answer(
             Err(McpFailure::TooLarge { server: server(), what })
         }
         Answer::Of(value) if given.is_empty() => Ok(value),
-        Answer::Of(list) if lists_tools => Ok(given.value(left_out::without_quoted(&server(), list, &given))),
+        Answer::Of(list) if lists_tools => Ok(given.value(left_out::without_credentials(&server(), list, &given))),
         Answer::Of(value) => Ok(given.value(value)),
         Answer::TooLong(excess) => Err(McpFailure::TooLarge { server: server(), what: excess }),
         Answer::EndlessList => Err(McpFailure::Unsupported {
@@ -99,11 +99,11 @@ macro_rules! pages {
 
 async fn ask(peer: &Peer<RoleClient>, operation: McpOperation) -> Result<Answer, ServiceError> {
     Ok(match operation {
-        McpOperation::ListTools => pages!(peer.list_tools, tools, Listed::new("tools", MOST_TOOLS, tool)),
-        McpOperation::ListPrompts => pages!(peer.list_prompts, prompts, Listed::new("prompts", MOST_ITEMS, Ok)),
-        McpOperation::ListResources => pages!(peer.list_resources, resources, Listed::new("resources", MOST_ITEMS, Ok)),
+        McpOperation::ListTools => pages!(peer.list_tools, tools, Listed::new("tools", MAX_TOOLS, tool)),
+        McpOperation::ListPrompts => pages!(peer.list_prompts, prompts, Listed::new("prompts", MAX_ITEMS, Ok)),
+        McpOperation::ListResources => pages!(peer.list_resources, resources, Listed::new("resources", MAX_ITEMS, Ok)),
         McpOperation::ListResourceTemplates => {
-            let listed = Listed::new("resourceTemplates", MOST_ITEMS, Ok);
+            let listed = Listed::new("resourceTemplates", MAX_ITEMS, Ok);
             pages!(peer.list_resource_templates, resource_templates, listed)
         }
         McpOperation::GetPrompt { name, arguments } => {

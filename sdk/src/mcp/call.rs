@@ -12,16 +12,16 @@ use super::{
     failure::McpFailure,
 };
 use crate::{
-    activity::asked_people::AskedPeople,
+    activity::asked_people::QuestionSlot,
     tool::{ActivityBody, OUTCOME_UNKNOWN, ToolError},
     wire::{McpQuestion, ToolOutput, mcp_call::McpTarget},
 };
 
 /// Returns the body of a tool's activity, and the place where the body leaves a question of the
 /// server to a person. If there is a question, the output is ignored.
-pub(crate) fn body(connections: &Arc<Connections>, target: McpTarget) -> (ActivityBody, AskedPeople) {
+pub(crate) fn body(connections: &Arc<Connections>, target: McpTarget) -> (ActivityBody, QuestionSlot) {
     let connections = Arc::clone(connections);
-    let asked = AskedPeople::default();
+    let asked = QuestionSlot::default();
     let of_body = asked.clone();
     let body: ActivityBody = Arc::new(move |_ctx, arguments| {
         let (connections, target, asked) = (Arc::clone(&connections), target.clone(), of_body.clone());

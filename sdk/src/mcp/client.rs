@@ -27,9 +27,9 @@ use crate::{
 };
 
 /// The maximum number of logged questions of a connection: a server may ask without end.
-const MOST_LOGGED: usize = 10;
+const MAX_LOGGED_QUESTIONS: usize = 10;
 /// The maximum number of characters of a logged question.
-const MOST_SHOWN: usize = 200;
+const MAX_LOGGED_CHARS: usize = 200;
 
 /// The client of one connection.
 #[derive(Clone, Default)]
@@ -39,7 +39,7 @@ pub(super) struct Client {
     call: Arc<Mutex<Option<Call>>>,
     /// A question does not say to which call it belongs, so calls during which a person may be
     /// asked are made one at a time.
-    one_by_one: Arc<Turnstile<()>>,
+    call_lock: Arc<Turnstile<()>>,
     /// The credentials with which the connection was opened.
     given: Arc<Mutex<Given>>,
     /// Number of declined questions.
@@ -65,7 +65,7 @@ impl Client {
         answers: Vec<McpAnswer>,
         call: impl Future<Output = T>,
     ) -> (T, Option<McpQuestion>) {
-        let _alone = self.one_by_one.lock().await;
+        let _alone = self.call_lock.lock().await;
         *self.now() = Some(Call { answers, question: None });
         let answer = call.await;
         let question = self.now().take().and_then(|call| call.question);
@@ -82,7 +82,7 @@ impl Client {
     }
 
     fn log_declined(&self, message: &str) {
-        if self.logged.fetch_add(1, Ordering::Relaxed) >= MOST_LOGGED {
+        if self.logged.fetch_add(1, Ordering::Relaxed) >= MAX_LOGGED_QUESTIONS {
             return;
         }
         let question = shown(message, &self.given.lock().unwrap_or_else(PoisonError::into_inner));
@@ -139,8 +139,8 @@ impl ClientHandler for Client {
 /// values.
 fn shown(message: &str, given: &Given) -> String {
     let clean = given.text(message);
-    let mut shown: String = clean.chars().take(MOST_SHOWN).flat_map(char::escape_debug).collect();
-    if clean.chars().nth(MOST_SHOWN).is_some() {
+    let mut shown: String = clean.chars().take(MAX_LOGGED_CHARS).flat_map(char::escape_debug).collect();
+    if clean.chars().nth(MAX_LOGGED_CHARS).is_some() {
         shown.push_str("..");
     }
     shown

@@ -65,7 +65,7 @@ const INHERITED: [&str; 25] = [
 ];
 
 /// The maximum number of factories that return another factory.
-const MOST_FACTORIES: usize = 8;
+const MAX_FACTORIES: usize = 8;
 
 /// The parameters of a connection.
 #[derive(Clone, Copy)]
@@ -74,12 +74,12 @@ pub(super) struct Terms<'t> {
     pub(super) argument: Option<&'t Value>,
     /// `true` if the server may ask a person (elicitation).
     pub(super) asks_people: bool,
-    pub(super) forgotten: Forgotten,
+    pub(super) forgotten: OnSessionExpired,
 }
 
 /// The reaction when a server over HTTP has forgotten the session of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Forgotten {
+pub(super) enum OnSessionExpired {
     /// The connection starts a new session: no run relies on its state.
     Renewed,
     /// The connection fails: its state belonged to a run.
@@ -106,7 +106,7 @@ struct Opening<'o> {
     server: &'o str,
     env: &'o AllowedEnv,
     client: Client,
-    forgotten: Forgotten,
+    forgotten: OnSessionExpired,
     given: Given,
 }
 
@@ -120,7 +120,7 @@ impl Opening<'_> {
         }
         self.client.redact(&self.given);
         let mut transport = transport.clone();
-        for _ in 0..MOST_FACTORIES {
+        for _ in 0..MAX_FACTORIES {
             match transport.0 {
                 Kind::Stdio(stdio) => return self.child(&stdio).await,
                 Kind::Http(http) => return self.streamable_http(&http).await,
@@ -184,7 +184,7 @@ impl Opening<'_> {
             builder.and_then(|builder| builder.default_headers(headers).build().map_err(|error| error.to_string()));
         let reached = reached.map_err(|error| not_reached(self.server, error))?;
         let config = StreamableHttpClientTransportConfig::with_uri(http.url.clone())
-            .reinit_on_expired_session(self.forgotten == Forgotten::Renewed)
+            .reinit_on_expired_session(self.forgotten == OnSessionExpired::Renewed)
             // The worker's slots limit the concurrent calls: a call that waited here would time out
             // before it is sent.
             .max_concurrent_requests(usize::MAX);
@@ -222,7 +222,8 @@ where
     E: std::error::Error + Send + Sync + 'static,
     A: 's,
 {
-    async move { client.serve(transport).await.map_err(|error| McpFailure::of_opening(server, &error)) }.boxed()
+    async move { client.serve(transport).await.map_err(|error| McpFailure::from_initialize_error(server, &error)) }
+        .boxed()
 }
 
 fn not_reached(server: &str, reason: String) -> McpFailure {

@@ -20,7 +20,7 @@ use tokio::{sync::Mutex as Turnstile, time::sleep};
 
 use super::{
     client::Client,
-    connect::{Forgotten, Running, Terms, open},
+    connect::{OnSessionExpired, Running, Terms, open},
     failure::McpFailure,
     sessions::McpSessions,
     transport::McpTransport,
@@ -191,17 +191,17 @@ impl Connections {
         };
         let slot = self.slot(argument, asks_people);
         let (connection, was_open) = self.connection(&slot, argument, asks_people).await?;
-        match self.ask_on(&slot, connection, &question).await {
+        match self.request_on(&slot, connection, &question).await {
             // The server may have closed a connection that was open before.
             Err(McpFailure::NotReached { .. }) if was_open => {}
             Err(McpFailure::Lost { .. }) if was_open && repeat == Repeat::Harmless => {}
             answer => return answer,
         }
         let (connection, _) = self.connection(&slot, argument, asks_people).await?;
-        self.ask_on(&slot, connection, &question).await
+        self.request_on(&slot, connection, &question).await
     }
 
-    async fn ask_on<T, F>(
+    async fn request_on<T, F>(
         &self,
         slot: &Slot,
         connection: Arc<Connection>,
@@ -210,9 +210,9 @@ impl Connections {
     where
         F: Future<Output = Result<T, ServiceError>>,
     {
-        let mut doubt = Doubt { slot, connection: &connection, is_unanswered: true };
+        let mut doubt = CloseUnanswered { slot, connection: &connection, is_unanswered: true };
         let answer = question(connection.running.peer().clone(), connection.running.service().clone()).await;
-        let answer = answer.map_err(|error| McpFailure::of_asking(&self.server, error));
+        let answer = answer.map_err(|error| McpFailure::from_service_error(&self.server, error));
         // A refusal is a response; only a request that was lost, or not received, removes the
         // connection.
         doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
@@ -224,16 +224,16 @@ impl Connections {
         }
     }
 
-    fn slot(&self, argument: Option<&Value>, asks_people: bool) -> InUse {
+    fn slot(&self, argument: Option<&Value>, asks_people: bool) -> SlotGuard {
         let key = (argument.map(Value::to_string).unwrap_or_default(), asks_people);
         let slot = Arc::clone(lock(&self.slots).entry(key.clone()).or_default());
-        InUse { slots: Arc::clone(&self.slots), key, slot }
+        SlotGuard { slots: Arc::clone(&self.slots), key, slot }
     }
 
     /// Returns a connection, and `true` if it was already open.
     async fn connection(
         &self,
-        slot: &InUse,
+        slot: &SlotGuard,
         argument: Option<&Value>,
         asks_people: bool,
     ) -> Result<(Arc<Connection>, bool), McpFailure> {
@@ -244,7 +244,7 @@ impl Connections {
         if let Some(open) = slot.open() {
             return Ok((open, true));
         }
-        let terms = Terms { argument, asks_people, forgotten: Forgotten::Renewed };
+        let terms = Terms { argument, asks_people, forgotten: OnSessionExpired::Renewed };
         let (running, given) = self.open(terms).await?;
         let connection = Arc::new(Connection { running, given, last_used: Mutex::new(Instant::now()) });
         *lock(&slot.current) = Some(Arc::clone(&connection));
@@ -271,13 +271,13 @@ impl Slot {
 
 /// A slot in use. The last user of a slot without a connection removes it, since there may be as
 /// many arguments as users.
-struct InUse {
+struct SlotGuard {
     slots: Arc<Slots>,
     key: Key,
     slot: Arc<Slot>,
 }
 
-impl Deref for InUse {
+impl Deref for SlotGuard {
     type Target = Slot;
 
     fn deref(&self) -> &Slot {
@@ -285,7 +285,7 @@ impl Deref for InUse {
     }
 }
 
-impl Drop for InUse {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         // The reference is dropped while the map is locked: of two users that end at the same time,
         // exactly one is then the last.
@@ -301,13 +301,13 @@ impl Drop for InUse {
 
 /// Removes a connection from its slot if its response did not arrive: after a caller has stopped
 /// waiting, the state of the connection is unknown.
-struct Doubt<'c> {
+struct CloseUnanswered<'c> {
     slot: &'c Slot,
     connection: &'c Connection,
     is_unanswered: bool,
 }
 
-impl Drop for Doubt<'_> {
+impl Drop for CloseUnanswered<'_> {
     fn drop(&mut self) {
         if self.is_unanswered {
             self.slot.close(self.connection);
@@ -322,7 +322,7 @@ async fn close_when_idle(slots: Weak<Slots>, key: Key, connection: Weak<Connecti
         sleep(left).await;
         let (Some(slots), Some(connection)) = (slots.upgrade(), connection.upgrade()) else { return };
         let Some(slot) = lock(&slots).get(&key).cloned() else { return };
-        let slot = InUse { slots, key: key.clone(), slot };
+        let slot = SlotGuard { slots, key: key.clone(), slot };
         let mut current = lock(&slot.current);
         let unused = lock(&connection.last_used).elapsed();
         // The slot and this task hold one reference each; a request holds another.

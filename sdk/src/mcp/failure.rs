@@ -101,15 +101,15 @@ impl McpFailure {
         self
     }
 
-    pub(super) fn of_opening(server: &str, error: &ClientInitializeError) -> Self {
+    pub(super) fn from_initialize_error(server: &str, error: &ClientInitializeError) -> Self {
         Self::NotReached { server: server.to_owned(), reason: words(error) }
     }
 
-    pub(super) fn of_asking(server: &str, error: ServiceError) -> Self {
+    pub(super) fn from_service_error(server: &str, error: ServiceError) -> Self {
         let server = server.to_owned();
         match error {
             ServiceError::McpError(error) => Self::Refused { code: error.code.0, message: error.message.into_owned() },
-            ServiceError::TransportSend(unsent) if was_not_taken(&*unsent.error) => {
+            ServiceError::TransportSend(unsent) if was_not_received(&*unsent.error) => {
                 Self::NotReached { server, reason: words(&*unsent.error) }
             }
             ServiceError::UnexpectedResponse => {
@@ -148,7 +148,7 @@ pub(super) fn of_activity(failure: McpFailure) -> ActivityError {
 
 /// `true` if the server cannot have executed any part of a request: no connection was made, the
 /// pipe to it is broken, or it does not know the session that the request names.
-fn was_not_taken(error: &(dyn Error + 'static)) -> bool {
+fn was_not_received(error: &(dyn Error + 'static)) -> bool {
     type HttpError = StreamableHttpError<reqwest::Error>;
     sources(error).any(|source| {
         source.downcast_ref::<reqwest::Error>().is_some_and(reqwest::Error::is_connect)

@@ -42,7 +42,7 @@ pub(super) fn within_bounds(server: &str, mut list: Value) -> Value {
 /// Returns a list of tools without those whose names or schemas quote credentials of the transport,
 /// which it names under `leftOut`. With the credentials redacted, calls would refer to tools or
 /// arguments that the server does not have.
-pub(super) fn without_quoted(server: &str, mut list: Value, given: &Given) -> Value {
+pub(super) fn without_credentials(server: &str, mut list: Value, given: &Given) -> Value {
     const REASON: &str = "its name or its schema holds a credential of the server's transport; McpValue::plain exempts a value that is none";
     let Some(Value::Array(tools)) = list.get_mut("tools") else { return list };
     let mut left_out = Vec::new();

@@ -10,10 +10,10 @@ use crate::wire::size::{Bytes, MOST_BYTES, encoded_len};
 
 /// The maximum number of tools of a server. Providers accept a few hundred in a call; the run
 /// decides which tools it leaves out.
-pub(super) const MOST_TOOLS: usize = 1_000;
+pub(super) const MAX_TOOLS: usize = 1_000;
 /// The maximum number of prompts, resources or templates of a server, since people read them page
 /// by page.
-pub(super) const MOST_ITEMS: usize = 10_000;
+pub(super) const MAX_ITEMS: usize = 10_000;
 /// The maximum number of pages of a list, since pages may be empty.
 const MOST_PAGES: usize = 1_000;
 

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::{
     client::Client,
-    connect::{Forgotten, Running, Terms},
+    connect::{OnSessionExpired, Running, Terms},
     connections::Connections,
     failure::McpFailure,
 };
@@ -67,10 +67,10 @@ impl McpSessions {
     /// Opens a session, and makes its set-up calls.
     pub(crate) async fn open(&self, server: &Connections, opening: Opening<'_>) -> Result<McpOpened, McpFailure> {
         let Opening { argument, asks_people, set_up, idle } = opening;
-        let terms = Terms { argument, asks_people, forgotten: Forgotten::Lost };
+        let terms = Terms { argument, asks_people, forgotten: OnSessionExpired::Lost };
         let (running, mut given) = server.open(terms).await?;
         for call in set_up {
-            let begun = begin_with(server, &running, call, &mut given).await;
+            let begun = make_set_up_call(server, &running, call, &mut given).await;
             begun.map_err(|failure| failure.without(&given))?;
         }
         let id = Uuid::new_v4().to_string();
@@ -108,9 +108,9 @@ impl McpSessions {
             self.close(id);
             return Err(lost(false, "it was closed, or its worker has begun anew".to_owned()));
         };
-        let mut doubt = Doubt { sessions: self, id, is_unanswered: true };
+        let mut doubt = CloseUnanswered { sessions: self, id, is_unanswered: true };
         let answer = question(session.running.peer().clone(), session.running.service().clone()).await;
-        let answer = answer.map_err(|error| McpFailure::of_asking(server, error).without(&session.given));
+        let answer = answer.map_err(|error| McpFailure::from_service_error(server, error).without(&session.given));
         // A refusal is a response; only a request that was lost, or not received, ends the session.
         doubt.is_unanswered = answer.as_ref().is_err_and(McpFailure::is_passing);
         *lock(&session.last_used) = Instant::now();
@@ -130,7 +130,7 @@ impl Session {
 }
 
 /// Makes one of the set-up calls of a session.
-async fn begin_with(
+async fn make_set_up_call(
     server: &Connections,
     running: &Running,
     call: McpSetUp,
@@ -141,8 +141,11 @@ async fn begin_with(
     filled.map_err(|withheld| McpFailure::withheld(server.server(), &withheld))?;
     running.service().redact(given);
     let params = CallToolRequestParams::new(tool.clone()).with_arguments(arguments);
-    let result =
-        running.peer().call_tool(params).await.map_err(|error| McpFailure::of_asking(server.server(), error))?;
+    let result = running
+        .peer()
+        .call_tool(params)
+        .await
+        .map_err(|error| McpFailure::from_service_error(server.server(), error))?;
     if result.is_error != Some(true) {
         return Ok(());
     }
@@ -153,13 +156,13 @@ async fn begin_with(
 }
 
 /// Closes a session if its response did not arrive.
-struct Doubt<'d> {
+struct CloseUnanswered<'d> {
     sessions: &'d McpSessions,
     id: &'d str,
     is_unanswered: bool,
 }
 
-impl Drop for Doubt<'_> {
+impl Drop for CloseUnanswered<'_> {
     fn drop(&mut self) {
         if self.is_unanswered {
             self.sessions.close(self.id);

@@ -15,7 +15,7 @@ use crate::{
 /// A value of eight bytes or more counts as a credential, whether it is literal or a reference: if
 /// a response or an error of the server quotes it, `[redacted]` replaces it. Exceptions are a path,
 /// a number, an address without a password, the value of a variable whose name ends in a word such
-/// as `REGION`, `LEVEL` or `DIR`, and a [`plain`](Self::plain) value.
+/// as `REGION`, `DEFAULT_LEVEL` or `DIR`, and a [`plain`](Self::plain) value.
 #[derive(Clone)]
 pub struct McpValue(Kind);
 

@@ -13,11 +13,11 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse, error_debug};
 
 /// The maximum number of attempts at a call whose response is invalid or failed: six hours of
 /// retries do not correct a wrong base URL.
-const ATTEMPTS_AT_NONSENSE: u32 = 5;
+const MAX_ATTEMPTS_AT_INVALID_RESPONSE: u32 = 5;
 /// The longest pause that a provider may request. It is above the limit of a whole call (6 h by
 /// default), which a longer pause fails. For an activity without such a limit, a `retry-after` that
 /// is a mistake or an attack would otherwise stop the run for good without an error.
-const LONGEST_RETRY_AFTER: Duration = Duration::from_hours(24);
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 
 /// A model that answers calls.
 ///
@@ -130,13 +130,13 @@ impl ModelError {
     /// Returns `true` if an attempt after this one, counted from 1, may succeed.
     pub(crate) fn may_pass(&self, attempt: u32) -> bool {
         let is_nonsense = matches!(self.kind, ModelFailureKind::InvalidResponse | ModelFailureKind::ResponseFailed);
-        self.should_retry() && !(is_nonsense && attempt >= ATTEMPTS_AT_NONSENSE)
+        self.should_retry() && !(is_nonsense && attempt >= MAX_ATTEMPTS_AT_INVALID_RESPONSE)
     }
 
     /// Returns the pause that the provider requests before the next attempt, up to a limit; `None`
     /// if it requests none.
-    pub(crate) fn pause_asked_for(&self) -> Option<Duration> {
+    pub(crate) fn requested_pause(&self) -> Option<Duration> {
         let pause = self.retry_after.filter(|pause| !pause.is_zero());
-        pause.map(|pause| pause.min(LONGEST_RETRY_AFTER))
+        pause.map(|pause| pause.min(MAX_RETRY_AFTER))
     }
 }

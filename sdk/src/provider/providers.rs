@@ -49,7 +49,11 @@ impl Providers {
 
     /// Makes a model call, once, and aborts it when it takes longer than `limit`. A panic of a
     /// provider is a failure like any other.
-    pub(crate) async fn call_within(&self, limit: AttemptLimit, call: ModelCall) -> Result<ModelResponse, ModelError> {
+    pub(crate) async fn call_with_limit(
+        &self,
+        limit: AttemptLimit,
+        call: ModelCall,
+    ) -> Result<ModelResponse, ModelError> {
         let (agent, model) = (call.agent.clone(), call.model.clone());
         match timeout(limit.time, self.call(call)).await {
             Ok(settled) => settled,

@@ -63,17 +63,17 @@ impl Destination {
     /// # Errors
     /// The destination cannot be determined: an address in the part cannot be parsed, or the
     /// provider has no name.
-    pub(crate) fn of_request(part: &Value, provider: Option<&str>) -> Result<Vec<Self>, Unclear> {
+    pub(crate) fn of_request(part: &Value, provider: Option<&str>) -> Result<Vec<Self>, UnknownDestination> {
         let mut hosts = Vec::new();
         collect(None, part, &mut hosts)?;
         if hosts.is_empty() {
-            hosts.push(Self::provider(provider.ok_or(Unclear)?));
+            hosts.push(Self::provider(provider.ok_or(UnknownDestination)?));
         }
         Ok(hosts)
     }
 
     /// Returns the Rust expression that creates this destination.
-    pub(crate) fn in_code(&self) -> String {
+    pub(crate) fn to_rust_expression(&self) -> String {
         let (function, name) = match &self.0 {
             Kind::Provider(name) => ("provider", name),
             Kind::McpServer(name) => ("mcp_server", name),
@@ -97,21 +97,21 @@ impl fmt::Display for Destination {
 
 /// The error for a destination that cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Unclear;
+pub(crate) struct UnknownDestination;
 
 /// Collects the hosts of all addresses in a value.
-fn collect(key: Option<&str>, value: &Value, hosts: &mut Vec<Destination>) -> Result<(), Unclear> {
+fn collect(key: Option<&str>, value: &Value, hosts: &mut Vec<Destination>) -> Result<(), UnknownDestination> {
     let key = key.unwrap_or_default().to_ascii_lowercase();
     let is_address = key.ends_with("url") || key.ends_with("uri");
     match value {
         // Read by the model only; nothing connects to an address in it.
         Value::String(_) if key.ends_with("description") => Ok(()),
         Value::String(text) if is_address || text.contains("://") => {
-            hosts.push(Destination(Kind::HostedToolHost(host_of(text).ok_or(Unclear)?)));
+            hosts.push(Destination(Kind::HostedToolHost(host_of(text).ok_or(UnknownDestination)?)));
             Ok(())
         }
         // The address is itself a reference, or not a string.
-        _ if is_address && !value.is_null() => Err(Unclear),
+        _ if is_address && !value.is_null() => Err(UnknownDestination),
         Value::Array(values) => values.iter().try_for_each(|value| collect(None, value, hosts)),
         Value::Object(members) => members.iter().try_for_each(|(key, value)| collect(Some(key), value, hosts)),
         _ => Ok(()),

@@ -14,10 +14,10 @@ use std::{borrow::Cow, collections::BTreeMap, ops::Range};
 pub(crate) const REDACTED: &str = "[redacted]";
 /// The minimum length, in bytes, of a secret that is removed wherever it occurs, also in its Base64
 /// forms.
-const SHORTEST_INSIDE_A_WORD: usize = 8;
+const MIN_SUBSTRING_BYTES: usize = 8;
 /// The minimum length, in characters, of a line of a secret that is itself a secret: shorter ones
 /// may be ordinary words.
-const SHORTEST_LINE: usize = 16;
+const MIN_LINE_CHARS: usize = 16;
 
 /// Secrets in all their forms, with an index to find them.
 #[derive(Clone, Default)]
@@ -38,27 +38,27 @@ struct Form {
     /// Restricts the form to a word of its own. Set for a short secret (a local server accepts any
     /// key, `x` for example): if it were also removed inside of words, the string would become
     /// unreadable.
-    only_alone: bool,
+    whole_word_only: bool,
     /// Allows line breaks between the characters, as Base64 may be broken into lines.
-    has_breaks: bool,
+    allows_line_breaks: bool,
 }
 
 impl Secrets {
     /// Adds a secret in all its forms.
     pub(crate) fn add(&mut self, secret: &str) {
-        self.add_form(secret, secret.len() < SHORTEST_INSIDE_A_WORD, false);
-        if secret.len() < SHORTEST_INSIDE_A_WORD {
+        self.add_form(secret, secret.len() < MIN_SUBSTRING_BYTES, false);
+        if secret.len() < MIN_SUBSTRING_BYTES {
             return;
         }
         // The last line break of a file is seldom quoted.
         let trimmed = secret.trim();
-        if trimmed.len() >= SHORTEST_INSIDE_A_WORD {
+        if trimmed.len() >= MIN_SUBSTRING_BYTES {
             self.add_form(trimmed, false, false);
         }
         // `.env` files and JSON write a line break as a backslash and an `n`.
         for line in secret.split('\n').flat_map(|line| line.split("\\n")).map(str::trim) {
             // The first and the last line of a PEM file are not secret.
-            if line.chars().count() >= SHORTEST_LINE && !line.starts_with("-----") {
+            if line.chars().count() >= MIN_LINE_CHARS && !line.starts_with("-----") {
                 self.add_form(line, false, false);
             }
         }
@@ -69,8 +69,8 @@ impl Secrets {
         }
     }
 
-    fn add_form(&mut self, text: &str, only_alone: bool, has_breaks: bool) {
-        let form = Form { characters: text.chars().collect(), only_alone, has_breaks };
+    fn add_form(&mut self, text: &str, whole_word_only: bool, allows_line_breaks: bool) {
+        let form = Form { characters: text.chars().collect(), whole_word_only, allows_line_breaks };
         let Some(first) = form.characters.first().copied() else { return };
         let place = self.forms.len();
         let same_first = if first.is_ascii() {
@@ -158,7 +158,7 @@ impl Form {
     fn end(&self, text: &str, start: usize) -> Option<usize> {
         let (mut at, mut next) = (start, 0);
         while next < self.characters.len() {
-            if self.has_breaks && next > 0 {
+            if self.allows_line_breaks && next > 0 {
                 at = after_breaks(text, at);
             }
             // The run of backslashes in the string must cover those of the form; further ones are
@@ -179,14 +179,14 @@ impl Form {
             at = end?;
             next += 1;
         }
-        let stands_alone = || !text[..start].ends_with(is_of_key) && !text[at..].starts_with(is_of_key);
-        (!self.only_alone || stands_alone()).then_some(at)
+        let stands_alone = || !text[..start].ends_with(is_key_char) && !text[at..].starts_with(is_key_char);
+        (!self.whole_word_only || stands_alone()).then_some(at)
     }
 }
 
 /// Returns `true` for a character of a key. `*` is one, because OpenAI masks the middle of the key
 /// that it quotes.
-pub(crate) fn is_of_key(c: char) -> bool {
+pub(crate) fn is_key_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '*')
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::{
-    destination::{Destination, Unclear},
+    destination::{Destination, UnknownDestination},
     without_secret::Secrets,
 };
 use crate::{
@@ -79,7 +79,7 @@ impl Withheld {
             Why::Elsewhere(Some(to)) => format!(
                 "this worker does not give to {to}, only to other destinations; add \
                  allow_env_for({}, [{name:?}]) to the AgentsPlugin, InlineRunner or ToolRegistry if it may go there",
-                to.in_code()
+                to.to_rust_expression()
             ),
             Why::Elsewhere(None) => {
                 "this worker gives to certain destinations only, and where it would go here cannot be \
@@ -129,7 +129,7 @@ impl AllowedEnv {
         }
         // An unknown destination leaves the list empty, so that only variables for any destination
         // are filled in.
-        let to = Destination::of_request(part, provider).unwrap_or_else(|Unclear| Vec::new());
+        let to = Destination::of_request(part, provider).unwrap_or_else(|UnknownDestination| Vec::new());
         self.to(to).fill_value(part, given)
     }
 
@@ -211,7 +211,7 @@ impl Given {
     pub(crate) fn item(&self, item: Item) -> Item {
         let holds_one = |text: &str| self.0.are_in(text);
         let value = item.to_value();
-        if !has_text(&value, &holds_one) {
+        if !any_string(&value, &holds_one) {
             return item;
         }
         match self.value(value) {
@@ -239,11 +239,11 @@ impl Given {
 }
 
 /// Returns `true` if `is_such` holds for any string or key in the value.
-fn has_text(value: &Value, is_such: &impl Fn(&str) -> bool) -> bool {
+fn any_string(value: &Value, is_such: &impl Fn(&str) -> bool) -> bool {
     match value {
         Value::String(text) => is_such(text),
-        Value::Array(values) => values.iter().any(|value| has_text(value, is_such)),
-        Value::Object(members) => members.iter().any(|(key, value)| is_such(key) || has_text(value, is_such)),
+        Value::Array(values) => values.iter().any(|value| any_string(value, is_such)),
+        Value::Object(members) => members.iter().any(|(key, value)| is_such(key) || any_string(value, is_such)),
         _ => false,
     }
 }

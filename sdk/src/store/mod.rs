@@ -11,5 +11,5 @@ mod spill;
 
 pub use session::Session;
 pub(crate) use session::Sessions;
-pub(crate) use spill::Spills;
-pub use spill::{SpillStore, Spilled};
+pub(crate) use spill::OptionalSpillStore;
+pub use spill::{SpillStore, SpilledOutput};

@@ -24,13 +24,13 @@ pub trait SpillStore: Send + Sync {
     ///
     /// # Errors
     /// Any failure of the store. Its message is recorded in history.
-    fn spill<'a>(&'a self, spilled: Spilled<'a>) -> BoxFuture<'a, Result<String, Failure>>;
+    fn spill<'a>(&'a self, spilled: SpilledOutput<'a>) -> BoxFuture<'a, Result<String, Failure>>;
 }
 
 /// An output that is too large.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Spilled<'a> {
+pub struct SpilledOutput<'a> {
     /// The call that returned the output.
     pub call: &'a CallInfo,
     /// The whole output, redacted: its text, or the JSON of its content parts.
@@ -39,4 +39,4 @@ pub struct Spilled<'a> {
 
 /// The store of a worker or an inline runner; `None` if it has no store.
 #[derive(Clone, Default)]
-pub(crate) struct Spills(pub(crate) Option<Arc<dyn SpillStore>>);
+pub(crate) struct OptionalSpillStore(pub(crate) Option<Arc<dyn SpillStore>>);

@@ -13,9 +13,9 @@ use serde_json::{Map, Value};
 /// [`execution_timeout`](Self::execution_timeout) where it must not wait for ever.
 ///
 /// ```
-/// use temporal_agents::tool::{ChildWorkflow, ParentClose};
+/// use temporal_agents::tool::{ChildWorkflow, ParentClosePolicy};
 ///
-/// let ship = ChildWorkflow::named("ship_order").task_queue("shipping").parent_close_policy(ParentClose::Abandon);
+/// let ship = ChildWorkflow::named("ship_order").task_queue("shipping").parent_close_policy(ParentClosePolicy::Abandon);
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -25,7 +25,7 @@ pub struct ChildWorkflow {
     /// The task queue of the child's worker. Default: the parent's own.
     pub task_queue: Option<String>,
     /// The policy for a child whose parent ends first. Default: the child is terminated.
-    pub parent_close_policy: ParentClose,
+    pub parent_close_policy: ParentClosePolicy,
     /// The workflow id of the child. Default: derived.
     pub id: ChildId,
     /// Longest time from the child's start to its end, retries and continue-as-new included.
@@ -38,7 +38,7 @@ pub struct ChildWorkflow {
 /// The policy for a child workflow whose parent ends first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ParentClose {
+pub enum ParentClosePolicy {
     /// The child is terminated.
     #[default]
     Terminate,
@@ -71,7 +71,7 @@ impl ChildWorkflow {
         Self {
             workflow_type: workflow_type.into(),
             task_queue: None,
-            parent_close_policy: ParentClose::default(),
+            parent_close_policy: ParentClosePolicy::default(),
             id: ChildId::default(),
             execution_timeout: None,
             summary: None,
@@ -87,7 +87,7 @@ impl ChildWorkflow {
 
     /// Sets the policy for a child whose parent ends first.
     #[must_use]
-    pub fn parent_close_policy(mut self, policy: ParentClose) -> Self {
+    pub fn parent_close_policy(mut self, policy: ParentClosePolicy) -> Self {
         self.parent_close_policy = policy;
         self
     }

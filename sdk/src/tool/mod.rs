@@ -34,7 +34,7 @@ pub(crate) use approval::ApprovalRule;
 pub use approval::NeedsApproval;
 pub use argument::ToolArgument;
 pub(crate) use binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
-pub use child_workflow::{ChildId, ChildWorkflow, ParentClose};
+pub use child_workflow::{ChildId, ChildWorkflow, ParentClosePolicy};
 pub use context::{CallInfo, Heartbeat, SettingError, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
 pub use enabled::Enabled;
@@ -46,7 +46,7 @@ pub use hosted::{
 };
 pub(crate) use idempotency::idempotency_key;
 pub(crate) use mcp::McpBinding;
-pub use mcp::{McpMeta, McpRefresh, McpServer, McpSessionTerms, Reestablish};
+pub use mcp::{McpMeta, McpRefresh, McpServer, McpSessionOptions, McpSessionRecovery};
 #[cfg(feature = "nexus")]
 pub use nexus_operation::{NexusCancellation, NexusOperation};
 pub use on_error::{OUTCOME_UNKNOWN, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind};
@@ -55,7 +55,7 @@ pub(crate) use output::text_of;
 pub use oversized::OversizedOutput;
 #[cfg(feature = "worker")]
 pub(crate) use oversized::beginning;
-pub(crate) use oversized::{MOST_OF_A_FAILURE, OutputTooLarge, truncated};
+pub(crate) use oversized::{MAX_FAILURE_BYTES, OutputTooLarge, truncated};
 pub(crate) use redaction::Redaction;
 pub use remote_activity::RemoteActivity;
 pub(crate) use run_context::merge_patch_between;

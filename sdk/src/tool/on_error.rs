@@ -53,7 +53,7 @@ pub enum OnToolError {
     Tell(DescribeFailure),
     /// The model gets the message that this function returns for a failure of any kind, if it
     /// returns one; see [`OnToolError::by_kind`].
-    ByKind(DescribeSomeFailures),
+    ByKind(DescribeFailureByKind),
     /// The run ends with any failed call of this tool, also if the body returns
     /// [`ToolError::tell_model`](super::ToolError::tell_model) or the model's arguments do not fit.
     /// Retries come first. (For one error that ends the run there is
@@ -65,7 +65,7 @@ pub enum OnToolError {
 pub type DescribeFailure = Arc<dyn Fn(&ToolFailure<'_>) -> String + Send + Sync>;
 
 /// A function that returns the message that the model gets for some failed calls.
-pub type DescribeSomeFailures = Arc<dyn Fn(&ToolFailure<'_>) -> Option<String> + Send + Sync>;
+pub type DescribeFailureByKind = Arc<dyn Fn(&ToolFailure<'_>) -> Option<String> + Send + Sync>;
 
 /// The kind of a tool call's failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ impl<'a> ToolFailure<'a> {
     /// Returns the violations of the schema in a form that a model can use: a sentence and a JSON
     /// list of `{"field", "constraint", "allowed"}`. It repeats nothing of the arguments
     /// themselves.
-    pub fn issues_text(&self) -> String {
+    pub fn issues_message(&self) -> String {
         match serde_json::to_string(self.issues) {
             Ok(issues) if !self.issues.is_empty() => format!("{}. What does not fit: {issues}", self.error),
             _ => self.error.to_owned(),
@@ -157,7 +157,7 @@ impl OnToolError {
     /// use temporal_agents::tool::{OnToolError, ToolFailureKind};
     ///
     /// let rule = OnToolError::by_kind(|failure| match failure.kind {
-    ///     ToolFailureKind::Arguments => Some(failure.issues_text()),
+    ///     ToolFailureKind::Arguments => Some(failure.issues_message()),
     ///     ToolFailureKind::NotRegistered => Some("This tool is being deployed. Go on without it.".to_owned()),
     ///     _ => None,
     /// });
@@ -177,16 +177,16 @@ impl OnToolError {
     ///
     /// ```
     /// # use temporal_agents::{Agent, inline::InlineRunner, tool::OnToolError};
-    /// let runner = InlineRunner::new().on_tool_error(OnToolError::tell_arguments());
+    /// let runner = InlineRunner::new().on_tool_error(OnToolError::describe_argument_errors());
     /// # let _ = runner;
     /// ```
-    pub fn tell_arguments() -> Self {
-        Self::by_kind(|failure| (failure.kind == ToolFailureKind::Arguments).then(|| failure.issues_text()))
+    pub fn describe_argument_errors() -> Self {
+        Self::by_kind(|failure| (failure.kind == ToolFailureKind::Arguments).then(|| failure.issues_message()))
     }
 
     /// Returns the rule by which the model gets [`TOOL_FAILED`], without a call of the run's error
     /// formatter.
-    pub fn fixed_text() -> Self {
+    pub fn fixed_message() -> Self {
         Self::tell(|_| TOOL_FAILED.to_owned())
     }
 }

@@ -78,7 +78,7 @@ impl OutputLimit {
 
 /// Most bytes of a failure's message: from an activity it is sent twice, as the failure's message
 /// and for the model.
-pub(crate) const MOST_OF_A_FAILURE: usize = 100_000;
+pub(crate) const MAX_FAILURE_BYTES: usize = 100_000;
 
 /// Most bytes of a marker, including the quotes of JSON.
 const MARKER: usize = 200;

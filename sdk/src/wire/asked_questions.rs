@@ -19,7 +19,7 @@ use super::{
 pub const QUESTIONS_MEMO: &str = "agents.questions";
 
 /// Maximum bytes of arguments for each question: enough to recognise the call in a list.
-const MOST_ARGUMENTS: usize = 512;
+const MAX_ARGUMENTS_BYTES: usize = 512;
 /// Maximum bytes of JSON of all questions. Each pause records them, and every list of workflows
 /// reads the memo.
 const MOST_QUESTIONS: usize = 4 * 1024;
@@ -38,7 +38,7 @@ pub struct AskedQuestions {
     /// Number of the turn, counted from 1.
     pub turn: u32,
     /// The questions that fit, in display order.
-    pub questions: Vec<AskedQuestion>,
+    pub questions: Vec<PendingQuestion>,
     /// Number of questions that did not fit.
     #[serde(default, skip_serializing_if = "is_default")]
     pub left_out: u32,
@@ -47,7 +47,7 @@ pub struct AskedQuestions {
 /// A call that waits for a decision, or for its output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct AskedQuestion {
+pub struct PendingQuestion {
     /// Id to decide by.
     pub id: String,
     /// Name of the agent that made the call.
@@ -71,7 +71,7 @@ impl AskedQuestions {
     /// Returns the questions of this agent at this turn, as many as fit.
     pub fn new(agent: impl Into<String>, turn: u32, waits_for: impl IntoIterator<Item = AgentInterruption>) -> Self {
         let (mut questions, mut bytes, mut left_out) = (Vec::new(), 0_usize, 0_u32);
-        for question in waits_for.into_iter().map(AskedQuestion::from) {
+        for question in waits_for.into_iter().map(PendingQuestion::from) {
             let len = encoded_len(&question).unwrap_or(usize::MAX);
             if bytes.saturating_add(len) > MOST_QUESTIONS {
                 // A later question may still fit, since it may be shorter.
@@ -85,12 +85,12 @@ impl AskedQuestions {
     }
 }
 
-impl From<AgentInterruption> for AskedQuestion {
+impl From<AgentInterruption> for PendingQuestion {
     fn from(asked: AgentInterruption) -> Self {
         let AgentInterruption { id, agent, tool, mut arguments, server, kind, question: _ } = asked;
-        let is_cut = arguments.len() > MOST_ARGUMENTS;
+        let is_cut = arguments.len() > MAX_ARGUMENTS_BYTES;
         if is_cut {
-            arguments.truncate(arguments.floor_char_boundary(MOST_ARGUMENTS));
+            arguments.truncate(arguments.floor_char_boundary(MAX_ARGUMENTS_BYTES));
         }
         Self { id, agent, tool, arguments, is_cut, server, kind }
     }

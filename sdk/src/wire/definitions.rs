@@ -52,13 +52,13 @@ impl Definitions {
     /// Returns `true` if both certainly have the same JSON text: their schemas are copies of one
     /// another, and the rest is equal. Settings and hosted tools have members whose order counts,
     /// so these must be absent or have the same text.
-    pub(crate) fn is_same_text(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_json(&self, other: &Self) -> bool {
         let Self { instructions, prompt, tools, handoffs, output, settings } = self;
         *instructions == other.instructions
             && prompt.is_none()
             && other.prompt.is_none()
             && tools.len() == other.tools.len()
-            && tools.iter().zip(&other.tools).all(|(one, other)| one.is_same_text(other))
+            && tools.iter().zip(&other.tools).all(|(one, other)| one.has_same_json(other))
             && handoffs.len() == other.handoffs.len()
             && handoffs
                 .iter()
@@ -69,7 +69,7 @@ impl Definitions {
                 (Some(one), Some(other)) => one.schema.is_shared_with(&other.schema) && one == other,
                 _ => false,
             }
-            && settings.is_same_text(&other.settings)
+            && settings.has_same_json(&other.settings)
     }
 
     /// Returns the digest of these definitions. The digests of the latest definitions are cached.
@@ -77,7 +77,7 @@ impl Definitions {
     /// # Panics
     /// Never: definitions are JSON by construction.
     pub fn digest(&self) -> Digest {
-        DIGESTED.with_borrow_mut(|digested| {
+        DIGEST_CACHE.with_borrow_mut(|digested| {
             // A hit moves to the end. A miss is computed and, unless its instructions are long,
             // appended in place of the oldest entry.
             if let Some(place) = digested.iter().position(|(definitions, _)| definitions == self) {
@@ -85,10 +85,10 @@ impl Definitions {
             } else {
                 let value = serde_json::to_value(self).expect("definitions are JSON by construction");
                 let digest = Digest::of_value(&value);
-                if self.instructions.as_ref().is_some_and(|text| text.len() > LONG_INSTRUCTIONS) {
+                if self.instructions.as_ref().is_some_and(|text| text.len() > MAX_CACHED_INSTRUCTIONS_BYTES) {
                     return digest;
                 }
-                digested.drain(..(digested.len() + 1).saturating_sub(DIGESTED_AT_MOST));
+                digested.drain(..(digested.len() + 1).saturating_sub(MAX_CACHED_DIGESTS));
                 digested.push((self.clone(), digest));
             }
             digested.last().map(|(_, digest)| digest.clone()).expect("what was looked for is the last")
@@ -100,14 +100,14 @@ thread_local! {
     /// Definitions and their digests, the most recently requested one last. The workflows of a
     /// worker share a thread, and most runs send a model the same definitions as earlier runs.
     /// Equal definitions have the same canonical JSON.
-    static DIGESTED: RefCell<Vec<(Definitions, Digest)>> = const { RefCell::new(Vec::new()) };
+    static DIGEST_CACHE: RefCell<Vec<(Definitions, Digest)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Maximum number of definitions whose digests are cached.
-const DIGESTED_AT_MOST: usize = 16;
+const MAX_CACHED_DIGESTS: usize = 16;
 /// Maximum length in bytes of instructions whose digest is cached: longer ones are most likely made
 /// for one run.
-const LONG_INSTRUCTIONS: usize = 16_384;
+const MAX_CACHED_INSTRUCTIONS_BYTES: usize = 16_384;
 
 /// A prompt template stored at the provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -153,7 +153,7 @@ impl ToolSpec {
     const KINDS: [&str; 2] = ["function", "hosted"];
 
     /// Returns `true` if both certainly have the same JSON text.
-    fn is_same_text(&self, other: &Self) -> bool {
+    fn has_same_json(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Function { parameters: one, .. }, Self::Function { parameters: another, .. }) => {
                 one.is_shared_with(another) && self == other

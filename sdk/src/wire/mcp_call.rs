@@ -111,7 +111,7 @@ pub struct McpSession {
 
 impl McpOperation {
     /// Names of the operations that open and close sessions.
-    pub const OF_SESSIONS: [&str; 2] = ["open_session", "close_session"];
+    pub const SESSION_NAMES: [&str; 2] = ["open_session", "close_session"];
 
     /// Names of all other operations.
     pub const NAMES: [&str; 6] =

@@ -63,7 +63,7 @@ pub use run_state::{
     OutputGuardrailResult, RunState, ToolGuardrailResult,
 };
 pub use schema::Schema;
-pub use session_call::SessionPlace;
+pub use session_call::SessionPosition;
 pub use session_checkpoint::{KeptCheckpoint, SessionCheckpoint};
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};

@@ -40,7 +40,7 @@ pub enum SessionOperation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limit: Option<u32>,
         /// End of the previous reply.
-        after: SessionPlace,
+        after: SessionPosition,
     },
     /// Adds items at the end.
     Add {
@@ -64,7 +64,7 @@ pub struct SessionReply {
     /// Place at which the items end, if there are more: the next request passes it in
     /// [`SessionOperation::ReadOn`]. Only in replies to requests of version 1.2 and later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub more: Option<SessionPlace>,
+    pub more: Option<SessionPosition>,
 }
 
 /// A place in the items that the first read of a session found.
@@ -73,7 +73,7 @@ pub struct SessionReply {
 /// between two portions, and a limit counts from the end. The digest is used to find the same items
 /// again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionPlace {
+pub struct SessionPosition {
     /// Number of items before the place.
     pub given: u64,
     /// Number of items that the first read found.

@@ -205,15 +205,15 @@ impl From<&str> for ToolChoice {
 impl ModelSettings {
     /// Returns `true` if both have the same JSON text: the order of members counts, and the sign of
     /// a zero.
-    pub(crate) fn is_same_text(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_json(&self, other: &Self) -> bool {
         // Serializing both is expensive, so it is done only if equality does not already decide.
         let text = |settings: &Self| serde_json::to_string(settings).ok();
-        self == other && (self.is_told_by_equality() || text(self) == text(other))
+        self == other && (self.equality_implies_same_json() || text(self) == text(other))
     }
 
     /// Returns `true` if equal settings certainly have the same JSON text, because nothing in these
     /// settings has an order or is zero.
-    fn is_told_by_equality(&self) -> bool {
+    fn equality_implies_same_json(&self) -> bool {
         let Self {
             temperature,
             top_p,
@@ -286,28 +286,28 @@ impl ModelSettings {
             top_p: top_p.or(self.top_p),
             frequency_penalty: frequency_penalty.or(self.frequency_penalty),
             presence_penalty: presence_penalty.or(self.presence_penalty),
-            tool_choice: over_or(tool_choice, &self.tool_choice),
+            tool_choice: override_or(tool_choice, &self.tool_choice),
             parallel_tool_calls: parallel_tool_calls.or(self.parallel_tool_calls),
-            truncation: over_or(truncation, &self.truncation),
+            truncation: override_or(truncation, &self.truncation),
             max_tokens: max_tokens.or(self.max_tokens),
-            reasoning: over_or(reasoning, &self.reasoning),
-            verbosity: over_or(verbosity, &self.verbosity),
-            metadata: over_or(metadata, &self.metadata),
+            reasoning: override_or(reasoning, &self.reasoning),
+            verbosity: override_or(verbosity, &self.verbosity),
+            metadata: override_or(metadata, &self.metadata),
             store: store.or(self.store),
-            prompt_cache_retention: over_or(prompt_cache_retention, &self.prompt_cache_retention),
+            prompt_cache_retention: override_or(prompt_cache_retention, &self.prompt_cache_retention),
             include_usage: include_usage.or(self.include_usage),
-            response_include: over_or(response_include, &self.response_include),
+            response_include: override_or(response_include, &self.response_include),
             top_logprobs: top_logprobs.or(self.top_logprobs),
-            extra_query: over_or(extra_query, &self.extra_query),
-            extra_body: over_or(extra_body, &self.extra_body),
-            extra_headers: over_or(extra_headers, &self.extra_headers),
+            extra_query: override_or(extra_query, &self.extra_query),
+            extra_body: override_or(extra_body, &self.extra_body),
+            extra_headers: override_or(extra_headers, &self.extra_headers),
             extra_args: merged(self.extra_args.as_ref(), extra_args.as_ref()).filter(|merged| !merged.is_empty()),
             retry: match (&self.retry, retry) {
                 (Some(base), Some(over)) => Some(base.overlaid_by(over)),
-                (base, over) => over_or(over, base),
+                (base, over) => override_or(over, base),
             },
-            context_management: over_or(context_management, &self.context_management),
-            prompt_cache_options: over_or(prompt_cache_options, &self.prompt_cache_options),
+            context_management: override_or(context_management, &self.context_management),
+            prompt_cache_options: override_or(prompt_cache_options, &self.prompt_cache_options),
             preserve_raw_usage: preserve_raw_usage.or(self.preserve_raw_usage),
             timeout: timeout.or(self.timeout),
         }
@@ -322,14 +322,14 @@ impl ModelRetrySettings {
                 max_delay: over.max_delay.or(base.max_delay),
                 multiplier: over.multiplier.or(base.multiplier),
             }),
-            (base, over) => over_or(over, base),
+            (base, over) => override_or(over, base),
         };
         Self { max_retries: over.max_retries.or(self.max_retries), backoff }
     }
 }
 
 #[expect(clippy::ref_option, reason = "its callers destructure references to settings, whose fields are options")]
-fn over_or<T: Clone>(over: &Option<T>, base: &Option<T>) -> Option<T> {
+fn override_or<T: Clone>(over: &Option<T>, base: &Option<T>) -> Option<T> {
     over.as_ref().or(base.as_ref()).cloned()
 }
 

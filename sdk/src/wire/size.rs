@@ -23,7 +23,7 @@ pub(crate) fn encoded_len(value: &(impl Serialize + ?Sized)) -> Result<usize, se
 
 /// Returns the length of a value's JSON inside a JSON string, where its quotes and backslashes are
 /// escaped again.
-pub(crate) fn encoded_len_in_text(value: &(impl Serialize + ?Sized)) -> Result<usize, serde_json::Error> {
+pub(crate) fn encoded_len_in_json_string(value: &(impl Serialize + ?Sized)) -> Result<usize, serde_json::Error> {
     // Control characters in JSON are already escaped, so only quotes and backslashes count twice.
     let escaped = |bytes: &[u8]| bytes.len() + bytes.iter().filter(|byte| matches!(byte, b'"' | b'\\')).count();
     let mut count = Count(0, escaped);

@@ -14,8 +14,8 @@ pub(crate) mod plugin;
 mod tool_registry;
 
 pub use crate::{
-    conversations::{ConversationCache, ConversationCounters},
+    conversations::{ConversationCache, ConversationCacheStats},
     secret::Destination,
 };
 pub use plugin::{AgentsPlugin, AgentsWorker, AgentsWorkerError, InstallError, InstallIssue};
-pub use tool_registry::{CallFailure, Dispatch, DispatchError, Dispatched, RegisterError, ToolRegistry};
+pub use tool_registry::{CallFailure, Dispatch, DispatchError, DispatchResult, RegisterError, ToolRegistry};

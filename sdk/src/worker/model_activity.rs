@@ -29,7 +29,7 @@ use crate::wire::{
 use crate::{
     activity::{
         failed_attempt::{FailedAttempt, pause_after},
-        heartbeat::Beater,
+        heartbeat::HeartbeatSender,
         message::Request,
         model_failure::{Retry, failure, version_mismatch},
     },
@@ -41,13 +41,13 @@ use crate::{
 /// MiB at most: a larger reply would be lost, so that the provider would be called again and again.
 /// For smaller replies that are still over a limit, the server, or the SDK for it, fails the call
 /// without a retry.
-const MOST_OF_A_REPLY: usize = 4_000_000;
+const MAX_REPLY_BYTES: usize = 4_000_000;
 
 /// The parts of a worker that model calls need.
 pub(super) struct ModelActivity {
     pub(super) providers: Providers,
     pub(super) conversations: ConversationCache,
-    pub(super) beater: Beater,
+    pub(super) beater: HeartbeatSender,
 }
 
 impl ModelActivity {
@@ -125,10 +125,10 @@ async fn too_large(ctx: &ActivityContext, reply: &ModelReply) -> Option<ModelErr
     let client = guarded(|| ctx.client()).ok()?;
     let payload = client.data_converter().to_payload(&context, &serde_json::to_value(reply).ok()?).await.ok()?;
     let sent = payload.data.len();
-    if sent <= MOST_OF_A_REPLY {
+    if sent <= MAX_REPLY_BYTES {
         return None;
     }
-    let (json, sent, most) = (Bytes(json), Bytes(sent), Bytes(MOST_OF_A_REPLY));
+    let (json, sent, most) = (Bytes(json), Bytes(sent), Bytes(MAX_REPLY_BYTES));
     let message = format!(
         "response too large: the model's reply is {json} of JSON, {sent} as it is sent, over the limit of {most}; it is not \
          requested again. Lower max_tokens, or keep images and files of hosted tools out of the reply"

@@ -15,7 +15,7 @@ use super::{
             EffectFailure, NoModelActivity, application, failure_type, is_not_registered, message_of, timeout_of,
         },
         model_activity_options::{ModelActivityOptions, Scheduling},
-        until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
+        until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
     },
     limits::{
         gate::{Cancelled, Gate, Place},
@@ -76,7 +76,7 @@ impl ActivityBackedModel {
     pub(super) async fn call(
         &self,
         ctx: &Rc<dyn DurableContext>,
-        books: Books<'_>,
+        books: HistoryAccount<'_>,
         call: ModelCall,
         activity_id: String,
         token: WorkflowCancellationToken,
@@ -87,7 +87,7 @@ impl ActivityBackedModel {
             // A local activity leaves only its result in history: there is nothing to refer to, and
             // no bytes to save.
             let nothing = RefCell::default();
-            let books = Books { ledger: &nothing, ..books };
+            let books = HistoryAccount { ledger: &nothing, ..books };
             let Called { response, .. } = scheduled.attempt(&activity_id, books.fold(&call), &books).await?;
             return Ok(response);
         }
@@ -105,7 +105,7 @@ impl ActivityBackedModel {
         // With a ledger of its own: other conversations of the workflow may be intact, and continue
         // to use references.
         let alone = RefCell::default();
-        let fresh = Books { ledger: &alone, chain: books.chain.clone(), ..books };
+        let fresh = HistoryAccount { ledger: &alone, chain: books.chain.clone(), ..books };
         let response = scheduled.answer(&format!("{activity_id}-full"), &fresh).await?;
         books.ledger.borrow_mut().take_over(alone.into_inner());
         Ok(response)
@@ -113,7 +113,7 @@ impl ActivityBackedModel {
 }
 
 /// The ledger and the gate that a model call uses, with callbacks that report its commands.
-pub(super) struct Books<'b> {
+pub(super) struct HistoryAccount<'b> {
     /// The ledger of all conversations of the workflow run: the content that history holds.
     pub(super) ledger: &'b RefCell<Ledger>,
     /// Key of this conversation in the ledger.
@@ -126,7 +126,7 @@ pub(super) struct Books<'b> {
     pub(super) wrote: &'b dyn Fn(usize),
 }
 
-impl Books<'_> {
+impl HistoryAccount<'_> {
     fn fold(&self, call: &ModelCall) -> Folded {
         self.ledger.borrow().fold(&self.chain, &call.definitions, &call.input)
     }
@@ -170,7 +170,7 @@ enum Failed {
 impl Scheduled<'_> {
     /// Makes the call. Once it has a response, records in the ledger the content that history now
     /// holds.
-    async fn answer(&self, activity_id: &str, books: &Books<'_>) -> Result<ModelResponse, Failed> {
+    async fn answer(&self, activity_id: &str, books: &HistoryAccount<'_>) -> Result<ModelResponse, Failed> {
         let folded = self.recorded(activity_id, books).await?;
         let Called { response, activity_id, noted } = self.attempt(activity_id, folded, books).await?;
         books.ledger.borrow_mut().answered(&books.chain, &activity_id, noted, &response.output);
@@ -179,10 +179,10 @@ impl Scheduled<'_> {
 
     /// Returns the call with references. Items that are together too large to travel with the call
     /// are first recorded by activities of their own.
-    async fn recorded(&self, activity_id: &str, books: &Books<'_>) -> Result<Folded, Failed> {
+    async fn recorded(&self, activity_id: &str, books: &HistoryAccount<'_>) -> Result<Folded, Failed> {
         let folded = books.fold(self.call);
         let limit = self.options.max_request_bytes;
-        let beside = beside_items(self.call, &folded).map_err(|error| Failed::of(error.into()))?;
+        let beside = overhead_bytes(self.call, &folded).map_err(|error| Failed::of(error.into()))?;
         let chunks = chunks(folded.inline_items(), limit, limit.saturating_sub(beside)).map_err(Failed::of)?;
         if chunks.is_empty() {
             return Ok(folded);
@@ -202,7 +202,7 @@ impl Scheduled<'_> {
             let bytes = items.iter().map(Item::json_len).sum();
             let _place = books.place(bytes, token).await?;
             let (request, options) = (RecordRequest::from(items.clone()), options.recording(scheduling, count));
-            let schedule = |id| ctx.record_activity(request.clone(), under_id(&options, id));
+            let schedule = |id| ctx.record_activity(request.clone(), with_activity_id(&options, id));
             let recording = self.wanted(&activity_id, RECORD_ACTIVITY).answer(schedule).await;
             let Answered { activity_id, .. } = recording.map_err(|unanswered| self.failed(unanswered))?;
             books.ledger.borrow_mut().recorded(&activity_id, &items);
@@ -211,7 +211,7 @@ impl Scheduled<'_> {
     }
 
     /// Schedules the activity and reads its reply.
-    async fn attempt(&self, activity_id: &str, folded: Folded, books: &Books<'_>) -> Result<Called, Failed> {
+    async fn attempt(&self, activity_id: &str, folded: Folded, books: &HistoryAccount<'_>) -> Result<Called, Failed> {
         let Self { ctx, options, call, token } = self;
         let bytes = checked(call, &folded, options).map_err(Failed::of)?;
         let Folded { conversation, definitions, noted } = folded;
@@ -234,7 +234,7 @@ impl Scheduled<'_> {
         } else {
             let options = options.activity(at).map_err(|panic| Failed::of(summary_panicked(&panic)))?;
             let _place = books.place(bytes, token).await?;
-            let schedule = |id| ctx.model_activity(request.clone(), under_id(&options, id));
+            let schedule = |id| ctx.model_activity(request.clone(), with_activity_id(&options, id));
             wanted.answer(schedule).await
         };
         let Answered { result, activity_id } = answer.map_err(|unanswered| self.failed(unanswered))?;
@@ -245,7 +245,7 @@ impl Scheduled<'_> {
 
     fn wanted<'w>(&'w self, id: &'w str, activity: &'static str) -> Wanted<'w> {
         let longest = Some(self.options.schedule_to_close);
-        Wanted { ctx: self.ctx, id, what: Needed::Activity(activity), longest, token: &self.token }
+        Wanted { ctx: self.ctx, id, what: Requirement::Activity(activity), longest, token: &self.token }
     }
 
     fn failed(&self, unanswered: Unanswered) -> Failed {
@@ -297,9 +297,9 @@ impl From<Failed> for ModelEffectError {
 /// The size of a reference, in bytes, for the limit on requests.
 const REFERENCE_BYTES: usize = 100;
 /// Total size of items, in bytes, above which activities of their own record them.
-const RECORDED_ABOVE: usize = 1_572_864;
+const RECORD_THRESHOLD_BYTES: usize = 1_572_864;
 /// Maximum total size of items in one recording, in bytes. A single item may be larger.
-const RECORDED_AT_ONCE: usize = 1_048_576;
+const MAX_RECORDING_BYTES: usize = 1_048_576;
 
 /// The JSON of a call, or of one of its items, is larger than the limit.
 #[derive(Debug, thiserror::Error)]
@@ -320,7 +320,7 @@ struct RequestTooLarge {
 /// The sizes are a rule, because they decide which activities are scheduled: see CONTRIBUTING.md.
 fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize, room: usize) -> Result<Vec<Vec<Item>>, EffectError> {
     let sized: Vec<(usize, &Item)> = items.map(|item| (item.json_len(), item)).collect();
-    if sized.iter().map(|(bytes, _)| bytes).sum::<usize>() <= RECORDED_ABOVE.min(room) {
+    if sized.iter().map(|(bytes, _)| bytes).sum::<usize>() <= RECORD_THRESHOLD_BYTES.min(room) {
         return Ok(Vec::new());
     }
     let (mut chunks, mut in_last) = (Vec::<Vec<Item>>::new(), 0);
@@ -330,7 +330,7 @@ fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize, room: usize) 
             return Err(RequestTooLarge { what, shorten: "it", bytes, limit }.into());
         }
         match chunks.last_mut() {
-            Some(last) if in_last + bytes <= RECORDED_AT_ONCE.min(limit) => {
+            Some(last) if in_last + bytes <= MAX_RECORDING_BYTES.min(limit) => {
                 in_last += bytes;
                 last.push(item.clone());
             }
@@ -360,7 +360,7 @@ fn described(item: &Item) -> String {
 /// that a release that encodes it differently makes the same decision on replay.
 fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) -> Result<usize, EffectError> {
     let new: usize = folded.inline_items().map(Item::json_len).sum();
-    let beside = beside_items(call, folded)?;
+    let beside = overhead_bytes(call, folded)?;
     let (bytes, limit) = (beside + new, options.max_request_bytes);
     if bytes > limit {
         let what = format!("the request (definitions and references {beside}, new items {new}) is");
@@ -372,7 +372,7 @@ fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) ->
 
 /// Returns the bytes that a request holds besides its items: its references, and its definitions if
 /// they are inline.
-fn beside_items(call: &ModelCall, folded: &Folded) -> Result<usize, serde_json::Error> {
+fn overhead_bytes(call: &ModelCall, folded: &Folded) -> Result<usize, serde_json::Error> {
     let defined = match folded.definitions {
         DefinitionsPart::Inline { .. } => encoded_len(&call.definitions)?,
         _ => 0,

@@ -104,7 +104,7 @@ pub(crate) async fn play(scenario: &Scenario, progress: Progress, host: &dyn Run
     let witness = host.witness(progress.seen.clone());
     let cast = Cast::new(scenario, witness.clone());
     loop {
-        let due = DueRun::of(scenario, &cast, &progress)?;
+        let due = NextRun::of(scenario, &cast, &progress)?;
         let agent = cast.agent(due.agent)?;
         let mut config = run_config(scenario, progress.context.clone(), &witness);
         config.session = progress.session.as_ref().map(Into::into);
@@ -155,14 +155,14 @@ pub(crate) async fn play(scenario: &Scenario, progress: Progress, host: &dyn Run
 }
 
 /// The next run.
-struct DueRun<'s> {
+struct NextRun<'s> {
     agent: &'s str,
     input: Vec<Item>,
     options: RunOptions,
     has_server_state: bool,
 }
 
-impl<'s> DueRun<'s> {
+impl<'s> NextRun<'s> {
     fn of(scenario: &'s Scenario, cast: &Cast<'s>, progress: &Progress) -> Result<Self, PlayError> {
         let options = scenario.run.clone().unwrap_or_default();
         let RunOptions { previous_response_id, auto_previous_response_id, conversation_id } = &options;

@@ -75,7 +75,7 @@ struct Record {
     responses: Responses,
     calls: Vec<Value>,
     invocations: Vec<Value>,
-    written: Vec<WrittenCall>,
+    written: Vec<ScriptedCall>,
     counts: BTreeMap<(String, usize), usize>,
     /// The calls whose bodies have run, by idempotency key.
     known: BTreeMap<String, Invocation>,
@@ -93,7 +93,7 @@ struct FailedCall {
 
 /// A function call in a response of the script.
 #[derive(Debug)]
-struct WrittenCall {
+struct ScriptedCall {
     /// Index of the response, counted from 0.
     response: usize,
     name: String,
@@ -167,7 +167,7 @@ impl Recorder {
         let number = record.calls.len() - 1;
         for item in response.output.iter().flatten() {
             if let ItemView::FunctionCall(FunctionCall { name, call_id, arguments, namespace: _ }) = item.view() {
-                record.written.push(WrittenCall {
+                record.written.push(ScriptedCall {
                     response: number,
                     name: name.to_owned(),
                     call_id: call_id.to_owned(),
@@ -238,7 +238,7 @@ impl Recorder {
         let Some(place) = record.written.iter().rposition(|call| call.is(tool, call_id)) else { return 0 };
         let response = record.written[place].response;
         let is_missing =
-            |call: &&WrittenCall| call.response == response && call.name == tool && !call.has_come && call.can_come();
+            |call: &&ScriptedCall| call.response == response && call.name == tool && !call.has_come && call.can_run();
         u32::try_from(record.written[..place].iter().filter(is_missing).count()).unwrap_or(u32::MAX)
     }
 
@@ -273,14 +273,14 @@ impl Recorder {
     }
 }
 
-impl WrittenCall {
+impl ScriptedCall {
     fn is(&self, tool: &str, call_id: &str) -> bool {
         self.name == tool && self.call_id == call_id
     }
 
     /// Returns `true` if the body of a tool can be called with these arguments: anything but a JSON
     /// object is refused.
-    fn can_come(&self) -> bool {
+    fn can_run(&self) -> bool {
         self.arguments.trim().is_empty() || serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
     }
 

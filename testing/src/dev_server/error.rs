@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::LocateError;
 
 /// Parts of the operating systems' messages for a port in use.
-const PORT_TAKEN: [&str; 2] = ["address already in use", "Only one usage of each socket address"];
+const PORT_IN_USE: [&str; 2] = ["address already in use", "Only one usage of each socket address"];
 /// Parts of the stack trace of a server that panics during start-up, as a whole or in one of its
 /// services.
 const PANICKED: [&str; 2] = ["go.temporal.io/server/temporal.NewServer", ".(*Service).Start"];
@@ -92,7 +92,7 @@ impl DevServerError {
     /// server chooses most ports by itself, and panics if one is taken in the meantime; the end of
     /// its log is then a stack trace without the reason.
     pub(super) fn is_port_conflict(&self) -> bool {
-        let tells = |log: &str| PORT_TAKEN.iter().chain(&PANICKED).any(|message| log.contains(message));
+        let tells = |log: &str| PORT_IN_USE.iter().chain(&PANICKED).any(|message| log.contains(message));
         matches!(self, Self::Exited { log, .. } if tells(log))
     }
 }

@@ -13,7 +13,7 @@ const LIFTED_POLL_LIMITS: [&str; 2] =
 /// Dynamic configuration that shortens the delay of timers. By default the server delays timers by
 /// up to one second, in case the clocks of its hosts differ. There is only one host here, and the
 /// delay would affect every timer, retry and timeout of a test.
-const PROMPT_TIMERS: &str = r#"history.timerProcessorMaxTimeShift="10ms""#;
+const TIMER_SHIFT_LIMIT: &str = r#"history.timerProcessorMaxTimeShift="10ms""#;
 
 /// Options of [`DevServer::start_with`](super::DevServer::start_with).
 ///
@@ -69,7 +69,7 @@ impl DevServerOptions {
         flag("--namespace", birthmark);
         flag("--log-level", self.log_level.name());
         let limits = LIFTED_POLL_LIMITS.iter().filter(|_| self.lift_poll_limits);
-        let timers = std::iter::once(&PROMPT_TIMERS).filter(|_| self.prompt_timers);
+        let timers = std::iter::once(&TIMER_SHIFT_LIMIT).filter(|_| self.prompt_timers);
         for setting in limits.chain(timers) {
             flag("--dynamic-config-value", setting);
         }

@@ -88,10 +88,10 @@ impl AgentEnvironmentBuilder {
         self
     }
 
-    /// Declares that the worker calls no models; see [`AgentsPlugin::models_elsewhere`].
+    /// Declares that the worker calls no models; see [`AgentsPlugin::without_models`].
     #[must_use]
-    pub fn models_elsewhere(mut self) -> Self {
-        self.plugin = self.plugin.models_elsewhere();
+    pub fn without_models(mut self) -> Self {
+        self.plugin = self.plugin.without_models();
         self
     }
 

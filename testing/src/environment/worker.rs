@@ -145,17 +145,17 @@ async fn run(
         None => {
             let worker = Worker::new(&runtime, client, options);
             let mut worker = worker.map_err(|error| error.to_string())?;
-            until_ended(worker.shutdown_handle(), worker.run(), started, ended).await
+            run_until_stopped(worker.shutdown_handle(), worker.run(), started, ended).await
         }
         Some(plugin) => {
             let worker = AgentsWorker::new(&runtime, client, &plugin, options);
             let mut worker = worker.map_err(|error| error.to_string())?;
-            until_ended(worker.shutdown_handle(), worker.run(), started, ended).await
+            run_until_stopped(worker.shutdown_handle(), worker.run(), started, ended).await
         }
     }
 }
 
-async fn until_ended(
+async fn run_until_stopped(
     shut_down: impl Fn(),
     running: impl Future<Output = Result<(), WorkerRunError>>,
     started: Sender<()>,

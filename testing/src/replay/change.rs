@@ -55,19 +55,19 @@ impl ReplayChange {
 /// Finds the first point at which a history and the build that replays it diverge, and the reason;
 /// `None` if none of the known causes explains it.
 pub(super) fn explain(record: &Record, entries: &[Entry]) -> Option<ReplayChange> {
-    let parting = Parting::of(record, entries);
+    let parting = Divergence::of(record, entries);
     parting
-        .function_gone()
-        .or_else(|| parting.call_refused())
-        .or_else(|| parting.asks_otherwise())
-        .or_else(|| parting.runs_elsewhere())
-        .or_else(|| parting.run_fails())
-        .or_else(|| parting.command_extra())
-        .or_else(|| parting.command_missing())
+        .missing_function()
+        .or_else(|| parting.refused_call())
+        .or_else(|| parting.changed_approval())
+        .or_else(|| parting.changed_binding())
+        .or_else(|| parting.failed_run())
+        .or_else(|| parting.extra_command())
+        .or_else(|| parting.missing_command())
 }
 
 /// The point at which history and build diverge.
-struct Parting<'p> {
+struct Divergence<'p> {
     record: &'p Record,
     /// The first recorded command that the build does not issue.
     missing: Option<&'p Recorded>,
@@ -87,7 +87,7 @@ struct Parting<'p> {
     agents: BTreeMap<String, AgentDef>,
 }
 
-impl<'p> Parting<'p> {
+impl<'p> Divergence<'p> {
     fn of(record: &'p Record, entries: &'p [Entry]) -> Self {
         let is_given = |recorded: &Recorded| {
             entries.iter().any(|entry| matches!(entry, Entry::Command(command) if same(command, &recorded.command)))
@@ -137,7 +137,7 @@ impl<'p> Parting<'p> {
     }
 
     /// Detects a tool or handoff that a model has called and that the build does not have.
-    fn function_gone(&self) -> Option<ReplayChange> {
+    fn missing_function(&self) -> Option<ReplayChange> {
         let Recorded { agent: Some(name), turn, functions, .. } = self.answer? else { return None };
         self.missing?;
         let agent = self.agents.get(name)?;
@@ -175,7 +175,7 @@ impl<'p> Parting<'p> {
     }
 
     /// Detects a call in the history that the build does not make.
-    fn call_refused(&self) -> Option<ReplayChange> {
+    fn refused_call(&self) -> Option<ReplayChange> {
         self.decided.iter().find_map(|note| match note {
             ReplayNote::Refused { agent, turn, tool, reason } => {
                 let cause = match reason.strip_prefix(&format!("Invalid JSON input for tool {tool}")) {
@@ -192,7 +192,7 @@ impl<'p> Parting<'p> {
     }
 
     /// Detects a call for which only the history or only the build waits for a decision.
-    fn asks_otherwise(&self) -> Option<ReplayChange> {
+    fn changed_approval(&self) -> Option<ReplayChange> {
         let has_asked =
             |agent: &String, tool: &String| self.record.asked.iter().any(|(of, _, asked)| (of, asked) == (agent, tool));
         let turn = self.answer.and_then(|answer| answer.turn);
@@ -217,7 +217,7 @@ impl<'p> Parting<'p> {
 
     /// Detects a tool that runs in another place: in an activity, a local activity, the workflow
     /// itself, or as an agent.
-    fn runs_elsewhere(&self) -> Option<ReplayChange> {
+    fn changed_binding(&self) -> Option<ReplayChange> {
         if let (Some(Recorded { agent, turn, tool, command, .. }), Some(extra)) = (self.missing, self.extra)
             && (&command.id, &command.kind) == (&extra.id, &extra.kind)
         {
@@ -260,7 +260,7 @@ impl<'p> Parting<'p> {
     }
 
     /// Detects a run that fails at a point at which the recorded run continued.
-    fn run_fails(&self) -> Option<ReplayChange> {
+    fn failed_run(&self) -> Option<ReplayChange> {
         let failed = self.decided.iter().rev().find_map(|note| match note {
             ReplayNote::Failed { turn, error } => Some((turn, error)),
             _ => None,
@@ -272,7 +272,7 @@ impl<'p> Parting<'p> {
     }
 
     /// Reports a command of the build that is not in the history.
-    fn command_extra(&self) -> Option<ReplayChange> {
+    fn extra_command(&self) -> Option<ReplayChange> {
         let extra = self.extra?;
         let turn = turn_of(&extra.id).or_else(|| self.before_extra?.turn);
         let agent = self.record.commands.iter().find(|recorded| recorded.is_model_call() && recorded.turn == turn);
@@ -281,7 +281,7 @@ impl<'p> Parting<'p> {
     }
 
     /// Reports a command in the history that the build does not issue.
-    fn command_missing(&self) -> Option<ReplayChange> {
+    fn missing_command(&self) -> Option<ReplayChange> {
         let missing = self.missing?;
         let cause = match &missing.tool {
             Some(_) if !missing.command.kind.starts_with("agents.guardrail.") => {

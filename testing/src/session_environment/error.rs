@@ -19,7 +19,7 @@ pub enum AttemptError {
     Cancelled,
     /// The activity reported that it will be completed asynchronously.
     #[error("the attempt leaves it to others to complete the activity")]
-    CompletedElsewhere,
+    WillCompleteAsync,
     /// The attempt did not end in time, and was dropped.
     #[error(
         "the attempt has not ended after {patience:?}: a model, a tool or an approver that does not answer; its checkpoints say how far it is"
@@ -44,7 +44,7 @@ pub enum AttemptError {
 error_debug!(enum AttemptError {
     Failed(source),
     Cancelled,
-    CompletedElsewhere,
+    WillCompleteAsync,
     Hangs { patience },
     NotRegistered { activity_type },
     Other(source),
@@ -55,7 +55,7 @@ impl From<ActivityEnvironmentError> for AttemptError {
         match error {
             ActivityEnvironmentError::Activity(ActivityError::Application(failure)) => Self::Failed(failure),
             ActivityEnvironmentError::Activity(ActivityError::Cancelled { .. }) => Self::Cancelled,
-            ActivityEnvironmentError::Activity(ActivityError::WillCompleteAsync) => Self::CompletedElsewhere,
+            ActivityEnvironmentError::Activity(ActivityError::WillCompleteAsync) => Self::WillCompleteAsync,
             ActivityEnvironmentError::MissingImplementer { activity_type } => Self::NotRegistered { activity_type },
             other => Self::Other(other.to_string()),
         }

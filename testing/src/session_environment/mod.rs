@@ -81,12 +81,12 @@ pub use error::AttemptError;
 pub use finished::FinishedAttempt;
 
 type Builder = ActivityEnvironmentBuilder<SetPayloadConverter>;
-type Register = Box<dyn Fn(Builder) -> Builder + Send + Sync>;
+type RegisterActivities = Box<dyn Fn(Builder) -> Builder + Send + Sync>;
 
 /// One execution of an activity with an agentic session: its attempts in sequence, each in a
 /// separate [`ActivityEnvironment`]. See [the module](self) for an example.
 pub struct SessionEnvironment {
-    activities: Vec<Register>,
+    activities: Vec<RegisterActivities>,
     info: ActivityInfo,
     attempts: AtomicU32,
 }

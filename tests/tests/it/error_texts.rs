@@ -67,8 +67,8 @@ const NO_MODEL: &str = "GraphError { issues: [NoModel { agent: \"clerk\" }] }";
 #[case::of_a_transcript(error(TranscriptError::NoStart), "NoStart")]
 #[case::of_a_registration(error(RegisterError::Duplicate { tool: "add".to_owned() }), "Duplicate { tool: \"add\" }")]
 #[case::of_a_dispatch(
-    error(DispatchError::EndsTheRun(RunError::from(graph()))),
-    &format!("EndsTheRun(Graph({NO_MODEL}))")
+    error(DispatchError::RunEnded(RunError::from(graph()))),
+    &format!("RunEnded(Graph({NO_MODEL}))")
 )]
 #[case::of_an_mcp_server(
     error(McpFailure::Lost { server: "crm".to_owned(), reason: "closed".to_owned() }),

@@ -161,7 +161,7 @@ async fn a_full_call_that_fails_as_well_fails_the_run() -> anyhow::Result<()> {
 async fn openai_says_that_a_conversation_is_gone(
     #[case] status: u16,
     #[case] error: serde_json::Value,
-    #[case] is_gone: bool,
+    #[case] is_conversation_missing: bool,
 ) -> anyhow::Result<()> {
     let server = MockServer::start().await;
     let answer = ResponseTemplate::new(status).set_body_json(json!({"error": error}));
@@ -171,7 +171,8 @@ async fn openai_says_that_a_conversation_is_gone(
     let mut call = ModelCall::new("agent", "gpt-5", Definitions::default(), vec![Item::user("hi")]);
     call.previous_response_id = Some("resp_0".to_owned());
     let ModelError { kind, retryable, .. } = model.call(call).await.expect_err("it is not there");
-    let expected = if is_gone { ModelFailureKind::ConversationNotFound } else { ModelFailureKind::NotFound };
+    let expected =
+        if is_conversation_missing { ModelFailureKind::ConversationNotFound } else { ModelFailureKind::NotFound };
     assert_eq!((kind, retryable), (expected, None));
     Ok(())
 }

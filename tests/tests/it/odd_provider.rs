@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use temporal_agents::provider::OpenAi;
-use temporal_agents_examples::quickstart::trip::{Almanac, Plan, Request, Trip, travel_desk};
+use temporal_agents_examples::quickstart::trip::{Plan, Request, TravelData, Trip, travel_desk};
 use temporal_agents_testing::AgentEnvironment;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
@@ -86,7 +86,7 @@ async fn an_odd_provider_gets_its_items_back_unchanged() -> anyhow::Result<()> {
     let env = AgentEnvironment::builder()
         .workflow::<Trip>()?
         .model_provider(openai)
-        .state(Almanac { delay: Duration::ZERO })
+        .state(TravelData { delay: Duration::ZERO })
         .agents((travel_desk,))
         .start()
         .await?;

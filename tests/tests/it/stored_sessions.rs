@@ -189,7 +189,7 @@ async fn a_write_whose_answer_is_lost_is_made_once_and_the_next_run_reads_it(
 async fn a_run_waits_for_a_store_that_no_worker_has_until_it_is_cancelled(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
-    let builder = cache.environment::<Shop>()?.models_elsewhere().state(Stock(3)).agents((clerk,));
+    let builder = cache.environment::<Shop>()?.without_models().state(Stock(3)).agents((clerk,));
     let env = builder.session_store("shop", Flaky::default()).start().await?;
     let handle = env.start_workflow(Shop::run, ("cellar".to_owned(), "How many?".to_owned(), None)).await?;
     let summary = waiting(&env, &handle.info().workflow_id).await?;

@@ -129,7 +129,7 @@ async fn a_variable_that_is_not_given_away_fails_the_call_and_the_author_is_told
 #[test]
 fn a_secret_for_a_tool_in_the_workflow_keeps_the_worker_from_starting() {
     let agent: Agent = Agent::new("desk").model("gpt-5").tool(greet.setting("words", json!([worker_env!("TOKEN")])));
-    let plugin = AgentsPlugin::new().models_elsewhere().agents((agent,));
+    let plugin = AgentsPlugin::new().without_models().agents((agent,));
     let issues = plugin.install(&mut WorkerOptions::new("agents").build()).unwrap_err().issues;
     let told: Vec<String> = issues.iter().map(InstallIssue::to_string).collect();
     assert_eq!(told.len(), 1, "{told:?}");

@@ -132,7 +132,7 @@ async fn answers(moves: bool) -> anyhow::Result<Vec<String>> {
         one.answer();
         two.answer();
     }
-    let continues = || ContinueOptions::builder().new_events(0).moves_to_current_build(moves).build();
+    let continues = || ContinueOptions::builder().new_events(0).upgrade_to_current_build(moves).build();
     let mut old = worker(&server, "1", &one, continues())?;
     make_current(&client, "1").await?;
     let options = WorkflowStartOptions::new(QUEUE, "chat").build();

@@ -13,7 +13,7 @@ use quote::quote;
 use syn::ItemImpl;
 
 use self::parse::SetKeys;
-use crate::mistakes::{Mistakes, wrong_item};
+use crate::mistakes::{Mistakes, wrong_item_kind_error};
 
 /// Expands `#[tools(attribute)] item`; mistakes become `compile_error!`s.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
@@ -21,7 +21,7 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
     let keys = SetKeys::parse(attribute, &mut mistakes);
     let block: ItemImpl = match syn::parse2(item.clone()) {
         Ok(block) => block,
-        Err(error) => return wrong_item(error, item, "`#[tools]` goes above `impl YourSet { .. }`"),
+        Err(error) => return wrong_item_kind_error(error, item, "`#[tools]` goes above `impl YourSet { .. }`"),
     };
     let methods = validate::methods(&keys, &block, &mut mistakes);
     let tools = validate::validate(&block, &methods, &mut mistakes);

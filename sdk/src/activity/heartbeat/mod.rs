@@ -31,26 +31,26 @@ use self::schedule::Schedule;
 /// The number of heartbeats per timeout. The SDK sends a heartbeat at once, and then, from a timer
 /// of the runtime, at most one per 0.8 timeouts. With this many, one of them wakes the runtime in
 /// the remaining fifth of a timeout, whatever the runtime did last.
-const PER_TIMEOUT: u32 = 6;
+const HEARTBEATS_PER_TIMEOUT: u32 = 6;
 /// The minimum period between two heartbeats of an activity.
 const SHORTEST: Duration = Duration::from_millis(10);
 
 /// Sends heartbeats for the activities of one worker.
 #[derive(Clone, Default)]
-pub(crate) struct Beater(Arc<Shared>);
+pub(crate) struct HeartbeatSender(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    beats: Mutex<Beats>,
+    beats: Mutex<HeartbeatState>,
     /// Notified when a heartbeat is due before the thread would wake up.
     earlier: Condvar,
 }
 
 #[derive(Default)]
-struct Beats {
+struct HeartbeatState {
     schedule: Schedule<Arc<Attempt>>,
     /// The time at which the thread wakes up next; `None` if there is no thread.
-    looks_at: Option<Instant>,
+    wakes_at: Option<Instant>,
 }
 
 /// An attempt at an activity whose body runs.
@@ -62,7 +62,7 @@ struct Attempt {
     is_beating: AtomicBool,
 }
 
-impl Beater {
+impl HeartbeatSender {
     /// Runs `body` with heartbeats.
     ///
     /// When the activity is cancelled, or its worker shuts down, the body has `grace` to end.
@@ -91,19 +91,19 @@ impl Beater {
 
     /// Sends heartbeats for an activity until the return value is dropped. Returns `None` for an
     /// activity without a heartbeat timeout.
-    fn start(&self, ctx: &Arc<ActivityContext>) -> Option<UntilDropped<'_>> {
+    fn start(&self, ctx: &Arc<ActivityContext>) -> Option<HeartbeatGuard<'_>> {
         let timeout = ctx.info().heartbeat_timeout.filter(|timeout| !timeout.is_zero())?;
-        let period = (timeout / PER_TIMEOUT).max(SHORTEST);
+        let period = (timeout / HEARTBEATS_PER_TIMEOUT).max(SHORTEST);
         let attempt = Attempt { ctx: Arc::clone(ctx), runtime: Handle::current(), is_beating: AtomicBool::new(false) };
         let mut beats = self.0.lock();
         let (number, due) = beats.schedule.add(Arc::new(attempt), period, Instant::now());
-        match beats.looks_at {
-            Some(looks_at) if due < looks_at => self.0.earlier.notify_one(),
+        match beats.wakes_at {
+            Some(wakes_at) if due < wakes_at => self.0.earlier.notify_one(),
             Some(_) => {}
             None => {
                 let shared = Arc::clone(&self.0);
                 match thread::Builder::new().name("agents-heartbeats".to_owned()).spawn(move || beat(&shared)) {
-                    Ok(_) => beats.looks_at = Some(due),
+                    Ok(_) => beats.wakes_at = Some(due),
                     Err(error) => {
                         drop(beats);
                         tracing::warn!(%error, "there are no heartbeats until another activity begins: no thread for them");
@@ -111,17 +111,17 @@ impl Beater {
                 }
             }
         }
-        Some(UntilDropped { beater: self, number })
+        Some(HeartbeatGuard { beater: self, number })
     }
 }
 
 /// Keeps the heartbeats of an activity in the schedule until it is dropped.
-struct UntilDropped<'b> {
-    beater: &'b Beater,
+struct HeartbeatGuard<'b> {
+    beater: &'b HeartbeatSender,
     number: u64,
 }
 
-impl Drop for UntilDropped<'_> {
+impl Drop for HeartbeatGuard<'_> {
     fn drop(&mut self) {
         // The entry is not dropped under the lock: it may hold the last reference to the context.
         let _done = self.beater.0.lock().schedule.remove(self.number);
@@ -129,14 +129,14 @@ impl Drop for UntilDropped<'_> {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Beats> {
+    fn lock(&self) -> MutexGuard<'_, HeartbeatState> {
         self.beats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Runs the heartbeat thread for as long as a heartbeat may become due.
 fn beat(shared: &Shared) {
-    let _frees_its_place = WhenItPanics(shared);
+    let _frees_its_place = PanicGuard(shared);
     let mut beats = shared.lock();
     loop {
         let due = beats.schedule.take_due(Instant::now());
@@ -150,15 +150,15 @@ fn beat(shared: &Shared) {
             continue;
         }
         let now = Instant::now();
-        beats.looks_at = match (beats.schedule.first(), beats.looks_at) {
+        beats.wakes_at = match (beats.schedule.first(), beats.wakes_at) {
             (Some(due), _) => Some(due),
             // The thread stays until then, so that activities which follow one another do not each
             // start a thread.
-            (None, Some(looks_at)) if looks_at > now => Some(looks_at),
+            (None, Some(wakes_at)) if wakes_at > now => Some(wakes_at),
             (None, _) => None,
         };
-        let Some(looks_at) = beats.looks_at else { return };
-        let woken = shared.earlier.wait_timeout(beats, looks_at.saturating_duration_since(now));
+        let Some(wakes_at) = beats.wakes_at else { return };
+        let woken = shared.earlier.wait_timeout(beats, wakes_at.saturating_duration_since(now));
         (beats, _) = woken.unwrap_or_else(PoisonError::into_inner);
     }
 }
@@ -171,7 +171,7 @@ impl Attempt {
         }
         let runtime = self.runtime.clone();
         runtime.spawn(async move {
-            let _done = WhenDone(&self.is_beating);
+            let _done = InProgressGuard(&self.is_beating);
             if let Err(error) = self.ctx.record_heartbeat(()).await {
                 tracing::warn!(%error, activity_id = self.ctx.info().activity_id, "a heartbeat could not be encoded");
             }
@@ -180,21 +180,21 @@ impl Attempt {
 }
 
 /// Allows the next heartbeat, even if this one panics, as a codec may.
-struct WhenDone<'b>(&'b AtomicBool);
+struct InProgressGuard<'b>(&'b AtomicBool);
 
-impl Drop for WhenDone<'_> {
+impl Drop for InProgressGuard<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
 }
 
 /// Allows the next activity to start another thread, if this one panics.
-struct WhenItPanics<'s>(&'s Shared);
+struct PanicGuard<'s>(&'s Shared);
 
-impl Drop for WhenItPanics<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.lock().looks_at = None;
+            self.0.lock().wakes_at = None;
         }
     }
 }

@@ -6,13 +6,13 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use super::WhenDone;
+use super::InProgressGuard;
 
 #[test]
 fn a_beat_that_panics_lets_the_next_one_follow() {
     let is_beating = AtomicBool::new(true);
     let panicked = catch_unwind(AssertUnwindSafe(|| {
-        let _done = WhenDone(&is_beating);
+        let _done = InProgressGuard(&is_beating);
         panic!("a codec");
     }));
     assert!(panicked.is_err());

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{nest_history, records_of};
+use super::{nest_history, parse_summary};
 use crate::{
     agent::HandoffInputData,
     wire::{Item, NewItem, NewItemKind},
@@ -44,12 +44,12 @@ fn a_summary_is_taken_apart_again() {
     );
     let nested = nest_history(data.clone());
     assert_eq!(nested.input_history.len(), 1);
-    assert_eq!(records_of(&nested.input_history[0]).unwrap(), data.input_history);
+    assert_eq!(parse_summary(&nested.input_history[0]).unwrap(), data.input_history);
 }
 
 #[test]
 fn an_empty_conversation_says_so() {
     let nested = nest_history(HandoffInputData::new(Vec::new(), Vec::new(), Vec::new()));
     assert!(nested.input_history[0].text().unwrap().contains("(no previous turns recorded)"));
-    assert_eq!(records_of(&nested.input_history[0]).unwrap(), Vec::new());
+    assert_eq!(parse_summary(&nested.input_history[0]).unwrap(), Vec::new());
 }

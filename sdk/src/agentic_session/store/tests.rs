@@ -61,7 +61,7 @@ async fn the_last_two_checkpoints_stay() {
     let (storage, mut kept) = (storage(&shelf), Kept::default());
     for _ in 0..4 {
         put(&storage, &mut kept).await;
-        storage.drop_older(&mut kept).await;
+        storage.remove_replaced(&mut kept).await;
     }
     let keys: Vec<String> = shelf.checkpoints().keys().cloned().collect();
     assert_eq!(keys, ["s-2-3", "s-2-4"]);

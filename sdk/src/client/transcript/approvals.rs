@@ -57,7 +57,7 @@ impl Approvals {
 
     /// Assigns each approval request to its call, and returns those whose call is not in this
     /// history.
-    pub(super) fn put_to_calls(self, runs: &mut [Run]) -> Vec<Approval> {
+    pub(super) fn assign_to_calls(self, runs: &mut [Run]) -> Vec<Approval> {
         let mut left = Vec::new();
         for approval in self.found {
             let call_id = call_id(&approval.id);

@@ -34,7 +34,7 @@ pub(super) fn transcript(events: Events<'_>) -> Result<Transcript, TranscriptErr
     }
     let Assembly { recorded, runs, indices, .. } = all;
     let mut runs: Vec<Run> = runs.into_iter().map(|run| run.finish(&indices)).collect();
-    let approvals = approvals.put_to_calls(&mut runs);
+    let approvals = approvals.assign_to_calls(&mut runs);
     let mut usage = Usage::default();
     for run in &runs {
         usage.add(&run.usage);
@@ -82,20 +82,20 @@ fn recorded(records: &mut [Record]) -> Recorded {
 
 struct Assembly {
     recorded: Recorded,
-    runs: Vec<Growing>,
+    runs: Vec<RunBuilder>,
     /// Indices of the runs in `runs`, by id.
     indices: BTreeMap<String, usize>,
     calls: u32,
 }
 
 /// A run that is being assembled.
-struct Growing {
+struct RunBuilder {
     run: Run,
     conversation: Conversation,
     call_ids: BTreeSet<String>,
     /// For each call, the id of the run that it would have as the call of an agent: the index of
     /// its turn, its index in the turn, the id.
-    may_be_runs: Vec<(usize, usize, String)>,
+    possible_agent_runs: Vec<(usize, usize, String)>,
 }
 
 impl Assembly {
@@ -140,18 +140,18 @@ impl Assembly {
         }
         let (sessions, guardrails, turns) = (Vec::new(), Vec::new(), Vec::new());
         let run = Run { id: id.to_owned(), parent, sessions, guardrails, turns, usage: Usage::default() };
-        self.runs.push(Growing {
+        self.runs.push(RunBuilder {
             run,
             conversation: Conversation::default(),
             call_ids: BTreeSet::new(),
-            may_be_runs: Vec::new(),
+            possible_agent_runs: Vec::new(),
         });
         self.indices.insert(id.to_owned(), self.runs.len() - 1);
         self.runs.len() - 1
     }
 }
 
-impl Growing {
+impl RunBuilder {
     fn model(
         &mut self,
         recorded: &Recorded,
@@ -239,7 +239,7 @@ impl Growing {
             } else {
                 // The index in an activity id counts only the calls that are not handoffs.
                 let run = format!("{}-{turn}-tool-{index}", self.run.id);
-                self.may_be_runs.push((at, self.run.turns[at].tools.len(), run));
+                self.possible_agent_runs.push((at, self.run.turns[at].tools.len(), run));
                 index += 1;
                 ToolKind::InWorkflow
             };
@@ -288,8 +288,8 @@ impl Growing {
     }
 
     fn finish(self, runs: &BTreeMap<String, usize>) -> Run {
-        let Self { mut run, may_be_runs, .. } = self;
-        for (turn, tool, id) in may_be_runs {
+        let Self { mut run, possible_agent_runs, .. } = self;
+        for (turn, tool, id) in possible_agent_runs {
             let tool = &mut run.turns[turn].tools[tool];
             if tool.kind == ToolKind::InWorkflow && runs.contains_key(&id) {
                 tool.kind = ToolKind::Agent { run: id };

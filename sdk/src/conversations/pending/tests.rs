@@ -62,7 +62,7 @@ fn a_request_makes_no_more_parts_than_a_history_has_events() {
         |results| InputSegment::Call { activity_id: "r-1-model".to_owned(), part: None, start: 0, end: 1, results };
     let segments = vec![segment(u32::MAX), segment(u32::MAX), segment(2)];
     let Pending(parts) = Pending::of(segments, WIRE_VERSION).expect("it knows these");
-    assert_eq!(parts.len(), MOST_RESULTS + 3);
+    assert_eq!(parts.len(), MAX_TOOL_RESULTS + 3);
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Stays;
 
 impl Stays {
     /// Returns `true` if a host returned this error.
-    pub(crate) fn is_said_by(error: &RunError) -> bool {
+    pub(crate) fn is_source_of(error: &RunError) -> bool {
         matches!(error, RunError::Continuation { source, .. } if source.is::<Self>())
     }
 }
@@ -113,16 +113,16 @@ pub trait Host {
     /// the outermost run only, when none of its effects is in flight: between two turns, and before
     /// it waits for decisions. Must return `false` for a run that has made no progress in this
     /// execution; otherwise it would never make any.
-    fn is_to_move(&self, state: &RunState) -> bool {
+    fn is_continuation_due(&self, state: &RunState) -> bool {
         let _ = state;
         false
     }
 
-    /// Moves the run to the execution in which it continues, after [`is_to_move`](Self::is_to_move)
+    /// Moves the run to the execution in which it continues, after [`is_continuation_due`](Self::is_continuation_due)
     /// has returned `true`. Returns the error that ends the run in this execution. A host that
     /// cannot leave now returns a [`RunError::Continuation`] whose source marks that the run stays.
     /// The run then continues here, and until its next turn the host does not request a move again.
-    fn move_on<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
+    fn continue_elsewhere<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
         let _ = scope;
         let source = "this host moves no runs".into();
         let error = RunError::Continuation { agent: state.agent.clone(), turn: state.turn, source };

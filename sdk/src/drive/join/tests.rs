@@ -72,7 +72,8 @@ fn no_more_than_the_limit_run_at_a_time_and_the_next_begins_at_once() {
 
 #[test]
 fn a_lane_is_served_first_to_last_beside_the_others() {
-    let limits = Limits { lanes: vec![vec![0], vec![0, 1], vec![], vec![1]], of_lane: vec![1, 1], ..Limits::default() };
+    let limits =
+        Limits { lanes: vec![vec![0], vec![0, 1], vec![], vec![1]], per_lane: vec![1, 1], ..Limits::default() };
     let (outputs, rounds) = within(&limits, [2, 2, 1, 1]);
     assert_eq!(outputs, [0, 1, 2, 3]);
     // The last future waits for the second, which waits for the first.
@@ -81,7 +82,7 @@ fn a_lane_is_served_first_to_last_beside_the_others() {
 
 #[test]
 fn one_that_has_begun_is_polled_though_others_before_it_begin_later() {
-    let limits = Limits { all: 2, lanes: vec![vec![0], vec![0], vec![1], vec![]], of_lane: vec![1, 1] };
+    let limits = Limits { all: 2, lanes: vec![vec![0], vec![0], vec![1], vec![]], per_lane: vec![1, 1] };
     let (outputs, rounds) = within(&limits, [2, 2, 3, 1]);
     assert_eq!(outputs, [0, 1, 2, 3]);
     assert_eq!(rounds, [vec![0, 2], vec![0, 1, 2], vec![1, 2, 3]]);
@@ -91,7 +92,7 @@ fn one_that_has_begun_is_polled_though_others_before_it_begin_later() {
 fn room_that_is_made_behind_a_waiting_one_is_used_at_once() {
     // When 0 completes, 1 takes its place, and no place is free for 2 until 3, with a higher index,
     // completes.
-    let limits = Limits { all: 2, lanes: vec![vec![0, 1], vec![0], vec![1]], of_lane: vec![1, 1] };
+    let limits = Limits { all: 2, lanes: vec![vec![0, 1], vec![0], vec![1]], per_lane: vec![1, 1] };
     let (outputs, rounds) = within(&limits, [2, 3, 1, 2]);
     assert_eq!(outputs, [0, 1, 2, 3]);
     assert_eq!(rounds, [vec![0, 3], vec![0, 1, 3, 1, 2], vec![1]]);

@@ -13,9 +13,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use super::{Body, Call, limits::limits_of, one_call::OneCall};
+use super::{Body, Call, limits::limits_of, one_call::CallExecution};
 use crate::{
-    drive::{env::Env, host::Host, input_guardrails::InputGuards, join::join_within},
+    drive::{env::Env, host::Host, input_guardrails::ParallelInputGuardrails, join::join_within},
     engine::{Engine, RunError},
     wire::Usage,
 };
@@ -26,7 +26,7 @@ use futures::{FutureExt, future::LocalBoxFuture};
 pub(super) async fn bodies<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
-    guards: &mut InputGuards<'g>,
+    guards: &mut ParallelInputGuardrails<'g>,
     calls: &mut [Call<'_>],
 ) -> Result<Vec<Option<Result<Body, RunError>>>, RunError> {
     let scope = env.host.child(&env.scope);
@@ -50,7 +50,7 @@ pub(super) async fn bodies<'g, H: Host>(
             if may_wait && failed.get() {
                 return Some(Err(cancelled()));
             }
-            let body = OneCall { env, scope, tool, call, context, usage }.run(paused).await;
+            let body = CallExecution { env, scope, tool, call, context, usage }.run(paused).await;
             // If a cancelled body still completes depends on timing, so its result is not used.
             if has_cancelled.get() {
                 return Some(Err(cancelled()));

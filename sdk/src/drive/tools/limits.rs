@@ -19,7 +19,7 @@ pub(super) fn limits_of(all: Option<usize>, calls: &[Call<'_>]) -> Limits {
             for (lane, most) in of_tool.into_iter().chain(of_class) {
                 let place = names.iter().position(|name| *name == lane).unwrap_or_else(|| {
                     names.push(lane);
-                    limits.of_lane.push(most);
+                    limits.per_lane.push(most);
                     names.len() - 1
                 });
                 lanes.push(place);

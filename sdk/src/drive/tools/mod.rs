@@ -29,7 +29,7 @@ use self::{after::conclude, before::begin, body::bodies};
 use super::{
     env::Env,
     host::{Host, RunEvent},
-    input_guardrails::InputGuards,
+    input_guardrails::ParallelInputGuardrails,
     mcp,
 };
 use crate::{
@@ -101,7 +101,7 @@ struct Call<'c> {
 pub(super) async fn run<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
-    guards: &mut InputGuards<'g>,
+    guards: &mut ParallelInputGuardrails<'g>,
     agent: &str,
     turn: u32,
     due: Vec<DueCall>,

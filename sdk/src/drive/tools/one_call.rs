@@ -15,7 +15,7 @@ use crate::{
         keywords,
         mcp_session::{self, Asking},
         nested::{AgentCall, AgentInput, call_agent},
-        tool_failure::{self, WentWrong},
+        tool_failure::{self, CallFailureCause},
     },
     engine::{CallResult, RunError},
     tool::{
@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A call whose body is to run.
-pub(super) struct OneCall<'c, 'r, H: Host> {
+pub(super) struct CallExecution<'c, 'r, H: Host> {
     pub(super) env: &'c Env<'r, H>,
     pub(super) scope: &'c H::Scope,
     pub(super) tool: &'c ToolDef,
@@ -36,7 +36,7 @@ pub(super) struct OneCall<'c, 'r, H: Host> {
     pub(super) usage: &'c RefCell<Usage>,
 }
 
-impl<H: Host> OneCall<'_, '_, H> {
+impl<H: Host> CallExecution<'_, '_, H> {
     /// Runs the body, or continues a paused nested run. A failure that is reported to the model is
     /// an output.
     pub(super) async fn run(&self, paused: Option<Box<RunState>>) -> Result<Body, RunError> {
@@ -48,7 +48,7 @@ impl<H: Host> OneCall<'_, '_, H> {
             (None, Ok(arguments)) => arguments,
             (None, Err(invalid)) => {
                 let reason = tool_failure::explained(&invalid);
-                return self.refused(WentWrong::Arguments(invalid), &reason);
+                return self.refused(CallFailureCause::Arguments(invalid), &reason);
             }
         };
         let id = self.env.effect(format_args!("{}-tool-{}", self.call.info.turn, self.call.index));
@@ -91,9 +91,9 @@ impl<H: Host> OneCall<'_, '_, H> {
                 if let Some(redaction) = self.tool.redaction() {
                     reason = redaction.text(&reason);
                 }
-                self.refused(self.without_secrets(WentWrong::inline(&error)), &reason)
+                self.refused(self.redacted_failure(CallFailureCause::inline(&error)), &reason)
             }
-            Err(panic) => self.failed(WentWrong::Panicked(panic.to_string())),
+            Err(panic) => self.failed(CallFailureCause::Panicked(panic.to_string())),
         }
     }
 
@@ -120,13 +120,13 @@ impl<H: Host> OneCall<'_, '_, H> {
             Ok(ToolAnswer { question: Some(question), .. }) => Ok(Body::needs_input(question)),
             Ok(ToolAnswer { output, context_patch, usage, question: None }) => {
                 self.usage.borrow_mut().add(&usage);
-                if let Some(key) = foreign_key(tool, context_patch.as_ref()).filter(|_| !stays) {
+                if let Some(key) = undeclared_key(tool, context_patch.as_ref()).filter(|_| !stays) {
                     let reason = format!(
                         "tool {:?} changes {key:?} in the run context, which is none of the keys it names; add it to the tool's \
                          context keys",
                         tool.name()
                     );
-                    return self.refused(WentWrong::Failed(reason.clone()), &reason);
+                    return self.refused(CallFailureCause::Failed(reason.clone()), &reason);
                 }
                 let body = if is_ours { Body::output(output) } else { self.fitted(self.redacted(output))? };
                 Ok(Body { context_patch, ..body })
@@ -135,7 +135,7 @@ impl<H: Host> OneCall<'_, '_, H> {
                 if let ToolEffectError::Agent { usage, .. } = &error {
                     self.usage.borrow_mut().add(usage);
                 }
-                let wrong = tool_failure::of_effect(info, error)?;
+                let wrong = tool_failure::from_effect_error(info, error)?;
                 if is_ours {
                     return self.settled(wrong);
                 }
@@ -224,7 +224,7 @@ impl<H: Host> OneCall<'_, '_, H> {
             Err(RunError::Cancelled { agent, turn }) => Err(RunError::Cancelled { agent, turn }),
             Err(error) => {
                 let reason = error.to_string();
-                self.refused(WentWrong::Agent(error), &reason)
+                self.refused(CallFailureCause::Agent(error), &reason)
             }
             Ok(Body { result: CallResult::Output(output), .. }) => self.fitted(output),
             body => body,
@@ -234,13 +234,13 @@ impl<H: Host> OneCall<'_, '_, H> {
 
     /// Reports the failure of a body to the model and to observers, after the tool's redaction: no
     /// worker has applied it.
-    fn failed(&self, wrong: WentWrong) -> Result<Body, RunError> {
-        let wrong = self.without_secrets(wrong);
+    fn failed(&self, wrong: CallFailureCause) -> Result<Body, RunError> {
+        let wrong = self.redacted_failure(wrong);
         let reason = wrong.message();
         self.refused(wrong, &reason)
     }
 
-    fn without_secrets(&self, wrong: WentWrong) -> WentWrong {
+    fn redacted_failure(&self, wrong: CallFailureCause) -> CallFailureCause {
         match self.tool.redaction() {
             Some(redaction) => wrong.redacted(redaction),
             None => wrong,
@@ -248,16 +248,16 @@ impl<H: Host> OneCall<'_, '_, H> {
     }
 
     /// Reports a failed call to the model, and its reason to observers.
-    fn refused(&self, wrong: WentWrong, reason: &str) -> Result<Body, RunError> {
+    fn refused(&self, wrong: CallFailureCause, reason: &str) -> Result<Body, RunError> {
         let info = &self.call.info;
-        let reason = &*tool_failure::in_short(reason);
+        let reason = &*tool_failure::truncated_reason(reason);
         self.env.host.observe(&RunEvent::CallRefused { call: info, reason });
         self.settled(wrong)
     }
 
     /// Reports a failed call to the model; observers already have the reason.
-    fn settled(&self, wrong: WentWrong) -> Result<Body, RunError> {
-        let failure = Some(wrong.told_to_authors());
+    fn settled(&self, wrong: CallFailureCause) -> Result<Body, RunError> {
+        let failure = Some(wrong.kind_and_message());
         let output = tool_failure::settle(self.env.config, self.tool, &self.call.info, wrong)?;
         let output = told(self.env, output);
         Ok(Body { failure, ..Body::output(output) })
@@ -268,7 +268,7 @@ impl<H: Host> OneCall<'_, '_, H> {
     fn fitted(&self, output: ToolOutput) -> Result<Body, RunError> {
         match self.tool.output_limit().fit(self.tool.name(), output) {
             Ok(output) => Ok(Body::output(output)),
-            Err(too_large) => self.refused(WentWrong::from(too_large), "its output is too large"),
+            Err(too_large) => self.refused(CallFailureCause::from(too_large), "its output is too large"),
         }
     }
 
@@ -282,7 +282,7 @@ impl<H: Host> OneCall<'_, '_, H> {
 
 /// Returns the first key that a tool changes and does not declare. The tool did not receive such a
 /// key, and would overwrite a value that it has not seen.
-fn foreign_key<'p>(tool: &ToolDef, patch: Option<&'p Value>) -> Option<&'p str> {
+fn undeclared_key<'p>(tool: &ToolDef, patch: Option<&'p Value>) -> Option<&'p str> {
     let mut changed = patch?.as_object()?.keys();
     changed.find(|key| !tool.context_keys().contains(key)).map(|key| &**key)
 }

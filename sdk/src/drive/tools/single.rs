@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::{Body, Call, after::check_output, before::decide, one_call::OneCall};
+use super::{Body, Call, after::check_output, before::decide, one_call::CallExecution};
 use crate::{
     agent::{Agent, Graph},
     drive::{config::RunConfig, env::Env, host::Host},
@@ -43,12 +43,12 @@ pub(crate) enum SingleError {
     /// The call waits for a decision or an answer of people.
     Waits,
     /// The call failed with an error that would have ended a run.
-    EndsTheRun(RunError),
+    RunEnded(RunError),
 }
 
 impl From<RunError> for SingleError {
     fn from(error: RunError) -> Self {
-        Self::EndsTheRun(error)
+        Self::RunEnded(error)
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) async fn call_single<H: Host>(
         Some(_) => return Err(SingleError::Waits),
     }
     let (context, usage) = (RefCell::new(context), RefCell::default());
-    let body = OneCall { env: &env, scope: &env.scope, tool, call: &call, context: &context, usage: &usage };
+    let body = CallExecution { env: &env, scope: &env.scope, tool, call: &call, context: &context, usage: &usage };
     let Body { result, context_patch, failure } = body.run(None).await?;
     let mut context = context.into_inner();
     let mut outcome = ToolOutcome { ran: true, ..ToolOutcome::new(0, result) };

@@ -7,17 +7,17 @@
 
 use crate::{
     drive::{env::Env, host::Host},
-    tool::{MOST_OF_A_FAILURE, truncated},
+    tool::{MAX_FAILURE_BYTES, truncated},
     wire::{ToolOutput, size::encoded_len},
 };
 
 /// The patch of runs that truncate the message for the model. Queried only if the message is too
 /// long, because the size of items determines the activities that record them.
-const TOLD_IN_SHORT: &str = "temporal-agents/told-in-short";
+const MESSAGES_TRUNCATED: &str = "temporal-agents/told-in-short";
 
 /// Returns the message, truncated if it exceeds the limit of a failure message.
 pub(super) fn told<H: Host>(env: &Env<'_, H>, message: ToolOutput) -> ToolOutput {
     // A message that cannot be written as JSON fails later, where it is sent.
-    let is_long = encoded_len(&message).unwrap_or_default() > MOST_OF_A_FAILURE;
-    if is_long && env.host.patched(TOLD_IN_SHORT) { truncated(message, MOST_OF_A_FAILURE) } else { message }
+    let is_long = encoded_len(&message).unwrap_or_default() > MAX_FAILURE_BYTES;
+    if is_long && env.host.patched(MESSAGES_TRUNCATED) { truncated(message, MAX_FAILURE_BYTES) } else { message }
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::{bytes_of, check_whole, cuts, newest_within};
+use super::{check_pairs, cuts, json_len_of, start_of_newest};
 use crate::wire::{Item, NewItem, NewItemKind};
 
 fn item(raw: Value) -> NewItem {
@@ -39,22 +39,22 @@ fn an_id_that_is_used_again_does_not_glue_turns_together() {
 #[test]
 fn the_newest_items_that_fit_are_kept_and_at_least_what_belongs_together() {
     let items = [call("1"), output("1"), call("2"), output("2"), call("3"), output("3")];
-    let turn = bytes_of(&items[..2]);
-    assert_eq!(newest_within(&items, 3 * turn), 0);
-    assert_eq!(newest_within(&items, 3 * turn - 1), 2);
-    assert_eq!(newest_within(&items, 2 * turn - 1), 4);
-    assert_eq!(newest_within(&items, 1), 4);
-    assert_eq!(newest_within(&[], 1), 0);
+    let turn = json_len_of(&items[..2]);
+    assert_eq!(start_of_newest(&items, 3 * turn), 0);
+    assert_eq!(start_of_newest(&items, 3 * turn - 1), 2);
+    assert_eq!(start_of_newest(&items, 2 * turn - 1), 4);
+    assert_eq!(start_of_newest(&items, 1), 4);
+    assert_eq!(start_of_newest(&[], 1), 0);
 }
 
 #[test]
 fn what_is_torn_apart_is_found_but_not_what_was_so_before() {
     let before = [call("0"), call("1"), output("1"), reasoning(), said()];
-    assert_eq!(check_whole(&before, &before), Ok(()));
-    assert_eq!(check_whole(&before, &before[..3]), Ok(()));
-    assert_eq!(check_whole(&before, &before[2..]), Err("the output of call \"1\" has lost its call".to_owned()));
-    assert_eq!(check_whole(&before, &before[..2]), Err("call \"1\" has lost its output".to_owned()));
-    assert_eq!(check_whole(&before, &before[..4]), Err("reasoning has lost what it led to".to_owned()));
+    assert_eq!(check_pairs(&before, &before), Ok(()));
+    assert_eq!(check_pairs(&before, &before[..3]), Ok(()));
+    assert_eq!(check_pairs(&before, &before[2..]), Err("the output of call \"1\" has lost its call".to_owned()));
+    assert_eq!(check_pairs(&before, &before[..2]), Err("call \"1\" has lost its output".to_owned()));
+    assert_eq!(check_pairs(&before, &before[..4]), Err("reasoning has lost what it led to".to_owned()));
 }
 
 #[test]
@@ -62,10 +62,10 @@ fn reasoning_in_the_middle_stays_with_what_it_led_to() {
     let thought = |id: &str| item(json!({"type": "reasoning", "id": id}));
     let before = [thought("a"), call("1"), output("1"), thought("b"), call("2"), output("2"), said()];
     let keep = |kept: &[usize]| kept.iter().map(|place| before[*place].clone()).collect::<Vec<_>>();
-    assert_eq!(check_whole(&before, &keep(&[0, 1, 2, 6])), Ok(()));
-    assert_eq!(check_whole(&before, &keep(&[3, 4, 5])), Ok(()));
-    assert_eq!(check_whole(&before, &keep(&[0, 3, 4, 5])), Err("reasoning has lost what it led to".to_owned()));
-    assert_eq!(check_whole(&before, &keep(&[0, 4, 5])), Err("reasoning has lost what it led to".to_owned()));
+    assert_eq!(check_pairs(&before, &keep(&[0, 1, 2, 6])), Ok(()));
+    assert_eq!(check_pairs(&before, &keep(&[3, 4, 5])), Ok(()));
+    assert_eq!(check_pairs(&before, &keep(&[0, 3, 4, 5])), Err("reasoning has lost what it led to".to_owned()));
+    assert_eq!(check_pairs(&before, &keep(&[0, 4, 5])), Err("reasoning has lost what it led to".to_owned()));
     let lost = "function_call \"2\" has lost the reasoning that led to it".to_owned();
-    assert_eq!(check_whole(&before, &keep(&[0, 1, 2, 4, 5])), Err(lost));
+    assert_eq!(check_pairs(&before, &keep(&[0, 1, 2, 4, 5])), Err(lost));
 }

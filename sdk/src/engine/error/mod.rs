@@ -227,7 +227,7 @@ pub enum RunError {
     /// No worker on the task queue has the tool.
     #[error(
         "tool {tool:?} of agent {agent:?} is not registered on task queue {task_queue:?}; {}{}",
-        how_to_register(source),
+        registration_advice(source),
         TriedFor(*tried_for)
     )]
     ToolNotRegistered {
@@ -389,7 +389,7 @@ impl fmt::Display for TriedFor {
 }
 
 /// Returns the advice for a tool without a worker, for an error message.
-fn how_to_register(source: &EffectError) -> String {
+fn registration_advice(source: &EffectError) -> String {
     match source.downcast_ref::<WorkflowToolError>() {
         Some(error) => format!("start a worker that has it: {error}"),
         None => "add the agent to AgentsPlugin::agents on that queue's worker".to_owned(),

@@ -9,7 +9,7 @@ use tokio::{
     time::{Duration, timeout},
 };
 
-use super::{HERE, on_a_run_thread};
+use super::{CURRENT_THREAD, run_on_run_thread};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -18,33 +18,33 @@ async fn waits_for_another() -> bool {
     let (answers, answer): (Sender<Option<usize>>, Receiver<_>) = channel();
     // Started here, as by a tool that dispatches another one; its result is read by the blocking
     // receive below.
-    let other = on_a_run_thread(move |_| async move { answers.send(HERE.get()) });
+    let other = run_on_run_thread(move |_| async move { answers.send(CURRENT_THREAD.get()) });
     let mut other = Box::pin(other);
     let _ = futures::poll!(&mut other);
-    answer.recv_timeout(PATIENCE).is_ok_and(|there| there.is_some() && there != HERE.get())
+    answer.recv_timeout(PATIENCE).is_ok_and(|there| there.is_some() && there != CURRENT_THREAD.get())
 }
 
 #[tokio::test]
 async fn a_run_that_another_one_begins_is_on_another_thread() {
-    assert_eq!(on_a_run_thread(|_| waits_for_another()).await, Some(true));
+    assert_eq!(run_on_run_thread(|_| waits_for_another()).await, Some(true));
 }
 
 #[tokio::test]
 async fn a_run_is_in_the_runtime_that_it_was_started_in() {
-    let (here, there) = (Handle::current().id(), on_a_run_thread(|_| async { Handle::current().id() }).await);
+    let (here, there) = (Handle::current().id(), run_on_run_thread(|_| async { Handle::current().id() }).await);
     assert_eq!(there, Some(here));
 }
 
 #[tokio::test]
 async fn a_panic_of_a_run_is_its_callers() {
-    let panicked = tokio::spawn(on_a_run_thread(|_| async { panic!("it trips") as bool })).await;
+    let panicked = tokio::spawn(run_on_run_thread(|_| async { panic!("it trips") as bool })).await;
     assert!(panicked.is_err_and(|error| error.is_panic()));
 }
 
 #[tokio::test]
 async fn a_run_whose_caller_has_gone_is_told_so() {
     let (tells, told) = channel();
-    let running = on_a_run_thread(move |cancelled| async move {
+    let running = run_on_run_thread(move |cancelled| async move {
         cancelled.cancelled().await;
         tells.send(thread::current().name().map(str::to_owned))
     });
@@ -66,7 +66,7 @@ fn a_run_ends_with_its_runtime() {
     let (drops, dropped) = channel();
     let (begins, begun) = channel();
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    runtime.spawn(on_a_run_thread(move |cancelled| async move {
+    runtime.spawn(run_on_run_thread(move |cancelled| async move {
         let _dropped = Dropped(drops);
         begins.send(()).unwrap();
         cancelled.run_until_cancelled(pending::<()>()).await

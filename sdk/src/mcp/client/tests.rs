@@ -1,4 +1,4 @@
-use super::{Given, MOST_SHOWN, shown};
+use super::{Given, MAX_LOGGED_CHARS, shown};
 
 #[test]
 fn a_question_is_logged_on_one_line_without_what_the_server_was_given() {
@@ -11,5 +11,5 @@ fn a_question_is_logged_on_one_line_without_what_the_server_was_given() {
 #[test]
 fn a_question_is_logged_as_far_as_a_line_goes() {
     let shown = shown(&"x".repeat(1_000_000), &Given::default());
-    assert_eq!(shown, format!("{}..", "x".repeat(MOST_SHOWN)));
+    assert_eq!(shown, format!("{}..", "x".repeat(MAX_LOGGED_CHARS)));
 }

@@ -168,7 +168,7 @@ fn kind(adapter: &str) -> Result<AdapterKind, GenaiConfigError> {
 
 fn base(adapter: &str, text: &str) -> Result<Url, GenaiConfigError> {
     let unusable = |reason: &str| GenaiConfigError::BaseUrl {
-        url: address::as_given(text),
+        url: address::unless_secret(text),
         adapter: adapter.to_owned(),
         reason: reason.to_owned(),
     };

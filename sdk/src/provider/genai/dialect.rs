@@ -69,7 +69,7 @@ impl Dialect {
 
     /// Returns `true` if the results of one round are sent in one message. Other adapters receive
     /// one message for each result, which some of them join.
-    pub(super) fn takes_results_together(&self) -> bool {
+    pub(super) fn joins_tool_results(&self) -> bool {
         self.shape == Shape::Anthropic || self.adapter.starts_with("bedrock")
     }
 }

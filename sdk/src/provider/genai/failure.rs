@@ -14,7 +14,7 @@ use crate::{
         ModelError,
         http::{
             answer::Answer,
-            body::{MOST_BYTES, MOST_OF_AN_ERROR},
+            body::{MAX_ERROR_BODY_BYTES, MOST_BYTES},
             classify::{self, ProviderError},
             redact::Redactor,
         },
@@ -86,7 +86,7 @@ fn exchange(error: webc::Error, address: &str, redactor: &Arc<Redactor>) -> Mode
 /// Returns the failure of an unsuccessful status. If the error has no code, its type is used:
 /// Anthropic has no codes.
 fn refused(status: StatusCode, headers: HeaderMap, mut body: String, redactor: &Arc<Redactor>) -> ModelError {
-    body.truncate(body.floor_char_boundary(MOST_OF_AN_ERROR));
+    body.truncate(body.floor_char_boundary(MAX_ERROR_BODY_BYTES));
     let said = ProviderError::in_failure(&body).unwrap_or_default();
     let answer = Answer { status, headers, body: body.into_bytes(), redactor: Arc::clone(redactor) };
     let mut failure = answer.status_failure();

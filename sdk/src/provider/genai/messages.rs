@@ -60,7 +60,7 @@ impl Messages<'_> {
             ItemView::FunctionCallOutput { call_id, output } => {
                 self.end_assistant();
                 self.results.push(results::part(dialect, item, call_id, output)?);
-                if !dialect.takes_results_together() {
+                if !dialect.joins_tool_results() {
                     self.end_results();
                 }
             }

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The names of functions that the crate would convert to the provider's own tools.
-const TAKEN: [(Shape, &[&str]); 2] = [
+const RESERVED_NAMES: [(Shape, &[&str]); 2] = [
     (Shape::Anthropic, &["web_search"]),
     (Shape::Gemini, &["googleSearch", "googleSearchRetrieval", "codeExecution", "urlContext"]),
 ];
@@ -71,7 +71,7 @@ fn function(
     parameters: &Value,
     strict: bool,
 ) -> Result<Tool, ModelError> {
-    if TAKEN.iter().any(|(shape, names)| *shape == dialect.shape && names.contains(&name)) {
+    if RESERVED_NAMES.iter().any(|(shape, names)| *shape == dialect.shape && names.contains(&name)) {
         return Err(unsupported(format_args!(
             "{} (through genai) has a hosted tool of its own under the name `{name}`; give the function another name",
             dialect.adapter

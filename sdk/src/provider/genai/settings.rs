@@ -14,7 +14,7 @@ use super::dialect::{Dialect, Shape};
 use crate::{
     provider::{
         ModelError,
-        http::outgoing::{Extras, Outgoing, refuse, set, unsupported},
+        http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
     },
     wire::{ModelFailureKind, ModelSettings, OutputSpec, ToolChoice},
 };
@@ -105,7 +105,7 @@ pub(super) fn project(
     let response_format = response_format(dialect, output, &mut body)?;
     let (reasoning_effort, shows_reasoning) = effort(dialect, reasoning)?;
 
-    let extras = Extras { args: extra_args, body: extra_body, headers: extra_headers, query: None };
+    let extras = ExtraSettings { args: extra_args, body: extra_body, headers: extra_headers, query: None };
     let Outgoing { body, headers, query: _ } = extras.around(body)?;
     let headers = headers.iter().filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
     Ok(ChatOptions {

@@ -21,7 +21,7 @@ pub(crate) fn shown(base: &str, redactor: &Redactor) -> String {
 
 /// Returns the address as it was configured; `None` if it may contain a secret (credentials, a
 /// query, or a key in place of an address) or is very long.
-pub(crate) fn as_given(address: &str) -> Option<String> {
+pub(crate) fn unless_secret(address: &str) -> Option<String> {
     let is_address = address.contains([':', '/']) || address.len() < 16;
     let is_plain = is_address && address.len() <= LONGEST && !address.contains(['@', '?', '#']);
     is_plain.then(|| address.to_owned())

@@ -20,7 +20,7 @@ use crate::{provider::ModelError, wire::ModelFailureKind};
 /// The maximum length of the excerpt of a body in a message, in characters.
 const EXCERPT: usize = 200;
 /// The maximum length of a provider's own error message, in characters.
-const LONGEST_MESSAGE: usize = 1000;
+const MAX_MESSAGE_CHARS: usize = 1000;
 
 /// The response of a provider.
 #[derive(thiserror::Error)]
@@ -77,7 +77,7 @@ impl Answer {
     pub(crate) fn failure(&self, kind: ModelFailureKind, what: &str) -> ModelError {
         let label = classify::label(kind);
         let status = self.status.as_u16();
-        let message = match self.redactor.excerpt(what, LONGEST_MESSAGE) {
+        let message = match self.redactor.excerpt(what, MAX_MESSAGE_CHARS) {
             what if what.is_empty() => format!("{label} ({status})"),
             what => format!("{label} ({status}): {what}"),
         };

@@ -16,7 +16,7 @@ use reqwest::Response;
 pub(crate) const MOST_BYTES: usize = 32 * 1024 * 1024;
 /// The maximum number of bytes that are read of the body of an error, of which a message quotes a
 /// few hundred characters.
-pub(crate) const MOST_OF_AN_ERROR: usize = 64 * 1024;
+pub(crate) const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
 /// Reads the body of a successful response; returns `None` if it is over [`MOST_BYTES`].
 ///
@@ -41,12 +41,12 @@ pub(crate) async fn whole(mut response: Response) -> Result<Option<Vec<u8>>, req
 /// Reads the start of the body of an error. If the connection breaks, returns the part that was
 /// received, because the error is still known from its status.
 #[cfg(feature = "openai")]
-pub(crate) async fn of_an_error(mut response: Response) -> Vec<u8> {
+pub(crate) async fn read_error_body(mut response: Response) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = response.chunk().await {
-        let room = MOST_OF_AN_ERROR - body.len();
+        let room = MAX_ERROR_BODY_BYTES - body.len();
         body.extend_from_slice(&piece[..room.min(piece.len())]);
-        if body.len() == MOST_OF_AN_ERROR {
+        if body.len() == MAX_ERROR_BODY_BYTES {
             break;
         }
     }

@@ -22,14 +22,14 @@ pub(crate) struct Outgoing {
 
 /// The parts that the settings add to a request beyond the members of its API.
 #[derive(Debug)]
-pub(crate) struct Extras {
+pub(crate) struct ExtraSettings {
     pub(crate) args: Option<Map<String, Value>>,
     pub(crate) body: Option<Map<String, Value>>,
     pub(crate) headers: Option<Map<String, Value>>,
     pub(crate) query: Option<Map<String, Value>>,
 }
 
-impl Extras {
+impl ExtraSettings {
     /// Returns the request with the extras merged into its body, member by member at the root.
     ///
     /// # Errors

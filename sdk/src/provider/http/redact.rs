@@ -6,7 +6,7 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::secret::without_secret::{REDACTED, Secrets, is_of_key};
+use crate::secret::without_secret::{REDACTED, Secrets, is_key_char};
 
 /// The prefix of OpenAI keys.
 const KEY_PREFIX: &str = "sk-";
@@ -56,7 +56,7 @@ fn without_keys(text: &str) -> String {
     while let Some(start) = rest.find(KEY_PREFIX) {
         let (before, from) = rest.split_at(start);
         clean.push_str(before);
-        let end = from.find(|c| !is_of_key(c)).unwrap_or(from.len());
+        let end = from.find(|c| !is_key_char(c)).unwrap_or(from.len());
         let inside_a_word = clean.ends_with(|c: char| c.is_alphanumeric());
         if end >= SHORTEST_KEY && !inside_a_word {
             clean.push_str(REDACTED);

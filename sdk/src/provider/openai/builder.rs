@@ -260,7 +260,7 @@ fn base(
     azure: Option<&Azure>,
 ) -> Result<Url, OpenAiConfigError> {
     let unusable = |reason: &str| OpenAiConfigError::BaseUrl {
-        url: base_url.or(azure.map(Azure::endpoint)).and_then(address::as_given),
+        url: base_url.or(azure.map(Azure::endpoint)).and_then(address::unless_secret),
         variable: base_url_variable.filter(|_| base_url.is_some()),
         reason: reason.to_owned(),
     };

@@ -109,7 +109,8 @@ async fn exchange(
     let response = http.execute(request.build().await?).await?;
     let (status, headers) = (response.status(), response.headers().clone());
     // The whole body is needed only of a success.
-    let body = if status.is_success() { body::whole(response).await? } else { Some(body::of_an_error(response).await) };
+    let body =
+        if status.is_success() { body::whole(response).await? } else { Some(body::read_error_body(response).await) };
     let answer = |body| Answer { status, headers, body, redactor };
     Err(OpenAIError::Boxed(match body {
         Some(body) => Box::new(answer(body)),

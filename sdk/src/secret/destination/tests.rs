@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{Destination, Unclear, host_of};
+use super::{Destination, UnknownDestination, host_of};
 
 #[rstest]
 #[case("https://mcp.example.com", Some("mcp.example.com"))]
@@ -46,20 +46,20 @@ fn the_host_of_an_address_is_read_only_where_all_readers_agree(#[case] address: 
     json!({"server_url": "https://a.test", "filters": [{"callbackUrl": "https://b.test:444"}]}),
     Ok(vec![Destination::hosted_tool_host("a.test"), Destination::hosted_tool_host("b.test:444")])
 )]
-#[case::under_another_key(json!({"server_url": "https://a.test", "note": "see http://b.test"}), Err(Unclear))]
+#[case::under_another_key(json!({"server_url": "https://a.test", "note": "see http://b.test"}), Err(UnknownDestination))]
 #[case::of_words(json!({"server_description": "see http://b.test"}), Ok(vec![Destination::provider("openai")]))]
-#[case::by_reference(json!({"server_url": {"$worker_env": "SERVER"}}), Err(Unclear))]
-#[case::not_read(json!({"server_url": "wss://a.test"}), Err(Unclear))]
+#[case::by_reference(json!({"server_url": {"$worker_env": "SERVER"}}), Err(UnknownDestination))]
+#[case::not_read(json!({"server_url": "wss://a.test"}), Err(UnknownDestination))]
 fn a_part_of_a_request_goes_to_the_hosts_in_it_or_to_the_provider(
     #[case] part: Value,
-    #[case] destinations: Result<Vec<Destination>, Unclear>,
+    #[case] destinations: Result<Vec<Destination>, UnknownDestination>,
 ) {
     assert_eq!(Destination::of_request(&part, Some("openai")), destinations);
 }
 
 #[test]
 fn a_provider_without_a_name_is_no_destination() {
-    assert_eq!(Destination::of_request(&json!({}), None), Err(Unclear));
+    assert_eq!(Destination::of_request(&json!({}), None), Err(UnknownDestination));
     let hosted = Destination::of_request(&json!({"server_url": "https://a.test"}), None);
     assert_eq!(hosted, Ok(vec![Destination::hosted_tool_host("a.test")]));
 }

@@ -11,7 +11,7 @@ pub enum ToolIssue {
     #[error(
         "it is no activity of this library, which alone can spill an output; make it one, or take OversizedOutput::Truncate"
     )]
-    SpillsInWorkflow,
+    SpillWithoutActivity,
     /// A setting refers to a secret, but the tool runs in the workflow, where none may be read.
     #[error(
         "its setting {setting:?} refers to an environment variable, and it runs in the workflow, where none may be read; \
@@ -23,7 +23,7 @@ pub enum ToolIssue {
     },
     /// The tool has a setting that its body cannot read.
     #[error("it has the setting {setting:?}, and its body is not here to read it; drop the setting")]
-    UnreadSetting {
+    UnusedSetting {
         /// Name of the setting.
         setting: String,
     },
@@ -48,7 +48,7 @@ pub enum ToolIssue {
     },
     /// A local activity has a task queue, although it runs on the worker that runs the workflow.
     #[error("it is a local activity and has task queue {task_queue:?}; drop one of the two")]
-    LocalElsewhere {
+    LocalWithTaskQueue {
         /// Name of the task queue.
         task_queue: String,
     },
@@ -58,18 +58,18 @@ pub enum ToolIssue {
         "it is a local activity and not idempotent: when its workflow task is lost it runs again, whatever its attempts; make it an \
          activity, or say idempotent = true"
     )]
-    LocalOnce,
+    LocalNotIdempotent,
 }
 
 impl ToolIssue {
     /// Returns `true` if the problem depends on the tool's binding.
     pub(super) fn is_of_binding(&self) -> bool {
         match self {
-            Self::SpillsInWorkflow
+            Self::SpillWithoutActivity
             | Self::SecretInWorkflow { .. }
-            | Self::UnreadSetting { .. }
-            | Self::LocalElsewhere { .. }
-            | Self::LocalOnce => true,
+            | Self::UnusedSetting { .. }
+            | Self::LocalWithTaskQueue { .. }
+            | Self::LocalNotIdempotent => true,
             Self::Name | Self::NotStrict { .. } | Self::ApprovalRule { .. } => false,
         }
     }

@@ -48,7 +48,7 @@ impl ToolDef {
     /// Returns the limit for the tool's outputs.
     pub(crate) fn output_limit(&self) -> OutputLimit {
         match &self.binding {
-            ToolBinding::Activity { options, .. } if options.local && !self.has_own_limit => {
+            ToolBinding::Activity { options, .. } if options.local && !self.has_explicit_limit => {
                 OutputLimit { bytes: LOCAL_BYTES, ..self.output_limit }
             }
             _ => self.output_limit,

@@ -68,7 +68,7 @@ pub struct ToolDef {
     on_error: OnToolError,
     output_limit: OutputLimit,
     /// `true` if the author set the limit for outputs.
-    has_own_limit: bool,
+    has_explicit_limit: bool,
     redaction: Option<Redaction>,
     side_by_side: SideBySide,
     is_versioned: bool,
@@ -121,7 +121,7 @@ impl ToolDef {
             output_guardrails: Vec::new(),
             on_error: OnToolError::default(),
             output_limit: OutputLimit::default(),
-            has_own_limit: false,
+            has_explicit_limit: false,
             redaction: None,
             side_by_side: SideBySide::default(),
             is_versioned: false,
@@ -144,12 +144,13 @@ impl ToolDef {
     #[must_use]
     pub fn options(mut self, new: ToolActivityOptions) -> Self {
         if let ToolBinding::Activity { options, .. } = &mut self.binding {
-            self.issues.retain(|issue| !matches!(issue, ToolIssue::LocalElsewhere { .. } | ToolIssue::LocalOnce));
+            self.issues
+                .retain(|issue| !matches!(issue, ToolIssue::LocalWithTaskQueue { .. } | ToolIssue::LocalNotIdempotent));
             if let (true, Some(task_queue)) = (new.local, &new.task_queue) {
-                self.issues.push(ToolIssue::LocalElsewhere { task_queue: task_queue.clone() });
+                self.issues.push(ToolIssue::LocalWithTaskQueue { task_queue: task_queue.clone() });
             }
             if new.local && !new.idempotent {
-                self.issues.push(ToolIssue::LocalOnce);
+                self.issues.push(ToolIssue::LocalNotIdempotent);
             }
             *options = new;
         }
@@ -209,7 +210,7 @@ impl ToolDef {
         let (name, value) = (name.into(), value.into());
         // Setting a name again replaces its value, and with it the problems of the earlier value.
         let of_it = |issue: &ToolIssue| match issue {
-            ToolIssue::SecretInWorkflow { setting } | ToolIssue::UnreadSetting { setting } => *setting == name,
+            ToolIssue::SecretInWorkflow { setting } | ToolIssue::UnusedSetting { setting } => *setting == name,
             _ => false,
         };
         self.issues.retain(|issue| !of_it(issue));
@@ -219,7 +220,7 @@ impl ToolDef {
             ToolBinding::Inline(_) | ToolBinding::Workflow(_) => {
                 self.issues.push(ToolIssue::SecretInWorkflow { setting: name.clone() });
             }
-            _ => self.issues.push(ToolIssue::UnreadSetting { setting: name.clone() }),
+            _ => self.issues.push(ToolIssue::UnusedSetting { setting: name.clone() }),
         }
         self.settings.insert(name, value);
         self
@@ -296,11 +297,11 @@ impl ToolDef {
     #[must_use]
     pub fn oversized_output(mut self, oversized: OversizedOutput) -> Self {
         self.output_limit.above = oversized;
-        self.issues.retain(|issue| *issue != ToolIssue::SpillsInWorkflow);
+        self.issues.retain(|issue| *issue != ToolIssue::SpillWithoutActivity);
         // Only a body that the worker runs can write to the store.
         let has_a_store = matches!(self.binding, ToolBinding::Activity { .. } | ToolBinding::Mcp(_));
         if oversized == OversizedOutput::Spill && !has_a_store {
-            self.issues.push(ToolIssue::SpillsInWorkflow);
+            self.issues.push(ToolIssue::SpillWithoutActivity);
         }
         self
     }
@@ -314,7 +315,7 @@ impl ToolDef {
     #[must_use]
     pub fn max_output_bytes(mut self, bytes: usize) -> Self {
         self.output_limit.bytes = bytes;
-        self.has_own_limit = true;
+        self.has_explicit_limit = true;
         self
     }
 

@@ -18,16 +18,16 @@ impl CodeInterpreter {
     /// Adds these files of the provider to the new container.
     #[must_use]
     pub fn file_ids(self, ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.of_new_container("file_ids", texts(ids))
+        self.with_container_option("file_ids", texts(ids))
     }
 
     /// Sets the memory limit of the new container: `1g`, `4g`, `16g` or `64g`.
     #[must_use]
     pub fn memory_limit(self, limit: impl Into<String>) -> Self {
-        self.of_new_container("memory_limit", limit.into())
+        self.with_container_option("memory_limit", limit.into())
     }
 
-    fn of_new_container(self, key: &str, value: impl Into<serde_json::Value>) -> Self {
+    fn with_container_option(self, key: &str, value: impl Into<serde_json::Value>) -> Self {
         Self(self.0.with_in("container", "type", "auto").with_in("container", key, value))
     }
 }

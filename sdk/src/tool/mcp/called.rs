@@ -28,7 +28,7 @@ impl McpServer {
     ///
     /// # fn main() -> Result<(), serde_json::Error> {
     /// let listed: Vec<McpTool> = serde_json::from_value(json!([{"name": "read_file", "description": "Reads a file."}]))?;
-    /// let files = McpServer::named("files").prefix("files_").tools_called_by(&listed, |tool, arguments| async move {
+    /// let files = McpServer::named("files").prefix("files_").tools_with_client(&listed, |tool, arguments| async move {
     ///     // ask your client here
     ///     Ok::<_, ToolError>(format!("{tool} with {arguments:?}").into())
     /// });
@@ -42,7 +42,7 @@ impl McpServer {
     /// The code that creates the agent of a workflow must use the same list at every replay. For a
     /// list that may change, use [`Agent::mcp_server`](crate::Agent::mcp_server), which records the
     /// list in history.
-    pub fn tools_called_by<F>(
+    pub fn tools_with_client<F>(
         self,
         listed: &[McpTool],
         call: impl Fn(String, Map<String, Value>) -> F + Send + Sync + 'static,

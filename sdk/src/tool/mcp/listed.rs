@@ -62,7 +62,7 @@ impl McpServer {
         let mut tool = ToolDef::unchecked(
             shown_name(&self.prefix, &listed.name),
             listed.description.clone().unwrap_or_default(),
-            with_properties(&listed.input_schema).into(),
+            with_required_members(&listed.input_schema).into(),
             ToolBinding::Mcp(binding),
         )
         .approval(approval)
@@ -143,7 +143,7 @@ fn shown_name(prefix: &str, name: &str) -> String {
 }
 
 /// Adds members that providers require and servers may leave out.
-fn with_properties(schema: &Value) -> Value {
+fn with_required_members(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Value::Object(members) = &mut schema {
         members.entry("type").or_insert_with(|| json!("object"));

@@ -13,7 +13,7 @@ use std::{collections::BTreeSet, fmt, sync::Arc};
 use serde_json::{Map, Value};
 
 pub use listed::McpBinding;
-pub use session::{McpSessionTerms, Reestablish};
+pub use session::{McpSessionOptions, McpSessionRecovery};
 
 use super::{
     approval::NeedsApproval,
@@ -50,7 +50,7 @@ pub struct McpServer {
     list_options: ToolActivityOptions,
     call_options: ToolActivityOptions,
     argument: Option<Value>,
-    session: Option<McpSessionTerms>,
+    session: Option<McpSessionOptions>,
     asks_people: bool,
     structured_content: bool,
     meta: Option<McpMeta>,
@@ -214,7 +214,7 @@ impl McpServer {
     /// Declares that the server keeps a state for each connection, so that each run has a session
     /// with it, on these terms.
     #[must_use]
-    pub fn stateful(mut self, terms: McpSessionTerms) -> Self {
+    pub fn stateful(mut self, terms: McpSessionOptions) -> Self {
         self.session = Some(terms);
         self
     }
@@ -225,7 +225,7 @@ impl McpServer {
     /// the answers so far. The tool then repeats everything that it does before its question.
     /// Default: the server is told that nobody can be asked, and its question is declined.
     #[must_use]
-    pub fn asks_people(mut self) -> Self {
+    pub fn allow_elicitation(mut self) -> Self {
         self.asks_people = true;
         self
     }
@@ -298,12 +298,12 @@ impl McpServer {
     }
 
     /// Returns the terms of a run's session with the server, if the server is stateful.
-    pub fn session_terms(&self) -> Option<&McpSessionTerms> {
+    pub fn session_options(&self) -> Option<&McpSessionOptions> {
         self.session.as_ref()
     }
 
     /// Returns `true` if the server may ask people questions.
-    pub fn may_ask_people(&self) -> bool {
+    pub fn allows_elicitation(&self) -> bool {
         self.asks_people
     }
 

@@ -16,30 +16,30 @@ use crate::wire::mcp_call::McpSetUp;
 /// use serde_json::json;
 /// use temporal_agents::{
 ///     Agent,
-///     tool::{McpServer, McpSessionTerms, Reestablish},
+///     tool::{McpServer, McpSessionOptions, McpSessionRecovery},
 ///     worker_env,
 /// };
 ///
-/// let terms = McpSessionTerms::new()
+/// let terms = McpSessionOptions::new()
 ///     .set_up("login", json!({"user": "clerk", "password": worker_env!("SHOP_PASSWORD")}))
-///     .reestablish(Reestablish::ReplaySetUp);
+///     .reestablish(McpSessionRecovery::ReplaySetup);
 /// let clerk: Agent = Agent::new("clerk").model("gpt-5").mcp_server(McpServer::named("shop").stateful(terms));
 /// ```
 ///
 /// The worker is a `temporal_agents::worker::AgentsWorker`; a plain `AgentsPlugin::install` refuses
 /// such a server.
 #[derive(Clone, Debug, PartialEq)]
-pub struct McpSessionTerms {
+pub struct McpSessionOptions {
     pub(crate) set_up: Vec<McpSetUp>,
-    pub(crate) reestablish: Reestablish,
+    pub(crate) reestablish: McpSessionRecovery,
     pub(crate) idle: Duration,
-    pub(crate) start_within: Duration,
+    pub(crate) schedule_to_start_timeout: Duration,
 }
 
 /// The handling of a lost session: its worker has ended, or the connection broke.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Reestablish {
+pub enum McpSessionRecovery {
     /// The call fails with the kind [`SessionLost`](crate::tool::ToolFailureKind::SessionLost), and
     /// the run ends with [`McpSessionLost`](crate::drive::McpSessionLost), unless
     /// [`OnToolError::by_kind`](crate::tool::OnToolError::by_kind) returns a message for the model;
@@ -49,21 +49,21 @@ pub enum Reestablish {
     /// A new session is opened, on any worker, with the set-up repeated, and the call is made
     /// there: for servers whose set-up restores all of their state. A call that has started, and
     /// that must not be made twice, is not repeated; the model is told that its outcome is unknown.
-    ReplaySetUp,
+    ReplaySetup,
 }
 
-impl Default for McpSessionTerms {
+impl Default for McpSessionOptions {
     fn default() -> Self {
         Self {
             set_up: Vec::new(),
-            reestablish: Reestablish::Never,
+            reestablish: McpSessionRecovery::Never,
             idle: Duration::from_hours(1),
-            start_within: Duration::from_secs(15),
+            schedule_to_start_timeout: Duration::from_secs(15),
         }
     }
 }
 
-impl McpSessionTerms {
+impl McpSessionOptions {
     /// Creates terms without a set-up and without a replacement for a lost session.
     pub fn new() -> Self {
         Self::default()
@@ -88,7 +88,7 @@ impl McpSessionTerms {
 
     /// Sets the handling of a lost session. Default: the run ends.
     #[must_use]
-    pub fn reestablish(mut self, reestablish: Reestablish) -> Self {
+    pub fn reestablish(mut self, reestablish: McpSessionRecovery) -> Self {
         self.reestablish = reestablish;
         self
     }
@@ -105,8 +105,8 @@ impl McpSessionTerms {
     /// Sets the time that a call waits for the session's worker to start it, before that worker
     /// counts as lost. Default 15 s.
     #[must_use]
-    pub fn start_within(mut self, limit: Duration) -> Self {
-        self.start_within = limit;
+    pub fn schedule_to_start_timeout(mut self, limit: Duration) -> Self {
+        self.schedule_to_start_timeout = limit;
         self
     }
 }

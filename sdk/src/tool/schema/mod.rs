@@ -37,7 +37,7 @@ pub use validate::{Issue, unchecked, validate};
 pub(crate) use validate::{Validate, validate_earlier_keywords};
 pub(crate) use versions::without_texts;
 #[cfg(feature = "worker")]
-pub(crate) use versions::{are_told_apart, names_all};
+pub(crate) use versions::{are_distinguishable, declares_all};
 
 #[cfg(test)]
 mod tests;

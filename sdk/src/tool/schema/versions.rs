@@ -29,14 +29,14 @@ pub(crate) fn without_texts(schema: &Value) -> Value {
 
 /// Returns `true` if a schema names each of these members.
 #[cfg(feature = "worker")]
-pub(crate) fn names_all(schema: &Value, members: &Map<String, Value>) -> bool {
+pub(crate) fn declares_all(schema: &Value, members: &Map<String, Value>) -> bool {
     members.keys().all(|member| names(schema, member))
 }
 
 /// Returns `true` if no arguments whose members the schemas name can fit both: one of them requires
 /// a member that the other does not name.
 #[cfg(feature = "worker")]
-pub(crate) fn are_told_apart(one: &Value, other: &Value) -> bool {
+pub(crate) fn are_distinguishable(one: &Value, other: &Value) -> bool {
     let requires_more = |one: &Value, other: &Value| required(one).any(|member| !names(other, member));
     requires_more(one, other) || requires_more(other, one)
 }

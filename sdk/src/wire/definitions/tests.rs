@@ -16,14 +16,14 @@ fn a_digest_that_is_remembered_is_the_one_of_these_definitions() {
     let (schema, other) = (json!({"type": "object", "title": "a"}), json!({"type": "object", "title": "b"}));
     // More definitions than are cached, twice, so that they are found, forgotten and computed
     // again.
-    let texts: Vec<String> = (0..DIGESTED_AT_MOST + 3).map(|number| format!("instructions {number}")).collect();
+    let texts: Vec<String> = (0..MAX_CACHED_DIGESTS + 3).map(|number| format!("instructions {number}")).collect();
     for text in texts.iter().chain(texts.iter().rev()) {
         for schema in [&schema, &other, &schema] {
             let definitions = definitions(text, schema.clone());
             assert_eq!(definitions.digest(), digested(&definitions));
         }
     }
-    assert_eq!(DIGESTED.with_borrow(Vec::len), DIGESTED_AT_MOST);
+    assert_eq!(DIGEST_CACHE.with_borrow(Vec::len), MAX_CACHED_DIGESTS);
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn the_order_of_members_is_not_in_the_digest() {
 
 #[test]
 fn long_instructions_are_digested_and_not_kept() {
-    let long = definitions(&"x".repeat(LONG_INSTRUCTIONS + 1), json!({}));
+    let long = definitions(&"x".repeat(MAX_CACHED_INSTRUCTIONS_BYTES + 1), json!({}));
     assert_eq!(long.digest(), digested(&long));
-    assert_eq!(DIGESTED.with_borrow(Vec::len), 0);
+    assert_eq!(DIGEST_CACHE.with_borrow(Vec::len), 0);
 }

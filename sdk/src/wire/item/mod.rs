@@ -54,7 +54,7 @@ struct Shared {
 }
 
 /// Maximum number of members of most items.
-const USUAL_MEMBERS: usize = 7;
+const TYPICAL_MEMBER_COUNT: usize = 7;
 
 /// The kinds of most items of conversations.
 const COMMON_KINDS: [&str; 4] = ["message", "function_call", "function_call_output", "reasoning"];
@@ -62,12 +62,12 @@ const COMMON_KINDS: [&str; 4] = ["message", "function_call", "function_call_outp
 /// Error of JSON that is not an object, and therefore not an item.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a conversation item must be a JSON object, found {found}")]
-pub struct NotAnItem {
+pub struct InvalidItem {
     /// Type of the JSON value: `null`, `a string`, ...
     pub found: &'static str,
 }
 
-error_debug!(struct NotAnItem { found });
+error_debug!(struct InvalidItem { found });
 
 /// Placeholder for a missing id: of items that no provider made, and of items of providers that
 /// return no ids.
@@ -215,7 +215,7 @@ impl Item {
     }
 
     /// Returns `true` if both have the same JSON text, including the order of members.
-    pub(crate) fn has_the_text_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_same_json(&self, other: &Self) -> bool {
         same_members(&self.0.object, &other.0.object)
     }
 
@@ -247,9 +247,9 @@ fn same_text(one: &Value, other: &Value) -> bool {
 }
 
 impl TryFrom<Value> for Item {
-    type Error = NotAnItem;
+    type Error = InvalidItem;
 
-    fn try_from(value: Value) -> Result<Self, NotAnItem> {
+    fn try_from(value: Value) -> Result<Self, InvalidItem> {
         let found = match value {
             Value::Object(map) => return Ok(Self::from(map)),
             Value::Null => "null",
@@ -258,7 +258,7 @@ impl TryFrom<Value> for Item {
             Value::String(_) => "a string",
             Value::Array(_) => "an array",
         };
-        Err(NotAnItem { found })
+        Err(InvalidItem { found })
     }
 }
 
@@ -314,7 +314,7 @@ impl<'de> Deserialize<'de> for Item {
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Item, A::Error> {
-                let mut object = Map::with_capacity(members.size_hint().unwrap_or(USUAL_MEMBERS));
+                let mut object = Map::with_capacity(members.size_hint().unwrap_or(TYPICAL_MEMBER_COUNT));
                 while let Some((name, value)) = members.next_entry()? {
                     object.insert(name, value);
                 }

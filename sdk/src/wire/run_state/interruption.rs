@@ -250,7 +250,7 @@ impl RunState {
         if let Some((outer, inner)) = nested(round, id) {
             return outer.decision_on(inner);
         }
-        if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
+        if let Some(call) = round.calls.iter().find(|call| call.is_pending_as(id)) {
             let PlannedCall { tool, call_id, .. } = &call.call;
             return match &call.progress {
                 CallProgress::NeedsOutput | CallProgress::NeedsInput { .. } => {
@@ -310,7 +310,7 @@ impl RunState {
         if let Some((run, inner)) = paused {
             return run.try_decide(inner, decision, always);
         }
-        if let Some(call) = round.calls.iter().find(|call| call.waits_under(id)) {
+        if let Some(call) = round.calls.iter().find(|call| call.is_pending_as(id)) {
             let PlannedCall { tool, call_id, .. } = &call.call;
             self.approvals.decide_call(&self.agent, tool, call_id, decision, always);
         } else {

@@ -210,7 +210,7 @@ pub struct RoundCall {
 
 impl RoundCall {
     /// Returns `true` if the call waits for a decision, an output or an answer under this id.
-    pub(super) fn waits_under(&self, id: &str) -> bool {
+    pub(super) fn is_pending_as(&self, id: &str) -> bool {
         matches!(
             self.progress,
             CallProgress::NeedsApproval | CallProgress::NeedsOutput | CallProgress::NeedsInput { .. }

@@ -29,17 +29,17 @@ use zstd::{
 const ENCODING: &[u8] = b"binary/zstd";
 /// The default minimum size of a payload that is compressed, in bytes: for a smaller one, a frame
 /// saves little.
-const WORTH_IT: usize = 1024;
+const DEFAULT_MIN_BYTES: usize = 1024;
 /// The default maximum size of the decompressed payloads of one message, in bytes.
 const MOST_BYTES: usize = 64 * 1024 * 1024;
 /// The size in bytes up to which a message may decompress regardless of its own size: twice the
 /// size that the server accepts in one request.
-const UNSUSPICIOUS: usize = 8 * 1024 * 1024;
+const RATIO_EXEMPT_BYTES: usize = 8 * 1024 * 1024;
 /// The default maximum ratio of the decompressed size to the size of the message. Prose becomes 2
 /// to 4 times smaller, a table of repeated rows some 30 times; zeros become 30,000 times smaller,
 /// which is how 2 MB can represent 60 GB.
-const MOST_RATIO: usize = 100;
-const LEVEL: i32 = 3;
+const DEFAULT_MAX_RATIO: usize = 100;
+const DEFAULT_LEVEL: i32 = 3;
 
 /// Compresses payloads from 1 KiB on, if that makes them smaller, and decompresses the payloads
 /// that it has compressed.
@@ -70,10 +70,10 @@ const LEVEL: i32 = 3;
 pub struct ZstdCodec {
     /// Compression level, from 1 (fastest) to 22 (smallest). Default 3. Every level can read
     /// payloads of every other.
-    #[builder(default = LEVEL)]
+    #[builder(default = DEFAULT_LEVEL)]
     level: i32,
     /// Minimum size of a payload that is compressed, in bytes. Default 1024.
-    #[builder(default = WORTH_IT)]
+    #[builder(default = DEFAULT_MIN_BYTES)]
     min_bytes: usize,
     /// Maximum size, in bytes, of the decompressed payloads of one message together (all arguments
     /// of a workflow, for example). A larger message is an error, which is reported before that
@@ -84,7 +84,7 @@ pub struct ZstdCodec {
     /// Maximum ratio of the decompressed to the compressed size of the payloads of a message, from
     /// 8 MiB on. A higher ratio is an error; a payload that would exceed it is sent uncompressed.
     /// Default 100.
-    #[builder(default = MOST_RATIO)]
+    #[builder(default = DEFAULT_MAX_RATIO)]
     max_ratio: usize,
 }
 
@@ -174,7 +174,7 @@ impl Budget {
     /// Returns the maximum size of the decompressed payloads, in bytes.
     fn most(&self) -> usize {
         let Self { codec, compressed, used: _ } = self;
-        compressed.saturating_mul(codec.max_ratio).max(UNSUSPICIOUS).min(codec.max_bytes)
+        compressed.saturating_mul(codec.max_ratio).max(RATIO_EXEMPT_BYTES).min(codec.max_bytes)
     }
 
     fn exceeded(&self) -> DecodeError {

@@ -32,7 +32,7 @@ use crate::wire::error_debug;
 ///
 /// The private worker exists only if the plugin has MCP servers. It has the identity, the heartbeat
 /// throttle intervals and the graceful shutdown period of the main worker, and none of its
-/// interceptors. When the process ends, its sessions end with it; the `McpSessionTerms` of a run
+/// interceptors. When the process ends, its sessions end with it; the `McpSessionOptions` of a run
 /// define how the run handles that.
 pub struct AgentsWorker {
     main: Worker,

@@ -22,7 +22,7 @@ pub enum InstallIssue {
     /// The plugin has agents, but no provider of their models: each model call would wait for hours
     /// for a worker that has one.
     #[error(
-        "there are agents but no model provider; add .model_provider(..), or .models_elsewhere() if another worker calls models"
+        "there are agents but no model provider; add .model_provider(..), or .without_models() if another worker calls models"
     )]
     NoProvider,
     /// The graph of agents is invalid.

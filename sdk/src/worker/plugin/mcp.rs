@@ -31,7 +31,7 @@ pub(super) fn check(
             let (agent, name) = (agent.name.clone(), server.name().to_owned());
             if is_here && !reaches(plugin, server.name()) {
                 issues.push(InstallIssue::MissingMcpServer { agent, server: name });
-            } else if is_here && server.session_terms().is_some() && !holds_sessions(plugin) {
+            } else if is_here && server.session_options().is_some() && !holds_sessions(plugin) {
                 issues.push(InstallIssue::StatefulMcpServer { agent, server: name });
             }
         }

@@ -24,7 +24,7 @@ use super::model_activity::ModelActivity;
 use crate::activity::nexus_endpoint;
 use crate::{
     activity::{
-        heartbeat::Beater,
+        heartbeat::HeartbeatSender,
         kept_state,
         message::Reply,
         record,
@@ -36,7 +36,7 @@ use crate::{
     conversations::{ConversationCache, ForgetEnded},
     provider::{ModelProvider, providers::Providers},
     secret::Destination,
-    store::{Session, Sessions, SpillStore, Spills},
+    store::{OptionalSpillStore, Session, Sessions, SpillStore},
 };
 use crate::{
     agent::{AgentDef, AgentSources},
@@ -92,8 +92,8 @@ pub struct AgentsPlugin {
     versioned: BTreeSet<String>,
     sessions: Sessions,
     conversations: ConversationCache,
-    spills: Spills,
-    models_elsewhere: bool,
+    spills: OptionalSpillStore,
+    without_models: bool,
     #[cfg(feature = "mcp")]
     mcp: crate::mcp::McpServers,
 }
@@ -115,8 +115,8 @@ impl AgentsPlugin {
     /// Declares that this worker calls no models: they are on another task queue
     /// (`ModelActivityOptions::task_queue`).
     #[must_use]
-    pub fn models_elsewhere(mut self) -> Self {
-        self.models_elsewhere = true;
+    pub fn without_models(mut self) -> Self {
+        self.without_models = true;
         self
     }
 
@@ -177,7 +177,7 @@ impl AgentsPlugin {
     /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
-        self.spills = Spills(Some(Arc::new(store)));
+        self.spills = OptionalSpillStore(Some(Arc::new(store)));
         self
     }
 
@@ -240,18 +240,18 @@ impl AgentsPlugin {
         let mut plugin = self.clone();
         plugin.mcp.serve(crate::mcp::McpSessions::on(task_queue.clone()));
         let mut options = WorkerOptions::new(task_queue).build();
-        let conversations = plugin.conversations_here();
+        let conversations = plugin.effective_cache();
         options.register_activities(NamedActivities(crate::mcp::activities(
             &plugin.mcp,
             &conversations,
-            &Beater::default(),
+            &HeartbeatSender::default(),
         )));
         (plugin, options)
     }
 
     /// Returns the cache of conversations. A worker without models has an empty one, because it
     /// receives no requests for conversations.
-    fn conversations_here(&self) -> ConversationCache {
+    fn effective_cache(&self) -> ConversationCache {
         if self.providers.is_empty() { ConversationCache::with_bytes(0) } else { self.conversations.clone() }
     }
 
@@ -266,14 +266,14 @@ impl AgentsPlugin {
         {
             issues.push(InstallIssue::Empty);
         }
-        if self.providers.is_empty() && !self.agents.is_empty() && !self.models_elsewhere {
+        if self.providers.is_empty() && !self.agents.is_empty() && !self.without_models {
             issues.push(InstallIssue::NoProvider);
         }
         let tools = self.checked_tools(task_queue, &mut issues);
         if !issues.is_empty() {
             return Err(InstallError { issues });
         }
-        let beater = Beater::default();
+        let beater = HeartbeatSender::default();
         let mut activities: Vec<(String, Body)> = Vec::new();
         if !self.providers.is_empty() {
             let model = Arc::new(ModelActivity {
@@ -291,7 +291,7 @@ impl AgentsPlugin {
                 of_values(move |ctx, request| std::future::ready(record::run(&conversations, &ctx, request)).boxed());
             activities.push((RECORD_ACTIVITY.to_owned(), body));
         }
-        let conversations = self.conversations_here();
+        let conversations = self.effective_cache();
         for (activity_type, versions) in tools {
             let here = versions.iter().filter(|tool| runs_on(tool, task_queue));
             let here = ToolVersions::new(here.filter_map(|tool| self.tool_activity(tool, &conversations, &beater)));
@@ -316,7 +316,7 @@ impl AgentsPlugin {
         activities.extend(crate::mcp::activities(&self.mcp, &conversations, &beater));
         #[cfg(feature = "nexus")]
         activities.push(looking_up_endpoints());
-        activities.extend(keeping_states());
+        activities.extend(state_activities());
         Ok(NamedActivities(activities))
     }
 
@@ -324,7 +324,7 @@ impl AgentsPlugin {
         &self,
         tool: &ToolDef,
         conversations: &ConversationCache,
-        beater: &Beater,
+        beater: &HeartbeatSender,
     ) -> Option<ToolActivity> {
         let ToolBinding::Activity { body, options: _ } = tool.binding() else { return None };
         Some(ToolActivity {
@@ -340,7 +340,7 @@ impl AgentsPlugin {
 }
 
 /// Returns the activities of runs that continue as new with a large state.
-fn keeping_states() -> [(String, Body); 2] {
+fn state_activities() -> [(String, Body); 2] {
     let keep = of_values(|ctx, request| async move { json(&kept_state::keep(&ctx, request)?) }.boxed());
     let load = of_values(|ctx, request| async move { json(&kept_state::load(&ctx, request).await?) }.boxed());
     [(KEEP_STATE_ACTIVITY.to_owned(), keep), (LOAD_STATE_ACTIVITY.to_owned(), load)]

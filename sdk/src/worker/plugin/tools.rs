@@ -21,21 +21,21 @@ impl AgentsPlugin {
         let graphs: Vec<Graph> = self.agents.iter().map(Graph::new).collect();
         for graph in &graphs {
             if let Err(error) = graph.check() {
-                add_each(issues, error.issues.into_iter().map(InstallIssue::Graph));
+                add_unique(issues, error.issues.into_iter().map(InstallIssue::Graph));
             }
         }
         let nested: Vec<Graph> = graphs.iter().flat_map(Graph::nested).collect();
         let agents: Vec<_> = graphs.iter().chain(&nested).flat_map(Graph::agents).collect();
         mcp::check(self, &agents, task_queue, issues);
         let of_agents = agents.iter().flat_map(|agent| agent.tools.iter().chain(agent.guardrail_activities()));
-        name_unchecked(agents.iter().flat_map(|agent| &agent.tools).chain(&self.tools));
+        warn_unchecked_keywords(agents.iter().flat_map(|agent| &agent.tools).chain(&self.tools));
         let is_activity = |tool: &&ToolDef| matches!(tool.binding(), ToolBinding::Activity { .. });
         for tool in of_agents.chain(&self.tools).filter(is_activity) {
             let versions = tools.entry(tool.activity_type()).or_default();
             match versions.iter_mut().find(|known| known.schema_digest() == tool.schema_digest()) {
                 None => {
                     if runs_on(tool, task_queue) {
-                        add_each(issues, self.missing_states(tool));
+                        add_unique(issues, self.missing_states(tool));
                     }
                     versions.push(tool.clone());
                 }
@@ -48,7 +48,7 @@ impl AgentsPlugin {
                             *known = tool.clone();
                         }
                     } else {
-                        add_each(issues, [InstallIssue::DuplicateTool { tool: tool.name().to_owned(), differs }]);
+                        add_unique(issues, [InstallIssue::DuplicateTool { tool: tool.name().to_owned(), differs }]);
                     }
                 }
             }
@@ -77,7 +77,7 @@ impl AgentsPlugin {
 }
 
 /// Logs, once for each tool, the keywords of its schema that are not checked.
-fn name_unchecked<'t>(tools: impl Iterator<Item = &'t ToolDef>) {
+fn warn_unchecked_keywords<'t>(tools: impl Iterator<Item = &'t ToolDef>) {
     let mut named = BTreeSet::new();
     for tool in tools {
         let keywords = schema::unchecked(tool.accepts());
@@ -100,21 +100,21 @@ fn check_versions(versions: &[ToolDef], issues: &mut Vec<InstallIssue>) {
     let unmarked: Vec<&ToolDef> = versions.iter().filter(|tool| !tool.is_versioned()).collect();
     for (place, tool) in unmarked.iter().enumerate() {
         for earlier in &unmarked[..place] {
-            if schema::are_told_apart(earlier.accepts(), tool.accepts()) {
+            if schema::are_distinguishable(earlier.accepts(), tool.accepts()) {
                 tracing::warn!(
                     tool = tool.name(),
                     "two versions of the tool are told apart by their arguments alone; add .versioned() to the newer one, so that a worker \
                      with the other one refuses its calls"
                 );
             } else {
-                add_each(issues, [InstallIssue::UnmarkedVersion { tool: tool.name().to_owned() }]);
+                add_unique(issues, [InstallIssue::UnmarkedVersion { tool: tool.name().to_owned() }]);
             }
         }
     }
 }
 
 /// Adds issues that are not in the list yet.
-fn add_each(issues: &mut Vec<InstallIssue>, found: impl IntoIterator<Item = InstallIssue>) {
+fn add_unique(issues: &mut Vec<InstallIssue>, found: impl IntoIterator<Item = InstallIssue>) {
     for issue in found {
         if !issues.contains(&issue) {
             issues.push(issue);

@@ -17,10 +17,10 @@ use crate::{
     inline::{
         host::{InlineHost, Patience},
         mcp::InlineMcp,
-        run_threads::{BodyThread, on_a_run_thread},
+        run_threads::{BodyThread, run_on_run_thread},
     },
     provider::providers::Providers,
-    store::{Sessions, Spills},
+    store::{OptionalSpillStore, Sessions},
     tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailureKind, idempotency_key},
     wire::{ToolOutput, error_debug},
 };
@@ -61,7 +61,7 @@ impl ToolRegistry {
     fn checked(&self, tool: &ToolDef) -> Result<ToolDef, DispatchError> {
         let name = || tool.name().to_owned();
         if let Some((kind, fix)) = elsewhere(tool.binding()) {
-            return Err(DispatchError::NotHere { tool: name(), kind, fix });
+            return Err(DispatchError::NotDispatchable { tool: name(), kind, fix });
         }
         match tool.requirements().iter().find(|requirement| !self.states.has(requirement)) {
             None => Ok(tool.clone()),
@@ -76,7 +76,7 @@ impl ToolRegistry {
             states: states.clone(),
             checkpoint: None,
             sessions: Sessions::default(),
-            spills: Spills::clone(spills),
+            spills: OptionalSpillStore::clone(spills),
             mcp: InlineMcp::default(),
             attempt_states: None,
             run: Uuid::new_v4().to_string(),
@@ -105,7 +105,7 @@ fn elsewhere(binding: &ToolBinding) -> Option<(&'static str, &'static str)> {
         }
         ToolBinding::Mcp(_) => Some((
             "made by an MCP server that an agent's host reaches",
-            "register the server's tools with ToolRegistry::register_mcp, or those of McpServer::tools_called_by",
+            "register the server's tools with ToolRegistry::register_mcp, or those of McpServer::tools_with_client",
         )),
     }
 }
@@ -153,7 +153,7 @@ impl Dispatch {
         self
     }
 
-    /// Sets the values that tools share; [`Dispatched::context`] returns them with the changes of
+    /// Sets the values that tools share; [`DispatchResult::context`] returns them with the changes of
     /// the call. Default: none.
     pub fn context(mut self, context: RunContext) -> Self {
         self.context = context;
@@ -166,7 +166,7 @@ impl Dispatch {
         self
     }
 
-    async fn made(self) -> Result<Dispatched, DispatchError> {
+    async fn made(self) -> Result<DispatchResult, DispatchError> {
         let Self { tool, mut host, arguments, call_id, idempotency_key: key, agent, turn, context, is_approved } = self;
         let tool = tool?;
         let call_id = call_id.unwrap_or_else(|| format!("call_{}", Uuid::new_v4().simple()));
@@ -175,25 +175,25 @@ impl Dispatch {
         let (name, context) = (info.tool.clone(), context.into_values());
         let stopped = RunError::Cancelled { agent: info.agent.clone(), turn };
         let single = SingleCall { info, arguments, context, is_approved };
-        let ended = on_a_run_thread(move |cancelled| async move {
+        let ended = run_on_run_thread(move |cancelled| async move {
             host.cancelled = cancelled;
             call_single(&host, &tool, single).await
         });
         match ended.await {
-            Some(Ok(SingleAnswer { output, failure, context })) => Ok(Dispatched {
+            Some(Ok(SingleAnswer { output, failure, context })) => Ok(DispatchResult {
                 output,
                 failure: failure.map(|(kind, message)| CallFailure { kind, message }),
                 context: RunContext::new(context),
             }),
             Some(Err(SingleError::Waits)) => Err(DispatchError::NeedsApproval { tool: name, call_id }),
-            Some(Err(SingleError::EndsTheRun(error))) => Err(error.into()),
+            Some(Err(SingleError::RunEnded(error))) => Err(error.into()),
             None => Err(stopped.into()),
         }
     }
 }
 
 impl IntoFuture for Dispatch {
-    type Output = Result<Dispatched, DispatchError>;
+    type Output = Result<DispatchResult, DispatchError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -215,7 +215,7 @@ impl fmt::Debug for Dispatch {
 /// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Dispatched {
+pub struct DispatchResult {
     /// Output for the model: that of the tool, or the message for its failure.
     pub output: ToolOutput,
     /// The failure of the call; `None` if it succeeded. A call that a guardrail rejects has not
@@ -238,7 +238,7 @@ pub struct CallFailure {
 
 error_debug!(struct CallFailure { kind, message });
 
-impl Dispatched {
+impl DispatchResult {
     /// Returns the output for the model as text; content parts are converted to their JSON.
     pub fn text(&self) -> String {
         self.output.to_text()

@@ -56,7 +56,7 @@ error_debug!(enum RegisterError {
 
 /// The reason that a call has no output for the model.
 ///
-/// A tool that fails is not an error: its call returns a [`Dispatched`](super::Dispatched) with a
+/// A tool that fails is not an error: its call returns a [`DispatchResult`](super::DispatchResult) with a
 /// message for the model.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
@@ -72,7 +72,7 @@ pub enum DispatchError {
     },
     /// The tool has no body in this process.
     #[error("tool {tool:?} is {kind}, which a registry cannot dispatch; {fix}")]
-    NotHere {
+    NotDispatchable {
         /// Name of the tool.
         tool: String,
         /// Kind of the tool, such as `a child workflow`.
@@ -98,15 +98,15 @@ pub enum DispatchError {
     },
     /// The tool, or one of its guardrails, requires that a run ends with this call.
     #[error(transparent)]
-    EndsTheRun(#[from] RunError),
+    RunEnded(#[from] RunError),
 }
 
 error_debug!(enum DispatchError {
     Unknown { tool, known },
-    NotHere { tool, kind, fix },
+    NotDispatchable { tool, kind, fix },
     MissingState { tool, state },
     NeedsApproval { tool, call_id },
-    EndsTheRun(source),
+    RunEnded(source),
 });
 
 impl DispatchError {

@@ -61,17 +61,17 @@ impl ToolRegistry {
     async fn listed(&self, server: McpServer, transport: McpTransport) -> Result<Vec<ToolDef>, RegisterError> {
         let name = server.name().to_owned();
         let needs_run = |term| RegisterError::McpNeedsRun { server: name.clone(), term };
-        if server.session_terms().is_some() {
+        if server.session_options().is_some() {
             return Err(needs_run("keeps a state for each connection"));
         }
-        if server.may_ask_people() {
+        if server.allows_elicitation() {
             return Err(needs_run("may ask people"));
         }
         let mut servers = McpServers::default();
         servers.allow(&self.env);
         servers.add(name.clone(), transport);
         let reached = InlineMcp { servers };
-        let listed = reached.list_patiently(&server, None, |attempt| self.patience.pause(attempt)).await;
+        let listed = reached.list_with_retries(&server, None, |attempt| self.patience.pause(attempt)).await;
         let listed =
             listed.map_err(|Unlisted { error, .. }| RegisterError::Mcp { server: name.clone(), source: error })?;
         let Some(connections) = reached.servers.get(&name).map(Arc::clone) else { return Ok(Vec::new()) };

@@ -21,14 +21,14 @@ mod mcp;
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 pub use self::{
-    dispatch::{CallFailure, Dispatch, Dispatched},
+    dispatch::{CallFailure, Dispatch, DispatchResult},
     error::{DispatchError, RegisterError},
 };
 use crate::tool::{StateMap, Tool, ToolDef, schema};
 use crate::{
     inline::host::Patience,
     secret::{Destination, worker_env::AllowedEnv},
-    store::{SpillStore, Spills},
+    store::{OptionalSpillStore, SpillStore},
 };
 
 /// Tools by name, in the order of their registration: to call them by hand, in an activity or a
@@ -72,7 +72,7 @@ use crate::{
 pub struct ToolRegistry {
     tools: Vec<ToolDef>,
     states: StateMap,
-    spills: Spills,
+    spills: OptionalSpillStore,
     env: AllowedEnv,
     patience: Patience,
 }
@@ -92,7 +92,7 @@ impl ToolRegistry {
     }
 
     /// Adds tools, in this order: a set, `register_all(Desk::tools())`, or [those of an MCP
-    /// server](crate::tool::McpServer::tools_called_by).
+    /// server](crate::tool::McpServer::tools_with_client).
     ///
     /// # Errors
     /// [`RegisterError`] of the first tool that cannot be added.
@@ -147,7 +147,7 @@ impl ToolRegistry {
     /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
     #[must_use]
     pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
-        self.spills = Spills(Some(Arc::new(store)));
+        self.spills = OptionalSpillStore(Some(Arc::new(store)));
         self
     }
 

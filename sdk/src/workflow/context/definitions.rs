@@ -54,9 +54,9 @@ impl ActivityDefinition for ToolActivity {
 }
 
 /// An activity that does not belong to this library.
-pub(super) struct ForeignActivity(pub(super) String);
+pub(super) struct ExternalActivity(pub(super) String);
 
-impl ActivityDefinition for ForeignActivity {
+impl ActivityDefinition for ExternalActivity {
     type Input = Value;
     type Output = Foreign;
 
@@ -66,9 +66,9 @@ impl ActivityDefinition for ForeignActivity {
 }
 
 /// A workflow that does not belong to this library.
-pub(super) struct ForeignWorkflow(pub(super) String);
+pub(super) struct ExternalWorkflow(pub(super) String);
 
-impl WorkflowDefinition for ForeignWorkflow {
+impl WorkflowDefinition for ExternalWorkflow {
     type Input = Value;
     type Output = Foreign;
 

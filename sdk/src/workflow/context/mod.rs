@@ -30,7 +30,7 @@ use temporalio_workflow::{
 #[cfg(feature = "nexus")]
 use self::definitions::NexusEndpointActivity;
 use self::definitions::{
-    ForeignActivity, ForeignWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
+    ExternalActivity, ExternalWorkflow, McpActivity, ModelActivity, RecordActivity, SessionActivity, StateActivity,
     ToolActivity,
 };
 use super::{
@@ -47,7 +47,7 @@ use crate::wire::{
 pub(super) type ActivityResult = Result<Json, ActivityExecutionError>;
 
 /// A request to an MCP server, with the type of the activity that sends it.
-pub(super) struct McpAsked {
+pub(super) struct McpCall {
     pub(super) activity_type: String,
     pub(super) request: McpRequest,
 }
@@ -132,7 +132,7 @@ pub(super) trait DurableContext {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, ActivityResult>;
     /// Sends an MCP server any request other than a tool call.
-    fn mcp_activity(&self, request: McpAsked, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult>;
+    fn mcp_activity(&self, request: McpCall, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult>;
     /// Keeps or loads a chunk of a run's state.
     fn state_activity(
         &self,
@@ -236,7 +236,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         options: ActivityOptions,
     ) -> LocalBoxFuture<'static, Result<Foreign, ActivityExecutionError>> {
         let ctx = self.clone();
-        async move { ctx.execute_activity(ForeignActivity(activity_type), input, options).await }.boxed_local()
+        async move { ctx.execute_activity(ExternalActivity(activity_type), input, options).await }.boxed_local()
     }
 
     fn child_workflow(
@@ -247,7 +247,7 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
     ) -> LocalBoxFuture<'static, Result<Foreign, ChildWorkflowError>> {
         let ctx = self.clone();
         async move {
-            let started = ctx.start_child_workflow(ForeignWorkflow(workflow_type), input, options).await;
+            let started = ctx.start_child_workflow(ExternalWorkflow(workflow_type), input, options).await;
             started.map_err(ChildWorkflowError::NotStarted)?.result().await.map_err(ChildWorkflowError::Ended)
         }
         .boxed_local()
@@ -302,8 +302,8 @@ impl<W: 'static> DurableContext for WorkflowContext<W> {
         async move { ctx.execute_activity(SessionActivity(activity_type), request, options).await }.boxed_local()
     }
 
-    fn mcp_activity(&self, request: McpAsked, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult> {
-        let (ctx, McpAsked { activity_type, request }) = (self.clone(), request);
+    fn mcp_activity(&self, request: McpCall, options: ActivityOptions) -> LocalBoxFuture<'static, ActivityResult> {
+        let (ctx, McpCall { activity_type, request }) = (self.clone(), request);
         async move { ctx.execute_activity(McpActivity(activity_type), request, options).await }.boxed_local()
     }
 

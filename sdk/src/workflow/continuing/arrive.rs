@@ -18,7 +18,7 @@ use crate::{
 
 /// Properties of the run that an execution received from the previous one.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::workflow) struct Arrived {
+pub(in crate::workflow) struct RestoredRun {
     /// Number of times that the run has continued as new.
     pub(super) continued: u32,
     /// Size of the state, in bytes.
@@ -44,11 +44,11 @@ pub(in crate::workflow) async fn arrive(
     (continued, state): (u32, CarriedState),
     token: &WorkflowCancellationToken,
     ledger: &RefCell<Ledger>,
-) -> Result<(RunState, Arrived), RunError> {
+) -> Result<(RunState, RestoredRun), RunError> {
     let (state, arrived) = match state {
         CarriedState::Inline { state } => {
             let bytes = content_of(&state).unwrap_or_default();
-            (*state, Arrived { continued, bytes, sent_again: bytes })
+            (*state, RestoredRun { continued, bytes, sent_again: bytes })
         }
         CarriedState::Kept(kept) => {
             ctx.show("loads its state from the execution before".to_owned());
@@ -56,7 +56,7 @@ pub(in crate::workflow) async fn arrive(
             match stored::load(ctx, &run(), start, kept, token).await {
                 Ok(Loaded { state, activity_id, chunks }) => {
                     ledger.borrow_mut().loaded(&activity_id, chunks, &state);
-                    (state, Arrived { continued, bytes, sent_again: 0 })
+                    (state, RestoredRun { continued, bytes, sent_again: 0 })
                 }
                 Err(StoreError::Cancelled) => {
                     return Err(RunError::Cancelled { agent: start.to_owned(), turn: 0 });

@@ -4,7 +4,7 @@
 //! # Design
 //! **A run cannot detect that it is inside a handler.** The SDK gives handlers the context of the
 //! run method. A run that has observed one moment without a running handler is in none. Handlers
-//! have a minute (`ContinueOptions::handlers_have`) to finish, because one may wait for the run
+//! have a minute (`ContinueOptions::handler_timeout`) to finish, because one may wait for the run
 //! itself. After this time, a run that is known to be in no handler continues in this execution and
 //! tries again after its next turn. A run that has never observed such a moment (in a workflow that
 //! began with an update, or inside a handler, where it would wait for itself) fails with a message
@@ -23,9 +23,9 @@ use temporalio_workflow::{
 };
 
 use super::{
-    Moving,
-    pace::COUNTS_ALL,
-    stored::{Keeps, StoreError},
+    ContinuableRun,
+    pace::PATCH_COUNT_EVERYTHING,
+    stored::{StateWriter, StoreError},
 };
 use crate::{
     drive::{Stays, guard::guarded},
@@ -40,14 +40,14 @@ use crate::{
 
 /// The patch of runs that measure a state as history holds it. Only evaluated where that measure
 /// makes the state too large.
-const MEASURED_AS_KEPT: &str = "temporal-agents/state-measured-as-kept";
+const PATCH_STATE_SIZE_AS_STORED: &str = "temporal-agents/state-measured-as-kept";
 
 /// The end of an execution whose run continues in the next one.
 #[derive(Debug, thiserror::Error)]
 #[error("the workflow continues as new")]
 pub(in crate::workflow) struct NextExecution(pub(in crate::workflow) Box<ContinueAsNewWorkflowExecution>);
 
-/// The surroundings of a run, for [`Moving::leave`].
+/// The surroundings of a run, for [`ContinuableRun::leave`].
 pub(in crate::workflow) struct Place<'p> {
     pub(in crate::workflow) ctx: &'p Rc<dyn DurableContext>,
     pub(in crate::workflow) inbox: Option<&'p RunInbox>,
@@ -56,7 +56,7 @@ pub(in crate::workflow) struct Place<'p> {
     pub(in crate::workflow) token: &'p WorkflowCancellationToken,
 }
 
-impl Moving {
+impl ContinuableRun {
     /// Returns `true` if the run has to continue in the next execution. `patched` is called last,
     /// because it leaves a marker in history.
     pub(in crate::workflow) fn is_due(
@@ -72,7 +72,7 @@ impl Moving {
             // turn. Its questions are also in the inbox, which is never split into chunks.
             Phase::Interrupted { .. } => {
                 inbox.is_some_and(|inbox| inbox.waits() && inbox.can_be_carried(state))
-                    && self.bytes_too_many(state, &patched).is_ok_and(|bytes| bytes.is_none())
+                    && self.excess_bytes(state, &patched).is_ok_and(|bytes| bytes.is_none())
             }
             _ => true,
         };
@@ -82,18 +82,18 @@ impl Moving {
             && self.stayed_at.get().is_none_or(|turn| state.turn > turn)
             && self.is_alone(inbox)
             && can_move()
-            && is_enough(&|| patched(COUNTS_ALL))
+            && is_enough(&|| patched(PATCH_COUNT_EVERYTHING))
     }
 
     /// Returns the bytes of history that the state takes, if they exceed the limit. A run that
     /// began before states were measured this way is judged by the size of its content.
-    fn bytes_too_many(
+    fn excess_bytes(
         &self,
         state: &RunState,
         patched: impl Fn(&str) -> bool,
     ) -> Result<Option<usize>, serde_json::Error> {
         let (limit, kept) = (self.options.most_bytes, kept_len(state)?);
-        let is_too_large = kept > limit && (content_of(state)? > limit || patched(MEASURED_AS_KEPT));
+        let is_too_large = kept > limit && (content_of(state)? > limit || patched(PATCH_STATE_SIZE_AS_STORED));
         Ok(is_too_large.then_some(kept))
     }
 
@@ -134,7 +134,7 @@ impl Moving {
             // The run continues to wait in the next execution; publish now what it waits for.
             inbox.publish(state);
         }
-        if let Some(bytes) = self.bytes_too_many(state, |slug| place.ctx.patched(slug))? {
+        if let Some(bytes) = self.excess_bytes(state, |slug| place.ctx.patched(slug))? {
             return Err(Stayed::TooLarge { bytes, limit: self.options.most_bytes });
         }
         if !self.is_alone(place.inbox) {
@@ -157,7 +157,7 @@ impl Moving {
         let text = serde_json::to_string(state)?;
         let Place { ctx, run, token, .. } = *place;
         let (series, agent, turn) = (&self.series, &*state.agent, state.turn);
-        let keeps = Keeps { ctx, run, series, agent, turn, token };
+        let keeps = StateWriter { ctx, run, series, agent, turn, token };
         let kept = keeps.keep(&text, self.options.chunk_bytes()).await?;
         self.wait_for_handlers(place).await?;
         self.next(place, CarriedState::Kept(kept))
@@ -167,7 +167,7 @@ impl Moving {
         if let Some(tell) = &self.announcement.tell
             && !self.has_announced.replace(true)
         {
-            guarded(|| tell()).map_err(|panic| Stayed::of(format!("the function before_continuing: {panic}")))?;
+            guarded(|| tell()).map_err(|panic| Stayed::of(format!("the function on_continue_as_new: {panic}")))?;
         }
         if !place.ctx.has_handlers_at_work() {
             return Ok(());
@@ -175,7 +175,7 @@ impl Moving {
         place.ctx.show("waits for the workflow's handlers to finish, to continue as new".to_owned());
         let finish = place.ctx.handlers_finish(place.token.clone());
         let timer = WorkflowCancellationToken::new();
-        match select(finish, place.ctx.pause(self.options.handlers_have, timer.clone())).await {
+        match select(finish, place.ctx.pause(self.options.handler_timeout, timer.clone())).await {
             Either::Left((finished, _)) => {
                 timer.cancel();
                 if finished { Ok(()) } else { Err(Stayed::Cancelled) }
@@ -185,8 +185,8 @@ impl Moving {
             Either::Right(((), _)) => Err(Stayed::of(format!(
                 "handlers of the workflow (async signals or updates) have not finished within {:?}. If this run is inside \
                  one of them: a handler cannot continue as new, run it in the workflow's run method. Else let them finish \
-                 when Runner::before_continuing says so",
-                self.options.handlers_have
+                 when Runner::on_continue_as_new says so",
+                self.options.handler_timeout
             ))),
         }
     }
@@ -194,9 +194,8 @@ impl Moving {
     /// Reports that the workflow does not continue as new after all.
     fn take_back(&self) -> Result<(), Stayed> {
         match &self.announcement.take_back {
-            Some(take_back) if self.has_announced.replace(false) => {
-                guarded(|| take_back()).map_err(|panic| Stayed::of(format!("the function not_continuing: {panic}")))
-            }
+            Some(take_back) if self.has_announced.replace(false) => guarded(|| take_back())
+                .map_err(|panic| Stayed::of(format!("the function on_continue_as_new_aborted: {panic}"))),
             _ => {
                 self.has_announced.set(false);
                 Ok(())
@@ -215,7 +214,7 @@ impl Moving {
         let ended = guarded(|| (self.next)(carried));
         match ended.map_err(|panic| Stayed::of(format!("the function continue_with: {panic}")))? {
             WorkflowTermination::ContinueAsNew(mut next) => {
-                if self.options.moves_to_current_build {
+                if self.options.upgrade_to_current_build {
                     // `ContinueAsNewOptions` has this field only behind the SDK's feature
                     // `experimental`.
                     next.initial_versioning_behavior = ContinueAsNewVersioningBehavior::AutoUpgrade.into();

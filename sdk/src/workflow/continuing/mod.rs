@@ -35,12 +35,12 @@ use std::{
 use temporalio_workflow::WorkflowTermination;
 
 pub use self::options::ContinueOptions;
-use self::pace::{COUNTS_ALL, Pace};
+use self::pace::{PATCH_COUNT_EVERYTHING, Pace};
 pub(super) use self::{
-    arrive::{Arrived, arrive},
+    arrive::{RestoredRun, arrive},
     leave::{NextExecution, Place},
     origin::{NotContinued, check as check_origin, continued_from, refused},
-    task_failure::{fail_task, waits_for_a_deploy},
+    task_failure::{fail_task, record_deploy_patch},
 };
 use super::context::DurableContext;
 use crate::{engine::RunError, wire::Carried};
@@ -58,15 +58,15 @@ pub(super) struct Announcement {
 
 /// Counts active runs.
 #[derive(Clone, Default)]
-pub(super) struct AtWork(Rc<Cell<u32>>);
+pub(super) struct ActiveRuns(Rc<Cell<u32>>);
 
 /// Counts one run as active for as long as this value lives.
-pub(super) struct OneAtWork(AtWork);
+pub(super) struct ActiveRunGuard(ActiveRuns);
 
-impl AtWork {
-    pub(super) fn one(&self) -> OneAtWork {
+impl ActiveRuns {
+    pub(super) fn one(&self) -> ActiveRunGuard {
         self.0.set(self.0.get() + 1);
-        OneAtWork(self.clone())
+        ActiveRunGuard(self.clone())
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -74,19 +74,19 @@ impl AtWork {
     }
 }
 
-impl Drop for OneAtWork {
+impl Drop for ActiveRunGuard {
     fn drop(&mut self) {
-        let AtWork(count) = &self.0;
+        let ActiveRuns(count) = &self.0;
         count.set(count.get().saturating_sub(1));
     }
 }
 
 /// The settings and counters by which the runs of a runner continue as new.
 #[derive(Clone)]
-pub(super) struct Continuing {
+pub(super) struct AutoContinue {
     next: Next,
     /// Active runs that may continue as new: at most one at a time.
-    movers: AtWork,
+    continuable_runs: ActiveRuns,
     /// Content that all runs of this execution have put into its history.
     together: Rc<RefCell<Pace>>,
     /// Number of times that the workflow's run or conversation has continued as new.
@@ -94,7 +94,7 @@ pub(super) struct Continuing {
 }
 
 /// A run that may continue as new.
-pub(super) struct Moving {
+pub(super) struct ContinuableRun {
     next: Next,
     announcement: Announcement,
     has_announced: Cell<bool>,
@@ -111,11 +111,11 @@ pub(super) struct Moving {
     /// The turn at which the run could not continue as new; it tries again after the next turn.
     stayed_at: Cell<Option<u32>>,
     /// All active runs of the runner and its clones, including those that do not continue as new.
-    at_work: AtWork,
-    _mover: OneAtWork,
+    at_work: ActiveRuns,
+    _mover: ActiveRunGuard,
 }
 
-impl Moving {
+impl ContinuableRun {
     /// Records that an activity is about to be scheduled; `pace.rs` explains why history is
     /// measured here.
     pub(super) fn command(&self, ctx: &dyn DurableContext) {
@@ -126,7 +126,7 @@ impl Moving {
     }
 
     /// Marks the run as running outside of any handler.
-    pub(super) fn in_no_handler(self) -> Self {
+    pub(super) fn outside_handlers(self) -> Self {
         self.is_in_no_handler.set(true);
         self
     }
@@ -162,22 +162,22 @@ impl Moving {
     }
 }
 
-impl Continuing {
+impl AutoContinue {
     /// Creates the settings of runs whose executions end with `next`.
     pub(super) fn new(next: Next) -> Self {
-        Self { next, movers: AtWork::default(), together: Rc::default(), continued: Rc::default() }
+        Self { next, continuable_runs: ActiveRuns::default(), together: Rc::default(), continued: Rc::default() }
     }
 
     /// Records what the previous execution left, which becomes the base for all runs of this
     /// execution.
-    pub(super) fn has_arrived(&self, Arrived { continued, bytes, sent_again }: Arrived) {
+    pub(super) fn has_arrived(&self, RestoredRun { continued, bytes, sent_again }: RestoredRun) {
         self.continued.set(continued);
         self.together.replace(Pace::after(bytes, sent_again));
     }
 
     /// Returns `true` if the runs of this execution have together put enough into its history.
     pub(super) fn has_enough(&self, options: &ContinueOptions, patched: impl FnOnce(&str) -> bool) -> bool {
-        self.together.borrow().is_enough(options, || patched(COUNTS_ALL))
+        self.together.borrow().is_enough(options, || patched(PATCH_COUNT_EVERYTHING))
     }
 
     /// Registers a run that begins, or continues from the previous execution.
@@ -189,10 +189,10 @@ impl Continuing {
         agent: &str,
         options: ContinueOptions,
         announcement: Announcement,
-        at_work: AtWork,
-        arrived: Option<Arrived>,
-    ) -> Result<Moving, RunError> {
-        if self.movers.count() > 0 {
+        at_work: ActiveRuns,
+        arrived: Option<RestoredRun>,
+    ) -> Result<ContinuableRun, RunError> {
+        if self.continuable_runs.count() > 0 {
             let message = "Two runs at the same time cannot both continue as new: the workflow would go on with one of them and \
                            lose the other. Run one after the other, or let none of those that run at the same time continue as new."
                 .to_owned();
@@ -205,7 +205,7 @@ impl Continuing {
         // Starts from what the execution has received even if that was another run, or a
         // conversation: the next execution will also begin with that much.
         let pace = self.together.borrow().anew();
-        Ok(Moving {
+        Ok(ContinuableRun {
             next: Rc::clone(&self.next),
             announcement,
             has_announced: Cell::default(),
@@ -217,7 +217,7 @@ impl Continuing {
             series: Cell::default(),
             stayed_at: Cell::default(),
             at_work,
-            _mover: self.movers.one(),
+            _mover: self.continuable_runs.one(),
         })
     }
 }

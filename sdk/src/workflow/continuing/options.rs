@@ -41,12 +41,12 @@ pub struct ContinueOptions {
     /// one execution, including those that are refused or sent again, and none after that. Default
     /// 1,000.
     #[builder(default = 1_000)]
-    pub new_updates: u32,
+    pub max_new_updates: u32,
     /// Number of new events after which the server's suggestion to continue as new is also
     /// followed. It is followed earlier if there is at least as much new content as the state that
     /// the run began with. Default 2,000.
     #[builder(default = 2_000)]
-    pub suggested_after_events: u32,
+    pub follow_suggestion_after_events: u32,
     /// Maximum size in bytes of a state that travels in the input of the next execution; a larger
     /// one travels in history, through activities. Default 1 MiB; larger values count as 1 MiB.
     #[builder(default = MIB)]
@@ -66,13 +66,13 @@ pub struct ContinueOptions {
     /// execution, and tries again after its next turn. A run that cannot rule out that it is inside
     /// a handler, which would wait for itself, fails. Default one minute.
     #[builder(default = Duration::from_mins(1))]
-    pub handlers_have: Duration,
+    pub handler_timeout: Duration,
     /// Starts the next execution of a pinned workflow on the current build of its deployment
     /// (Worker Deployment Versioning). Default `false`: the workflow stays on its build. The
     /// carried state must fit the agents of the new build. Without versioned workers this has no
     /// effect.
     #[builder(default)]
-    pub moves_to_current_build: bool,
+    pub upgrade_to_current_build: bool,
 }
 
 impl ContinueOptions {

@@ -13,7 +13,7 @@
 //! requests to models (outputs of client tools, inline tools and agents, definitions), decisions,
 //! what workflow tools start, and updates, of which the server admits a limited number. The second
 //! rule also counts all of that, as often as history holds it. Where only the second rule says that
-//! it is enough, the patch [`COUNTS_ALL`] decides: the run continued in the same execution in
+//! it is enough, the patch [`PATCH_COUNT_EVERYTHING`] decides: the run continued in the same execution in
 //! histories that were recorded before the patch.
 //!
 //! # Design
@@ -28,7 +28,7 @@ use crate::workflow::context::DurableContext;
 
 /// The patch of runs that count everything that history holds. Only evaluated where it makes a
 /// difference, so that most histories have no marker.
-pub(super) const COUNTS_ALL: &str = "temporal-agents/everything-counts-for-continue-as-new";
+pub(super) const PATCH_COUNT_EVERYTHING: &str = "temporal-agents/everything-counts-for-continue-as-new";
 
 /// Counters of the content that is new in history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,10 +109,10 @@ impl Pace {
     pub(super) fn is_enough(&self, options: &ContinueOptions, counts_all: impl FnOnce() -> bool) -> bool {
         let events = self.events.map_or(0, |(first, latest)| latest.saturating_sub(first));
         let is_enough = |bytes: usize| {
-            let is_worth_it = || events >= options.suggested_after_events || bytes >= self.carried;
-            events >= options.new_events || bytes >= options.new_bytes || (self.suggested && is_worth_it())
+            let is_above_reference_size = || events >= options.follow_suggestion_after_events || bytes >= self.carried;
+            events >= options.new_events || bytes >= options.new_bytes || (self.suggested && is_above_reference_size())
         };
-        let is_enough_of_all = || is_enough(self.all_bytes) || self.updates >= options.new_updates;
+        let is_enough_of_all = || is_enough(self.all_bytes) || self.updates >= options.max_new_updates;
         self.has_called_a_model && (is_enough(self.bytes) || (is_enough_of_all() && counts_all()))
     }
 }

@@ -34,7 +34,7 @@ use crate::{
         context::DurableContext,
         effect::{
             failure::{EffectFailure, NEVER_RETRIED, is_not_registered},
-            until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
+            until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
         },
     },
 };
@@ -71,10 +71,10 @@ struct NotInstalled {
 }
 
 /// Maximum number of attempts to keep one state.
-const MOST_SERIES: u32 = 10;
+const MAX_STORE_ATTEMPTS: u32 = 10;
 
 /// The run whose state is kept.
-pub(super) struct Keeps<'k> {
+pub(super) struct StateWriter<'k> {
     pub(super) ctx: &'k Rc<dyn DurableContext>,
     /// Prefix of the run's activity ids.
     pub(super) run: &'k str,
@@ -85,7 +85,7 @@ pub(super) struct Keeps<'k> {
     pub(super) token: &'k WorkflowCancellationToken,
 }
 
-impl Keeps<'_> {
+impl StateWriter<'_> {
     /// Records the JSON of a state in the history of this execution.
     ///
     /// A worker that processes the workflow later (of another release, for example) may encode the
@@ -96,7 +96,7 @@ impl Keeps<'_> {
         let chunks = chunks(text, chunk_bytes);
         let count = u32::try_from(chunks.len()).unwrap_or(u32::MAX);
         let of = StateText { bytes: text.len() as u64, digest: Digest::of_text(text), chunks: count };
-        for _ in 0..MOST_SERIES {
+        for _ in 0..MAX_STORE_ATTEMPTS {
             if let Some(kept) = self.series(&chunks, &of).await? {
                 return Ok(kept);
             }
@@ -196,8 +196,8 @@ async fn call(
         .retry_policy(RetryPolicy::builder().non_retryable_error_types(NEVER_RETRIED).build())
         .summary(summary)
         .build();
-    let wanted = Wanted { ctx, id, what: Needed::Activity(activity), longest: None, token };
-    let schedule = |id| ctx.state_activity(activity, request.clone(), under_id(&options, id));
+    let wanted = Wanted { ctx, id, what: Requirement::Activity(activity), longest: None, token };
+    let schedule = |id| ctx.state_activity(activity, request.clone(), with_activity_id(&options, id));
     match wanted.answer(schedule).await {
         Ok(answered) => Ok(answered),
         Err(Unanswered::Cancelled) => Err(StoreError::Cancelled),

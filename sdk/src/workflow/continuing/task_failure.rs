@@ -26,7 +26,7 @@ const WAITS_FOR_A_DEPLOY: &str = "temporal-agents/unfit-run-waits-for-a-deploy";
 /// needed. Called where the carried run is first read, so that the first workflow task has a
 /// command: if the patch were evaluated only when a build does not fit, on a replay, history would
 /// answer no.
-pub(in crate::workflow) fn waits_for_a_deploy(ctx: &dyn DurableContext) -> bool {
+pub(in crate::workflow) fn record_deploy_patch(ctx: &dyn DurableContext) -> bool {
     ctx.patched(WAITS_FOR_A_DEPLOY)
 }
 
@@ -40,7 +40,7 @@ pub(in crate::workflow) fn waits_for_a_deploy(ctx: &dyn DurableContext) -> bool 
 /// # Determinism
 /// Safe: the commands of a failed task, the marker of the patch among them, are never recorded.
 pub(in crate::workflow) async fn fail_task(ctx: &dyn DurableContext, agent: &str, why: impl Display) {
-    if !waits_for_a_deploy(ctx) {
+    if !record_deploy_patch(ctx) {
         return;
     }
     let message = message(agent, &ctx.workflow_id(), why);

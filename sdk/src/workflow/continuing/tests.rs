@@ -3,9 +3,9 @@ use temporalio_workflow::WorkflowCancellationToken;
 use super::*;
 use crate::wire::RunState;
 
-fn begin(continuing: &Continuing, arrived: Option<Arrived>) -> Result<Moving, RunError> {
+fn begin(continuing: &AutoContinue, arrived: Option<RestoredRun>) -> Result<ContinuableRun, RunError> {
     let options = ContinueOptions::default();
-    continuing.begin("a", options, Announcement::default(), AtWork::default(), arrived)
+    continuing.begin("a", options, Announcement::default(), ActiveRuns::default(), arrived)
 }
 
 /// A patch function for runs that continue as new by the first rule, or cannot: no marker is put
@@ -16,8 +16,8 @@ fn never(slug: &str) -> bool {
 
 #[test]
 fn a_run_begins_with_what_the_execution_has_brought_along() -> Result<(), RunError> {
-    let continuing = Continuing::new(Rc::new(|_| WorkflowTermination::cancelled()));
-    let arrived = begin(&continuing, Some(Arrived { continued: 1, bytes: 3_000, sent_again: 0 }))?;
+    let continuing = AutoContinue::new(Rc::new(|_| WorkflowTermination::cancelled()));
+    let arrived = begin(&continuing, Some(RestoredRun { continued: 1, bytes: 3_000, sent_again: 0 }))?;
     arrived.add(100);
     drop(arrived);
     let later = begin(&continuing, None)?;
@@ -27,8 +27,8 @@ fn a_run_begins_with_what_the_execution_has_brought_along() -> Result<(), RunErr
 
 #[test]
 fn a_run_continues_neither_beside_others_nor_at_a_turn_at_which_it_could_not() -> Result<(), RunError> {
-    let continuing = Continuing::new(Rc::new(|_| WorkflowTermination::cancelled()));
-    let (at_work, token) = (AtWork::default(), WorkflowCancellationToken::new());
+    let continuing = AutoContinue::new(Rc::new(|_| WorkflowTermination::cancelled()));
+    let (at_work, token) = (ActiveRuns::default(), WorkflowCancellationToken::new());
     let options = ContinueOptions::builder().new_events(0).build();
     let moving = continuing.begin("a", options, Announcement::default(), at_work.clone(), None)?;
     let mut state = RunState::finished("a", Vec::new());
@@ -47,8 +47,8 @@ fn a_run_continues_neither_beside_others_nor_at_a_turn_at_which_it_could_not() -
 
 #[test]
 fn the_patch_is_asked_for_where_the_run_would_leave_because_of_it() -> Result<(), RunError> {
-    let continuing = Continuing::new(Rc::new(|_| WorkflowTermination::cancelled()));
-    let (at_work, token) = (AtWork::default(), WorkflowCancellationToken::new());
+    let continuing = AutoContinue::new(Rc::new(|_| WorkflowTermination::cancelled()));
+    let (at_work, token) = (ActiveRuns::default(), WorkflowCancellationToken::new());
     let options = ContinueOptions::builder().new_bytes(1_000).build();
     let moving = continuing.begin("a", options.clone(), Announcement::default(), at_work.clone(), None)?;
     let state = RunState::finished("a", Vec::new());

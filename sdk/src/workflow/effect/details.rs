@@ -6,7 +6,7 @@
 use crate::wire::ApprovalRequest;
 
 /// Maximum number of characters of a model's string that are shown.
-const SHOWN: usize = 10_000;
+const MAX_SHOWN_CHARS: usize = 10_000;
 
 /// Describes a call that waits for a decision.
 pub(in crate::workflow) fn asked(request: &ApprovalRequest) -> String {
@@ -31,7 +31,7 @@ fn block(text: &str) -> String {
 
 /// Returns the beginning of the string, with its full length if it is truncated.
 fn shown(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{} .. ({} bytes in all)", &text[..end], text.len()),
         None => text.to_owned(),
     }

@@ -132,7 +132,7 @@ pub(in crate::workflow) fn application(failure: &ActivityExecutionError) -> Opti
 }
 
 /// Returns the first detail of the application failure behind a failed activity, if it is a string.
-pub(in crate::workflow) fn text_detail(failure: &ActivityExecutionError) -> Option<String> {
+pub(in crate::workflow) fn string_detail(failure: &ActivityExecutionError) -> Option<String> {
     detail_of(reason(failure)?)
 }
 

@@ -9,10 +9,10 @@ use super::{
     failure::{EffectFailure, is_not_registered},
     mcp_session,
     tool_call::activity::activity_options,
-    until_deployed::{Needed, Unanswered, Wanted, under_id},
+    until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
 };
 use crate::workflow::{
-    context::{DurableContext, McpAsked},
+    context::{DurableContext, McpCall},
     limits::size,
 };
 use crate::{
@@ -82,11 +82,11 @@ pub(in crate::workflow) async fn ask(
     if session.is_some() {
         mcp_session::limit(server, &mut scheduled);
     }
-    let longest = if session.is_some() { mcp_session::WAITS_FOR_NO_DEPLOY } else { options.schedule_to_close };
-    let wanted = Wanted { ctx, id: &id, what: Needed::McpServer(server.name()), longest, token: &token };
+    let longest = if session.is_some() { mcp_session::NO_DEPLOY_WAIT } else { options.schedule_to_close };
+    let wanted = Wanted { ctx, id: &id, what: Requirement::McpServer(server.name()), longest, token: &token };
     let schedule = |id| {
-        let asked = McpAsked { activity_type: activity_type.clone(), request: request.clone() };
-        ctx.mcp_activity(asked, under_id(&scheduled, id))
+        let asked = McpCall { activity_type: activity_type.clone(), request: request.clone() };
+        ctx.mcp_activity(asked, with_activity_id(&scheduled, id))
     };
     match wanted.answer(schedule).await {
         Ok(answered) => {

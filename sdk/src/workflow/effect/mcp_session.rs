@@ -12,10 +12,10 @@ use temporalio_workflow::{
 };
 
 use super::{
-    failure::{NEVER_RETRIED, WORKER_SHUTDOWN, failure_type, text_detail, timeout_of},
+    failure::{NEVER_RETRIED, WORKER_SHUTDOWN, failure_type, string_detail, timeout_of},
     mcp_call::{self, Asked},
 };
-use crate::workflow::context::{DurableContext, McpAsked};
+use crate::workflow::context::{DurableContext, McpCall};
 use crate::{
     drive::{McpEffect, McpEffectError},
     engine::EffectError,
@@ -29,9 +29,9 @@ use crate::{
 
 /// Disables waiting for a deploy: the task queue of a session's only worker never gets another
 /// release.
-pub(in crate::workflow) const WAITS_FOR_NO_DEPLOY: Option<Duration> = Some(Duration::ZERO);
+pub(in crate::workflow) const NO_DEPLOY_WAIT: Option<Duration> = Some(Duration::ZERO);
 /// Time that the end of a run waits until the session is closed.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Opens a session.
 pub(in crate::workflow) async fn open(
@@ -41,11 +41,11 @@ pub(in crate::workflow) async fn open(
     token: WorkflowCancellationToken,
 ) -> Result<McpSession, McpEffectError> {
     let McpEffect { server, agent, turn, .. } = call;
-    let terms = server.session_terms().cloned().unwrap_or_default();
+    let terms = server.session_options().cloned().unwrap_or_default();
     let operation = McpOperation::OpenSession {
         set_up: terms.set_up,
         idle_seconds: terms.idle.as_secs().max(1),
-        asks_people: server.may_ask_people(),
+        asks_people: server.allows_elicitation(),
     };
     let summary = format!("session with {} · {agent} · turn {turn}", server.name());
     let opened = mcp_call::ask(ctx, Asked { server, operation, summary, session: None }, id, token).await?;
@@ -59,7 +59,10 @@ pub(in crate::workflow) async fn open(
 /// Closes a session, even if the run is cancelled.
 pub(in crate::workflow) async fn close(ctx: &Rc<dyn DurableContext>, session: McpSession, id: String) {
     let McpSession { server, argument, task_queue, id: session } = session;
-    let times = ActivityCloseTimeouts::ScheduleAndStartToClose { start_to_close: CLOSING, schedule_to_close: CLOSING };
+    let times = ActivityCloseTimeouts::ScheduleAndStartToClose {
+        start_to_close: CLOSE_TIMEOUT,
+        schedule_to_close: CLOSE_TIMEOUT,
+    };
     let detached = WorkflowCancellationToken::new();
     let options = ActivityOptions::with_close_timeouts(times)
         .activity_id(id)
@@ -73,7 +76,7 @@ pub(in crate::workflow) async fn close(ctx: &Rc<dyn DurableContext>, session: Mc
     let request = McpRequest { version: WIRE_VERSION, operation, argument, session: Some(session) };
     // The result does not matter: a worker that is gone has closed the session, and any other
     // worker closes it in time.
-    let _ = ctx.mcp_activity(McpAsked { activity_type, request }, options).await;
+    let _ = ctx.mcp_activity(McpCall { activity_type, request }, options).await;
 }
 
 /// Returns the options of an activity in a session: it runs on the session's worker, once. A broken
@@ -90,7 +93,7 @@ pub(in crate::workflow) fn options(options: &ToolActivityOptions, session: &McpS
 
 /// Limits the time that the activity waits for the session's worker.
 pub(in crate::workflow) fn limit(server: &McpServer, scheduled: &mut ActivityOptions) {
-    scheduled.schedule_to_start_timeout = server.session_terms().map(|terms| terms.start_within);
+    scheduled.schedule_to_start_timeout = server.session_options().map(|terms| terms.schedule_to_start_timeout);
 }
 
 /// Returns `Some` if an activity in a session failed because the session is gone. The value is
@@ -99,7 +102,7 @@ pub(in crate::workflow) fn lost(failure: &ActivityExecutionError) -> Option<bool
     match (timeout_of(failure), failure_type(failure)) {
         (Some(TimeoutType::ScheduleToStart), _) => Some(false),
         (Some(TimeoutType::Heartbeat), _) | (_, Some(WORKER_SHUTDOWN)) => Some(true),
-        (_, Some(MCP_SESSION_LOST)) => Some(text_detail(failure).as_deref() == Some(MCP_CALL_BEGAN)),
+        (_, Some(MCP_SESSION_LOST)) => Some(string_detail(failure).as_deref() == Some(MCP_CALL_BEGAN)),
         _ => None,
     }
 }

@@ -81,7 +81,7 @@ pub struct ModelActivityOptions {
 }
 
 /// Maximum time of an attempt to record items, which is an activity that does nothing.
-const RECORDING: Duration = Duration::from_mins(1);
+const RECORD_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Retry policy for failed attempts of a model call. A delay that the provider requests by
 /// `retry-after` takes precedence.
@@ -204,7 +204,7 @@ impl ModelActivityOptions {
     /// queue as the call, and does nothing there.
     pub(in crate::workflow) fn recording(&self, at: Scheduling<'_>, items: usize) -> ActivityOptions {
         let close = ActivityCloseTimeouts::ScheduleAndStartToClose {
-            start_to_close: RECORDING,
+            start_to_close: RECORD_TIMEOUT,
             schedule_to_close: accepted(self.schedule_to_close),
         };
         ActivityOptions::with_close_timeouts(close)

@@ -7,7 +7,7 @@ use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, W
 
 use super::{
     failure::{EffectFailure, NEVER_RETRIED},
-    until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
+    until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
 };
 use crate::workflow::{context::DurableContext, limits::size};
 use crate::{
@@ -97,7 +97,7 @@ struct Session<'c> {
 /// A reply that would make the run read the session forever.
 #[derive(Debug, thiserror::Error)]
 #[error("the session activity says that there are more items, and returns none")]
-struct NoMore;
+struct EmptyPortion;
 
 impl Session<'_> {
     /// Reads the session, portion by portion.
@@ -116,7 +116,7 @@ impl Session<'_> {
             found.extend(items);
             let Some(after) = more else { break };
             if is_empty {
-                return Err(EffectError::from(NoMore).into());
+                return Err(EffectError::from(EmptyPortion).into());
             }
             operation = SessionOperation::ReadOn { limit, after };
             portion_id = format!("{id}-{portion}");
@@ -142,10 +142,10 @@ impl Session<'_> {
             .summary(format!("{verb} session {} · {} · turn {}", self.id, self.agent.name, self.agent.turn))
             .build();
         let request = SessionRequest { version: WIRE_VERSION, session_id: self.id.clone(), operation };
-        let what = Needed::Activity(&self.activity_type);
+        let what = Requirement::Activity(&self.activity_type);
         let wanted = Wanted { ctx: self.ctx, id: &activity_id, what, longest: None, token: &token };
         let schedule =
-            |id| self.ctx.session_activity(self.activity_type.clone(), request.clone(), under_id(&options, id));
+            |id| self.ctx.session_activity(self.activity_type.clone(), request.clone(), with_activity_id(&options, id));
         wanted.answer(schedule).await
     }
 

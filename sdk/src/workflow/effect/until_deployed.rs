@@ -63,7 +63,7 @@ const UNTIL_NEWER: Duration = Duration::from_mins(10);
 /// Delays in seconds, the last one repeatedly. They grow, because each activity is in history with
 /// its whole input: at most 15 in five minutes and 20 in ten, 40 MB of the largest requests, below
 /// the 50 MB at which a server ends a workflow.
-const PAUSES: [u64; 12] = [1, 2, 3, 4, 5, 5, 10, 10, 20, 30, 30, 60];
+const DELAYS_SECS: [u64; 12] = [1, 2, 3, 4, 5, 5, 10, 10, 20, 30, 30, 60];
 /// Maximum characters of the name in the summary of a timer; the server accepts 400 bytes.
 const LONGEST_NAME: usize = 80;
 
@@ -73,7 +73,7 @@ pub(in crate::workflow) struct Wanted<'w> {
     /// Id of the activity; further attempts to schedule it append `-retry-<n>`.
     pub(in crate::workflow) id: &'w str,
     /// The thing that a worker must have, for the summary of the timer.
-    pub(in crate::workflow) what: Needed<'w>,
+    pub(in crate::workflow) what: Requirement<'w>,
     /// Maximum time of all attempts of the activity, if it has its own limit.
     pub(in crate::workflow) longest: Option<Duration>,
     pub(in crate::workflow) token: &'w WorkflowCancellationToken,
@@ -81,7 +81,7 @@ pub(in crate::workflow) struct Wanted<'w> {
 
 /// The thing that a worker must have to execute an activity, with its name.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::workflow) enum Needed<'n> {
+pub(in crate::workflow) enum Requirement<'n> {
     Tool(&'n str),
     McpServer(&'n str),
     /// An activity of this library.
@@ -90,7 +90,7 @@ pub(in crate::workflow) enum Needed<'n> {
     Remote(&'n str),
 }
 
-impl Needed<'_> {
+impl Requirement<'_> {
     fn described(self) -> String {
         let (kind, name) = match self {
             Self::Tool(name) => ("tool", name),
@@ -183,7 +183,7 @@ impl Wanted<'_> {
 }
 
 /// Returns the options with this activity id.
-pub(in crate::workflow) fn under_id(options: &ActivityOptions, id: String) -> ActivityOptions {
+pub(in crate::workflow) fn with_activity_id(options: &ActivityOptions, id: String) -> ActivityOptions {
     let mut options = options.clone();
     // An activity that is executed eagerly goes to the worker that has just completed the workflow
     // task: the one that may have refused it.
@@ -193,18 +193,18 @@ pub(in crate::workflow) fn under_id(options: &ActivityOptions, id: String) -> Ac
 }
 
 impl Refusal {
-    fn of(failure: &ActivityExecutionError, what: Needed<'_>) -> Option<Self> {
+    fn of(failure: &ActivityExecutionError, what: Requirement<'_>) -> Option<Self> {
         match failure_type(failure)? {
             // The author's activity may itself fail with a type of this name, and has then run.
-            NOT_REGISTERED if matches!(what, Needed::Remote(_)) => {
+            NOT_REGISTERED if matches!(what, Requirement::Remote(_)) => {
                 let message = message_of(failure).to_ascii_lowercase();
                 message.contains("is not registered on this worker").then_some(Self::NotRegistered)
             }
             NOT_REGISTERED => Some(Self::NotRegistered),
-            NOT_REGISTERED_IN_GO if matches!(what, Needed::Remote(_)) => Some(Self::NotRegistered),
+            NOT_REGISTERED_IN_GO if matches!(what, Requirement::Remote(_)) => Some(Self::NotRegistered),
             // A worker marks this as non-retryable if the message is too old, or if the worker
             // itself has waited long enough.
-            WIRE_VERSION_MISMATCH if !matches!(what, Needed::Remote(_)) && !is_non_retryable(failure) => {
+            WIRE_VERSION_MISMATCH if !matches!(what, Requirement::Remote(_)) && !is_non_retryable(failure) => {
                 Some(Self::TooNew)
             }
             _ => None,
@@ -219,7 +219,7 @@ impl Refusal {
             Self::TooNew => UNTIL_NEWER,
         };
         let left = longest.map_or(patience, |longest| longest.min(patience)).saturating_sub(waited);
-        let pause = Duration::from_secs(PAUSES[times.min(PAUSES.len() - 1)]);
+        let pause = Duration::from_secs(DELAYS_SECS[times.min(DELAYS_SECS.len() - 1)]);
         Some(pause.min(left)).filter(|pause| !pause.is_zero())
     }
 }

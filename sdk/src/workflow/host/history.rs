@@ -14,7 +14,7 @@ impl WorkflowHost {
     /// Records that an activity is about to be scheduled that puts `content` bytes into history, as
     /// far as is known. An activity that has to wait is recorded again when it is scheduled,
     /// because history is measured where commands are scheduled.
-    pub(super) fn notes_command(&self, content: impl FnOnce() -> usize) {
+    pub(super) fn record_command(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
             moving.command(&*self.ctx);
             moving.add(content());
@@ -30,7 +30,7 @@ impl WorkflowHost {
 
     /// Records content that is put into history without an activity of its own, or besides the
     /// input of one: only the second rule counts it (`continuing/pace.rs`).
-    pub(super) fn notes_more(&self, content: impl FnOnce() -> usize) {
+    pub(super) fn record_content_by_second_rule(&self, content: impl FnOnce() -> usize) {
         if let Some(moving) = &self.moving {
             moving.add_more(content());
         }

@@ -20,16 +20,16 @@ pub(super) use self::run_id::{run_id, short_id};
 #[cfg(feature = "nexus")]
 use super::limits::nexus::Nexus;
 use super::{
-    activity_backed_model::{ActivityBackedModel, Books},
+    activity_backed_model::{ActivityBackedModel, HistoryAccount},
     context::DurableContext,
-    continuing::{Moving, Place},
+    continuing::{ContinuableRun, Place},
     effect::{
         mcp_call, mcp_session, session_call,
         tool_call::{self, Passage},
     },
     inbox::RunInbox,
     limits::{
-        gate::{Cancelled, Gate, until_settled},
+        gate::{Cancelled, Gate, poll_until_idle},
         local_gate::LocalGate,
         size::encoded_len,
     },
@@ -65,7 +65,7 @@ pub(super) struct WorkflowHost {
     /// The content that history holds, including that of earlier runs.
     ledger: Rc<RefCell<Ledger>>,
     /// State of the automatic continue-as-new, if it is enabled.
-    moving: Option<Rc<Moving>>,
+    moving: Option<Rc<ContinuableRun>>,
     /// Limits how much of the run is in flight.
     gate: Rc<Gate>,
     #[cfg(feature = "nexus")]
@@ -83,7 +83,7 @@ impl WorkflowHost {
         inbox: Option<RunInbox>,
         token: WorkflowCancellationToken,
         ledger: Rc<RefCell<Ledger>>,
-        moving: Option<Moving>,
+        moving: Option<ContinuableRun>,
     ) -> Self {
         let (run, session_calls) = (OnceCell::new(), Cell::new(0));
         Self {
@@ -124,10 +124,10 @@ impl WorkflowHost {
     /// Awaits the run on this host, and polls it again whenever one of its gates may have room.
     pub(super) async fn settled<T>(&self, run: impl Future<Output = T>) -> T {
         // `|` and not `||`: each operand also resets its flag.
-        let is_worth_a_look = || self.gate.is_worth_a_look() | self.locals.is_worth_a_look();
+        let take_wakeup = || self.gate.take_wakeup() | self.locals.take_wakeup();
         #[cfg(feature = "nexus")]
-        let is_worth_a_look = || is_worth_a_look() | self.nexus.is_worth_a_look();
-        until_settled(is_worth_a_look, run).await
+        let take_wakeup = || take_wakeup() | self.nexus.take_wakeup();
+        poll_until_idle(take_wakeup, run).await
     }
 
     fn run(&self) -> &str {
@@ -196,21 +196,21 @@ impl Host for WorkflowHost {
                 moving.model_call(new);
             }
             if !self.model.is_local(&call.agent) {
-                self.notes_command(|| 0);
+                self.record_command(|| 0);
             }
-            let late = || self.notes_command(|| 0);
+            let late = || self.record_command(|| 0);
             let wrote = |bytes| {
                 if let Some(moving) = &self.moving {
                     moving.sent(bytes);
                 }
             };
-            let books = Books { ledger: &self.ledger, chain, gate: &self.gate, late: &late, wrote: &wrote };
+            let books = HistoryAccount { ledger: &self.ledger, chain, gate: &self.gate, late: &late, wrote: &wrote };
             // After a model call of the outermost run, the workflow task with the earlier local
             // results has ended.
             let ends_a_task = id.path().is_empty() && !self.model.is_local(&call.agent);
             let response = self.model.call(&self.ctx, books, call, activity_id, scope.clone()).await?;
             if ends_a_task {
-                self.locals.begins_anew();
+                self.locals.reset_task_budget();
             }
             self.notes(|| json_len(&response.output));
             Ok(response)
@@ -230,12 +230,14 @@ impl Host for WorkflowHost {
         async move {
             let bytes = encoded_len(&(&call.arguments, &call.context)).unwrap_or_default();
             #[cfg(feature = "nexus")]
-            let _operation = self.nexus.admit(&self.ctx, &call, &id, scope, || self.notes_command(|| 0)).await?;
+            let _operation = self.nexus.admit(&self.ctx, &call, &id, scope, || self.record_command(|| 0)).await?;
             let mut _place = None;
             if tool_call::begins_with_a_command(binding) {
                 _place = Some(self.gate.enter(bytes, scope).await.map_err(|Cancelled| ToolEffectError::Cancelled)?);
-                self.notes_command(|| bytes);
-                self.notes_more(|| call.mcp.as_ref().map_or(0, |mcp| encoded_len(mcp).unwrap_or_default()));
+                self.record_command(|| bytes);
+                self.record_content_by_second_rule(|| {
+                    call.mcp.as_ref().map_or(0, |mcp| encoded_len(mcp).unwrap_or_default())
+                });
             }
             let mut local = None;
             if tool_call::is_local(binding) {
@@ -248,7 +250,9 @@ impl Host for WorkflowHost {
                 place.returned(encoded_len(&answer.output).unwrap_or_default());
             }
             self.notes(|| encoded_len(&answer.output).unwrap_or_default());
-            self.notes_more(|| encoded_len(&(&answer.context_patch, &answer.question)).unwrap_or_default());
+            self.record_content_by_second_rule(|| {
+                encoded_len(&(&answer.context_patch, &answer.question)).unwrap_or_default()
+            });
             if binding.leaves_a_reply() {
                 self.ledger.borrow_mut().returned(&id, &call_id, &answer.output);
             }
@@ -264,7 +268,7 @@ impl Host for WorkflowHost {
     ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
         let activity_id = format!("{}-{}", self.run(), call.id);
         async move {
-            self.notes_command(|| 0);
+            self.record_command(|| 0);
             let summary = format!("tools of {} · {} · turn {}", call.server.name(), call.agent, call.turn);
             let asked = mcp_call::Asked {
                 server: call.server,
@@ -286,7 +290,7 @@ impl Host for WorkflowHost {
     ) -> LocalBoxFuture<'a, Result<McpSession, McpEffectError>> {
         let activity_id = format!("{}-{}", self.run(), call.id);
         async move {
-            self.notes_command(|| 0);
+            self.record_command(|| 0);
             mcp_session::open(&self.ctx, call, activity_id, scope.clone()).await
         }
         .boxed_local()
@@ -295,7 +299,7 @@ impl Host for WorkflowHost {
     fn close_mcp_session(&self, session: McpSession, id: EffectId) -> LocalBoxFuture<'_, ()> {
         let activity_id = format!("{}-{id}", self.run());
         async move {
-            self.notes_command(|| 0);
+            self.record_command(|| 0);
             mcp_session::close(&self.ctx, session, activity_id).await;
         }
         .boxed_local()
@@ -310,7 +314,7 @@ impl Host for WorkflowHost {
         self.session_calls.set(number + 1);
         let activity_id = format!("{}-session-{number}", self.run());
         async move {
-            self.notes_command(|| match &call.action {
+            self.record_command(|| match &call.action {
                 SessionAction::Add { items } => json_len(items),
                 SessionAction::Read { .. } => 0,
             });
@@ -334,7 +338,7 @@ impl Host for WorkflowHost {
             if let Some(inbox) = &self.inbox {
                 let outcome = inbox.wait(state, scope.clone(), pauses).await;
                 if let (WaitOutcome::Decided, Some(moving)) = (&outcome, &self.moving) {
-                    (0..inbox.taken_at_once()).for_each(|_| moving.update());
+                    (0..inbox.last_decision_count()).for_each(|_| moving.update());
                 }
                 return outcome;
             }
@@ -344,13 +348,13 @@ impl Host for WorkflowHost {
         .boxed_local()
     }
 
-    fn is_to_move(&self, state: &RunState) -> bool {
+    fn is_continuation_due(&self, state: &RunState) -> bool {
         self.moving
             .as_ref()
             .is_some_and(|moving| moving.is_due(self.inbox.as_ref(), &self.token, state, |slug| self.ctx.patched(slug)))
     }
 
-    fn move_on<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
+    fn continue_elsewhere<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
         let (agent, turn) = (state.agent.clone(), state.turn);
         if let Some(moving) = &self.moving {
             return moving.leave(self.place(scope), state).boxed_local();

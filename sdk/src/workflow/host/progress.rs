@@ -22,7 +22,7 @@ impl WorkflowHost {
                     interruptions.iter().map(|call| format!("{} of **{}**", code(&call.tool), call.agent)).collect();
                 self.ctx.show(format!("waits for a decision on {}", calls.join(", ")));
             }
-            RunEvent::Decided { bytes, .. } => self.notes_more(|| *bytes),
+            RunEvent::Decided { bytes, .. } => self.record_content_by_second_rule(|| *bytes),
             RunEvent::CallRefused { .. }
             | RunEvent::ApprovalRuleFailed { .. }
             | RunEvent::NotSummarized { .. }

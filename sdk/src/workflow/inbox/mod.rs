@@ -27,11 +27,11 @@ use crate::{
 /// Maximum number of decisions that are kept although no run has requested them, and maximum total
 /// bytes of their strings.
 const MOST_KEPT: usize = 1000;
-const MOST_KEPT_TEXT: usize = 256 * 1024;
+const MAX_KEPT_BYTES: usize = 256 * 1024;
 /// Maximum number of decisions that are remembered after a run has taken them, and maximum total
 /// bytes of their strings.
 const MOST_TAKEN: usize = 1000;
-const MOST_TAKEN_TEXT: usize = 256 * 1024;
+const MAX_TAKEN_BYTES: usize = 256 * 1024;
 
 /// The decisions that people have made on the calls of a workflow's runs. It is a field of the
 /// workflow, and a part of the input with which the workflow continues as new.
@@ -245,7 +245,7 @@ impl AgentInbox {
     fn has_room_for(&self, id: &str, decision: &Verdict) -> bool {
         let kept = || self.decided.iter().filter(|decided| !decided.taken);
         let text: usize = kept().map(|kept| kept.id.len() + text_len(&kept.decision)).sum();
-        kept().count() < MOST_KEPT && text + id.len() + text_len(decision) <= MOST_KEPT_TEXT
+        kept().count() < MOST_KEPT && text + id.len() + text_len(decision) <= MAX_KEPT_BYTES
     }
 
     fn ids(&self) -> Vec<String> {
@@ -302,7 +302,7 @@ impl AgentInbox {
                 count += 1;
                 text += text_len(&decided.decision);
             }
-            keep.push(!decided.taken || (count <= MOST_TAKEN && text <= MOST_TAKEN_TEXT));
+            keep.push(!decided.taken || (count <= MOST_TAKEN && text <= MAX_TAKEN_BYTES));
         }
         // `keep` is in reverse order, so that `pop` returns the flags in the order of `decided`.
         self.decided.retain(|_| keep.pop().unwrap_or(true));

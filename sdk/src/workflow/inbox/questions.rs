@@ -36,7 +36,7 @@ impl AgentInbox {
     pub fn has_decisions_on(&self, paused: &RunState) -> bool {
         questions(paused).iter().any(|call| match self.published(call) {
             Some(asked) => self.is_decided(&asked.id),
-            None => self.is_decided(&self.free_id(&call.id)),
+            None => self.is_decided(&self.unused_id(&call.id)),
         })
     }
 
@@ -46,7 +46,7 @@ impl AgentInbox {
     /// This forgets every run: another run of the workflow that waits would wait forever. If
     /// several runs are active, do not drop one, but cancel it with
     /// [`Runner::cancellation_token`](crate::Runner::cancellation_token).
-    pub fn forget_runs(&mut self) {
+    pub fn abandon_runs(&mut self) {
         let ids: Vec<String> = self.waits_for.iter().map(|call| call.id.clone()).collect();
         self.give_up(&ids);
         self.at_work = 0;
@@ -72,7 +72,7 @@ impl AgentInbox {
         self.withdraw(|id| before.iter().any(|asked| asked.id == id));
         let mut asked = Vec::new();
         for call in calls {
-            let id = stays(call).map_or_else(|| self.free_id(&call.id), |asked| asked.id.clone());
+            let id = stays(call).map_or_else(|| self.unused_id(&call.id), |asked| asked.id.clone());
             let question = Asked { id: id.clone(), own: call.id.clone() };
             if id != call.id {
                 self.renamed.push(question.clone());
@@ -144,7 +144,7 @@ impl AgentInbox {
     }
 
     /// Returns an unused id for a question about the call with this id.
-    fn free_id(&self, own: &str) -> String {
+    fn unused_id(&self, own: &str) -> String {
         let mut id = own.to_owned();
         let mut number: u32 = 1;
         while self.means_a_question(&id) {

@@ -184,7 +184,7 @@ impl RunInbox {
     }
 
     /// Returns the number of decisions that ended the latest wait.
-    pub(in crate::workflow) fn taken_at_once(&self) -> usize {
+    pub(in crate::workflow) fn last_decision_count(&self) -> usize {
         self.taken.get()
     }
 
@@ -229,7 +229,7 @@ impl RunInbox {
         let status = match outcome {
             Ok(RunOutcome::Paused(_)) | Err(RunFailure { error: RunError::ContinuesAsNew { .. }, .. }) => None,
             Ok(RunOutcome::Finished(_)) => Some(AgentStatus::Finished),
-            Err(RunFailure { error, .. }) if Stays::is_said_by(error) => None,
+            Err(RunFailure { error, .. }) if Stays::is_source_of(error) => None,
             Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Some(AgentStatus::Cancelled),
             Err(_) => Some(AgentStatus::Failed),
         };

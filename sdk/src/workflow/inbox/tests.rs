@@ -124,7 +124,7 @@ fn a_paused_run_can_be_decided_and_a_dropped_one_can_be_forgotten() {
     inbox.pause(&asked(&["a"]));
     assert_eq!(inbox.state().status, AgentStatus::Waiting);
     assert_eq!(inbox.decide(AgentDecision::approve("b")), DecisionAnswer::Kept { waits_for: ids(&["a"]) });
-    inbox.forget_runs();
+    inbox.abandon_runs();
     assert_eq!(inbox.state().status, AgentStatus::Idle);
     assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Unknown { waits_for: Vec::new() });
 }
@@ -171,7 +171,7 @@ fn nobody_can_fill_the_inbox_with_ids_that_no_run_asks_for() {
 #[test]
 fn only_the_latest_of_what_was_taken_is_remembered() {
     let mut inbox = AgentInbox::default();
-    let text = "x".repeat(MOST_TAKEN_TEXT / 2);
+    let text = "x".repeat(MAX_TAKEN_BYTES / 2);
     for id in ["a", "b", "c"] {
         inbox.decide(AgentDecision::reject_with(id, &*text));
         assert_eq!(taken(&mut inbox, &[id]), [id]);

@@ -29,27 +29,27 @@ use temporalio_workflow::WorkflowCancellationToken;
 ///
 /// Each adds two events to history when it ends. A server that has to buffer more than 100 events
 /// while a workflow task is in progress fails that task.
-const MOST_CALLS: usize = 40;
+const DEFAULT_MAX_CALLS: usize = 40;
 /// The highest maximum that a run may set: with 2,000 pending activities the server accepts no
 /// more.
-const MOST_THAT_MAY_BE: usize = 1_500;
+const MAX_CONFIGURABLE_CALLS: usize = 1_500;
 /// Maximum number of model calls in flight: those of concurrent agents.
 const MOST_QUESTIONS: usize = 200;
 /// Maximum number of tool calls, model calls and effects together: the server accepts 2,000 pending
 /// activities. Effects have all that the others leave, because the body that starts them may await
 /// them in any way: `join_all` of many futures polls only those that were woken, and a future that
 /// waits at this gate is not woken.
-const MOST_TOGETHER: usize = 1_900;
+const MAX_PENDING: usize = 1_900;
 /// Maximum total size of the JSON input, in bytes; a larger call runs alone.
 const MOST_BYTES: usize = 3_000_000;
 /// Maximum total size of the JSON input, in bytes, for effects and small model calls, which do not
 /// wait for large ones. A message may have 4,194,304 bytes.
-const MOST_BYTES_WITH_SMALL: usize = 3_900_000;
+const MAX_BYTES_WITH_SMALL: usize = 3_900_000;
 /// Bytes that a call adds to the message besides its input: ids, names, timeouts, summary.
 const AROUND: usize = 1_000;
 /// Input size, in bytes, up to which a model call, or an effect of a workflow tool, does not wait
 /// for a larger one.
-const SMALL: usize = 16_384;
+const SMALL_BYTES: usize = 16_384;
 
 /// The gate of one run, and of the runs inside it. Waiters are admitted first come, first served,
 /// in a separate queue for each kind: tool calls, model calls (which are made one after another,
@@ -58,7 +58,7 @@ const SMALL: usize = 16_384;
 /// # Determinism
 /// The gate has no waker, which a workflow's nondeterminism detector would report: waiters are
 /// polled with the loop. A workflow polls the loop once for a set of events, and a waiter may be
-/// polled before the place that it waits for is freed, so that [`until_settled`] polls the loop
+/// polled before the place that it waits for is freed, so that [`poll_until_idle`] polls the loop
 /// again if a place was freed.
 #[derive(Debug)]
 pub(in crate::workflow) struct Gate {
@@ -69,7 +69,7 @@ pub(in crate::workflow) struct Gate {
     bytes: Cell<usize>,
     next: Cell<u64>,
     /// `true` if a place was freed while others wait.
-    is_worth_a_look: Cell<bool>,
+    take_wakeup: Cell<bool>,
 }
 
 /// The calls of one kind: the number in flight, and the ticket numbers of those that wait.
@@ -111,16 +111,16 @@ impl Place<'_> {
 pub(in crate::workflow) struct Cancelled;
 
 impl Gate {
-    /// Creates a gate for as many tool calls as the run sets, but for at least `MOST_CALLS`.
+    /// Creates a gate for as many tool calls as the run sets, but for at least `DEFAULT_MAX_CALLS`.
     pub(in crate::workflow) fn new(most: Option<usize>) -> Self {
         Self {
-            most_calls: most.unwrap_or_default().clamp(MOST_CALLS, MOST_THAT_MAY_BE),
+            most_calls: most.unwrap_or_default().clamp(DEFAULT_MAX_CALLS, MAX_CONFIGURABLE_CALLS),
             calls: Lane::default(),
             questions: Lane::default(),
             effects: Lane::default(),
             bytes: Cell::default(),
             next: Cell::default(),
-            is_worth_a_look: Cell::default(),
+            take_wakeup: Cell::default(),
         }
     }
 
@@ -196,13 +196,13 @@ impl Gate {
 
     /// Returns `true` if a place was freed, since the last call of this function, while others
     /// wait.
-    pub(in crate::workflow) fn is_worth_a_look(&self) -> bool {
-        self.is_worth_a_look.take()
+    pub(in crate::workflow) fn take_wakeup(&self) -> bool {
+        self.take_wakeup.take()
     }
 
     /// Records that a place was freed: waiters may have room now.
     fn left(&self) {
-        self.is_worth_a_look.set(self.lanes().iter().any(|lane| !lane.waiting.borrow().is_empty()));
+        self.take_wakeup.set(self.lanes().iter().any(|lane| !lane.waiting.borrow().is_empty()));
     }
 
     fn has_room(&self, kind: Kind, bytes: usize) -> bool {
@@ -211,14 +211,14 @@ impl Gate {
             Kind::Question => MOST_QUESTIONS,
             Kind::Effect => self.most_effects(),
         };
-        let most_bytes = if kind == Kind::Effect || is_small(kind, bytes) { MOST_BYTES_WITH_SMALL } else { MOST_BYTES };
+        let most_bytes = if kind == Kind::Effect || is_small(kind, bytes) { MAX_BYTES_WITH_SMALL } else { MOST_BYTES };
         let is_empty = self.lanes().iter().all(|lane| lane.in_flight.get() == 0);
         let fits = self.bytes.get().saturating_add(bytes) <= most_bytes;
         is_empty || (self.lane(kind).in_flight.get() < most && fits)
     }
 
     fn most_effects(&self) -> usize {
-        MOST_TOGETHER - MOST_QUESTIONS - self.most_calls.min(MOST_THAT_MAY_BE)
+        MAX_PENDING - MOST_QUESTIONS - self.most_calls.min(MAX_CONFIGURABLE_CALLS)
     }
 
     fn lane(&self, kind: Kind) -> &Lane {
@@ -235,7 +235,7 @@ impl Gate {
 }
 
 fn is_small(kind: Kind, bytes: usize) -> bool {
-    kind != Kind::Call && bytes <= SMALL
+    kind != Kind::Call && bytes <= SMALL_BYTES
 }
 
 impl Drop for Place<'_> {
@@ -261,17 +261,17 @@ impl Drop for Ticket<'_> {
     }
 }
 
-/// Polls `passing`, a future that passes gates, again whenever `is_worth_a_look` reports that a
+/// Polls `passing`, a future that passes gates, again whenever `take_wakeup` reports that a
 /// place was freed while others wait.
-pub(in crate::workflow) async fn until_settled<T>(
-    is_worth_a_look: impl Fn() -> bool,
+pub(in crate::workflow) async fn poll_until_idle<T>(
+    take_wakeup: impl Fn() -> bool,
     passing: impl Future<Output = T>,
 ) -> T {
     let mut passing = pin!(passing);
     poll_fn(|cx| {
         loop {
             let polled = passing.as_mut().poll(cx);
-            if polled.is_ready() || !is_worth_a_look() {
+            if polled.is_ready() || !take_wakeup() {
                 return polled;
             }
         }

@@ -43,11 +43,11 @@ pub(in crate::workflow) struct LocalGate {
     next: Cell<u64>,
     waiting: RefCell<BTreeSet<u64>>,
     /// `true` if a place was freed while others wait.
-    is_worth_a_look: Cell<bool>,
+    take_wakeup: Cell<bool>,
 }
 
 /// The place of a call. Dropping it frees the place.
-pub(in crate::workflow) struct LocalPlace<'g> {
+pub(in crate::workflow) struct LocalPermit<'g> {
     gate: &'g LocalGate,
     may_return: usize,
     returned: Cell<usize>,
@@ -63,7 +63,7 @@ impl LocalGate {
         ctx: &Rc<dyn DurableContext>,
         may_return: usize,
         token: &WorkflowCancellationToken,
-    ) -> Result<LocalPlace<'_>, Cancelled> {
+    ) -> Result<LocalPermit<'_>, Cancelled> {
         let may_return = may_return.saturating_add(AROUND);
         let ticket = Ticket { gate: self, number: self.next.get() };
         self.next.set(ticket.number + 1);
@@ -91,33 +91,33 @@ impl LocalGate {
             if token.is_cancelled() {
                 return Err(Cancelled);
             }
-            self.begins_anew();
+            self.reset_task_budget();
         }
         Ok(self.let_in(may_return))
     }
 
-    fn let_in(&self, may_return: usize) -> LocalPlace<'_> {
+    fn let_in(&self, may_return: usize) -> LocalPermit<'_> {
         self.under_way.set(self.under_way.get() + 1);
         self.may_return.set(self.may_return.get() + may_return);
         self.bytes.set(self.bytes.get() + may_return);
-        LocalPlace { gate: self, may_return, returned: Cell::new(AROUND) }
+        LocalPermit { gate: self, may_return, returned: Cell::new(AROUND) }
     }
 
     /// Returns `true` if a place was freed, since the last call of this function, while others
     /// wait.
-    pub(in crate::workflow) fn is_worth_a_look(&self) -> bool {
-        self.is_worth_a_look.take()
+    pub(in crate::workflow) fn take_wakeup(&self) -> bool {
+        self.take_wakeup.take()
     }
 
     /// Records that a place was freed: waiters may have room now.
     fn left(&self) {
-        self.is_worth_a_look.set(!self.waiting.borrow().is_empty());
+        self.take_wakeup.set(!self.waiting.borrow().is_empty());
     }
 
     /// Starts the count again, because the workflow task of the latest result has ended. The
     /// results of calls under way (of a guardrail beside the model call, for example) are still to
     /// come.
-    pub(in crate::workflow) fn begins_anew(&self) {
+    pub(in crate::workflow) fn reset_task_budget(&self) {
         self.bytes.set(self.may_return.get());
     }
 
@@ -126,7 +126,7 @@ impl LocalGate {
     }
 }
 
-impl LocalPlace<'_> {
+impl LocalPermit<'_> {
     /// Records that the call has returned `bytes` bytes.
     pub(in crate::workflow) fn returned(&self, bytes: usize) {
         // Bytes beyond the maximum do not count: which calls are admitted must not depend on the
@@ -135,7 +135,7 @@ impl LocalPlace<'_> {
     }
 }
 
-impl Drop for LocalPlace<'_> {
+impl Drop for LocalPermit<'_> {
     fn drop(&mut self) {
         self.gate.under_way.set(self.gate.under_way.get() - 1);
         self.gate.may_return.set(self.gate.may_return.get() - self.may_return);

@@ -18,7 +18,7 @@ use crate::workflow::{
     effect::{
         failure::NEVER_RETRIED,
         tool_call::activity::retry_policy,
-        until_deployed::{Needed, Unanswered, Wanted, under_id},
+        until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
     },
 };
 use crate::{
@@ -73,8 +73,8 @@ impl Default for Nexus {
 
 impl Nexus {
     /// Returns `true` if a place was freed while others wait.
-    pub(in crate::workflow) fn is_worth_a_look(&self) -> bool {
-        self.operations.is_worth_a_look() | self.lookups.is_worth_a_look()
+    pub(in crate::workflow) fn take_wakeup(&self) -> bool {
+        self.operations.take_wakeup() | self.lookups.take_wakeup()
     }
 
     /// Admits a call of a Nexus operation: as many as the server accepts, at endpoints that it has.
@@ -97,7 +97,7 @@ impl Nexus {
         let summary = format!("endpoint {endpoint} · {} · turn {}", call.info.agent, call.info.turn);
         let id = format!("{id}-endpoint");
         let options = options(&id, summary, token);
-        let needed = Needed::Activity(NEXUS_ENDPOINT_ACTIVITY);
+        let needed = Requirement::Activity(NEXUS_ENDPOINT_ACTIVITY);
         let wanted = Wanted { ctx, id: &id, what: needed, longest: Some(PATIENCE), token };
         match self.look_up(wanted, endpoint, options, before).await {
             Ok(Found::Callable) => Ok(Some(place)),
@@ -121,7 +121,7 @@ impl Nexus {
         }
         before();
         let request = NexusEndpointRequest { version: WIRE_VERSION, endpoint: endpoint.to_owned() };
-        let schedule = |id| wanted.ctx.nexus_endpoint_activity(request.clone(), under_id(&options, id));
+        let schedule = |id| wanted.ctx.nexus_endpoint_activity(request.clone(), with_activity_id(&options, id));
         match wanted.answer(schedule).await {
             Ok(answered) => match answered.result.read("Nexus endpoint reply") {
                 Ok(NexusEndpointReply { version: _, callable: false }) => return Ok(Found::Absent),

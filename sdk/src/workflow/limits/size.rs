@@ -6,11 +6,11 @@
 pub(in crate::workflow) use crate::wire::size::{MOST_BYTES, encoded_len};
 use crate::{
     engine::EffectError,
-    wire::{Item, RunState, size::encoded_len_in_text},
+    wire::{Item, RunState, size::encoded_len_in_json_string},
 };
 
 /// Bytes of history that a state holds around an item: its kind and its agent.
-const AROUND_AN_ITEM: usize = 100;
+const ITEM_OVERHEAD_BYTES: usize = 100;
 
 /// A value is larger than the server accepts.
 #[derive(Debug, thiserror::Error)]
@@ -42,9 +42,9 @@ pub(in crate::workflow) fn content_of(state: &RunState) -> Result<usize, serde_j
 /// JSON inside of a JSON string, where quotes count twice. Like [`content_of`] the result does not
 /// depend on the encoding of the state around the content.
 pub(in crate::workflow) fn kept_len(state: &RunState) -> Result<usize, serde_json::Error> {
-    let mut bytes = encoded_len_in_text(&state.context)?;
+    let mut bytes = encoded_len_in_json_string(&state.context)?;
     for item in state.items_in_order() {
-        bytes += encoded_len_in_text(item)? + AROUND_AN_ITEM;
+        bytes += encoded_len_in_json_string(item)? + ITEM_OVERHEAD_BYTES;
     }
     Ok(bytes)
 }

@@ -61,12 +61,12 @@ impl AgentSet {
         if self.config.context.is_empty() {
             return Ok(());
         }
-        match context.keys().find(|key| !self.open_context.contains(*key)) {
+        match context.keys().find(|key| !self.allow_context.contains(*key)) {
             None => Ok(()),
             Some(key) => {
                 let what = format!("context key {key:?}");
                 let reason = "the workflow sets run context itself, so that callers may set only the keys that \
-                              AgentSet::open_context names";
+                              AgentSet::allow_context names";
                 Err(refused(agent, &what, reason))
             }
         }
@@ -100,7 +100,7 @@ impl AgentSet {
             Some((place, privilege)) => {
                 let what = format!("item {place} of {member:?}, {privilege},");
                 let reason =
-                    "it speaks for the operator, and a caller may not; AgentSet::open_privileged_items lets callers";
+                    "it speaks for the operator, and a caller may not; AgentSet::allow_privileged_items lets callers";
                 Err(refused(agent, &what, reason))
             }
         }

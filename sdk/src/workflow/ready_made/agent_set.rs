@@ -18,13 +18,13 @@ use crate::{
 /// beyond what a caller may request:
 ///
 /// - Where the [configuration](Self::config) sets run context, tools may trust it, and callers set
-///   only the keys that [`open_context`](Self::open_context) names. Where it sets none, callers may
+///   only the keys that [`allow_context`](Self::allow_context) names. Where it sets none, callers may
 ///   set all keys.
 /// - A turn limit may be lower than the configured one, never higher.
 /// - Input items may be messages of users and assistants, and outputs of tools. Messages of the
 ///   roles system and developer, references to content that is stored at the provider, and answers
 ///   to approval requests are reserved for the operator, unless
-///   [`open_privileged_items`](Self::open_privileged_items) permits them. A string is a message of
+///   [`allow_privileged_items`](Self::allow_privileged_items) permits them. A string is a message of
 ///   the user.
 ///
 /// A child workflow, whose parent the server names, may receive any key and any turn limit: its
@@ -41,7 +41,7 @@ use crate::{
 /// let mut config = RunConfig::default();
 /// config.max_turns = Some(50);
 /// config.set_context("tenant", "acme");
-/// let agents = AgentSet::new((triage,)).config(config).open_context(["locale"]);
+/// let agents = AgentSet::new((triage,)).config(config).allow_context(["locale"]);
 /// ```
 #[derive(Clone, Debug)]
 pub struct AgentSet {
@@ -52,7 +52,7 @@ pub struct AgentSet {
     pub(super) versioned_tools: Arc<BTreeSet<String>>,
     pub(super) config: RunConfig,
     /// Keys of the run context that callers may set if the configuration sets some.
-    pub(super) open_context: BTreeSet<String>,
+    pub(super) allow_context: BTreeSet<String>,
     /// Permits callers to send items that are reserved for the operator.
     pub(super) opens_privileged_items: bool,
     /// Makes messages of a chat begin with the agent that answered last.
@@ -71,7 +71,7 @@ impl AgentSet {
             versions: Vec::new(),
             versioned_tools: Arc::default(),
             config: RunConfig::default(),
-            open_context: BTreeSet::new(),
+            allow_context: BTreeSet::new(),
             opens_privileged_items: false,
             last_agent_continues: false,
             opens_last_agent: false,
@@ -91,8 +91,8 @@ impl AgentSet {
     /// Permits callers to set these keys of the run context, even if the
     /// [configuration](Self::config) sets keys itself, or sets these very keys.
     #[must_use]
-    pub fn open_context<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
-        self.open_context.extend(keys.into_iter().map(Into::into));
+    pub fn allow_context<K: Into<String>>(mut self, keys: impl IntoIterator<Item = K>) -> Self {
+        self.allow_context.extend(keys.into_iter().map(Into::into));
         self
     }
 
@@ -100,7 +100,7 @@ impl AgentSet {
     /// and developer, references to items at the provider, and answers to approval requests of
     /// hosted MCP servers. For workflows that only trusted programs start.
     #[must_use]
-    pub fn open_privileged_items(mut self) -> Self {
+    pub fn allow_privileged_items(mut self) -> Self {
         self.opens_privileged_items = true;
         self
     }
@@ -172,9 +172,9 @@ impl AgentSet {
 
 /// Returns the failure of a workflow that was started with invalid input; it is not retried.
 pub(super) fn nonsense(agent: &str, message: String) -> WorkflowTermination {
-    wrong_start(agent, message).into()
+    invalid_input_error(agent, message).into()
 }
 
-pub(super) fn wrong_start(agent: &str, message: String) -> RunError {
+pub(super) fn invalid_input_error(agent: &str, message: String) -> RunError {
     RunError::User { agent: agent.to_owned(), message, has_run_data: false }
 }

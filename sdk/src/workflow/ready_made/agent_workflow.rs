@@ -20,7 +20,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
-        continuing::{continued_from, fail_task, refused, waits_for_a_deploy},
+        continuing::{continued_from, fail_task, record_deploy_patch, refused},
         effect::failure::termination,
         limits::size::{MOST_BYTES, encoded_len},
     },
@@ -78,7 +78,7 @@ impl AgentWorkflow {
                 let agent = request.agent.as_deref().unwrap_or_default();
                 return Err(refused(agent, "the run that the input carries", why).into());
             }
-            waits_for_a_deploy(ctx);
+            record_deploy_patch(ctx);
         }
         let AgentRequest {
             version: _,

@@ -10,7 +10,7 @@ use crate::{
         Item, WIRE_VERSION,
         ready_made::{CarriedChat, ChatMessage, ChatOutcome, ChatReply, ChatTranscript},
     },
-    workflow::limits::open_updates::HELD_MESSAGES,
+    workflow::limits::open_updates::MAX_HELD_MESSAGES,
 };
 
 /// Maximum bytes of messages that wait, and of answers that are kept: both are part of the next
@@ -80,7 +80,7 @@ impl Chat {
     /// Returns the part of a run's input that precedes the message that is being answered. If a
     /// handoff has replaced the input, returns the whole input, because it is then all that remains
     /// of the conversation.
-    pub(super) fn before_the_message<'i>(&self, input: &'i [Item]) -> &'i [Item] {
+    pub(super) fn input_before_message<'i>(&self, input: &'i [Item]) -> &'i [Item] {
         let message = self.current.as_ref().map(|message| Item::user(&*message.text));
         match input.split_last() {
             Some((last, said)) if Some(last) == message.as_ref() => said,
@@ -167,7 +167,7 @@ impl Chat {
     /// Returns `true` if one more handler may wait for the answer to this message: one for each
     /// message, and few in total.
     pub(super) fn may_hold(&self, id: &str) -> bool {
-        self.held.len() < HELD_MESSAGES && !self.held.iter().any(|held| held == id)
+        self.held.len() < MAX_HELD_MESSAGES && !self.held.iter().any(|held| held == id)
     }
 
     /// Records that a handler waits for the answer to this message.

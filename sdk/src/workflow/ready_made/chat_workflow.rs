@@ -19,7 +19,7 @@ use crate::{
     },
     workflow::{
         AgentInbox, HasAgentInbox, Runner,
-        continuing::{continued_from, fail_task, refused, waits_for_a_deploy},
+        continuing::{continued_from, fail_task, record_deploy_patch, refused},
     },
 };
 
@@ -100,7 +100,7 @@ impl ChatWorkflow {
                 let agent = request.agent.as_deref().unwrap_or_default();
                 return Err(refused(agent, "the chat that the input carries", why).into());
             }
-            waits_for_a_deploy(ctx);
+            record_deploy_patch(ctx);
         }
         let ChatRequest { version: _, agent, conversation, carried, last_agent_continues, malformed } = request;
         if let Some(Malformed { json, reason }) = malformed {
@@ -260,8 +260,8 @@ fn runner(
         .runner(Runner::with_inbox(ctx))
         .without_session()
         .continue_with(next)
-        .before_continuing(|workflow| workflow.is_leaving = true)
-        .not_continuing(|workflow| workflow.is_leaving = false)
+        .on_continue_as_new(|workflow| workflow.is_leaving = true)
+        .on_continue_as_new_aborted(|workflow| workflow.is_leaving = false)
 }
 
 /// Restores what the previous execution left: a conversation, or the run that was answering a
@@ -279,7 +279,7 @@ async fn go_on(
         ctx.state_mut(|workflow| workflow.chat.conversation = said);
         return Ok(());
     }
-    ctx.state_mut(|workflow| workflow.chat.conversation = workflow.chat.before_the_message(&state.input).to_vec());
+    ctx.state_mut(|workflow| workflow.chat.conversation = workflow.chat.input_before_message(&state.input).to_vec());
     let ended = runner.run_def_arrived(agent, state, arrived).await;
     answer(ctx, ended)
 }
@@ -303,7 +303,7 @@ fn answer(
         }
         Err(failure) => {
             let reason = failure.to_string();
-            if let Some(conversation) = what_happened(ctx, failure) {
+            if let Some(conversation) = conversation_after_failure(ctx, failure) {
                 ctx.state_mut(|workflow| workflow.chat.conversation = conversation);
             }
             ChatOutcome::Failed { reason }
@@ -315,7 +315,7 @@ fn answer(
 
 /// Returns the conversation with the work of a failed run, if it has done any: a model that does
 /// not see it would repeat it.
-fn what_happened(ctx: &WorkflowContext<ChatWorkflow>, failure: RunFailure) -> Option<Vec<Item>> {
+fn conversation_after_failure(ctx: &WorkflowContext<ChatWorkflow>, failure: RunFailure) -> Option<Vec<Item>> {
     // A conversation that is too large to be carried over would end the chat.
     let is_too_large = matches!(failure.error, RunError::ConversationTooLarge { .. });
     let state = failure.state.filter(|state| !state.items.is_empty() && !is_too_large)?;

@@ -25,7 +25,7 @@ use std::{
 
 use temporalio_workflow::WorkflowContext;
 
-use super::agent_set::{AgentSet, wrong_start};
+use super::agent_set::{AgentSet, invalid_input_error};
 use crate::{
     agent::{AgentDef, AgentSources, Graph},
     engine::RunError,
@@ -127,7 +127,9 @@ impl AgentSet {
         };
         match (name, &*self.agents) {
             (None, [only]) => Ok(only.name.clone()),
-            (None, _) => Err(wrong_start("", format!("the input names no agent; the workflow has: {}", known()))),
+            (None, _) => {
+                Err(invalid_input_error("", format!("the input names no agent; the workflow has: {}", known())))
+            }
             (Some(name), _) if self.all().any(|agent| agent.name == name) => Ok(name.to_owned()),
             (Some(name), _) => Err(unknown(name, &known())),
         }
@@ -170,7 +172,7 @@ impl AgentSet {
 }
 
 fn unknown(name: &str, known: &str) -> RunError {
-    wrong_start(name, format!("the workflow has no agent {name:?}; it has: {known}"))
+    invalid_input_error(name, format!("the workflow has no agent {name:?}; it has: {known}"))
 }
 
 impl From<(Option<&str>, &AgentDef)> for Chosen {

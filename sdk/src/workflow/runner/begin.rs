@@ -13,7 +13,7 @@ use crate::{
     engine::{EffectError, RunError},
     wire::{Carried, RunState},
     workflow::{
-        continuing::{Arrived, Moving, arrive, check_origin, fail_task, waits_for_a_deploy},
+        continuing::{ContinuableRun, RestoredRun, arrive, check_origin, fail_task, record_deploy_patch},
         host::{self, WorkflowHost},
         inbox::{AgentInbox, RunInbox, Waits},
         replay_journal::{ReplayNote, note, note_failure},
@@ -27,7 +27,7 @@ pub(super) enum Beginning {
     /// A run that the previous execution has carried over.
     Before(Box<Carried>),
     /// A carried run whose state was already restored.
-    Arrived(Box<RunState>, Arrived),
+    RestoredRun(Box<RunState>, RestoredRun),
 }
 
 impl<R: Into<Run>> From<R> for Beginning {
@@ -100,12 +100,12 @@ impl<W: 'static> Runner<W> {
             Beginning::Here(run) => (run, None),
             Beginning::Before(carried) => {
                 let (state, arrived) = self.arrived(agent, *carried, &id).await?;
-                (Run::GoOn(Box::new(state)), Some(arrived))
+                (Run::Continue(Box::new(state)), Some(arrived))
             }
-            Beginning::Arrived(state, arrived) => (Run::GoOn(state), Some(arrived)),
+            Beginning::RestoredRun(state, arrived) => (Run::Continue(state), Some(arrived)),
         };
         let paused = match &run {
-            Run::Resume(state) | Run::GoOn(state) => Some(&**state),
+            Run::Resume(state) | Run::Continue(state) => Some(&**state),
             Run::Start(_) => None,
         };
         if let Some(state) = paused {
@@ -117,7 +117,12 @@ impl<W: 'static> Runner<W> {
         Ok((host, run))
     }
 
-    pub(super) fn host(&self, inbox: Option<RunInbox>, moving: Option<Moving>, id: OnceCell<String>) -> WorkflowHost {
+    pub(super) fn host(
+        &self,
+        inbox: Option<RunInbox>,
+        moving: Option<ContinuableRun>,
+        id: OnceCell<String>,
+    ) -> WorkflowHost {
         let (ctx, model, ledger) = (Rc::clone(&self.ctx), self.model.clone(), Rc::clone(&self.ledger));
         WorkflowHost::new(ctx, model, inbox, self.cancels(), ledger, moving)
             .with_id(id)
@@ -131,7 +136,11 @@ impl<W: 'static> Runner<W> {
 
     /// Returns the state for the automatic continue-as-new of a run of this agent, if it is
     /// enabled.
-    pub(super) fn moving(&self, agent: &AgentDef, arrived: Option<Arrived>) -> Result<Option<Moving>, RunError> {
+    pub(super) fn moving(
+        &self,
+        agent: &AgentDef,
+        arrived: Option<RestoredRun>,
+    ) -> Result<Option<ContinuableRun>, RunError> {
         let Some(continuing) = &self.continuing else { return Ok(None) };
         let (announcement, at_work) = (self.announcement.clone(), self.at_work.clone());
         continuing.begin(&agent.name, self.continue_when.clone(), announcement, at_work, arrived).map(Some)
@@ -143,10 +152,10 @@ impl<W: 'static> Runner<W> {
         agent: &AgentDef,
         carried: Carried,
         id: &OnceCell<String>,
-    ) -> Result<(RunState, Arrived), RunError> {
+    ) -> Result<(RunState, RestoredRun), RunError> {
         let Carried { version: _, continued, state, inbox } = carried;
         check_origin(&agent.name, self.ctx.continued_from(), &state)?;
-        waits_for_a_deploy(&*self.ctx);
+        record_deploy_patch(&*self.ctx);
         self.take_over(agent, inbox).await?;
         let draw = || host::run_id(id, &self.ctx).to_owned();
         arrive(&self.ctx, &agent.name, draw, (continued, state), &self.cancels(), &self.ledger).await
@@ -195,7 +204,7 @@ const NO_INBOX: &str = "it was continued with an inbox of decisions, and this ru
 /// error.
 fn may_fit_another_build(error: &RunError) -> bool {
     match error {
-        RunError::State(mismatch) => mismatch.may_fit_other_agents(),
+        RunError::State(mismatch) => mismatch.is_resumable_by_other_agents(),
         // A session that either only the state or only the runner has.
         error => matches!(error, RunError::User { .. }),
     }

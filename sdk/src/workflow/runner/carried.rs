@@ -9,11 +9,11 @@ use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewO
 use super::{Runner, begin::Beginning};
 use crate::{
     agent::{Agent, AgentDef},
-    drive::{Compaction, Run, RunFailure, RunInput, RunOutcome, RunResult, Stays, finished, move_idle},
+    drive::{Compaction, Run, RunFailure, RunInput, RunOutcome, RunResult, Stays, continue_idle, finished},
     engine::RunError,
     wire::{Carried, RunState},
     workflow::{
-        continuing::{Arrived, ContinueOptions, Continuing, Moving},
+        continuing::{AutoContinue, ContinuableRun, ContinueOptions, RestoredRun},
         inbox::{RunInbox, Waits},
     },
 };
@@ -69,9 +69,9 @@ impl<W: 'static> Runner<W> {
     ///
     /// Do not use it in a handler: only the run method of a workflow can end the workflow. The run
     /// waits for handlers to finish before it continues as new; a run that is itself inside a
-    /// handler fails after [`ContinueOptions::handlers_have`]. Any other run continues in this
+    /// handler fails after [`ContinueOptions::handler_timeout`]. Any other run continues in this
     /// execution if handlers have not finished by then, and tries again after the next turn
-    /// ([`not_continuing`](Self::not_continuing)).
+    /// ([`on_continue_as_new_aborted`](Self::on_continue_as_new_aborted)).
     ///
     /// Do not use it for two runs at the same time: the second one that may continue as new fails
     /// at once. As long as other runs of this runner, of its clones, or of its inbox are active,
@@ -92,7 +92,7 @@ impl<W: 'static> Runner<W> {
         W: WorkflowImplementation,
     {
         let ctx = self.workflow.clone();
-        self.continuing = Some(Continuing::new(Rc::new(move |carried| {
+        self.continuing = Some(AutoContinue::new(Rc::new(move |carried| {
             let Err(ended) = ctx.continue_as_new(input(carried), ContinueAsNewOptions::default());
             ended
         })));
@@ -127,22 +127,22 @@ impl<W: 'static> Runner<W> {
     /// # use temporalio_workflow::WorkflowContext;
     /// # struct Support { is_leaving: bool }
     /// # fn runner(ctx: &WorkflowContext<Support>) -> Runner<Support> {
-    /// Runner::new(ctx).before_continuing(|support| support.is_leaving = true)
+    /// Runner::new(ctx).on_continue_as_new(|support| support.is_leaving = true)
     /// # }
     /// ```
     #[must_use]
-    pub fn before_continuing(mut self, tell: impl Fn(&mut W) + 'static) -> Self {
+    pub fn on_continue_as_new(mut self, tell: impl Fn(&mut W) + 'static) -> Self {
         let ctx = self.workflow.clone();
         self.announcement.tell = Some(Rc::new(move || ctx.state_mut(&tell)));
         self
     }
 
-    /// Sets a callback that reverts [`before_continuing`](Self::before_continuing), if the workflow
+    /// Sets a callback that reverts [`on_continue_as_new`](Self::on_continue_as_new), if the workflow
     /// does not continue as new after all: handlers have not finished in time, so that the run
     /// continues in this execution and tries again after its next turn; or the run has failed, or
     /// was cancelled.
     #[must_use]
-    pub fn not_continuing(mut self, take_back: impl Fn(&mut W) + 'static) -> Self {
+    pub fn on_continue_as_new_aborted(mut self, take_back: impl Fn(&mut W) + 'static) -> Self {
         let ctx = self.workflow.clone();
         self.announcement.take_back = Some(Rc::new(move || ctx.state_mut(&take_back)));
         self
@@ -237,9 +237,9 @@ impl<W: 'static> Runner<W> {
         &self,
         agent: &AgentDef,
         state: RunState,
-        arrived: Arrived,
+        arrived: RestoredRun,
     ) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.untyped_def(agent, Beginning::Arrived(Box::new(state), arrived), Waits::UntilDecided).await?)
+        finished(self.untyped_def(agent, Beginning::RestoredRun(Box::new(state), arrived), Waits::UntilDecided).await?)
     }
 
     /// Restores the state that the previous execution left.
@@ -247,12 +247,12 @@ impl<W: 'static> Runner<W> {
         &self,
         agent: &AgentDef,
         carried: Carried,
-    ) -> Result<(RunState, Arrived), RunError> {
+    ) -> Result<(RunState, RestoredRun), RunError> {
         self.arrived(agent, carried, &OnceCell::new()).await
     }
 
     /// Records the restored state of a conversation, which is not continued as a run.
-    pub(in crate::workflow) fn has_arrived(&self, arrived: Arrived) {
+    pub(in crate::workflow) fn has_arrived(&self, arrived: RestoredRun) {
         if let Some(continuing) = &self.continuing {
             continuing.has_arrived(arrived);
         }
@@ -269,14 +269,14 @@ impl<W: 'static> Runner<W> {
     /// possible now. Not for handlers.
     pub(in crate::workflow) async fn leave(&self, agent: &AgentDef, state: RunState) -> Option<RunFailure> {
         let moving = match self.moving(agent, None) {
-            Ok(moving) => moving.map(Moving::in_no_handler),
+            Ok(moving) => moving.map(ContinuableRun::outside_handlers),
             Err(error) => return Some(error.into()),
         };
         let inbox = self.inbox.clone().map(|ctx| RunInbox::begin(ctx, Waits::NotAtAll, None));
         let host = self.host(inbox, moving, OnceCell::new());
-        let left = Err(move_idle(&host, agent, &self.config, state).await);
+        let left = Err(continue_idle(&host, agent, &self.config, state).await);
         host.ended::<Value>(&left);
-        left.err().filter(|failure| !Stays::is_said_by(&failure.error))
+        left.err().filter(|failure| !Stays::is_source_of(&failure.error))
     }
 }
 

@@ -24,7 +24,7 @@ use temporalio_workflow::{WorkflowCancellationToken, WorkflowContext};
 use super::{
     activity_backed_model::ActivityBackedModel,
     context::DurableContext,
-    continuing::{Announcement, AtWork, ContinueOptions, Continuing},
+    continuing::{ActiveRuns, Announcement, AutoContinue, ContinueOptions},
     effect::model_activity_options::ModelActivityOptions,
     inbox::{HasAgentInbox, InboxContext},
 };
@@ -80,10 +80,10 @@ pub struct Runner<W> {
     token: Option<WorkflowCancellationToken>,
     /// The content that history holds of the conversations of this runner and its clones.
     ledger: Rc<RefCell<Ledger>>,
-    continuing: Option<Continuing>,
+    continuing: Option<AutoContinue>,
     announcement: Announcement,
     /// Active runs of this runner and its clones.
-    at_work: AtWork,
+    at_work: ActiveRuns,
     continue_when: ContinueOptions,
     /// Activity types of tools with several versions, in addition to the tools that are marked.
     versioned_tools: Arc<BTreeSet<String>>,
@@ -103,7 +103,7 @@ impl<W: 'static> Runner<W> {
             ledger: Rc::default(),
             continuing: None,
             announcement: Announcement::default(),
-            at_work: AtWork::default(),
+            at_work: ActiveRuns::default(),
             continue_when: ContinueOptions::default(),
             versioned_tools: Arc::default(),
         }
@@ -136,9 +136,9 @@ impl<W: 'static> Runner<W> {
     /// ```
     ///
     /// A run that is dropped before its end stays listed in the inbox: see
-    /// [`AgentInbox::forget_runs`].
+    /// [`AgentInbox::abandon_runs`].
     ///
-    /// [`AgentInbox::forget_runs`]: super::AgentInbox::forget_runs
+    /// [`AgentInbox::abandon_runs`]: super::AgentInbox::abandon_runs
     pub fn with_inbox(ctx: &WorkflowContext<W>) -> Self
     where
         W: HasAgentInbox,
@@ -175,7 +175,7 @@ impl<W: 'static> Runner<W> {
     }
 
     /// Sets the rule for failed calls of tools that have none of their own:
-    /// [`OnToolError::tell_arguments`] tells the model which arguments do not fit. See
+    /// [`OnToolError::describe_argument_errors`] tells the model which arguments do not fit. See
     /// [`RunConfig::on_tool_error`].
     #[must_use]
     pub fn on_tool_error(mut self, rule: OnToolError) -> Self {

@@ -71,7 +71,7 @@ fn when_argument(argument: &str, wanted: &Value) -> NeedsApproval {
 fn on_error(spec: Option<&FailureFunction>) -> Option<OnToolError> {
     Some(match spec?.clone() {
         FailureFunction::Default => return None,
-        FailureFunction::ExplicitDefault => OnToolError::fixed_text(),
+        FailureFunction::ExplicitDefault => OnToolError::fixed_message(),
         FailureFunction::None => OnToolError::FailRun,
         FailureFunction::Returns(text) => OnToolError::tell(move |_failure| text.clone()),
         FailureFunction::Template(template) => {

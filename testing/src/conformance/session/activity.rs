@@ -51,7 +51,7 @@ struct Interrupted;
 /// The error if the host no longer waits for the scenario.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no stage for workflow {0:?}")]
-struct NoStage(String);
+struct UnknownWorkflow(String);
 
 /// Runs agents in a session.
 struct InSession {
@@ -69,10 +69,10 @@ impl Stages {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
-    fn of(&self, ctx: &ActivityContext) -> Result<Arc<Stage>, NoStage> {
+    fn of(&self, ctx: &ActivityContext) -> Result<Arc<Stage>, UnknownWorkflow> {
         let id = ctx.info().workflow_id.as_deref().unwrap_or_default();
         let stages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        stages.get(id).cloned().ok_or_else(|| NoStage(id.to_owned()))
+        stages.get(id).cloned().ok_or_else(|| UnknownWorkflow(id.to_owned()))
     }
 }
 

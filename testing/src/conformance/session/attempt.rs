@@ -32,7 +32,7 @@ pub(super) struct Attempts {
 #[derive(Debug, Default)]
 struct History {
     /// The effects before which an attempt has ended.
-    cut_before: BTreeSet<String>,
+    interrupted_before: BTreeSet<String>,
     /// The calls of author functions recorded when a run reached this state.
     seen: Vec<(RunState, Seen)>,
 }
@@ -179,7 +179,9 @@ impl Attempt {
 
     /// Whether an attempt that lives ends before this effect, as none has ended before.
     fn ends_before(&self, life: Life, effect: String) -> bool {
-        life == Life::Lives && self.attempts.interrupts && lock(&self.attempts.history).cut_before.insert(effect)
+        life == Life::Lives
+            && self.attempts.interrupts
+            && lock(&self.attempts.history).interrupted_before.insert(effect)
     }
 
     async fn still_lives(&self) -> Result<(), AttemptOver> {

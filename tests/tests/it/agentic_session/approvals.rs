@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
-    agentic_session::{AgenticSession, ApprovalByWorkflow},
+    agentic_session::{AgenticSession, WorkflowApprover},
     inline::InlineRunner,
     tool,
     tool::ToolError,
@@ -50,7 +50,7 @@ fn desk(model: &FakeModel, patience: Duration, mishap: &Mishap) -> Desk {
     Desk::new(move |ctx, _| {
         let (inline, mishap) = (inline.clone(), mishap.clone());
         async move {
-            let options = AgenticSession::options().approver(ApprovalByWorkflow::new().timeout(patience));
+            let options = AgenticSession::options().approver(WorkflowApprover::new().timeout(patience));
             let body = async |session: AgenticSession| {
                 let runner = session.runner(&inline);
                 Ok(mishap.or(runner.run(&reviewer(), "Review it.")).await?.final_output.into())

@@ -34,7 +34,7 @@ pub(crate) async fn until_approvals(client: &Client, count: usize) -> anyhow::Re
 pub(crate) async fn asked(client: &Client) -> anyhow::Result<(AgentHandle, AgentInterruption)> {
     let id = until_approvals(client, 1).await?.swap_remove(0);
     let handle = AgentHandle::new(client, &*id);
-    let calls = timeout(PATIENCE, handle.wait_until_asked()).await;
+    let calls = timeout(PATIENCE, handle.wait_for_interruptions()).await;
     let mut calls = calls.map_err(|_| anyhow::anyhow!("workflow {id} does not ask within {PATIENCE:?}"))??;
     anyhow::ensure!(calls.len() == 1, "workflow {id} asks for one call: {calls:?}");
     Ok((handle, calls.swap_remove(0)))

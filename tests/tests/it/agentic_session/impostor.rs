@@ -7,7 +7,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
-    agentic_session::{AgenticSession, ApprovalByWorkflow, Approver, Asked},
+    agentic_session::{AgenticSession, Approver, Asked, WorkflowApprover},
     inline::InlineRunner,
     tool,
     tool::Failure,
@@ -48,7 +48,7 @@ impl Approver for Forestalled {
             let input = RawValue::from_value(&self.input, &PayloadConverter::default());
             let other = UntypedWorkflow::new(self.workflow_type);
             asked.activity.client().start_workflow(other, input, options).await?;
-            ApprovalByWorkflow::new().timeout(Duration::from_mins(5)).decide(asked).await
+            WorkflowApprover::new().timeout(Duration::from_mins(5)).decide(asked).await
         }
         .boxed()
     }

@@ -47,8 +47,8 @@ impl Parlour {
     #[run(name = "parlour")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, visit: Visit) -> WorkflowResult<String> {
         let runner = continuing(ctx)
-            .before_continuing(|parlour| parlour.is_leaving = true)
-            .not_continuing(|parlour| parlour.is_leaving = false);
+            .on_continue_as_new(|parlour| parlour.is_leaving = true)
+            .on_continue_as_new_aborted(|parlour| parlour.is_leaving = false);
         let agent = reader();
         let result = match visit {
             Visit::Begins => runner.run(&agent, "Read it to me.").await?,
@@ -101,7 +101,7 @@ fn laden(carried: Carried) -> Visit {
 }
 
 fn continuing(ctx: &WorkflowContext<Parlour>) -> Runner<Parlour> {
-    let options = ContinueOptions::builder().new_events(0).handlers_have(Duration::from_secs(1)).build();
+    let options = ContinueOptions::builder().new_events(0).handler_timeout(Duration::from_secs(1)).build();
     Runner::new(ctx).continue_with(Visit::Continued).continue_when(options)
 }
 

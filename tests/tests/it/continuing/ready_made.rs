@@ -181,7 +181,7 @@ async fn a_chat_goes_on_over_many_executions(#[values(true, false)] cached: bool
 async fn a_chat_with_local_model_calls_continues_as_new_after_so_many_messages(
     #[values(true, false)] cached: bool,
 ) -> anyhow::Result<()> {
-    let options = ContinueOptions::builder().new_updates(2).build();
+    let options = ContinueOptions::builder().max_new_updates(2).build();
     let local = ModelActivityOptions::builder().local(true).build();
     let set = AgentSet::new((reader, desk)).model_activity(local).continue_when(options);
     let mut builder = AgentEnvironment::builder()

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use temporal_agents::{
-    agentic_session::ApprovalByWorkflow,
+    agentic_session::WorkflowApprover,
     client::AgentHandle,
     inline::InlineRunner,
     wire::{AgentDecision, Item, Verdict},
@@ -35,7 +35,7 @@ fn given(model: &FakeModel) -> Vec<Vec<Item>> {
 }
 
 async fn decide(approval: &AgentHandle, verdict: &Verdict) -> anyhow::Result<()> {
-    for call in approval.wait_until_asked().await? {
+    for call in approval.wait_for_interruptions().await? {
         approval.decide(AgentDecision::new(&*call.id, verdict.clone())).await?;
     }
     Ok(())
@@ -52,7 +52,7 @@ async fn in_an_activity(verdict: &Verdict) -> anyhow::Result<Reviewed> {
     let started = env.start_workflow(PullRequest::run, forge.changed()).await?;
     let asked = async {
         loop {
-            let asked = ApprovalByWorkflow::pending(env.client(), &started.info().workflow_id).await?;
+            let asked = WorkflowApprover::pending(env.client(), &started.info().workflow_id).await?;
             match asked.first() {
                 Some(approval) => return anyhow::Ok(approval.clone()),
                 None => sleep(Duration::from_millis(20)).await,

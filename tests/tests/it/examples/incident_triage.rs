@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use temporal_agents::{
-    agentic_session::ApprovalByWorkflow,
+    agentic_session::WorkflowApprover,
     inline::InlineRunner,
     wire::{AgentDecision, Verdict},
     workflow::ApprovalWorkflow,
@@ -28,7 +28,7 @@ async fn triaged(verdict: Verdict) -> anyhow::Result<Report> {
     let started = env.start_workflow(Incident::run, page).await?;
     let asked = async {
         loop {
-            let asked = ApprovalByWorkflow::pending(env.client(), &started.info().workflow_id).await?;
+            let asked = WorkflowApprover::pending(env.client(), &started.info().workflow_id).await?;
             match asked.into_iter().next() {
                 Some(approval) => return anyhow::Ok(approval),
                 None => sleep(Duration::from_millis(20)).await,
@@ -36,7 +36,7 @@ async fn triaged(verdict: Verdict) -> anyhow::Result<Report> {
         }
     };
     let approval = timeout(PATIENCE, asked).await??;
-    for call in approval.wait_until_asked().await? {
+    for call in approval.wait_for_interruptions().await? {
         assert_eq!((&*call.tool, &*call.arguments), ("restart", r#"{"service":"checkout"}"#));
         approval.decide(AgentDecision::new(&*call.id, verdict.clone())).await?;
     }

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use temporal_agents_examples::quickstart::{
     model,
-    trip::{Almanac, Plan, Request, Trip, travel_desk},
+    trip::{Plan, Request, TravelData, Trip, travel_desk},
 };
 
 use super::{Cache, Played, histories};
 
 pub(crate) async fn played(cache: Cache) -> anyhow::Result<Played<Plan>> {
     let model = model::scripted(Duration::ZERO);
-    let env = cache.environment::<Trip>()?.agents((travel_desk,)).state(Almanac { delay: Duration::ZERO });
+    let env = cache.environment::<Trip>()?.agents((travel_desk,)).state(TravelData { delay: Duration::ZERO });
     let env = env.model(&model).start().await?;
     let request = Request { prompt: "Two nights in Oslo, please.".to_owned(), heartbeat_seconds: 30 };
     let run = env.run(Trip::run, request).await?;

@@ -9,7 +9,7 @@ use temporal_agents::{
     agent::{GuardrailContext, GuardrailInput, GuardrailOutput, InputGuardrail, OutputGuardrail},
     guardrail,
     internal::{
-        agent::{Check, guardrail_answer},
+        agent::{Check, parse_guardrail_output},
         tool::{StateMap, ToolBinding},
     },
     tool::{CallInfo, Failure, ToolDef},
@@ -50,7 +50,7 @@ async fn run_activity(
     let info = CallInfo::new(activity.name(), "input-guardrail-0", "desk", 1);
     let mut ctx = ToolContext::new(info, run_context(), states);
     match activity.binding() {
-        ToolBinding::Activity { body, .. } => Ok(guardrail_answer(&body(&mut ctx, arguments).await?)?),
+        ToolBinding::Activity { body, .. } => Ok(parse_guardrail_output(&body(&mut ctx, arguments).await?)?),
         other => panic!("{other:?} is no activity"),
     }
 }

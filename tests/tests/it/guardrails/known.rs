@@ -63,7 +63,7 @@ async fn an_activity_gets_the_keys_that_it_names(#[values(true, false)] cached: 
 
 #[test]
 fn a_worker_without_the_state_of_a_guardrail_does_not_start() {
-    let plugin = AgentsPlugin::new().models_elsewhere().agents((agent,));
+    let plugin = AgentsPlugin::new().without_models().agents((agent,));
     let refused = plugin.install(&mut WorkerOptions::new("agents").build()).unwrap_err();
     let state = std::any::type_name::<Gate>();
     assert_eq!(refused.issues, [InstallIssue::MissingState { tool: "by_key".to_owned(), state }]);

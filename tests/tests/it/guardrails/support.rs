@@ -76,7 +76,7 @@ pub(crate) fn worker(
     let plugin = config.input_guardrails.into_iter().fold(AgentsPlugin::new(), AgentsPlugin::input_guardrail);
     let plugin = config.output_guardrails.into_iter().fold(plugin, AgentsPlugin::output_guardrail);
     let of_run =
-        move |options: &mut _| plugin.models_elsewhere().state(Gate::default()).install(options).expect("it installs");
+        move |options: &mut _| plugin.without_models().state(Gate::default()).install(options).expect("it installs");
     let builder = builder.agents((move || agent(case),));
     Ok((if case == "blocking run" { builder.worker_options(of_run) } else { builder }, gate))
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use temporal_agents::{
     Agent, AgentsPlugin, Handoff, Runner, tool,
     wire::ModelFailureKind,
-    worker::{ConversationCache, ConversationCounters},
+    worker::{ConversationCache, ConversationCacheStats},
     workflow::ModelActivityOptions,
 };
 use temporal_agents_testing::{
@@ -78,7 +78,7 @@ fn worker_at(
 
 /// The main worker, which calls no models.
 async fn environment() -> anyhow::Result<AgentEnvironment> {
-    Ok(AgentEnvironment::builder().workflow::<Columns>()?.models_elsewhere().agents((both,)).start().await?)
+    Ok(AgentEnvironment::builder().workflow::<Columns>()?.without_models().agents((both,)).start().await?)
 }
 
 /// Each turn reads a column and hands off, so that the next call goes to the other worker.
@@ -94,7 +94,7 @@ fn turns(count: usize) -> FakeModel {
 }
 
 /// What both caches have seen after a run of so many turns.
-async fn counted(env: &AgentEnvironment, count: usize) -> anyhow::Result<ConversationCounters> {
+async fn counted(env: &AgentEnvironment, count: usize) -> anyhow::Result<ConversationCacheStats> {
     let model = turns(count);
     let caches = [ConversationCache::default(), ConversationCache::default()];
     let mut workers = [worker(env, "left", &model, &caches[0])?, worker(env, "right", &model, &caches[1])?];

@@ -8,7 +8,7 @@ use temporal_agents::{
     inline::InlineRunner,
     internal::wire::run_state::DecisionRefused,
     run::RunOutcome,
-    tool::{McpServer, McpSessionTerms},
+    tool::{McpServer, McpSessionOptions},
     wire::{AgentInterruption, AgentRequest, AgentState, Decision, DecisionAnswer, InterruptionKind, McpQuestion},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
@@ -27,11 +27,11 @@ use crate::{
 };
 
 fn asking() -> McpServer {
-    McpServer::named("workshop").asks_people()
+    McpServer::named("workshop").allow_elicitation()
 }
 
 fn stateful() -> McpServer {
-    asking().stateful(McpSessionTerms::new().set_up("login", json!({"user": "Ada", "password": "x"})))
+    asking().stateful(McpSessionOptions::new().set_up("login", json!({"user": "Ada", "password": "x"})))
 }
 
 /// Counts, orders, counts.

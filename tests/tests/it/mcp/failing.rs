@@ -129,7 +129,7 @@ async fn a_server_that_does_not_start_ends_the_run_with_its_name() -> anyhow::Re
 fn a_worker_that_does_not_reach_the_servers_of_its_agents_does_not_start() {
     let mut options = WorkerOptions::new("agents").build();
     let agent = smith(McpServer::named("workshop"));
-    let plugin = AgentsPlugin::new().models_elsewhere().agents((agent,));
+    let plugin = AgentsPlugin::new().without_models().agents((agent,));
     let plugin = plugin.mcp_server("work/shop", McpTransport::stdio("true", [""; 0]));
     let missing = InstallIssue::MissingMcpServer { agent: "smith".to_owned(), server: "workshop".to_owned() };
     let name = InstallIssue::McpServerName { server: "work/shop".to_owned() };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use temporal_agents::{
     inline::InlineRunner,
-    tool::{McpServer, McpSessionTerms, Reestablish},
+    tool::{McpServer, McpSessionOptions, McpSessionRecovery},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -67,8 +67,8 @@ fn counting_twice() -> FakeModel {
     FakeModel::script([tool_call("count", json!({})), tool_call("count", json!({})), text("done")])
 }
 
-fn logged_in() -> McpSessionTerms {
-    McpSessionTerms::new().set_up("login", json!({"user": "Ada"}))
+fn logged_in() -> McpSessionOptions {
+    McpSessionOptions::new().set_up("login", json!({"user": "Ada"}))
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_session_that_the_server_has_forgotten_is_lost_and_not_replaced_unnoti
 #[tokio::test]
 async fn a_call_that_a_forgotten_session_refused_is_made_in_a_new_one_after_its_set_up() -> anyhow::Result<()> {
     let (server, model) = (forgetful().await?, counting_twice());
-    let agent = smith(McpServer::named("workshop").stateful(logged_in().reestablish(Reestablish::ReplaySetUp)));
+    let agent = smith(McpServer::named("workshop").stateful(logged_in().reestablish(McpSessionRecovery::ReplaySetup)));
     let env = environment_by(&agent, server.transport().into())?.model(&model).start().await?;
     let run = env.run(Shop::run, "Count.".to_owned()).await?;
     assert_eq!(outputs(&model), ["counted for Ada", "counted for Ada"].map(Value::from));

@@ -8,7 +8,7 @@ use temporal_agents::{
     Agent, AgentsPlugin, Runner,
     inline::InlineRunner,
     mcp::McpTransport,
-    tool::{McpServer, McpSessionTerms, OnToolError, Reestablish, ToolActivityOptions, ToolFailureKind},
+    tool::{McpServer, McpSessionOptions, McpSessionRecovery, OnToolError, ToolActivityOptions, ToolFailureKind},
     worker::InstallIssue,
     worker_env,
     workflow::ModelActivityOptions,
@@ -51,16 +51,16 @@ impl Shop {
     }
 }
 
-fn terms() -> McpSessionTerms {
-    McpSessionTerms::new().start_within(Duration::from_secs(2))
+fn terms() -> McpSessionOptions {
+    McpSessionOptions::new().schedule_to_start_timeout(Duration::from_secs(2))
 }
 
-fn replaying() -> McpSessionTerms {
-    terms().set_up("login", json!({"user": "Ada", "password": "x"})).reestablish(Reestablish::ReplaySetUp)
+fn replaying() -> McpSessionOptions {
+    terms().set_up("login", json!({"user": "Ada", "password": "x"})).reestablish(McpSessionRecovery::ReplaySetup)
 }
 
 /// Calls are missed soon, too.
-fn server(terms: McpSessionTerms) -> McpServer {
+fn server(terms: McpSessionOptions) -> McpServer {
     let options = ToolActivityOptions::builder().heartbeat(Duration::from_secs(1)).build();
     McpServer::named("workshop").stateful(terms).call_options(options)
 }
@@ -380,8 +380,7 @@ async fn a_set_up_may_refer_to_a_secret_and_its_refusal_does_not_tell_it() -> an
 
 #[test]
 fn a_plain_worker_refuses_agents_with_sessions_and_names_the_other_one() {
-    let plugin =
-        AgentsPlugin::new().models_elsewhere().agents((smith(server(terms())),)).mcp_server("workshop", stdio());
+    let plugin = AgentsPlugin::new().without_models().agents((smith(server(terms())),)).mcp_server("workshop", stdio());
     let issues = plugin.install(&mut WorkerOptions::new("agents").build()).unwrap_err().issues;
     let (agent, server) = ("smith".to_owned(), "workshop".to_owned());
     assert_eq!(issues, [InstallIssue::StatefulMcpServer { agent, server }]);

@@ -4,7 +4,7 @@ use rstest::rstest;
 use temporal_agents::{
     inline::InlineRunner,
     mcp::McpTransport,
-    tool::{McpServer, McpSessionTerms},
+    tool::{McpServer, McpSessionOptions},
 };
 use temporal_agents_testing::{FakeModel, fake_model::text};
 
@@ -33,7 +33,7 @@ async fn what_a_wrapper_has_started_ends_with_the_session(#[case] script: &str) 
     let arguments: [std::ffi::OsString; 5] = arguments;
     let model = FakeModel::script([text("done")]);
     let runner = InlineRunner::new().model_provider(model).mcp_server("workshop", McpTransport::stdio("sh", arguments));
-    let agent = smith(McpServer::named("workshop").stateful(McpSessionTerms::new()));
+    let agent = smith(McpServer::named("workshop").stateful(McpSessionOptions::new()));
     runner.run(&agent, "Work.").await?;
     ended(process_in(&file).await?).await
 }

@@ -40,7 +40,7 @@ fn a_worker_that_cannot_run_its_agents_says_all_that_is_wrong() {
     assert_eq!(
         error.to_string(),
         "the worker cannot run its agents:\n\
-         - there are agents but no model provider; add .model_provider(..), or .models_elsewhere() if another worker calls models\n\
+         - there are agents but no model provider; add .model_provider(..), or .without_models() if another worker calls models\n\
          - tool \"count\" of agent \"chair\": the argument schema cannot be strict at \"#/properties/by_name/additionalProperties\": \
          a map has free keys; use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`\n\
          - tool \"stock_of\" needs State<it::support::Stock>; add .state(..) with one to AgentsPlugin\n\

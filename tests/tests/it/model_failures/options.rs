@@ -49,7 +49,7 @@ async fn a_local_call_is_a_marker_and_keeps_its_retries() -> anyhow::Result<()> 
 
 #[tokio::test]
 async fn a_local_call_on_a_worker_that_calls_no_models_fails_the_run_when_its_time_is_up() -> anyhow::Result<()> {
-    let env = asking()?.models_elsewhere().state(Stock(3)).agents((clerk,)).start().await?;
+    let env = asking()?.without_models().state(Stock(3)).agents((clerk,)).start().await?;
     let ask = Ask::model("gpt-5").local().schedule_to_close(Duration::from_secs(2));
     let run = env.run(Asking::run, ask).await?;
     let failures = run.failure_chain();

@@ -70,7 +70,7 @@ async fn a_provider_that_panics_is_asked_once() -> anyhow::Result<()> {
 
 #[tokio::test]
 async fn a_worker_that_calls_no_models_fails_the_run_when_its_time_is_up() -> anyhow::Result<()> {
-    let env = asking()?.models_elsewhere().state(Stock(3)).agents((clerk,)).start().await?;
+    let env = asking()?.without_models().state(Stock(3)).agents((clerk,)).start().await?;
     let run = env.run(Asking::run, Ask::model("gpt-5").schedule_to_close(SOON)).await?;
     let failures = run.failure_chain();
     assert_eq!(

@@ -66,7 +66,7 @@ async fn a_run_that_is_taken_up_without_decisions_pauses_again_in_the_same_state
     let RunOutcome::Paused(paused) = inline.run_until_paused(&desk(), "Settle it.").await? else {
         anyhow::bail!("it did not pause")
     };
-    let env = cache.environment::<Desk>()?.agents((desk,)).models_elsewhere().start().await?;
+    let env = cache.environment::<Desk>()?.agents((desk,)).without_models().start().await?;
     let finished = env.run(Desk::run, Task::Resume(written(&paused.state))).await?;
     histories::<Desk>(&env, &finished.workflow_id).await?;
     assert_eq!(finished.activities(), [], "no model is asked and no tool runs");

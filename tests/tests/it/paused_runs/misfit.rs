@@ -33,7 +33,7 @@ async fn a_workflow_fails_with_all_that_is_missing_and_asks_no_model(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let state = paused_in_another_release().await?;
-    let env = cache.environment::<Desk>()?.agents((desk,)).models_elsewhere().start().await?;
+    let env = cache.environment::<Desk>()?.agents((desk,)).without_models().start().await?;
     let run = env.run(Desk::run, Task::Resume(written(&state))).await?;
     histories::<Desk>(&env, &run.workflow_id).await?;
     assert_eq!(run.failure_chain(), [("AgentsWorkflowError".to_owned(), MISSING.to_owned())]);

@@ -114,7 +114,7 @@ pub(super) fn new(model: &FakeModel, orders: &Orders) -> AgentsPlugin {
 pub(crate) async fn awaited(cache: Cache) -> anyhow::Result<Recorded> {
     let (model, orders) = (shopper(), Orders::default());
     let mut histories = Vec::new();
-    for lacks in [old(&model), AgentsPlugin::new().models_elsewhere().agents((old_desk,))] {
+    for lacks in [old(&model), AgentsPlugin::new().without_models().agents((old_desk,))] {
         let mut env = cache.environment::<Shop>()?.plugin(|_| lacks).start().await?;
         let handle = env.start_workflow(Shop::run, Missing::Fails).await?;
         release::waiting(&env, &handle.info().workflow_id).await?;
@@ -135,7 +135,7 @@ pub(crate) async fn not_awaited(_cache: Cache) -> anyhow::Result<Recorded> {
         histories.push(env.run(Shop::run, missing).await?.history);
     }
     env.finish().await?;
-    let builder = AgentEnvironment::builder().workflow::<Shop>()?.models_elsewhere();
+    let builder = AgentEnvironment::builder().workflow::<Shop>()?.without_models();
     let env = builder.agents((old_desk,)).start().await?;
     histories.push(env.run(Shop::run, Missing::Fails).await?.history);
     env.finish().await?;

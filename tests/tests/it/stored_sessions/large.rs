@@ -133,7 +133,7 @@ async fn a_session_that_cannot_be_read_says_why(
     #[case] kind: &str,
     #[case] message: &str,
 ) -> anyhow::Result<()> {
-    let builder = Cache::On.environment::<Shop>()?.models_elsewhere().state(Stock(3)).agents((clerk,));
+    let builder = Cache::On.environment::<Shop>()?.without_models().state(Stock(3)).agents((clerk,));
     let env = builder.session_store("shop", archive).start().await?;
     let run = env.run(Shop::run, asks("And now?", None)).await?;
     histories::<Shop>(&env, &run.workflow_id).await?;

@@ -7,7 +7,7 @@ use temporal_agents::{
     Agent, AgentsPlugin, Runner, Tool,
     agent::ChildAgent,
     tool,
-    tool::ParentClose,
+    tool::ParentClosePolicy,
     wire::Usage,
     workflow::{AgentSet, AgentWorkflow},
 };
@@ -35,7 +35,7 @@ fn researcher() -> Agent {
 }
 
 fn editor() -> Agent {
-    let child = ChildAgent::new().task_queue(QUEUE).parent_close_policy(ParentClose::RequestCancel);
+    let child = ChildAgent::new().task_queue(QUEUE).parent_close_policy(ParentClosePolicy::RequestCancel);
     let research = researcher().as_tool().description("Researches.").in_child_workflow(child.clone());
     let notes = researcher().as_tool().name("notes").max_turns(2).extract_output(|result| {
         assert!(!result.new_items.is_empty(), "there is nothing to extract from");

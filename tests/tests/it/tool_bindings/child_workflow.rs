@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, ToolDef,
-    tool::{ChildWorkflow, ParentClose},
+    tool::{ChildWorkflow, ParentClosePolicy},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -15,7 +15,7 @@ use temporal_agents_testing::{
 };
 use temporalio_client::{WorkflowCancelOptions, errors::WorkflowGetResultError};
 use temporalio_common::protos::temporal::api::{
-    enums::v1::{EventType, ParentClosePolicy},
+    enums::v1::{EventType, ParentClosePolicy as ServerPolicy},
     history::v1::history_event::Attributes,
 };
 use tokio::time::timeout;
@@ -35,7 +35,7 @@ fn shipper() -> Agent {
     let tool = |name: &str, child| ToolDef::child_workflow(name, "Ships an order.", order(), child);
     let named = ship()
         .id_from(|arguments| format!("order-{}", arguments["order"].as_str().unwrap_or_default()))
-        .parent_close_policy(ParentClose::Abandon);
+        .parent_close_policy(ParentClosePolicy::Abandon);
     Agent::new("shipper")
         .model("gpt-5")
         .tool(tool("ship", ship()))
@@ -75,7 +75,7 @@ async fn workflows_of_a_python_worker_are_tools_and_their_failures_outcomes(
         .collect();
     let derived = &started[0].0;
     assert!(derived.starts_with("shipper-0/") && derived.ends_with("-1-tool-0"), "{derived}");
-    assert_eq!(started[1], ("order-2".to_owned(), ParentClosePolicy::Abandon));
+    assert_eq!(started[1], ("order-2".to_owned(), ServerPolicy::Abandon));
     assert_eq!(run.failed_workflow_tasks(), 0);
     assert_eq!(
         outputs(&model),

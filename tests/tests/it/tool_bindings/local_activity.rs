@@ -93,12 +93,12 @@ fn a_local_tool_that_cannot_be_is_refused_before_the_worker_starts() {
     let once = || reader_with(ToolActivityOptions::builder().local(true).idempotent(false).build());
     let refused = |agent: fn() -> Agent| {
         let mut options = temporalio_sdk::WorkerOptions::new("near").build();
-        let plugin = AgentsPlugin::new().agents((agent,)).models_elsewhere().state(Lookups::default());
+        let plugin = AgentsPlugin::new().agents((agent,)).without_models().state(Lookups::default());
         plugin.install(&mut options).expect_err("it cannot run").to_string()
     };
-    let issue = ToolIssue::LocalElsewhere { task_queue: "far".to_owned() }.to_string();
+    let issue = ToolIssue::LocalWithTaskQueue { task_queue: "far".to_owned() }.to_string();
     assert!(refused(elsewhere).contains(&issue));
-    assert!(refused(once).contains(&ToolIssue::LocalOnce.to_string()));
+    assert!(refused(once).contains(&ToolIssue::LocalNotIdempotent.to_string()));
 }
 
 fn reader_with(options: ToolActivityOptions) -> Agent {

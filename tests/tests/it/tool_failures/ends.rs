@@ -116,12 +116,12 @@ async fn who_waits_for_a_question_hears_of_the_end_as_well() -> anyhow::Result<(
     let started = env.start_workflow(Guarding::run, "Open it.".to_owned()).await?;
     let guarding = env.agent_handle(&started);
 
-    let asked: Vec<String> = guarding.wait_until_asked().await?.into_iter().map(|call| call.id).collect();
+    let asked: Vec<String> = guarding.wait_for_interruptions().await?.into_iter().map(|call| call.id).collect();
     assert_eq!(asked, ["call_0_0"]);
     for call in asked {
         guarding.approve(call).await?;
     }
-    assert_eq!(guarding.wait_until_asked().await?.len(), 0, "the run has failed, and asks nobody any more");
+    assert_eq!(guarding.wait_for_interruptions().await?.len(), 0, "the run has failed, and asks nobody any more");
 
     assert!(env.await_run(&started).await?.output().is_err());
     env.finish().await?;

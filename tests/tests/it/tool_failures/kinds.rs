@@ -65,7 +65,7 @@ fn recite(aloud: bool) -> Result<String, ToolError> {
 
 fn by_kind() -> OnToolError {
     OnToolError::by_kind(|failure| match failure.kind {
-        ToolFailureKind::Arguments => Some(failure.issues_text()),
+        ToolFailureKind::Arguments => Some(failure.issues_message()),
         ToolFailureKind::Told => None,
         kind => Some(format!("{kind:?}: {}", failure.error)),
     })

@@ -35,7 +35,7 @@ fn adder() -> Agent {
     let wordy = ToolInputGuardrail::new("wordy", |_ctx| ToolGuardrailOutput::reject_content("w".repeat(LONG)));
     Agent::new("adder")
         .model("gpt-5")
-        .tool(sum.definition().on_error(OnToolError::tell_arguments()))
+        .tool(sum.definition().on_error(OnToolError::describe_argument_errors()))
         .tool(complain.definition().on_error(OnToolError::tell(|failure| failure.error.to_owned())))
         .tool(complain.definition().named("guarded").input_guardrail(wordy))
 }

@@ -61,7 +61,7 @@ fn clerk() -> Agent {
         .model("gpt-5")
         .tool(price)
         .tool(tax)
-        .tool(price.definition().named("own_price").with_on_error(OnToolError::fixed_text()))
+        .tool(price.definition().named("own_price").with_on_error(OnToolError::fixed_message()))
         .tool(inner.as_tool().name("ask"))
 }
 
@@ -108,7 +108,7 @@ async fn an_inline_run_tells_which_arguments_do_not_fit(#[case] is_told: bool) -
     let model = script();
     let mut runner = InlineRunner::new().model_provider(model.clone());
     if is_told {
-        runner = runner.on_tool_error(OnToolError::tell_arguments());
+        runner = runner.on_tool_error(OnToolError::describe_argument_errors());
     }
     assert_eq!(runner.run(&clerk(), "Prices?").await?.final_output, "done");
     assert_eq!(told(&model), expected(is_told));
@@ -123,7 +123,7 @@ impl Desk {
     async fn desk(self: Arc<Self>, ctx: ActivityContext) -> Result<String, ActivityError> {
         AgenticSession::run(&ctx, async |session| {
             let mut config = RunConfig::default();
-            config.on_tool_error = OnToolError::tell_arguments();
+            config.on_tool_error = OnToolError::describe_argument_errors();
             let runner = InlineRunner::new().model_provider(self.0.clone()).config(config);
             Ok(session.runner(&runner).run(&clerk(), "Prices?").await?.final_output)
         })
@@ -149,7 +149,7 @@ pub(crate) struct Pricing;
 impl Pricing {
     #[run(name = "pricing")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<String> {
-        let runner = Runner::new(ctx).on_tool_error(OnToolError::tell_arguments());
+        let runner = Runner::new(ctx).on_tool_error(OnToolError::describe_argument_errors());
         Ok(runner.run(&clerk(), "Prices?").await?.final_output)
     }
 }

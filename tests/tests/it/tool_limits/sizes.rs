@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Runner, Tool, ToolContext,
     inline::InlineRunner,
-    store::{SpillStore, Spilled},
+    store::{SpillStore, SpilledOutput},
     tool,
     tool::{Failure, OnToolError, OversizedOutput, ToolFailureKind},
     worker::InstallIssue,
@@ -112,7 +112,7 @@ impl Reader {
 struct Shelf(Arc<Mutex<Vec<(usize, String)>>>);
 
 impl SpillStore for Shelf {
-    fn spill<'a>(&'a self, spilled: Spilled<'a>) -> BoxFuture<'a, Result<String, Failure>> {
+    fn spill<'a>(&'a self, spilled: SpilledOutput<'a>) -> BoxFuture<'a, Result<String, Failure>> {
         let key = spilled.call.idempotency_key().to_owned();
         let mut kept = self.0.lock().expect("nobody panics");
         kept.push((spilled.content.len(), key));

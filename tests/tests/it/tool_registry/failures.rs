@@ -18,7 +18,7 @@ use temporal_agents::{
     tool::{
         OnToolError, ToolActivityOptions, ToolFailureKind, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail,
     },
-    worker::{DispatchError, Dispatched, ToolRegistry},
+    worker::{DispatchError, DispatchResult, ToolRegistry},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -152,15 +152,12 @@ async fn what_a_tool_hides_is_in_no_failure_either() -> anyhow::Result<()> {
 async fn only_what_ends_a_run_is_an_error_of_the_caller() {
     let registry = ToolRegistry::new().register(fail.on_error(OnToolError::FailRun)).unwrap();
     let error = registry.dispatch("fail", r#"{"how": "hide"}"#).await.unwrap_err();
-    assert!(
-        matches!(&error, DispatchError::EndsTheRun(RunError::ToolFailed { tool, .. }) if tool == "fail"),
-        "{error}"
-    );
+    assert!(matches!(&error, DispatchError::RunEnded(RunError::ToolFailed { tool, .. }) if tool == "fail"), "{error}");
 
     let stop = ToolInputGuardrail::new("stop", |_| ToolGuardrailOutput::raise_exception());
     let registry = ToolRegistry::new().register(fail.input_guardrail(stop)).unwrap();
     let error = registry.dispatch("fail", r#"{"how": ""}"#).await.unwrap_err();
-    assert!(matches!(&error, DispatchError::EndsTheRun(RunError::ToolInputGuardrailTripped { .. })), "{error}");
+    assert!(matches!(&error, DispatchError::RunEnded(RunError::ToolInputGuardrailTripped { .. })), "{error}");
 }
 
 #[tokio::test]
@@ -179,7 +176,7 @@ async fn guardrails_have_their_say_before_and_after() -> anyhow::Result<()> {
     });
     let registry = ToolRegistry::new().register(fail.input_guardrail(before).with_output_guardrail(after))?;
     let told = async |how: &str| {
-        let Dispatched { output, failure, .. } = registry.dispatch("fail", json!({"how": how}).to_string()).await?;
+        let DispatchResult { output, failure, .. } = registry.dispatch("fail", json!({"how": how}).to_string()).await?;
         anyhow::Ok((output.to_text(), failure))
     };
     assert_eq!(told("the secret").await?, ("ask for something else".to_owned(), None));

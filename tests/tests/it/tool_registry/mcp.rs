@@ -8,7 +8,7 @@ use temporal_agents::{
     Agent, ToolDef, ToolError,
     inline::InlineRunner,
     mcp::McpTransport,
-    tool::{McpServer, McpSessionTerms, ToolActivityOptions, ToolFailureKind},
+    tool::{McpServer, McpSessionOptions, ToolActivityOptions, ToolFailureKind},
     wire::McpTool,
     worker::{RegisterError, ToolRegistry},
 };
@@ -24,7 +24,7 @@ pub(super) fn kept_list() -> Vec<ToolDef> {
     let path = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
     let listed = json!([{"name": "read-file", "description": "Reads a file.", "inputSchema": path}, {"name": "ping"}]);
     let listed: Vec<McpTool> = serde_json::from_value(listed).expect("a list as servers write it");
-    McpServer::named("papers").prefix("papers_").tools_called_by(&listed, |tool, arguments| async move {
+    McpServer::named("papers").prefix("papers_").tools_with_client(&listed, |tool, arguments| async move {
         match tool.as_str() {
             "ping" => Ok("pong".into()),
             _ if arguments["path"] == "gone.txt" => Err(ToolError::tell_model("there is no such file")),
@@ -116,11 +116,11 @@ async fn a_server_that_needs_a_run_is_refused() {
     };
     let advice = ", which needs a run; give the server to an agent with Agent::mcp_server, or drop that term";
     assert_eq!(
-        told(McpServer::named("shop").stateful(McpSessionTerms::new())).await,
+        told(McpServer::named("shop").stateful(McpSessionOptions::new())).await,
         format!("MCP server \"shop\" keeps a state for each connection{advice}")
     );
     assert_eq!(
-        told(McpServer::named("shop").asks_people()).await,
+        told(McpServer::named("shop").allow_elicitation()).await,
         format!("MCP server \"shop\" may ask people{advice}")
     );
 }

@@ -6,7 +6,7 @@ use super::messages;
 use crate::{
     provider::{
         ModelError, function_shape,
-        http::outgoing::{Extras, Outgoing, refuse, set, unsupported},
+        http::outgoing::{ExtraSettings, Outgoing, refuse, set, unsupported},
     },
     wire::{Definitions, HandoffSpec, ModelCall, ModelSettings, OutputSpec, ToolChoice, ToolSpec},
 };
@@ -37,7 +37,7 @@ pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelErr
 
 /// Writes the settings into the body; returns the parts that are added outside of it or merged into
 /// it later.
-fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>) -> Result<Extras, ModelError> {
+fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>) -> Result<ExtraSettings, ModelError> {
     let ModelSettings {
         temperature,
         top_p,
@@ -84,7 +84,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
     set(body, "prompt_cache_options", prompt_cache_options);
     set(body, "logprobs", top_logprobs.map(|_| true));
     set(body, "top_logprobs", top_logprobs);
-    Ok(Extras { args: extra_args, body: extra_body, headers: extra_headers, query: extra_query })
+    Ok(ExtraSettings { args: extra_args, body: extra_body, headers: extra_headers, query: extra_query })
 }
 
 fn tool(tool: ToolSpec) -> Result<Value, ModelError> {

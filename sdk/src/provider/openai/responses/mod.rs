@@ -25,7 +25,9 @@ pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) ->
     let outgoing = request::project(transport.model(model), call)?;
     let answer = transport.responses(outgoing).await?;
     response::project(&answer, keep_raw_usage).map_err(|error| match goes_on_from {
-        Some(id) if is_gone(&error, &id) => ModelError { kind: ModelFailureKind::ConversationNotFound, ..error },
+        Some(id) if is_conversation_missing(&error, &id) => {
+            ModelError { kind: ModelFailureKind::ConversationNotFound, ..error }
+        }
         _ => error,
     })
 }
@@ -33,7 +35,7 @@ pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) ->
 /// Returns `true` if a failure states that the response or conversation that the call continues
 /// from does not exist. Not every server has a code for it: OpenAI has none for conversations, but
 /// reports `Conversation with id 'conv_1' not found.`
-fn is_gone(error: &ModelError, id: &str) -> bool {
+fn is_conversation_missing(error: &ModelError, id: &str) -> bool {
     let is_about_it = || error.message.contains(id) && error.message.to_ascii_lowercase().contains("not found");
     matches!(error.kind, ModelFailureKind::NotFound | ModelFailureKind::BadRequest) && is_about_it()
 }

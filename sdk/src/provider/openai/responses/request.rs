@@ -7,7 +7,7 @@ use crate::{
         ModelError,
         data::PROVIDER_DATA,
         function_shape,
-        http::outgoing::{Extras, Outgoing, refuse, set},
+        http::outgoing::{ExtraSettings, Outgoing, refuse, set},
     },
     wire::{
         Definitions, HandoffSpec, Item, ModelCall, ModelSettings, OutputSpec, Prompt, ToolChoice, ToolSpec,
@@ -59,7 +59,7 @@ pub(super) fn project(model: &str, call: ModelCall) -> Result<Outgoing, ModelErr
 
 /// Writes the settings into the body; returns the parts that are added outside of it or merged into
 /// it later.
-fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>) -> Result<Extras, ModelError> {
+fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>) -> Result<ExtraSettings, ModelError> {
     let ModelSettings {
         temperature,
         top_p,
@@ -103,7 +103,7 @@ fn apply(settings: ModelSettings, has_tools: bool, body: &mut Map<String, Value>
     set(body, "top_logprobs", top_logprobs);
     set(body, "context_management", context_management);
     set(body, "prompt_cache_options", prompt_cache_options);
-    Ok(Extras { args: extra_args, body: extra_body, headers: extra_headers, query: extra_query })
+    Ok(ExtraSettings { args: extra_args, body: extra_body, headers: extra_headers, query: extra_query })
 }
 
 /// Returns an item without three members: `is_error`, which is this crate's own; `provider_data`,

@@ -7,8 +7,8 @@ use super::super::keywords::is_annotation;
 
 /// Adds the keywords of `other` to `parent`. Fails if no single schema has both.
 pub(super) fn merge(mut parent: Map<String, Value>, other: &Map<String, Value>) -> Result<Map<String, Value>, String> {
-    stay_within_closed(&parent, other)?;
-    stay_within_closed(other, &parent)?;
+    check_closed(&parent, other)?;
+    check_closed(other, &parent)?;
     for (keyword, theirs) in other {
         let Some(ours) = parent.get_mut(keyword) else {
             parent.insert(keyword.clone(), theirs.clone());
@@ -42,7 +42,7 @@ fn join(ours: &mut Map<String, Value>, theirs: &Map<String, Value>) -> Result<()
 }
 
 /// Checks that `other` adds no members to a schema that its author closed.
-fn stay_within_closed(closed: &Map<String, Value>, other: &Map<String, Value>) -> Result<(), String> {
+fn check_closed(closed: &Map<String, Value>, other: &Map<String, Value>) -> Result<(), String> {
     if closed.get("additionalProperties") != Some(&Value::Bool(false)) {
         return Ok(());
     }

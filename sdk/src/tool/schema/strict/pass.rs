@@ -131,7 +131,7 @@ impl<'a> Pass<'a> {
             .as_str()
             .and_then(|reference| resolve(self.root, reference))
             .and_then(Value::as_object)
-            .ok_or_else(|| NotStrict::new(at, refuse::dangling(reference)))
+            .ok_or_else(|| NotStrict::new(at, refuse::unresolved_reference(reference)))
     }
 
     fn each_named(&mut self, node: &mut Node, keyword: &str, at: &str) -> Result<(), NotStrict> {
@@ -165,7 +165,7 @@ fn take_single_all_of(node: &mut Node) -> Option<Node> {
 /// union of one variant carries them.
 fn kept_reference(mut node: Node, reference: &str, at: &str) -> Result<Node, NotStrict> {
     if let Some(keyword) = node.keys().find(|keyword| !is_annotation(keyword)) {
-        return Err(NotStrict::new(at, refuse::beside_recursion(keyword)));
+        return Err(NotStrict::new(at, refuse::next_to_recursive_reference(keyword)));
     }
     let reference = json!({ "$ref": reference });
     match reference {

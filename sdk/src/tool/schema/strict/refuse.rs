@@ -108,10 +108,10 @@ pub(super) fn deep_nesting(schema: &Value) -> Result<(), NotStrict> {
     Ok(())
 }
 
-pub(super) fn dangling(reference: &Value) -> String {
+pub(super) fn unresolved_reference(reference: &Value) -> String {
     format!("{reference} points to no schema of this document; define it under `$defs`")
 }
 
-pub(super) fn beside_recursion(keyword: &str) -> String {
+pub(super) fn next_to_recursive_reference(keyword: &str) -> String {
     format!("`{keyword}` stands beside a reference to a schema that contains it; move one of them into a member")
 }

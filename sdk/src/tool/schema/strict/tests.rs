@@ -196,7 +196,7 @@ fn a_recursive_definition_keeps_its_documented_reference() {
 #[case::dependency(json!({"type": "object", "dependentRequired": {}}), "", "conditions and negation")]
 #[case::several_all_of(json!({"allOf": [{"type": "string"}, {"minLength": 1}]}), "", "an `allOf` of several")]
 #[case::union_and_members(json!({"properties": {}, "anyOf": [{"type": "null"}]}), "", "an object cannot be closed and a union")]
-#[case::dangling(json!({"$ref": "#/$defs/None"}), "", "\"#/$defs/None\" points to no schema")]
+#[case::unresolved_reference(json!({"$ref": "#/$defs/None"}), "", "\"#/$defs/None\" points to no schema")]
 #[case::remote(json!({"$ref": "https://example.com/a.json"}), "", "\"https://example.com/a.json\" points to no schema")]
 #[case::nested_id(json!({"$id": "a", "type": "null"}), "", "a nested `$id`")]
 #[case::merge_conflict(json!({"type": "string", "allOf": [{"type": "null"}]}), "", "`type` differs")]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::Issue;
 
 /// Keywords that earlier builds did not check. Without `if`, neither `then` nor `else` applies.
-const LATER: [&str; 15] = [
+const LATER_KEYWORDS: [&str; 15] = [
     "contains",
     "dependencies",
     "dependentRequired",
@@ -47,7 +47,7 @@ fn without_later_keywords(schema: &Value, depth: usize) -> Value {
     // With `patternProperties`, earlier builds did not check members that are not declared.
     let has_patterns = node.contains_key("patternProperties");
     let is_later = |keyword: &str, rule: &Value| {
-        LATER.contains(&keyword)
+        LATER_KEYWORDS.contains(&keyword)
             || keyword == "patternProperties"
             || (keyword == "additionalProperties" && has_patterns)
             || (keyword == "items" && rule.is_array())

@@ -76,7 +76,7 @@ impl<'a> Check<'a> {
             // A value of the wrong type has no other issues.
             let Some(Value::String(reference)) = node.get("$ref").filter(|_| is_of_type) else { break };
             match resolve(self.root, reference) {
-                Some(target) if self.leads_on(target, instance) => next = Some(target),
+                Some(target) if self.should_follow(target, instance) => next = Some(target),
                 // The reference has no target, or leads back to this value; other issues were
                 // reported.
                 Some(_) if self.issues.len() > before => {}
@@ -88,7 +88,7 @@ impl<'a> Check<'a> {
 
     /// Returns `true` if the target of a reference was not explained yet, or if there are issues
     /// already.
-    fn leads_on(&self, target: &Value, instance: &Value) -> bool {
+    fn should_follow(&self, target: &Value, instance: &Value) -> bool {
         !self.explained.contains(&pair(target, instance)) || !self.issues.is_empty()
     }
 

@@ -55,11 +55,11 @@ impl fmt::Display for Issue {
 /// Copies a value, truncated to about `room` bytes; subtracts its size from `room`.
 pub(super) fn cut(value: &Value, room: &mut usize) -> Value {
     // The approximate size of brackets, a comma or a number.
-    const LEAST: usize = 8;
-    if *room < LEAST {
+    const MIN_BYTES: usize = 8;
+    if *room < MIN_BYTES {
         return CUT.into();
     }
-    *room -= LEAST;
+    *room -= MIN_BYTES;
     match value {
         Value::String(text) => {
             let text = cut_text(text, *room);
@@ -69,7 +69,7 @@ pub(super) fn cut(value: &Value, room: &mut usize) -> Value {
         Value::Array(values) => {
             let mut kept = Vec::new();
             for value in values {
-                if *room < LEAST {
+                if *room < MIN_BYTES {
                     kept.push(json!(format!("{CUT} {} more", values.len() - kept.len())));
                     break;
                 }
@@ -80,7 +80,7 @@ pub(super) fn cut(value: &Value, room: &mut usize) -> Value {
         Value::Object(members) => {
             let mut kept = Map::new();
             for (name, value) in members {
-                if *room < LEAST {
+                if *room < MIN_BYTES {
                     kept.insert(CUT.to_owned(), json!(format!("{} more", members.len() - kept.len())));
                     break;
                 }

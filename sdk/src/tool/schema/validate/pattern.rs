@@ -233,7 +233,7 @@ impl<'p> Rewriting<'p> {
                 Some(braced) => {
                     let (digits, after) = braced.split_once('}').ok_or(MALFORMED)?;
                     self.left = after.chars();
-                    of_code(digits)?
+                    from_hex_code(digits)?
                 }
             },
             same => same,
@@ -244,7 +244,7 @@ impl<'p> Rewriting<'p> {
         let rest = self.left.as_str();
         let code = rest.get(..digits).ok_or(MALFORMED)?;
         self.left = rest[digits..].chars();
-        of_code(code)
+        from_hex_code(code)
     }
 
     /// Parses a class after its opening bracket, and returns the number of its items.
@@ -324,6 +324,6 @@ fn push_literal(text: &mut String, character: char) {
     }
 }
 
-fn of_code(digits: &str) -> Result<char, &'static str> {
+fn from_hex_code(digits: &str) -> Result<char, &'static str> {
     u32::from_str_radix(digits, 16).ok().and_then(char::from_u32).ok_or(MALFORMED)
 }

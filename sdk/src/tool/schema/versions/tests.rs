@@ -36,8 +36,8 @@ fn a_required_parameter_that_the_other_does_not_have_tells_versions_apart() {
         json!({"properties": properties, "required": required})
     };
     let old = order(&["article"], &["article"]);
-    assert!(are_told_apart(&old, &order(&["article", "size"], &["article", "size"])));
-    assert!(are_told_apart(&order(&["goods"], &["goods"]), &old));
-    assert!(!are_told_apart(&old, &order(&["article", "size"], &["article"])));
-    assert!(!are_told_apart(&old, &json!({"properties": {"article": {"type": "string"}}})));
+    assert!(are_distinguishable(&old, &order(&["article", "size"], &["article", "size"])));
+    assert!(are_distinguishable(&order(&["goods"], &["goods"]), &old));
+    assert!(!are_distinguishable(&old, &order(&["article", "size"], &["article"])));
+    assert!(!are_distinguishable(&old, &json!({"properties": {"article": {"type": "string"}}})));
 }

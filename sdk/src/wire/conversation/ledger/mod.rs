@@ -38,7 +38,7 @@ use crate::wire::{
 const DEFINITIONS: usize = 32;
 /// Maximum number of conversations that are remembered as a whole. A forgotten one costs more
 /// references, not more items.
-const CHAINS: usize = 64;
+const MAX_CONVERSATIONS: usize = 64;
 
 /// The items and definitions that history contains, for all conversations of one workflow run.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +53,7 @@ pub(crate) struct Ledger {
     /// digested where it appears in an input.
     returned: BTreeMap<String, Vec<Returned>>,
     /// Definitions that calls were sent with, the latest last.
-    definitions: VecDeque<Defined>,
+    definitions: VecDeque<DefinitionsEntry>,
 }
 
 /// A call in references, and the data to record once it is answered.
@@ -105,7 +105,7 @@ struct Returned {
 
 #[derive(Clone, Debug)]
 /// Definitions, and the activity whose request contains them in history.
-struct Defined {
+struct DefinitionsEntry {
     activity_id: Rc<str>,
     digest: Digest,
     definitions: Box<Definitions>,
@@ -133,7 +133,7 @@ impl Ledger {
     /// parts.
     pub(crate) fn fold(&self, chain: &str, definitions: &Definitions, input: &[Item]) -> Folded {
         let definitions = match self.defined(definitions) {
-            Some(Defined { activity_id, digest, .. }) => {
+            Some(DefinitionsEntry { activity_id, digest, .. }) => {
                 DefinitionsPart::Call { activity_id: activity_id.to_string(), digest: digest.clone() }
             }
             None => DefinitionsPart::inline(definitions.clone()),
@@ -192,14 +192,14 @@ impl Ledger {
                 self.definitions.pop_front();
             }
             let (activity_id, json) = (Rc::clone(&activity_id), OnceCell::new());
-            self.definitions.push_back(Defined { activity_id, digest, definitions, json });
+            self.definitions.push_back(DefinitionsEntry { activity_id, digest, definitions, json });
         }
         // The chain moves to the end; at the limit the one that was answered longest ago is
         // forgotten.
         let known = self.chains.iter().position(|(of, _)| **of == *chain);
         if let Some(place) = known {
             self.chains.remove(place);
-        } else if self.chains.len() == CHAINS {
+        } else if self.chains.len() == MAX_CONVERSATIONS {
             self.chains.remove(0);
         }
         // No copy is made if the call continues its own conversation, whose entry was the only
@@ -212,13 +212,13 @@ impl Ledger {
 
     /// Records the result that a tool activity has returned for a call.
     pub(crate) fn returned(&mut self, activity_id: &str, call_id: &str, output: &ToolOutput) {
-        let is_worth_it = match output {
+        let is_above_reference_size = match output {
             // The text is most of the item, so the exact length of the item matters only if the
             // text alone is too short.
             ToolOutput::Text(text) if text.len() > WORTH_A_REFERENCE => true,
             _ => Item::function_call_output(call_id, output.clone().into_value()).json_len() > WORTH_A_REFERENCE,
         };
-        if is_worth_it {
+        if is_above_reference_size {
             let returned = Returned { activity_id: activity_id.into(), output: output.clone() };
             self.returned.entry(call_id.to_owned()).or_default().push(returned);
         }
@@ -226,13 +226,13 @@ impl Ledger {
 
     /// Records items that an activity of their own has put into history.
     pub(crate) fn recorded(&mut self, activity_id: &str, items: &[Item]) {
-        self.hold_all(items, &List::Recorded { activity_id: activity_id.into() });
+        self.insert_items(items, &List::Recorded { activity_id: activity_id.into() });
     }
 
     /// Records the items of the state with which the workflow run began, loaded in `chunks` chunks.
     pub(crate) fn loaded(&mut self, activity_id: &str, chunks: usize, state: &RunState) {
         let list = List::State { activity_id: activity_id.into(), chunks: number(chunks) };
-        self.hold_all(state.items_in_order(), &list);
+        self.insert_items(state.items_in_order(), &list);
     }
 
     /// Returns `true` if history contains the item.
@@ -251,7 +251,7 @@ impl Ledger {
         // entries over the limits are dropped.
         self.chains.retain(|(chain, _)| chains.iter().all(|(other, _)| other != chain));
         self.chains.extend(chains);
-        self.chains.drain(..self.chains.len().saturating_sub(CHAINS));
+        self.chains.drain(..self.chains.len().saturating_sub(MAX_CONVERSATIONS));
         self.definitions.extend(definitions);
         self.definitions.drain(..self.definitions.len().saturating_sub(DEFINITIONS));
     }
@@ -261,7 +261,7 @@ impl Ledger {
         self.definitions.clear();
     }
 
-    fn hold_all<'i>(&mut self, items: impl IntoIterator<Item = &'i Item>, list: &List) {
+    fn insert_items<'i>(&mut self, items: impl IntoIterator<Item = &'i Item>, list: &List) {
         for (place, item) in items.into_iter().enumerate() {
             self.hold(item, Place::In { list: list.clone(), index: number(place) });
         }
@@ -271,13 +271,13 @@ impl Ledger {
         self.held.insert(item.digest(), (item.clone(), place));
     }
 
-    fn defined(&self, definitions: &Definitions) -> Option<&Defined> {
+    fn defined(&self, definitions: &Definitions) -> Option<&DefinitionsEntry> {
         // Comparing the texts is expensive, so it is done only if no entry is certain to have the
         // same text.
-        let surely = |defined: &&Defined| defined.definitions.is_same_text(definitions);
+        let surely = |defined: &&DefinitionsEntry| defined.definitions.has_same_json(definitions);
         self.definitions.iter().rev().find(surely).or_else(|| {
             let json = definitions.json();
-            let text = |defined: &&Defined| *defined.json.get_or_init(|| defined.definitions.json()) == json;
+            let text = |defined: &&DefinitionsEntry| *defined.json.get_or_init(|| defined.definitions.json()) == json;
             self.definitions.iter().rev().find(text)
         })
     }
@@ -340,13 +340,13 @@ fn shared(latest: &[Link], input: &[Item]) -> usize {
 /// Returns `true` if two items have the same JSON text, including the order of members: a provider
 /// must get what it would get in full.
 fn is_same(one: &Item, other: &Item) -> bool {
-    one.is_shared_with(other) || (one.digest() == other.digest() && one.has_the_text_of(other))
+    one.is_shared_with(other) || (one.digest() == other.digest() && one.has_same_json(other))
 }
 
 /// Returns `true` if an item has the JSON text of [`Item::function_call_output`] for this output.
 fn is_output(item: &Item, call_id: &str, output: &ToolOutput) -> bool {
     let ToolOutput::Text(text) = output else {
-        return item.has_the_text_of(&Item::function_call_output(call_id, output.clone().into_value()));
+        return item.has_same_json(&Item::function_call_output(call_id, output.clone().into_value()));
     };
     let members = [("type", "function_call_output"), ("call_id", call_id), ("output", text)];
     let object = item.as_object();

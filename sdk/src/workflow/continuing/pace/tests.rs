@@ -81,7 +81,7 @@ fn a_state_that_is_sent_once_more_is_not_new() {
 
 #[test]
 fn so_many_updates_are_enough_whatever_history_holds() {
-    let options = ContinueOptions::builder().new_updates(2).build();
+    let options = ContinueOptions::builder().max_new_updates(2).build();
     let mut pace = pace(0, 0, false, 0);
     pace.update();
     assert!(!pace.is_enough(&options, never));

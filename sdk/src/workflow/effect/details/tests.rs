@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{SHOWN, asked, code};
+use super::{MAX_SHOWN_CHARS, asked, code};
 
 fn request(tool: &str, arguments: &str) -> crate::wire::ApprovalRequest {
     let call = json!({"id": "c1", "agent": "desk", "tool": tool, "arguments": arguments});
@@ -32,6 +32,6 @@ fn the_name_of_a_tool_cannot_leave_its_line() {
 #[test]
 fn long_arguments_are_cut() {
     let shown = asked(&request("refund", &"x".repeat(1_000_000)));
-    assert!(shown.len() < SHOWN + 200, "{} bytes", shown.len());
+    assert!(shown.len() < MAX_SHOWN_CHARS + 200, "{} bytes", shown.len());
     assert!(shown.contains(".. (1000000 bytes in all)"), "{shown}");
 }

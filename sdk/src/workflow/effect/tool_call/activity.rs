@@ -12,11 +12,11 @@ use crate::workflow::{
     effect::{
         failure::{
             EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, failure_type, is_not_registered,
-            message_of, text_detail, timeout_of,
+            message_of, string_detail, timeout_of,
         },
         mcp_session,
         time::{LONGEST, accepted},
-        until_deployed::{Answered, Needed, Unanswered, Wanted, under_id},
+        until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
     },
     limits::size,
 };
@@ -69,10 +69,10 @@ pub(super) async fn call(
         schema,
     };
     let what = match tool.binding() {
-        ToolBinding::Mcp(binding) => Needed::McpServer(binding.server().name()),
-        _ => Needed::Tool(tool.name()),
+        ToolBinding::Mcp(binding) => Requirement::McpServer(binding.server().name()),
+        _ => Requirement::Tool(tool.name()),
     };
-    let longest = if session.is_some() { mcp_session::WAITS_FOR_NO_DEPLOY } else { options.schedule_to_close };
+    let longest = if session.is_some() { mcp_session::NO_DEPLOY_WAIT } else { options.schedule_to_close };
     let wanted = Wanted { ctx, id: &activity_id, what, longest, token: &token };
     let replying = if options.local {
         let local = local_options(options, summary, &activity_id, token.clone());
@@ -87,7 +87,7 @@ pub(super) async fn call(
         if let (Some(_), ToolBinding::Mcp(binding)) = (&session, tool.binding()) {
             mcp_session::limit(binding.server(), &mut scheduled);
         }
-        let schedule = |id| ctx.tool_activity(tool.activity_type(), request.clone(), under_id(&scheduled, id));
+        let schedule = |id| ctx.tool_activity(tool.activity_type(), request.clone(), with_activity_id(&scheduled, id));
         wanted.answer(schedule).await
     };
     match replying {
@@ -156,7 +156,7 @@ fn classify(
         let message = message_of(&failure);
         return ToolEffectError::Panicked { message, source: Box::new(EffectFailure::new(failure)) };
     }
-    let tell_model = text_detail(&failure).filter(|_| type_name == Some(TOOL_ERROR));
+    let tell_model = string_detail(&failure).filter(|_| type_name == Some(TOOL_ERROR));
     let message = message_of(&failure);
     ToolEffectError::Failed { tell_model, message, source: Box::new(EffectFailure::new(failure)) }
 }

@@ -13,7 +13,7 @@ use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{
     activity::summary_of,
-    foreign::{At, child_id, outcome, reporting_child},
+    foreign::{At, child_id, child_with_report, outcome},
 };
 use crate::workflow::context::DurableContext;
 use crate::{
@@ -41,7 +41,7 @@ pub(super) async fn call(
     let input = serde_json::to_value(request).map_err(|error| ToolEffectError::Host(error.into()))?;
     let at = At { id, summary: summary_of(&effect.info), token: token.clone() };
     let returned =
-        reporting_child(ctx, agent.child(), input, at).await.map_err(|(error, left)| failed(error, left, token))?;
+        child_with_report(ctx, agent.child(), input, at).await.map_err(|(error, left)| failed(error, left, token))?;
     let report = read(returned).map_err(|error| ToolEffectError::Host(error.into()))?;
     let text = output(agent, &effect.info.tool, &report)?;
     Ok(ToolAnswer { usage: report.usage, ..ToolAnswer::new(text.into()) })

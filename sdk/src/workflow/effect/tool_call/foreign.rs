@@ -9,7 +9,7 @@ use std::{rc::Rc, time::Duration};
 use serde_json::{Map, Value};
 use temporalio_workflow::{
     ActivityCancellationType, ActivityCloseTimeouts, ActivityExecutionError, ActivityOptions, ChildWorkflowOptions,
-    ParentClosePolicy, StartChildWorkflowExecutionFailedCause, WorkflowCancellationToken,
+    StartChildWorkflowExecutionFailedCause, WorkflowCancellationToken,
     common::{
         error::{ChildWorkflowExecutionError, ChildWorkflowStartError, IncomingError},
         protos::temporal::api::{enums::v1::TimeoutType, failure::v1::failure::FailureInfo},
@@ -22,18 +22,18 @@ use crate::workflow::{
     effect::{
         failure::{
             NEVER_RETRIED, NOT_REGISTERED_IN_GO, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail_of, failure_type,
-            is_not_registered, message_of, report_of, text_detail, timeout_of,
+            is_not_registered, message_of, report_of, string_detail, timeout_of,
         },
         json::Foreign,
         time::{LONGEST, accepted},
-        until_deployed::{Needed, Unanswered, Wanted, under_id},
+        until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
     },
     limits::size::{MOST_BYTES, encoded_len},
 };
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
     engine::TriedFor,
-    tool::{ChildId, ChildWorkflow, ParentClose, RemoteActivity, WorkflowToolError, text_of},
+    tool::{ChildId, ChildWorkflow, RemoteActivity, WorkflowToolError, text_of},
     wire::{AgentReport, failure::TOOL_ERROR},
 };
 
@@ -111,9 +111,10 @@ pub(super) async fn activity(
         .retry_policy(retry_policy(remote.attempts_in_all(), never_retried))
         .summary(remote.summary.clone().unwrap_or(at.summary))
         .build();
-    let needed = Needed::Remote(&remote.activity_type);
+    let needed = Requirement::Remote(&remote.activity_type);
     let wanted = Wanted { ctx, id: &at.id, what: needed, longest: remote.schedule_to_close, token: &at.token };
-    let schedule = |id| ctx.foreign_activity(remote.activity_type.clone(), input.clone(), under_id(&options, id));
+    let schedule =
+        |id| ctx.foreign_activity(remote.activity_type.clone(), input.clone(), with_activity_id(&options, id));
     match wanted.answer(schedule).await {
         Ok(answered) => read(what, answered.result),
         Err(Unanswered::Cancelled) => Err(WorkflowToolError::Cancelled { what }),
@@ -147,7 +148,7 @@ fn of_activity(
         }
         Some(TimeoutType::StartToClose) => WorkflowToolError::TimedOut { what, after: Some(remote.start_to_close) },
         Some(_) => WorkflowToolError::TimedOut { what, after: None },
-        None => WorkflowToolError::Failed { what, error_type, message, detail: text_detail(failure) },
+        None => WorkflowToolError::Failed { what, error_type, message, detail: string_detail(failure) },
     }
 }
 
@@ -158,12 +159,12 @@ pub(super) async fn child_workflow(
     input: Value,
     at: At,
 ) -> Result<Value, WorkflowToolError> {
-    reporting_child(ctx, child, input, at).await.map_err(|(error, _)| error)
+    child_with_report(ctx, child, input, at).await.map_err(|(error, _)| error)
 }
 
 /// Starts a child workflow and awaits its end. If the workflow fails, also returns the report in
 /// its failure.
-pub(super) async fn reporting_child(
+pub(super) async fn child_with_report(
     ctx: &Rc<dyn DurableContext>,
     child: &ChildWorkflow,
     input: Value,
@@ -177,9 +178,9 @@ pub(super) async fn reporting_child(
         .workflow_id(at.id)
         .maybe_task_queue(child.task_queue.clone())
         .parent_close_policy(match child.parent_close_policy {
-            ParentClose::Terminate => ParentClosePolicy::Terminate,
-            ParentClose::RequestCancel => ParentClosePolicy::RequestCancel,
-            ParentClose::Abandon => ParentClosePolicy::Abandon,
+            crate::tool::ParentClosePolicy::Terminate => temporalio_workflow::ParentClosePolicy::Terminate,
+            crate::tool::ParentClosePolicy::RequestCancel => temporalio_workflow::ParentClosePolicy::RequestCancel,
+            crate::tool::ParentClosePolicy::Abandon => temporalio_workflow::ParentClosePolicy::Abandon,
         })
         .maybe_execution_timeout(child.execution_timeout.map(accepted))
         .cancellation_token(at.token)

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::workflow::{
     context::DurableContext,
-    continuing::Moving,
+    continuing::ContinuableRun,
     effect::time::accepted,
     limits::{
         gate::{Cancelled, Gate},
@@ -43,11 +43,11 @@ use crate::{
 #[derive(Clone)]
 pub(in crate::workflow) struct Passage {
     gate: Rc<Gate>,
-    moving: Option<Rc<Moving>>,
+    moving: Option<Rc<ContinuableRun>>,
 }
 
 impl Passage {
-    pub(in crate::workflow) fn new(gate: Rc<Gate>, moving: Option<Rc<Moving>>) -> Self {
+    pub(in crate::workflow) fn new(gate: Rc<Gate>, moving: Option<Rc<ContinuableRun>>) -> Self {
         Self { gate, moving }
     }
 

@@ -50,15 +50,15 @@ fn an_activity_that_was_scheduled_late_is_tried_once_more_after_a_pause() {
 
 #[test]
 fn a_timer_names_what_is_missing_in_a_line_that_the_server_takes() {
-    assert_eq!(Needed::Tool("order").described(), "tool `order`");
-    assert_eq!(Needed::McpServer("library").described(), "MCP server `library`");
+    assert_eq!(Requirement::Tool("order").described(), "tool `order`");
+    assert_eq!(Requirement::McpServer("library").described(), "MCP server `library`");
     let long = "ü".repeat(1000);
-    assert!(Needed::Remote(&long).described().len() < 300);
+    assert!(Requirement::Remote(&long).described().len() < 300);
 }
 
 #[test]
 fn only_what_is_scheduled_again_is_kept_from_the_worker_that_may_have_refused_it() {
     let options = ActivityOptions::with_start_to_close_timeout(Duration::from_secs(1)).activity_id("a").build();
-    let is_lazy = |id: &str| under_id(&options, id.to_owned()).do_not_eagerly_execute;
+    let is_lazy = |id: &str| with_activity_id(&options, id.to_owned()).do_not_eagerly_execute;
     assert_eq!(["a", "a-retry-1"].map(is_lazy), [false, true]);
 }

@@ -14,8 +14,9 @@ fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
 #[test]
 fn what_is_in_flight_is_limited_by_number() {
     let (gate, token) = (Gate::new(Some(1)), WorkflowCancellationToken::new());
-    let mut places: Vec<_> =
-        (0..MOST_CALLS).map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs")).collect();
+    let mut places: Vec<_> = (0..DEFAULT_MAX_CALLS)
+        .map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs"))
+        .collect();
     let mut next = pin!(gate.enter(10, &token));
     assert!(poll(next.as_mut()).is_none());
     places.pop();
@@ -51,8 +52,8 @@ fn who_waits_before_whom_it_waits_for_is_let_in_by_the_same_poll() {
     let mut first = Some(poll(pin!(gate.enter(2_000_000, &token))).expect("there is room").expect("it runs"));
     let mut waits = pin!(gate.enter(2_000_000, &token));
     let mut is_in = false;
-    let mut both = pin!(until_settled(
-        || gate.is_worth_a_look(),
+    let mut both = pin!(poll_until_idle(
+        || gate.take_wakeup(),
         poll_fn(|_| {
             is_in = is_in || poll(waits.as_mut()).is_some();
             if ends.get() {
@@ -81,8 +82,9 @@ fn who_waits_when_the_run_is_cancelled_is_not_let_in() {
 #[test]
 fn questions_share_the_bytes_of_calls_and_not_their_number() {
     let (gate, token) = (Gate::new(None), WorkflowCancellationToken::new());
-    let calls: Vec<_> =
-        (0..MOST_CALLS).map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs")).collect();
+    let calls: Vec<_> = (0..DEFAULT_MAX_CALLS)
+        .map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs"))
+        .collect();
     let first = poll(pin!(gate.ask(1_500_000, &token))).expect("there is room").expect("it runs");
     assert!(!first.has_waited());
     let mut second = pin!(gate.ask(1_500_000, &token));
@@ -124,14 +126,15 @@ fn small_questions_are_limited_by_number_and_by_what_they_are_together() {
         bytes += 15_000 + AROUND;
         assert!(bytes <= 4_000_000, "{bytes} bytes do not fit into one message with what is around them");
     }
-    assert!(large.len() < MOST_QUESTIONS || bytes <= MOST_BYTES_WITH_SMALL);
+    assert!(large.len() < MOST_QUESTIONS || bytes <= MAX_BYTES_WITH_SMALL);
 }
 
 #[test]
 fn what_workflow_tools_start_is_limited_by_number_and_by_bytes() {
     let (gate, token) = (Gate::new(None), WorkflowCancellationToken::new());
-    let calls: Vec<_> =
-        (0..MOST_CALLS).map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs")).collect();
+    let calls: Vec<_> = (0..DEFAULT_MAX_CALLS)
+        .map(|_| poll(pin!(gate.enter(10, &token))).expect("there is room").expect("it runs"))
+        .collect();
     let mut effects: Vec<_> = (0..gate.most_effects())
         .map(|_| poll(pin!(gate.start(10, &token))).expect("there is room").expect("it runs"))
         .collect();

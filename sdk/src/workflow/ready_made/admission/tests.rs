@@ -26,18 +26,18 @@ fn said(set: &AgentSet, keys: &Value, max_turns: Option<u32>, is_child: bool) ->
 }
 
 const TENANT: &str = "context key \"tenant\" is refused: the workflow sets run context itself, so that callers may set only the keys \
-     that AgentSet::open_context names (agent \"triage\")";
+     that AgentSet::allow_context names (agent \"triage\")";
 
 #[test]
 fn where_the_set_has_run_context_callers_set_only_the_keys_it_opens() {
     let tenant = json!({"locale": "nb", "tenant": "evil"});
-    assert_eq!(said(&set().open_context(["locale"]), &tenant, None, false), Err(TENANT.to_owned()));
+    assert_eq!(said(&set().allow_context(["locale"]), &tenant, None, false), Err(TENANT.to_owned()));
     assert!(
         said(&set(), &json!({"locale": "nb"}), None, false).is_err(),
         "also a key that the set does not have itself"
     );
-    assert_eq!(said(&set().open_context(["locale"]), &json!({"locale": "nb"}), None, false), Ok(()));
-    assert_eq!(said(&set().open_context(["locale", "tenant"]), &tenant, None, false), Ok(()));
+    assert_eq!(said(&set().allow_context(["locale"]), &json!({"locale": "nb"}), None, false), Ok(()));
+    assert_eq!(said(&set().allow_context(["locale", "tenant"]), &tenant, None, false), Ok(()));
     assert_eq!(said(&set(), &json!({}), None, false), Ok(()));
 }
 
@@ -73,7 +73,7 @@ fn what_speaks_for_the_operator_is_not_a_callers_to_send() {
     let refusal = |what: &str| {
         format!(
             "item 1 of \"input\", {what}, is refused: it speaks for the operator, and a caller may not; \
-             AgentSet::open_privileged_items lets callers (agent \"triage\")"
+             AgentSet::allow_privileged_items lets callers (agent \"triage\")"
         )
     };
     for (item, what) in [
@@ -90,7 +90,7 @@ fn what_speaks_for_the_operator_is_not_a_callers_to_send() {
         ),
     ] {
         assert_eq!(said_of(&set(), item.clone()), Err(refusal(what)), "{item}");
-        assert_eq!(said_of(&set().open_privileged_items(), item), Ok(()));
+        assert_eq!(said_of(&set().allow_privileged_items(), item), Ok(()));
     }
     for item in [
         json!({"role": "user", "content": "hi"}),

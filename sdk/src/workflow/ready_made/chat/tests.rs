@@ -90,7 +90,7 @@ fn what_was_said_before_a_message_is_known_of_the_input_of_its_run() {
     assert_eq!(chat.accept(said("a", "Hello.")), Ok("a".to_owned()));
     chat.next();
     let input = [Item::assistant("Welcome."), Item::user("Hello.")];
-    assert_eq!(chat.before_the_message(&input), &input[..1]);
+    assert_eq!(chat.input_before_message(&input), &input[..1]);
     let rewritten = [Item::assistant("Somebody was welcomed and said hello.")];
-    assert_eq!(chat.before_the_message(&rewritten), &rewritten);
+    assert_eq!(chat.input_before_message(&rewritten), &rewritten);
 }

@@ -7,18 +7,18 @@ use temporal_agents_tests::bench::Spec;
 use super::{Column, Server, millis, worker_process::WorkerProcess};
 
 /// A row of the table: the arguments and the number of the workers.
-struct Forgetting {
+struct CacheSettings {
     name: &'static str,
     arguments: &'static [&'static str],
     workers: usize,
 }
 
-const ROWS: [Forgetting; 5] = [
-    Forgetting { name: "all is remembered", arguments: &[], workers: 1 },
-    Forgetting { name: "no conversation cache", arguments: &["--conversation-bytes", "0"], workers: 1 },
-    Forgetting { name: "no workflow cache", arguments: &["--cached-workflows", "0"], workers: 1 },
-    Forgetting { name: "neither", arguments: &["--conversation-bytes", "0", "--cached-workflows", "0"], workers: 1 },
-    Forgetting {
+const ROWS: [CacheSettings; 5] = [
+    CacheSettings { name: "all is remembered", arguments: &[], workers: 1 },
+    CacheSettings { name: "no conversation cache", arguments: &["--conversation-bytes", "0"], workers: 1 },
+    CacheSettings { name: "no workflow cache", arguments: &["--cached-workflows", "0"], workers: 1 },
+    CacheSettings { name: "neither", arguments: &["--conversation-bytes", "0", "--cached-workflows", "0"], workers: 1 },
+    CacheSettings {
         name: "two workers that take turns, no workflow cache",
         arguments: &["--cached-workflows", "0"],
         workers: 2,
@@ -45,7 +45,7 @@ pub(crate) async fn prices(turns: u32, rounds: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn measure(row: &Forgetting, turns: u32) -> anyhow::Result<[f64; 4]> {
+async fn measure(row: &CacheSettings, turns: u32) -> anyhow::Result<[f64; 4]> {
     let server = Server::start().await?;
     let mut workers = Vec::new();
     for _ in 0..row.workers {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Time allowed for the worker's first polls, which are not measured.
-const SETTLES: Duration = Duration::from_secs(1);
+const SETTLE_TIME: Duration = Duration::from_secs(1);
 
 /// A running worker, which is stopped when the value is dropped.
 pub(super) struct WorkerProcess {
@@ -43,7 +43,7 @@ impl WorkerProcess {
         let mut first = String::new();
         BufReader::new(output).read_line(&mut first)?;
         anyhow::ensure!(first.trim() == READY, "the worker process ended before it was ready");
-        sleep(SETTLES).await;
+        sleep(SETTLE_TIME).await;
         forget_peak(worker.child.id())?;
         Ok(worker)
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
     agent::Instructions,
-    agentic_session::{AgenticSession, AgenticSessionOptions, ApprovalByWorkflow, Heartbeats, SessionResults},
+    agentic_session::{AgenticSession, AgenticSessionOptions, Heartbeats, SessionResults, WorkflowApprover},
     inline::InlineRunner,
     tool,
     tool::{State, ToolContext, ToolError},
@@ -101,7 +101,7 @@ impl Attempt {
     }
 
     fn options(&self) -> AgenticSessionOptions {
-        let options = AgenticSession::options().approver(ApprovalByWorkflow::new().task_queue("agents"));
+        let options = AgenticSession::options().approver(WorkflowApprover::new().task_queue("agents"));
         match self.work {
             Work::Review { every, .. } => options.checkpoint_every(every),
             Work::Endless { throttled: true, .. } => options.heartbeats(Heartbeats::Throttled),

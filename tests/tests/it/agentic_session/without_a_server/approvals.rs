@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Tool,
-    agentic_session::{AgenticSession, ApprovalByWorkflow, Approver, Asked},
+    agentic_session::{AgenticSession, Approver, Asked, WorkflowApprover},
     inline::InlineRunner,
     tool,
     tool::Failure,
@@ -84,12 +84,12 @@ async fn an_approver_that_gave_no_decision_is_asked_the_same_by_the_next_attempt
 }
 
 #[tokio::test]
-async fn approval_by_workflow_says_that_there_is_no_client() {
-    let env = environment(&model(), ApprovalByWorkflow::new());
+async fn workflow_approver_says_that_there_is_no_client() {
+    let env = environment(&model(), WorkflowApprover::new());
     let error = env.attempt().run(Desk::work, Value::Null).await.result.expect_err("there is no client");
     let error = error.to_string();
     let (begin, end) = (
-        "the attempt failed: the approver of the session gave no decision on a call of \"merge\": ApprovalByWorkflow needs a client to \
+        "the attempt failed: the approver of the session gave no decision on a call of \"merge\": WorkflowApprover needs a client to \
          start a workflow with, and the activity has none (",
         "); in a test without a server, give the session an approver of the test's own",
     );

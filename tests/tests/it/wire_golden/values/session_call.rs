@@ -5,7 +5,7 @@ use temporal_agents::{
         digest::Digest,
         session_call::{SessionOperation, SessionReply, SessionRequest},
     },
-    wire::{SessionPlace, WIRE_VERSION},
+    wire::{SessionPosition, WIRE_VERSION},
 };
 
 use super::items;
@@ -31,6 +31,6 @@ pub(in crate::wire_golden) fn session_replies() -> Vec<(&'static str, SessionRep
     vec![("items", reply(some())), ("empty", reply(Vec::new())), ("portion", portion)]
 }
 
-fn place() -> SessionPlace {
-    SessionPlace { given: 1, of: 3, digest: Digest::of_text("the items") }
+fn place() -> SessionPosition {
+    SessionPosition { given: 1, of: 3, digest: Digest::of_text("the items") }
 }

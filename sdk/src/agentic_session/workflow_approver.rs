@@ -36,14 +36,14 @@ use crate::{
 const NO_RULING: &str = "The call was not approved: the question was closed without a decision.";
 /// Extra execution timeout of the workflow beyond its timer, for a worker that is unavailable when
 /// the timer is due.
-const SLACK: Duration = Duration::from_mins(10);
+const EXECUTION_TIMEOUT_MARGIN: Duration = Duration::from_mins(10);
 /// The pause before a request to an unavailable server is repeated.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The error of an activity without a client that could start a workflow.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "ApprovalByWorkflow needs a client to start a workflow with, and the activity has none ({message}); in a test without a server, give \
+    "WorkflowApprover needs a client to start a workflow with, and the activity has none ({message}); in a test without a server, give \
      the session an approver of the test's own"
 )]
 struct NoClient {
@@ -60,19 +60,19 @@ struct NoClient {
 /// of your own, in any language, that accepts an [`ApprovalRequest`] and returns an
 /// [`ApprovalRuling`].
 #[derive(Clone, Debug)]
-pub struct ApprovalByWorkflow {
+pub struct WorkflowApprover {
     workflow_type: String,
     task_queue: Option<String>,
     timeout: Duration,
 }
 
-impl Default for ApprovalByWorkflow {
+impl Default for WorkflowApprover {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl ApprovalByWorkflow {
+impl WorkflowApprover {
     /// Creates an approver with the ready-made workflow, on the activity's own task queue; calls
     /// are rejected after 24 hours.
     pub fn new() -> Self {
@@ -144,7 +144,7 @@ impl ApprovalByWorkflow {
             let options = WorkflowStartOptions::new(task_queue.clone(), id.clone())
                 .id_reuse_policy(WorkflowIdReusePolicy::RejectDuplicate)
                 .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
-                .execution_timeout(self.timeout.saturating_add(SLACK))
+                .execution_timeout(self.timeout.saturating_add(EXECUTION_TIMEOUT_MARGIN))
                 .build();
             match client.start_workflow(UntypedWorkflow::new(&*self.workflow_type), input, options).await {
                 Ok(handle) => break handle,
@@ -166,7 +166,7 @@ impl ApprovalByWorkflow {
         task_queue: &str,
         call: &AgentInterruption,
     ) -> Result<(), Failure> {
-        let another = |what: String| AnotherWorkflow { workflow_id: id.to_owned(), what };
+        let another = |what: String| WrongWorkflow { workflow_id: id.to_owned(), what };
         let started = first_event(client, id).await?.ok_or_else(|| another("has no beginning".to_owned()))?;
         let workflow_type = started.workflow_type.unwrap_or_default().name;
         if workflow_type != self.workflow_type {
@@ -191,7 +191,7 @@ impl ApprovalByWorkflow {
     "workflow {workflow_id:?} is not the one that asks about this call: it {what}; what it returns is not taken for a decision. See who \
      starts workflows under ids of approvals"
 )]
-struct AnotherWorkflow {
+struct WrongWorkflow {
     workflow_id: String,
     what: String,
 }
@@ -229,7 +229,7 @@ async fn first_event(
     }
 }
 
-impl Approver for ApprovalByWorkflow {
+impl Approver for WorkflowApprover {
     fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>> {
         async move {
             let client = client(asked.activity)?;
