@@ -315,11 +315,13 @@ impl<O> fmt::Debug for Agent<O> {
 }
 
 impl AgentDef {
+    /// Returns the activities of this agent's guardrails.
     #[cfg(feature = "worker")]
     pub(crate) fn guardrail_activities(&self) -> impl Iterator<Item = &ToolDef> {
         let inputs = self.input_guardrails.iter().filter_map(|guardrail| guardrail.check().activity());
         inputs.chain(self.output_guardrails.iter().filter_map(|guardrail| guardrail.check().activity()))
     }
+
     /// Returns the agent with this name, of this agent and the agents that its handoffs reach; see
     /// [`Agent::find`].
     #[must_use]
@@ -340,52 +342,6 @@ impl AgentDef {
     /// Handoffs that are offered at different turns may share a name.
     pub fn handoff_named(&self, name: &str, variant: usize) -> Option<&Handoff> {
         self.handoffs.iter().filter(|handoff| handoff.name() == name).nth(variant)
-    }
-}
-
-impl fmt::Debug for AgentDef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            name,
-            handoff_description,
-            instructions,
-            prompt,
-            model,
-            settings,
-            tools,
-            hosted_tools,
-            mcp_servers,
-            handoffs,
-            output,
-            reset_tool_choice,
-            tool_use,
-            input_guardrails,
-            output_guardrails,
-            hooks,
-            answers_approvals,
-            // `Graph` compares agents by this output: the graph in which an agent was found does
-            // not make it a different agent.
-            found_among: _,
-        } = self;
-        f.debug_struct("AgentDef")
-            .field("name", name)
-            .field("handoff_description", handoff_description)
-            .field("instructions", instructions)
-            .field("prompt", prompt)
-            .field("model", model)
-            .field("settings", settings)
-            .field("tools", tools)
-            .field("hosted_tools", hosted_tools)
-            .field("mcp_servers", mcp_servers)
-            .field("handoffs", handoffs)
-            .field("output", output)
-            .field("reset_tool_choice", reset_tool_choice)
-            .field("tool_use", tool_use)
-            .field("input_guardrails", input_guardrails)
-            .field("output_guardrails", output_guardrails)
-            .field("hooks", &hooks.is_some())
-            .field("answers_approvals", &answers_approvals.keys())
-            .finish()
     }
 }
 

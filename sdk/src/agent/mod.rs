@@ -7,6 +7,7 @@
 pub(crate) mod as_tool;
 pub(crate) mod child_agent;
 mod def;
+mod def_debug;
 pub(crate) mod graph;
 mod graph_issue;
 pub(crate) mod guardrail;
