@@ -13,7 +13,7 @@ pub mod model;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use temporal_agents::{
-    Agent, Handoff, Instructions, RunContext, Runner, agent::HandoffInputFilter, tool, tool::Failure,
+    Agent, Handoff, Instructions, RunContext, Runner, agent::HandoffInputFilter, tool, tool::BoxError,
 };
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
@@ -54,7 +54,7 @@ pub fn desk() -> Agent {
         }))
         .tool(measure_line);
     let to_technician = Handoff::to_agent(technician)
-        .on_handoff(|run: &mut RunContext, fault: Fault| -> Result<(), Failure> { Ok(run.set("fault", fault)?) })
+        .on_handoff(|run: &mut RunContext, fault: Fault| -> Result<(), BoxError> { Ok(run.set("fault", fault)?) })
         .input_filter(HandoffInputFilter::remove_all_tools()); // the technician does not need the invoices
     Agent::new("desk")
         .model("gpt-5-mini")

@@ -39,7 +39,7 @@ pub fn dispatcher() -> Agent {
     // It may take days, so it has no timeout. Its handler prevents a second lorry for a repeated
     // call.
     let carry = NexusOperation::named(ENDPOINT, "Freight", "carry").idempotent(false);
-    let told = OnToolError::by_kind(|failure| match failure.kind {
+    let told = OnToolError::by_kind(|_call, failure| match failure.kind {
         ToolFailureKind::Failed => Some("The freight company does not go there.".to_owned()),
         _ => None,
     });

@@ -10,7 +10,7 @@
 
 pub mod model;
 
-use temporal_agents::{Agent, Runner, run::MemorySession, tool, tool::Failure};
+use temporal_agents::{Agent, Runner, run::MemorySession, tool, tool::BoxError};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult};
 
@@ -71,7 +71,7 @@ impl Chat {
 
     /// Asks a question, and returns the answer.
     #[update]
-    pub async fn ask(ctx: &mut WorkflowContext<Self>, question: String) -> Result<String, Failure> {
+    pub async fn ask(ctx: &mut WorkflowContext<Self>, question: String) -> Result<String, BoxError> {
         ctx.wait_condition(|chat| !chat.is_answering).await?;
         let session = ctx.state_mut(|chat| {
             chat.is_answering = true;

@@ -1,18 +1,15 @@
 //! Processing of the result of a tool's body before anything of it leaves the worker: redacted,
 //! measured, spilled.
 
-use std::any::Any;
-
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
+    drive::guard::guarded_future,
     secret::worker_env::Given,
     store::{OptionalSpillStore, SpilledOutput},
-};
-use crate::{
     tool::{
-        CallInfo, MAX_FAILURE_BYTES, OutputTooLarge, OversizedOutput, Redaction, ToolDef, ToolError, beginning,
-        truncated,
+        ActivityBody, CallInfo, MAX_FAILURE_BYTES, OutputTooLarge, OversizedOutput, Redaction, ToolContext, ToolDef,
+        ToolError, ToolFailure, ToolFailureKind, beginning, truncated,
     },
     wire::{
         ToolOutput,
@@ -23,98 +20,98 @@ use crate::{
 /// Maximum size of the preview of a spilled output, in bytes.
 const MAX_PREVIEW_BYTES: usize = 2_000;
 
-/// The reason that a body has no output. It contains nothing that the tool redacts.
-pub(crate) enum BodyFailure {
-    /// The body returned an error.
-    Failed(ToolError),
-    /// The body panicked, with this message.
-    Panicked(String),
-    /// The output, or the change to the run context, is too large.
-    TooLarge(String),
-}
-
-/// The result of a body: its output or error, or the message of its panic, and its change to the
-/// run context.
+/// The outcome of a body, and its change to the run context.
 pub(crate) struct Returned {
-    pub(crate) settled: Result<Result<ToolOutput, ToolError>, String>,
+    pub(crate) outcome: Result<ToolOutput, ToolError>,
     pub(crate) patch: Option<Value>,
 }
 
 impl Returned {
     /// Removes from the result everything that must not be recorded.
     pub(crate) fn redacted(self, redaction: &Redaction) -> Self {
-        let settled = match self.settled {
-            Ok(Ok(output)) => Ok(Ok(redaction.output(output))),
-            Ok(Err(error)) => Ok(Err(redaction.error(&error))),
-            Err(panic) => Err(redaction.text(&panic)),
+        let outcome = match self.outcome {
+            Ok(output) => Ok(redaction.output(output)),
+            Err(error) => Err(error.with_failure(|failure| failure.redacted(redaction))),
         };
-        Self { settled, patch: self.patch.map(|patch| redaction.value(patch)) }
+        Self { outcome, patch: self.patch.map(|patch| redaction.value(patch)) }
     }
+}
+
+/// Runs a body. Its panic is a failure that another attempt may not have.
+pub(crate) async fn run(
+    body: &ActivityBody,
+    ctx: &mut ToolContext,
+    arguments: Map<String, Value>,
+) -> Result<ToolOutput, ToolError> {
+    // The body is called inside the future, so that a panic before it returns its own future is
+    // also caught.
+    let outcome = guarded_future(async { body(ctx, arguments).await }).await;
+    outcome.unwrap_or_else(|panic| {
+        Err(ToolError::interrupted(ToolFailure::new(ToolFailureKind::Panicked, panic.to_string())))
+    })
 }
 
 /// Returns the output and the change to the run context; neither contains a secret that the body
 /// received.
 ///
 /// # Errors
-/// [`BodyFailure`].
+/// The failure of the body, or of an output or a change to the run context that is too large. It
+/// contains nothing that the tool redacts.
 pub(crate) async fn answer(
     tool: &ToolDef,
     spills: &OptionalSpillStore,
     info: &CallInfo,
     returned: Returned,
     given: &Given,
-) -> Result<(ToolOutput, Option<Value>), BodyFailure> {
+) -> Result<(ToolOutput, Option<Value>), ToolError> {
     let returned = if given.is_empty() { returned } else { returned.redacted(&given.redaction()) };
-    let Returned { settled, patch } = match tool.redaction() {
+    let Returned { outcome, patch } = match tool.redaction() {
         None => returned,
         Some(redaction) => returned.redacted(redaction),
     };
-    let output = match settled {
-        Ok(Ok(output)) => output,
-        Ok(Err(error)) => return Err(BodyFailure::Failed(cut_error(tool, error))),
-        Err(panic) => return Err(BodyFailure::Panicked(cut(tool, panic))),
-    };
-    let output = fitted(tool, spills, info, output).await?;
-    check_patch(tool, &output, patch.as_ref())?;
+    let output = outcome.map_err(|error| cut_error(tool, error))?;
+    let output = fitted(tool, spills, info, output).await.map_err(too_large)?;
+    check_patch(tool, &output, patch.as_ref()).map_err(too_large)?;
     Ok((output, patch))
 }
 
+/// Returns the failure of a body whose output does not fit. The tool has run: another attempt would
+/// repeat its work and return the same amount.
+fn too_large(message: String) -> ToolError {
+    ToolError::of(ToolFailure::new(ToolFailureKind::Oversized, message))
+}
+
 fn cut_error(tool: &ToolDef, error: ToolError) -> ToolError {
-    if error.message().len() <= MAX_FAILURE_BYTES.min(tool.output_limit().bytes) {
+    let limit = MAX_FAILURE_BYTES.min(tool.output_limit().bytes);
+    if error.message().len() <= limit {
         return error;
     }
-    error.with_message(cut(tool, error.message().to_owned()))
+    error.with_failure(|failure| failure.with_messages(|message| truncated(message.into(), limit).to_text()))
 }
 
-/// Returns the message of a failure, cut off at the end if it is longer than the tool's output may
-/// be.
-fn cut(tool: &ToolDef, text: String) -> String {
-    let limit = MAX_FAILURE_BYTES.min(tool.output_limit().bytes);
-    if text.len() <= limit { text } else { truncated(text.into(), limit).to_text() }
-}
-
+/// Applies the tool's limit for outputs. The error is the message of the failure.
 async fn fitted(
     tool: &ToolDef,
     spills: &OptionalSpillStore,
     info: &CallInfo,
     output: ToolOutput,
-) -> Result<ToolOutput, BodyFailure> {
+) -> Result<ToolOutput, String> {
     let limit = tool.output_limit();
     let too_large = match (limit.exceeded_by(tool.name(), &output), limit.above) {
         (None, _) => return Ok(output),
         (Some(too_large), OversizedOutput::Spill) => too_large,
         (Some(_), _) => {
-            return limit.fit(tool.name(), output).map_err(|too_large| BodyFailure::TooLarge(too_large.to_string()));
+            return limit.fit(tool.name(), output).map_err(|too_large| too_large.to_string());
         }
     };
     let Some(store) = &spills.0 else {
         let fix = "and there is nowhere to spill it; add .spill_store(..) to the worker's AgentsPlugin";
-        return Err(BodyFailure::TooLarge(format!("{too_large}, {fix}")));
+        return Err(format!("{too_large}, {fix}"));
     };
     let content = output.to_text();
     match store.spill(SpilledOutput { call: info, content: &content }).await {
         Ok(reference) => Ok(spilled(&reference, &content, limit.bytes)),
-        Err(error) => Err(BodyFailure::TooLarge(spill_error_message(&too_large, tool, &error.to_string()))),
+        Err(error) => Err(spill_error_message(&too_large, tool, &error.to_string())),
     }
 }
 
@@ -134,8 +131,9 @@ fn spilled(reference: &str, content: &str, limit: usize) -> ToolOutput {
     .into()
 }
 
-/// Checks that a change to the run context fits beside the output.
-fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Result<(), BodyFailure> {
+/// Checks that a change to the run context fits beside the output. The error is the message of the
+/// failure.
+fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Result<(), String> {
     let Some(patch) = patch else { return Ok(()) };
     let len = |value: &Value| encoded_len(value).unwrap_or_default();
     // An output whose limit is higher passes through a codec, and so does the change.
@@ -147,13 +145,7 @@ fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Re
     let members = patch.as_object().into_iter().flatten();
     let key = members.max_by_key(|(_, value)| len(value)).map_or("", |(key, _)| key);
     let (name, bytes, limit) = (tool.name(), Bytes(bytes), Bytes(limit));
-    Err(BodyFailure::TooLarge(format!(
+    Err(format!(
         "tool {name:?} changes the run context by {bytes}, above all {key:?}; with its output that is over the limit of {limit}"
-    )))
-}
-
-/// Returns the message of a panic.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    format!("it panicked: {}", text.unwrap_or("a value that is no text"))
+    ))
 }

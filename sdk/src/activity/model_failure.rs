@@ -7,6 +7,7 @@ use temporalio_sdk::activities::ActivityInfo;
 
 use crate::{
     provider::ModelError,
+    tool::BoxError,
     wire::{ModelFailureDetails, ModelFailureKind, WIRE_VERSION, WireVersionMismatch, failure::WIRE_VERSION_MISMATCH},
 };
 
@@ -29,7 +30,7 @@ pub(crate) fn version_mismatch(info: &ActivityInfo, mismatch: WireVersionMismatc
 /// limited time, if `other_worker_possible` states that such a worker may exist.
 pub(crate) fn for_another_worker(
     info: &ActivityInfo,
-    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    error: impl Into<BoxError>,
     other_worker_possible: bool,
 ) -> ApplicationFailure {
     let wait = other_worker_possible && has_waited(info) < WAIT_FOR_NEWER_WORKER;

@@ -13,7 +13,7 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
 use crate::{activity::model_failure::version_mismatch, store::Session};
 use crate::{
-    tool::Failure,
+    tool::BoxError,
     wire::{
         Item, SessionPosition, WIRE_VERSION, WireDecodeError, WireVersion, decode,
         digest::Digest,
@@ -35,7 +35,7 @@ const MAX_ADDED_ITEMS: u32 = 1000;
 enum SessionFailure {
     /// A failure of the store; retried.
     #[error(transparent)]
-    Store(#[from] Failure),
+    Store(#[from] BoxError),
     #[error(
         "item {place} of session {session_id:?} is {} of JSON, over the limit of {} for one message; shorten it in the store, or \
          read only later items with a limit",

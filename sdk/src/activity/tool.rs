@@ -1,13 +1,12 @@
 //! The activity that runs one tool.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use futures::FutureExt;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError, ActivityInfo};
 
 use super::{
-    answer::{BodyFailure, Returned, answer, panic_message},
+    answer::{Returned, answer, run},
     heartbeat::HeartbeatSender,
     message::Request,
 };
@@ -18,15 +17,8 @@ use crate::{
     store::OptionalSpillStore,
 };
 use crate::{
-    tool::{
-        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, ToolErrorKind,
-        idempotency_key,
-    },
-    wire::{
-        ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError,
-        failure::{MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED},
-        version::Versioned,
-    },
+    tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, idempotency_key},
+    wire::{ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, failure::MALFORMED_REQUEST, version::Versioned},
 };
 
 /// The time that a cancelled tool has to notice the cancellation and to clean up.
@@ -66,25 +58,20 @@ impl ToolActivity {
         let info = CallInfo::new(tool, call_id, agent, turn).at_attempt(ctx.info().attempt).with_idempotency_key(key);
         let mut given = Given::default();
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
-            return Err(ActivityError::Application(Box::new(failure(&BodyFailure::Failed(env_variable_error(
-                &self.tool, &withheld,
-            ))))));
+            return Err(failed(&env_variable_error(&self.tool, &withheld)));
         }
         let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
             .with_settings(settings)
             .with_heartbeat(Arc::new(Beat(Arc::clone(ctx))));
-        // The body is called inside the future, so that a panic before it returns its own future is
-        // also caught.
-        let body = AssertUnwindSafe(async { (self.body)(&mut tool_ctx, arguments).await }).catch_unwind();
-        let settled = self.beater.beating(ctx, GRACE, body).await?.map_err(|panic| panic_message(&*panic));
+        let outcome = self.beater.beating(ctx, GRACE, run(&self.body, &mut tool_ctx, arguments)).await?;
         let info = tool_ctx.info().clone();
-        let returned = Returned { settled, patch: tool_ctx.into_run().patch() };
+        let returned = Returned { outcome, patch: tool_ctx.into_run().patch() };
         match answer(&self.tool, &self.spills, &info, returned, &given).await {
             Ok((output, context_patch)) => {
                 self.conversations.returned(ctx.info(), &info.call_id, &output);
                 Ok(ToolReply { version: WIRE_VERSION, output, context_patch, question: None })
             }
-            Err(unfit) => Err(ActivityError::Application(Box::new(failure(&unfit)))),
+            Err(error) => Err(failed(&error)),
         }
     }
 }
@@ -127,28 +114,16 @@ pub(crate) fn read<T: Versioned>(
     })
 }
 
-/// Converts a failed body to the failure of the activity. A message for the model is sent as the
+/// Converts the failure of a body to that of the activity. A message for the model is sent as the
 /// detail of the failure; for a failure without one, the run has a message of its own.
-fn failure(unfit: &BodyFailure) -> ApplicationFailure {
-    let of_type = |message: &str, type_name: &str, retry: bool, tell_model: Option<String>| {
-        ApplicationFailure::builder(message.to_owned())
-            .type_name(type_name.to_owned())
-            .non_retryable(!retry)
-            .maybe_details(tell_model)
-            .build()
-    };
-    match unfit {
-        BodyFailure::Failed(error) if error.kind() == ToolErrorKind::FailRun => {
-            of_type(error.message(), TOOL_FAILS_RUN, false, None)
-        }
-        BodyFailure::Failed(error) => {
-            let tell_model = (error.kind() == ToolErrorKind::TellModel).then(|| error.message().to_owned());
-            of_type(error.message(), TOOL_ERROR, error.kind() == ToolErrorKind::Transient, tell_model)
-        }
-        BodyFailure::Panicked(message) => of_type(message, TOOL_PANICKED, true, None),
-        // The tool has run: another attempt would repeat its work and return the same amount.
-        BodyFailure::TooLarge(message) => of_type(message, TOOL_OUTPUT_TOO_LARGE, false, None),
-    }
+fn failed(error: &ToolError) -> ActivityError {
+    let failure = error.failure();
+    let failure = ApplicationFailure::builder(failure.message.clone())
+        .type_name(failure.activity_failure_type().to_owned())
+        .non_retryable(!error.is_transient())
+        .maybe_details(failure.tell_model.clone())
+        .build();
+    ActivityError::Application(Box::new(failure))
 }
 
 struct Beat(Arc<ActivityContext>);

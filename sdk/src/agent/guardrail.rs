@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::def::AgentDef;
 use crate::{
-    tool::{Failure, RunContext, ToolDef},
+    tool::{BoxError, RunContext, ToolDef},
     wire::{Item, ItemView, ToolOutput},
 };
 
@@ -109,11 +109,11 @@ impl<'a> GuardrailInput<'a> {
 
 /// A function that checks an input. An error ends the run with that error.
 pub type CheckInput =
-    Arc<dyn Fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, Failure> + Send + Sync>;
+    Arc<dyn Fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, BoxError> + Send + Sync>;
 
 /// A function that checks a final output: a string for plain text, otherwise the parsed value. An
 /// error ends the run with that error.
-pub type CheckOutput = Arc<dyn Fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, Failure> + Send + Sync>;
+pub type CheckOutput = Arc<dyn Fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, BoxError> + Send + Sync>;
 
 /// A function that converts the final output of an agent that acts as a guardrail to a result.
 pub type Judge = Arc<dyn Fn(&Value) -> GuardrailOutput + Send + Sync>;
@@ -187,7 +187,7 @@ impl InputGuardrail {
     /// Returns a guardrail that calls this pure function.
     pub fn new(
         name: impl Into<String>,
-        check: impl Fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, Failure>
+        check: impl Fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, BoxError>
         + Send
         + Sync
         + 'static,
@@ -255,7 +255,7 @@ impl OutputGuardrail {
     /// Returns a guardrail that calls this pure function.
     pub fn new(
         name: impl Into<String>,
-        check: impl Fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, Failure> + Send + Sync + 'static,
+        check: impl Fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, BoxError> + Send + Sync + 'static,
     ) -> Self {
         Self::with_check(name, Check::Pure(Arc::new(check)))
     }

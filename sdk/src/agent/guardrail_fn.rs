@@ -14,15 +14,15 @@ use super::{
     output::read_output,
 };
 use crate::{
-    tool::{ActivityBody, Failure, ToolActivityOptions, ToolBinding, ToolContext, ToolDef, ToolError},
+    tool::{ActivityBody, BoxError, ToolActivityOptions, ToolBinding, ToolContext, ToolDef, ToolError},
     wire::{Item, ToolOutput},
 };
 
 /// A pure function that checks an input.
-pub(crate) type PureInput = fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, Failure>;
+pub(crate) type PureInput = fn(&GuardrailContext<'_>, &GuardrailInput<'_>) -> Result<GuardrailOutput, BoxError>;
 
 /// A pure function that checks an output.
-pub(crate) type PureOutput = fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, Failure>;
+pub(crate) type PureOutput = fn(&GuardrailContext<'_>, &Value) -> Result<GuardrailOutput, BoxError>;
 
 /// A function that checks, in an activity, the items of an input or an output.
 pub(crate) type ActivityGuardrailFn<S> =
@@ -116,17 +116,17 @@ pub trait GuardrailReturn {
     ///
     /// # Errors
     /// The function's own error.
-    fn into_found(self) -> Result<GuardrailOutput, Failure>;
+    fn into_found(self) -> Result<GuardrailOutput, BoxError>;
 }
 
 impl GuardrailReturn for GuardrailOutput {
-    fn into_found(self) -> Result<GuardrailOutput, Failure> {
+    fn into_found(self) -> Result<GuardrailOutput, BoxError> {
         Ok(self)
     }
 }
 
 impl<E: GuardrailFailure> GuardrailReturn for Result<GuardrailOutput, E> {
-    fn into_found(self) -> Result<GuardrailOutput, Failure> {
+    fn into_found(self) -> Result<GuardrailOutput, BoxError> {
         self.map_err(GuardrailFailure::into_failure)
     }
 }
@@ -138,13 +138,13 @@ impl<E: GuardrailFailure> GuardrailReturn for Result<GuardrailOutput, E> {
     note = "return `Result<GuardrailOutput, E>` with any `E: std::error::Error`, or with a `String`"
 )]
 pub trait GuardrailFailure {
-    /// Converts the error to a [`Failure`].
-    fn into_failure(self) -> Failure;
+    /// Converts the error to a [`BoxError`].
+    fn into_failure(self) -> BoxError;
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: Into<Failure>> GuardrailFailure for E {
-    fn into_failure(self) -> Failure {
+impl<E: Into<BoxError>> GuardrailFailure for E {
+    fn into_failure(self) -> BoxError {
         self.into()
     }
 }

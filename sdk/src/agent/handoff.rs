@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{def::AgentDef, handoff_filter::HandoffInputFilter, instructions::AgentInfo};
 use crate::{
     tool::{
-        Enabled, Failure, RunContext,
+        BoxError, Enabled, RunContext,
         schema::{self, NotStrict, Validate},
     },
     wire::{HandoffSpec, Schema},
@@ -76,7 +76,7 @@ pub enum HandoffError {
     InvalidInput(String),
     /// The author's function returned an error.
     #[error("{0}")]
-    Refused(Failure),
+    Refused(BoxError),
 }
 
 #[derive(Clone)]
@@ -136,7 +136,7 @@ impl Handoff {
     #[must_use]
     pub fn on_handoff<I: DeserializeOwned + JsonSchema>(
         mut self,
-        function: impl Fn(&mut RunContext, I) -> Result<(), Failure> + Send + Sync + 'static,
+        function: impl Fn(&mut RunContext, I) -> Result<(), BoxError> + Send + Sync + 'static,
     ) -> Self {
         let schema = schema::schema_of::<I>();
         let (schema, issue) = match schema::strict(schema.clone()) {
@@ -159,7 +159,7 @@ impl Handoff {
     #[must_use]
     pub fn on_taken(
         mut self,
-        function: impl Fn(&mut RunContext) -> Result<(), Failure> + Send + Sync + 'static,
+        function: impl Fn(&mut RunContext) -> Result<(), BoxError> + Send + Sync + 'static,
     ) -> Self {
         self.taken =
             Some(Arc::new(move |context: &mut RunContext, _: &str| function(context).map_err(HandoffError::Refused)));
@@ -176,7 +176,7 @@ impl Handoff {
     pub fn on_handoff_with_schema(
         mut self,
         accepts: Value,
-        function: impl Fn(&mut RunContext, Value) -> Result<(), Failure> + Send + Sync + 'static,
+        function: impl Fn(&mut RunContext, Value) -> Result<(), BoxError> + Send + Sync + 'static,
     ) -> Self {
         let (schema, issue) = match schema::strict(accepts.clone()) {
             Ok(strict) => (strict, None),

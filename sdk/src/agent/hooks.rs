@@ -6,7 +6,7 @@
 //! completion order would differ between hosts.
 
 use crate::{
-    tool::{CallInfo, Failure, RunContext},
+    tool::{BoxError, CallInfo, RunContext},
     wire::{Item, ModelResponse, ToolOutput, Usage},
 };
 use serde_json::Value;
@@ -48,7 +48,7 @@ impl<'a> HookedCall<'a> {
 }
 
 /// The result of a hook; an error ends the run.
-pub type HookResult = Result<(), Failure>;
+pub type HookResult = Result<(), BoxError>;
 
 /// Functions that are called for the events of a run: of all agents if they are set on the run, of
 /// one agent if they are set on the agent.

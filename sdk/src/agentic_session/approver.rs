@@ -4,7 +4,7 @@ use futures::future::BoxFuture;
 use temporalio_sdk::activities::ActivityContext;
 
 use crate::{
-    tool::Failure,
+    tool::BoxError,
     wire::{ApprovalRuling, run_state::Interruption},
 };
 
@@ -19,7 +19,7 @@ pub trait Approver: Send + Sync {
     /// # Errors
     /// Any error. It is not a decision: the attempt fails, and the next one requests the decision
     /// again.
-    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>>;
+    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, BoxError>>;
 }
 
 /// A call that waits for a decision.

@@ -7,7 +7,7 @@ use temporalio_sdk::activities::ActivityError;
 use tokio_util::sync::CancellationToken;
 
 use super::error::{CheckpointError, failed};
-use crate::tool::Failure;
+use crate::tool::BoxError;
 
 /// The reason why a session ends before its body returns.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) enum Why {
         /// Name of the tool whose call waits for a decision.
         tool: String,
         /// The error of the approver.
-        source: Failure,
+        source: BoxError,
     },
 }
 
@@ -40,7 +40,7 @@ pub(super) struct End {
 #[error("the approver of the session gave no decision on a call of {tool:?}: {source}")]
 struct NoDecision {
     tool: String,
-    source: Failure,
+    source: BoxError,
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -7,8 +7,8 @@ use crate::{activity::model_failure, provider::ModelError};
 use crate::{
     agent::GraphIssue,
     drive::RunFailure,
-    engine::{ConversationLost, EffectError, RunError},
-    tool::Failure,
+    engine::{ConversationLost, RunError},
+    tool::BoxError,
     wire::{error_debug, failure::AGENTIC_SESSION_ERROR, size::Bytes},
 };
 
@@ -39,7 +39,7 @@ pub enum CheckpointError {
     #[error("the client's data converter does not take the session's checkpoint: {source}")]
     ConverterRefused {
         /// The error of the data converter.
-        source: EffectError,
+        source: BoxError,
     },
     /// The checkpoint store has failed.
     #[error("the session's checkpoint could not be {verb} the checkpoint store: {source}")]
@@ -47,7 +47,7 @@ pub enum CheckpointError {
         /// Verb of the message: `written to` or `read from`.
         verb: &'static str,
         /// The error of the store.
-        source: Failure,
+        source: BoxError,
     },
     /// The heartbeat refers to a key that this session has not created.
     #[error("checkpoint {key:?} is not one of this session")]
@@ -59,7 +59,7 @@ pub enum CheckpointError {
     #[error("the server refuses the session's checkpoint: {source}")]
     Refused {
         /// The status that the server returned.
-        source: EffectError,
+        source: BoxError,
     },
     /// The checkpoint is no longer in the store.
     #[error(
@@ -97,7 +97,7 @@ pub struct AgenticSessionError(Box<Kind>);
 
 #[derive(Debug)]
 enum Kind {
-    Error(Box<dyn std::error::Error + Send + Sync>),
+    Error(BoxError),
     Activity(ActivityError),
 }
 
@@ -124,7 +124,7 @@ impl AgenticSessionError {
     /// An `anyhow::Error` hides the error that it wraps. A failed run inside it is therefore always
     /// retried, even if the retry cannot succeed. Where the error may be a failed run, use
     /// `error.downcast::<RunFailure>().map_or_else(AgenticSessionError::other, AgenticSessionError::from)`.
-    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub fn other(error: impl Into<BoxError>) -> Self {
         Self(Box::new(Kind::Error(error.into())))
     }
 
@@ -173,7 +173,7 @@ fn of_run(error: RunError, info: &ActivityInfo) -> ActivityError {
 
 /// Returns the failure of a provider, with the message of a lost conversation where the run reports
 /// one.
-fn model_error(source: EffectError) -> Result<ModelError, EffectError> {
+fn model_error(source: BoxError) -> Result<ModelError, BoxError> {
     let source = match source.downcast::<ConversationLost>() {
         Ok(lost) => {
             let message = lost.to_string();

@@ -31,12 +31,12 @@ use crate::{
         SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
-    tool::{ToolBinding, state::StateRequirement},
+    tool::{ToolBinding, ToolFailure, ToolFailureKind, state::StateRequirement},
     wire::{
         Item, McpTool, ModelCall, ModelResponse, RunState, Usage,
         mcp_call::McpSession,
         run_state::{Admission, Phase},
-        session_checkpoint::{EffectAnswer, ToolFailed},
+        session_checkpoint::EffectAnswer,
     },
 };
 
@@ -103,10 +103,12 @@ impl SessionHost {
             Some(EffectAnswer::Tool { output, context_patch, question }) => {
                 return Ok(ToolAnswer { output, context_patch, usage: Usage::default(), question });
             }
-            Some(EffectAnswer::ToolFailed { how, message }) => return Err(failed(how, message)),
+            Some(EffectAnswer::ToolFailed { how, message }) => {
+                return Err(ToolFailure::of_record(how, message).into());
+            }
             Some(EffectAnswer::Begun) => {
-                let source = "the worker was lost, or the call cancelled, after it had begun".into();
-                return Err(ToolEffectError::OutcomeUnknown { source });
+                let message = "the worker was lost, or the call cancelled, after it had begun";
+                return Err(ToolFailure::new(ToolFailureKind::OutcomeUnknown, message).into());
             }
             Some(EffectAnswer::Model { .. }) => {
                 let source = format!("the checkpoint has a model's answer under the id {id} of a tool call").into();
@@ -159,35 +161,17 @@ fn is_idempotent(call: &ToolEffect<'_>) -> bool {
 /// Returns the record of an outcome, or `None` for an outcome that another attempt must determine
 /// again.
 fn recorded_answer(settled: &Result<ToolAnswer, ToolEffectError>) -> Option<EffectAnswer> {
-    let failed = |how, message: &str| Some(EffectAnswer::ToolFailed { how, message: message.to_owned() });
     match settled {
         Ok(ToolAnswer { output, context_patch, usage: _, question }) => Some(EffectAnswer::Tool {
             output: output.clone(),
             context_patch: context_patch.clone(),
             question: question.clone(),
         }),
-        Err(ToolEffectError::Failed { tell_model, message, source: _ }) => {
-            failed(ToolFailed::Error { tell_model: tell_model.clone() }, message)
+        Err(ToolEffectError::Failed { failure, .. }) => {
+            let message = failure.message.clone();
+            failure.recorded().map(|how| EffectAnswer::ToolFailed { how, message })
         }
-        Err(ToolEffectError::Panicked { message, source: _ }) => failed(ToolFailed::Panic, message),
-        Err(ToolEffectError::Oversized { message, source: _ }) => failed(ToolFailed::Oversized, message),
-        Err(ToolEffectError::TimedOut { after, source }) => {
-            failed(ToolFailed::Timeout { after: *after }, &source.to_string())
-        }
-        Err(ToolEffectError::OutcomeUnknown { source }) => failed(ToolFailed::OutcomeUnknown, &source.to_string()),
         Err(_) => None,
-    }
-}
-
-/// Rebuilds the error of a recorded failure.
-fn failed(how: ToolFailed, message: String) -> ToolEffectError {
-    let source = message.clone().into();
-    match how {
-        ToolFailed::Error { tell_model } => ToolEffectError::Failed { tell_model, message, source },
-        ToolFailed::Panic => ToolEffectError::Panicked { message, source },
-        ToolFailed::Oversized => ToolEffectError::Oversized { message, source },
-        ToolFailed::Timeout { after } => ToolEffectError::TimedOut { after, source },
-        ToolFailed::OutcomeUnknown => ToolEffectError::OutcomeUnknown { source },
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::error::CheckpointError;
 use crate::{
-    tool::Failure,
+    tool::BoxError,
     wire::{
         KeptCheckpoint, decode,
         digest::Digest,
@@ -26,13 +26,13 @@ pub trait CheckpointStore: Send + Sync {
     ///
     /// # Errors
     /// Any error of the store; the session fails.
-    fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), Failure>>;
+    fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), BoxError>>;
 
     /// Returns the checkpoint under this key, or `None` if it is no longer there.
     ///
     /// # Errors
     /// Any error of the store; the attempt fails, and the next one requests the checkpoint again.
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>>;
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, BoxError>>;
 
     /// Deletes a checkpoint that a newer one has replaced. Called once the server has the newer
     /// one. A checkpoint that a crash leaves behind is never deleted, so let checkpoints expire:
@@ -116,7 +116,7 @@ impl Storage {
         if !self.is_own(&kept.key) {
             return Err(CheckpointError::Foreign { key: kept.key });
         }
-        let failed = |source: Failure| CheckpointError::Store { verb: "read from", source };
+        let failed = |source: BoxError| CheckpointError::Store { verb: "read from", source };
         let store = self.store.as_ref().ok_or_else(|| {
             failed("the checkpoint is in a store, and the session has none: give it .checkpoint_store(..)".into())
         })?;

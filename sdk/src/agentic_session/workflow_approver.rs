@@ -25,7 +25,7 @@ use super::approver::{Approver, Asked};
 use crate::{
     client::AgentHandle,
     drive::guard::{Panic, guarded},
-    tool::Failure,
+    tool::BoxError,
     wire::{
         AgentInterruption, ApprovalRequest, ApprovalRuling, WIRE_VERSION, approval::APPROVAL_WORKFLOW,
         run_state::Decision,
@@ -130,7 +130,7 @@ impl WorkflowApprover {
         &self,
         client: &Client,
         asked: &Asked<'_>,
-    ) -> Result<WorkflowHandle<Client, UntypedWorkflow>, Failure> {
+    ) -> Result<WorkflowHandle<Client, UntypedWorkflow>, BoxError> {
         let id = Self::workflow_id(asked);
         let task_queue = self.task_queue.clone().unwrap_or_else(|| asked.activity.info().task_queue.clone());
         let request = ApprovalRequest {
@@ -165,7 +165,7 @@ impl WorkflowApprover {
         id: &str,
         task_queue: &str,
         call: &AgentInterruption,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), BoxError> {
         let another = |what: String| WrongWorkflow { workflow_id: id.to_owned(), what };
         let started = first_event(client, id).await?.ok_or_else(|| another("has no beginning".to_owned()))?;
         let workflow_type = started.workflow_type.unwrap_or_default().name;
@@ -230,7 +230,7 @@ async fn first_event(
 }
 
 impl Approver for WorkflowApprover {
-    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>> {
+    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, BoxError>> {
         async move {
             let client = client(asked.activity)?;
             let handle = self.started(&client, &asked).await?;
@@ -255,7 +255,7 @@ fn client(activity: &ActivityContext) -> Result<Client, NoClient> {
     guarded(|| activity.client()).map_err(|Panic { message }| NoClient { message })
 }
 
-async fn read<T: DeserializeOwned + 'static>(client: &Client, value: RawValue) -> Result<T, Failure> {
+async fn read<T: DeserializeOwned + 'static>(client: &Client, value: RawValue) -> Result<T, BoxError> {
     let context = SerializationContextData::Workflow(WorkflowSerializationContext::new());
     let converter = &client.options().data_converter;
     Ok(converter.from_payloads(&context, value.payloads).await?)

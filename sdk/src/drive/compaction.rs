@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     engine::{Engine, RunError, check_pairs, input_items, json_len_of, start_of_newest, without_orphan_calls},
-    tool::{Failure, RunContext},
+    tool::{BoxError, RunContext},
     wire::{Definitions, Item, ModelCall, NewItem, NewItemKind},
 };
 
@@ -56,7 +56,7 @@ enum Kind {
     Function(Arc<Compact>),
 }
 
-type Compact = dyn Fn(Vec<NewItem>, &RunContext) -> Result<Vec<NewItem>, Failure> + Send + Sync;
+type Compact = dyn Fn(Vec<NewItem>, &RunContext) -> Result<Vec<NewItem>, BoxError> + Send + Sync;
 
 impl Compaction {
     /// Keeps the newest items, up to `bytes` bytes of JSON, and drops older ones. Always keeps the
@@ -102,7 +102,7 @@ impl Compaction {
     /// # Determinism
     /// It runs in the workflow, again on replay: no clock, no randomness, no I/O.
     pub fn with(
-        compact: impl Fn(Vec<NewItem>, &RunContext) -> Result<Vec<NewItem>, Failure> + Send + Sync + 'static,
+        compact: impl Fn(Vec<NewItem>, &RunContext) -> Result<Vec<NewItem>, BoxError> + Send + Sync + 'static,
     ) -> Self {
         Self(Kind::Function(Arc::new(compact)))
     }

@@ -21,7 +21,7 @@ use crate::{
         parse_guardrail_output,
     },
     engine::{Engine, Resolution, RunError},
-    tool::{CallInfo, Failure, RunContext, ToolBinding, ToolDef, named_keys},
+    tool::{BoxError, CallInfo, RunContext, ToolBinding, ToolDef, ToolFailureKind, named_keys},
     wire::{
         Item, RunState,
         digest::Digest,
@@ -243,7 +243,7 @@ pub(super) fn input_result(
 fn pure(
     function: &str,
     agent: &str,
-    check: impl FnOnce() -> Result<GuardrailOutput, Failure>,
+    check: impl FnOnce() -> Result<GuardrailOutput, BoxError>,
 ) -> Result<GuardrailOutput, RunError> {
     guard::call(|| function.to_owned(), agent, check)?.map_err(|source| RunError::Function {
         function: function.to_owned(),
@@ -287,7 +287,7 @@ fn activity<'f, H: Host>(
 ) -> Finding<'f> {
     let Call { function, arguments, run, turn, key_scope } = call;
     let failed =
-        move |source: Failure| RunError::Function { function: function.clone(), agent: agent.name.clone(), source };
+        move |source: BoxError| RunError::Function { function: function.clone(), agent: agent.name.clone(), source };
     if !matches!(tool.binding(), ToolBinding::Activity { .. }) {
         let error = failed("it is made of a tool that is no activity; make it of ToolDef::activity".into());
         return std::future::ready(Err(error)).boxed_local();
@@ -317,17 +317,13 @@ fn activity<'f, H: Host>(
                 tried_for,
                 source,
             }),
+            Err(ToolEffectError::Failed { failure, usage: _, source }) => Err(failed(match failure.kind {
+                // Only the host's error says what kept the call from ending.
+                ToolFailureKind::TimedOut | ToolFailureKind::OutcomeUnknown => source,
+                _ => failure.message.into(),
+            })),
             Err(
-                ToolEffectError::Failed { message, .. }
-                | ToolEffectError::FailsRun { message, .. }
-                | ToolEffectError::Panicked { message, .. }
-                | ToolEffectError::Oversized { message, .. },
-            ) => Err(failed(message.into())),
-            Err(
-                ToolEffectError::TimedOut { source, .. }
-                | ToolEffectError::Agent { source, .. }
-                | ToolEffectError::SessionLost { source, .. }
-                | ToolEffectError::OutcomeUnknown { source }
+                ToolEffectError::SessionLost { source, .. }
                 | ToolEffectError::Absent(source)
                 | ToolEffectError::Host(source),
             ) => Err(failed(source)),

@@ -26,8 +26,7 @@ use super::{
     host::{Host, McpEffect, McpEffectError},
 };
 use crate::{
-    engine::EffectError,
-    tool::{McpServer, McpSessionRecovery},
+    tool::{BoxError, McpServer, McpSessionRecovery},
     wire::mcp_call::McpSession,
 };
 
@@ -44,7 +43,7 @@ pub struct McpSessionLost {
     /// Name of the MCP server.
     pub server: String,
     /// The host's error at the loss.
-    pub source: EffectError,
+    pub source: BoxError,
 }
 
 /// The sessions of one run.
@@ -127,7 +126,7 @@ pub(super) fn lost<H: Host>(
     server: &McpServer,
     session: Option<&McpSession>,
     time: u32,
-    source: EffectError,
+    source: BoxError,
 ) -> Result<(), McpSessionLost> {
     if let Some(session) = session {
         env.mcp_sessions.forget(session);

@@ -11,10 +11,8 @@ use super::{
 use crate::{
     engine::RunError,
     tool::{
-        CallInfo, OUTCOME_UNKNOWN, OnToolError, OutputTooLarge, Redaction, TOOL_FAILED, ToolBinding, ToolDef,
-        ToolError, ToolErrorKind, ToolFailure, ToolFailureKind,
-        schema::{InvalidArguments, Issue},
-        truncated,
+        CallInfo, OUTCOME_UNKNOWN, OnToolError, Redaction, TOOL_FAILED, ToolBinding, ToolDef, ToolFailure,
+        ToolFailureKind, truncated,
     },
     wire::{ToolOutput, run_state::Decision},
 };
@@ -31,157 +29,84 @@ const RETRY_WITH_LESS: &str = "Try again with less.";
 /// The advice to a model whose output is too large, for a tool that must not run twice.
 const OUTPUT_LOST: &str = "The call has taken effect, and its output is lost. Do not repeat it.";
 
-/// A failed tool call.
-pub(super) enum CallFailureCause {
-    /// The arguments do not match the tool's schema.
-    Arguments(InvalidArguments),
-    /// The tool failed with this message for the model.
-    Told(String),
-    /// The tool failed with this error message.
-    Failed(String),
-    /// The tool failed with this error message, and ends the run.
-    FailsRun(String),
-    /// The tool panicked with this message.
-    Panicked(String),
-    /// No attempt ended in time; the message for the model.
-    TimedOut(String),
-    /// The call may have taken effect.
-    OutcomeUnknown,
-    /// The arguments or the output exceed the size limit.
-    Oversized {
-        /// The tool, its arguments or output, their size, and the limit.
-        message: String,
-        /// `true` if the body ran: the output is too large, not the arguments.
-        has_run: bool,
-    },
-    /// No worker has the tool, or the resource that it uses does not exist. The run ends with this
-    /// error, unless the run or the tool has a message for the model.
-    NotRegistered(RunError),
-    /// The nested run of an agent failed with this error.
-    Agent(RunError),
-    /// The run of an agent in another workflow failed with this error message.
-    FarAgent(String),
-    /// The session with a stateful MCP server was lost. The run ends with this error, unless the
-    /// run or the tool has a message for the model.
-    SessionLost(RunError),
+/// A failed tool call, and its consequences besides the message for the model.
+pub(super) struct FailedCall {
+    pub(super) failure: ToolFailure,
+    /// The error with which the run ends, if this failure ends it. Without one it is
+    /// [`RunError::ToolFailed`].
+    error: Option<RunError>,
+    /// `true` if the arguments are the cause: the body has not run.
+    has_not_run: bool,
 }
 
-impl CallFailureCause {
-    /// Converts the error of an inline tool.
-    pub(super) fn inline(error: &ToolError) -> Self {
-        match error.kind() {
-            ToolErrorKind::TellModel => Self::Told(error.message().to_owned()),
-            ToolErrorKind::FailRun => Self::FailsRun(error.message().to_owned()),
-            ToolErrorKind::Failed | ToolErrorKind::Transient => Self::Failed(error.message().to_owned()),
-        }
+impl FailedCall {
+    /// Creates a failure because of the arguments of the call.
+    pub(super) fn of_arguments(failure: ToolFailure) -> Self {
+        Self { has_not_run: true, ..failure.into() }
+    }
+
+    /// Creates the failure of the nested run of an agent.
+    pub(super) fn of_agent(error: RunError) -> Self {
+        let reference = error.reference();
+        let failure = ToolFailure::new(ToolFailureKind::Agent, reference.message);
+        Self { error: reference.class.is_some().then_some(error), ..failure.into() }
+    }
+
+    /// Creates a failure with which the run ends, unless a rule returns a message for the model.
+    fn ending(kind: ToolFailureKind, error: RunError) -> Self {
+        let failure = ToolFailure::new(kind, error.to_string());
+        Self { error: Some(error), ..failure.into() }
     }
 
     /// Applies the tool's redaction to the messages that its body returned.
     pub(super) fn redacted(self, redaction: &Redaction) -> Self {
-        match self {
-            Self::Told(text) => Self::Told(redaction.text(&text)),
-            Self::Failed(text) => Self::Failed(redaction.text(&text)),
-            Self::FailsRun(text) => Self::FailsRun(redaction.text(&text)),
-            Self::Panicked(text) => Self::Panicked(redaction.text(&text)),
-            other => other,
-        }
-    }
-
-    /// Returns the error message of the failure.
-    pub(super) fn message(&self) -> String {
-        match self {
-            Self::Arguments(invalid) => invalid.to_string(),
-            Self::Told(text)
-            | Self::Failed(text)
-            | Self::FailsRun(text)
-            | Self::Panicked(text)
-            | Self::TimedOut(text)
-            | Self::FarAgent(text) => text.clone(),
-            Self::OutcomeUnknown => OUTCOME_UNKNOWN.to_owned(),
-            Self::Oversized { message, .. } => message.clone(),
-            Self::NotRegistered(error) | Self::SessionLost(error) => error.to_string(),
-            Self::Agent(error) => error.reference().message,
-        }
-    }
-
-    /// Returns the kind of the failure and its error message; for invalid arguments, the message
-    /// lists each field.
-    pub(super) fn kind_and_message(&self) -> (ToolFailureKind, String) {
-        let message = match self {
-            Self::Arguments(invalid) => explained(invalid),
-            other => other.message(),
-        };
-        (self.kind(), message)
-    }
-
-    fn kind(&self) -> ToolFailureKind {
-        match self {
-            Self::Arguments(_) => ToolFailureKind::Arguments,
-            Self::Told(_) => ToolFailureKind::Told,
-            Self::Failed(_) | Self::FailsRun(_) => ToolFailureKind::Failed,
-            Self::Panicked(_) => ToolFailureKind::Panicked,
-            Self::TimedOut(_) => ToolFailureKind::TimedOut,
-            Self::OutcomeUnknown => ToolFailureKind::OutcomeUnknown,
-            Self::Oversized { .. } => ToolFailureKind::Oversized,
-            Self::NotRegistered(_) => ToolFailureKind::NotRegistered,
-            Self::Agent(_) | Self::FarAgent(_) => ToolFailureKind::Agent,
-            Self::SessionLost(_) => ToolFailureKind::SessionLost,
-        }
-    }
-
-    fn issues(&self) -> &[Issue] {
-        match self {
-            Self::Arguments(invalid) => &invalid.issues,
-            _ => &[],
-        }
+        Self { failure: self.failure.redacted(redaction), ..self }
     }
 }
 
-impl From<OutputTooLarge> for CallFailureCause {
-    fn from(too_large: OutputTooLarge) -> Self {
-        Self::Oversized { message: too_large.to_string(), has_run: true }
+impl From<ToolFailure> for FailedCall {
+    fn from(failure: ToolFailure) -> Self {
+        Self { failure, error: None, has_not_run: false }
     }
 }
 
 /// Converts an error of the host to a failure of the call, or to the error that ends the run.
-pub(super) fn from_effect_error(info: &CallInfo, error: ToolEffectError) -> Result<CallFailureCause, RunError> {
+pub(super) fn from_effect_error(info: &CallInfo, error: ToolEffectError) -> Result<FailedCall, RunError> {
     let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
     match error {
-        // The worker of an MCP server whose call was interrupted reports the unknown outcome with
-        // this text.
-        ToolEffectError::Failed { tell_model: Some(text), .. } if text == OUTCOME_UNKNOWN => {
-            Ok(CallFailureCause::OutcomeUnknown)
-        }
-        ToolEffectError::Failed { tell_model: Some(text), .. } => Ok(CallFailureCause::Told(text)),
-        ToolEffectError::Failed { tell_model: None, message, .. } => Ok(CallFailureCause::Failed(message)),
-        ToolEffectError::FailsRun { message, .. } => Ok(CallFailureCause::FailsRun(message)),
-        ToolEffectError::Panicked { message, .. } => Ok(CallFailureCause::Panicked(message)),
-        ToolEffectError::Oversized { message, .. } => Ok(CallFailureCause::Oversized { message, has_run: true }),
-        ToolEffectError::TimedOut { after, .. } => {
-            Ok(CallFailureCause::TimedOut(format!("Tool '{tool}' timed out after {} seconds.", after.as_secs_f64())))
-        }
-        ToolEffectError::OutcomeUnknown { .. } => Ok(CallFailureCause::OutcomeUnknown),
-        ToolEffectError::Agent { message, .. } => Ok(CallFailureCause::FarAgent(message)),
+        ToolEffectError::Failed { failure, usage: _, source: _ } => Ok(with_fixed_message(info, *failure).into()),
         ToolEffectError::NotRegistered { task_queue, tried_for, source } => {
-            Ok(CallFailureCause::NotRegistered(RunError::ToolNotRegistered {
-                tool,
-                agent,
-                task_queue,
-                tried_for,
-                source,
-            }))
+            let error = RunError::ToolNotRegistered { tool, agent, task_queue, tried_for, source };
+            Ok(FailedCall::ending(ToolFailureKind::NotRegistered, error))
         }
         ToolEffectError::Absent(source) => {
-            Ok(CallFailureCause::NotRegistered(RunError::Tool { tool, agent, turn, source }))
+            Ok(FailedCall::ending(ToolFailureKind::NotRegistered, RunError::Tool { tool, agent, turn, source }))
         }
         // If the server's terms allow it, the caller has already opened another session and
         // retried.
         ToolEffectError::SessionLost { source, .. } => {
-            Ok(CallFailureCause::SessionLost(RunError::Tool { tool, agent, turn, source }))
+            Ok(FailedCall::ending(ToolFailureKind::SessionLost, RunError::Tool { tool, agent, turn, source }))
         }
         ToolEffectError::Cancelled => Err(RunError::Cancelled { agent, turn }),
         ToolEffectError::Host(source) => Err(RunError::Tool { tool, agent, turn, source }),
     }
+}
+
+/// Sets the message for the model that is the same for all tools, for the kinds that have one.
+fn with_fixed_message(info: &CallInfo, mut failure: ToolFailure) -> ToolFailure {
+    // The worker of an MCP server whose call was interrupted reports the unknown outcome with this
+    // message.
+    if failure.tell_model.as_deref() == Some(OUTCOME_UNKNOWN) {
+        failure.kind = ToolFailureKind::OutcomeUnknown;
+    }
+    match (failure.kind, failure.time_limit) {
+        (ToolFailureKind::OutcomeUnknown, _) => failure.tell_model = Some(OUTCOME_UNKNOWN.to_owned()),
+        (ToolFailureKind::TimedOut, Some(limit)) => {
+            failure.tell_model = Some(format!("Tool '{}' timed out after {} seconds.", info.tool, limit.as_secs_f64()));
+        }
+        _ => {}
+    }
+    failure
 }
 
 /// Returns the message for the model after a failed call, by the tool's own rule, or otherwise by
@@ -193,53 +118,45 @@ pub(super) fn settle(
     config: &RunConfig,
     tool: &ToolDef,
     info: &CallInfo,
-    wrong: CallFailureCause,
+    failed: FailedCall,
 ) -> Result<ToolOutput, RunError> {
     let function = || format!("the error function of tool {:?}", info.tool);
-    if matches!(wrong, CallFailureCause::FailsRun(_)) {
-        return Err(ends_the_run(info, wrong));
+    let failure = &failed.failure;
+    if failure.kind == ToolFailureKind::FailsRun {
+        return Err(ends_the_run(info, failed));
     }
     let rule = match tool.on_error_rule() {
         OnToolError::Standard => &config.on_tool_error,
         own => own,
     };
-    if let OnToolError::ByKind(describe) = rule {
-        let error = wrong.message();
-        let failure = ToolFailure::new(info, &error).of_kind(wrong.kind(), wrong.issues());
-        if let Some(text) = guard::call(function, &info.agent, || describe(&failure))? {
-            return Ok(text.into());
-        }
+    if let OnToolError::ByKind(describe) = rule
+        && let Some(text) = guard::call(function, &info.agent, || describe(info, failure))?
+    {
+        return Ok(text.into());
     }
-    let text = match (rule, wrong) {
-        (_, CallFailureCause::NotRegistered(error) | CallFailureCause::SessionLost(error)) => return Err(error),
-        (OnToolError::FailRun, wrong) => return Err(ends_the_run(info, wrong)),
-        (_, CallFailureCause::Told(text) | CallFailureCause::TimedOut(text)) => text,
-        (_, CallFailureCause::OutcomeUnknown) => OUTCOME_UNKNOWN.to_owned(),
-        (OnToolError::Tell(describe), wrong) => {
-            let error = wrong.message();
-            let failure = ToolFailure::new(info, &error).of_kind(wrong.kind(), wrong.issues());
-            guard::call(function, &info.agent, || describe(&failure))?
-        }
-        (_, CallFailureCause::Oversized { message, has_run }) => {
-            let advice = if has_run && !may_run_again(tool) { OUTPUT_LOST } else { RETRY_WITH_LESS };
+    let ends = matches!(failure.kind, ToolFailureKind::NotRegistered | ToolFailureKind::SessionLost);
+    if ends || matches!(rule, OnToolError::FailRun) {
+        return Err(ends_the_run(info, failed));
+    }
+    if let Some(text) = &failure.tell_model {
+        return Ok(text.clone().into());
+    }
+    if let OnToolError::Tell(describe) = rule {
+        return guard::call(function, &info.agent, || describe(info, failure)).map(ToolOutput::Text);
+    }
+    let message = &failure.message;
+    let text = match failure.kind {
+        ToolFailureKind::Oversized => {
+            let advice = if failed.has_not_run || may_run_again(tool) { RETRY_WITH_LESS } else { OUTPUT_LOST };
             let text = format!("{message}. {advice}");
-            formatted(config, info, ToolErrorMessageKind::ToolException, &text, Some(&message))?
+            formatted(config, info, ToolErrorMessageKind::ToolException, &text, Some(message))?
         }
         // The body was interrupted, and the tool must not run twice.
-        (OnToolError::Standard | OnToolError::ByKind(_), CallFailureCause::Panicked(_)) if !may_run_again(tool) => {
-            OUTCOME_UNKNOWN.to_owned()
-        }
+        ToolFailureKind::Panicked if !may_run_again(tool) => OUTCOME_UNKNOWN.to_owned(),
         // The run's formatter applies only to failures without a fixed message; the failure of an
         // agent has one.
-        (OnToolError::Standard | OnToolError::ByKind(_), _)
-            if matches!(tool.binding(), ToolBinding::Agent(_) | ToolBinding::ChildAgent(_)) =>
-        {
-            TOOL_FAILED.to_owned()
-        }
-        (OnToolError::Standard | OnToolError::ByKind(_), wrong) => {
-            let error = wrong.message();
-            formatted(config, info, ToolErrorMessageKind::ToolException, TOOL_FAILED, Some(&error))?
-        }
+        _ if matches!(tool.binding(), ToolBinding::Agent(_) | ToolBinding::ChildAgent(_)) => TOOL_FAILED.to_owned(),
+        _ => formatted(config, info, ToolErrorMessageKind::ToolException, TOOL_FAILED, Some(message))?,
     };
     Ok(text.into())
 }
@@ -257,15 +174,15 @@ fn may_run_again(tool: &ToolDef) -> bool {
     }
 }
 
-fn ends_the_run(info: &CallInfo, wrong: CallFailureCause) -> RunError {
+fn ends_the_run(info: &CallInfo, failed: FailedCall) -> RunError {
+    let FailedCall { failure, error, has_not_run: _ } = failed;
     let (tool, agent, turn) = (info.tool.clone(), info.agent.clone(), info.turn);
-    match wrong {
-        CallFailureCause::Arguments(invalid) => {
-            let message = truncated_reason(&explained(&invalid)).into_owned();
-            RunError::ModelBehavior { agent, turn, message }
-        }
-        CallFailureCause::Agent(error) if error.reference().class.is_some() => error,
-        wrong => RunError::ToolFailed { agent, turn, tool, source: truncated_reason(&wrong.message()).into() },
+    let reason = failure.to_string();
+    let reason = truncated_reason(&reason);
+    match (error, failure.kind) {
+        (Some(error), _) => error,
+        (None, ToolFailureKind::Arguments) => RunError::ModelBehavior { agent, turn, message: reason.into_owned() },
+        (None, _) => RunError::ToolFailed { agent, turn, tool, source: reason.into() },
     }
 }
 
@@ -275,12 +192,6 @@ pub(super) fn truncated_reason(reason: &str) -> Cow<'_, str> {
         return reason.into();
     }
     truncated(reason.into(), MAX_REASON_BYTES).to_text().into()
-}
-
-/// Returns a description of invalid arguments, field by field, without the arguments themselves.
-pub(super) fn explained(invalid: &InvalidArguments) -> String {
-    let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
-    if issues.is_empty() { invalid.to_string() } else { format!("{invalid}: {}", issues.join("; ")) }
 }
 
 /// Returns the output for a rejected call.

@@ -1,10 +1,13 @@
 //! Recovers from a conversation that the provider has lost: makes the next call in full, if the run
 //! has all items.
 
-use super::{EffectError, Engine, request};
-use crate::wire::{
-    ModelCall,
-    run_state::{Phase, ServerConversation},
+use super::{Engine, request};
+use crate::{
+    tool::BoxError,
+    wire::{
+        ModelCall,
+        run_state::{Phase, ServerConversation},
+    },
 };
 
 /// A conversation that the provider has lost, with items that only the provider had.
@@ -17,7 +20,7 @@ pub struct ConversationLost {
     /// Description of the missing items, and the remedy.
     pub missing: String,
     /// The host's error.
-    pub source: EffectError,
+    pub source: BoxError,
 }
 
 impl Engine {

@@ -38,7 +38,7 @@ use serde_json::{Map, Value};
 pub use compact::{check_pairs, json_len_of, start_of_newest};
 pub use dedupe::{Once, once};
 pub(crate) use error::TriedFor;
-pub use error::{EffectError, ReferenceError, RunError};
+pub use error::{ReferenceError, RunError};
 pub(crate) use fits::unknown_agent;
 pub use fits::{StateIssue, StateMismatch, check_fit};
 pub use lost_conversation::ConversationLost;

@@ -1,22 +1,24 @@
 //! Runs the body of an activity tool without an activity: on a thread for tool bodies, and with a
 //! time limit.
 
-use std::{future::pending, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc, time::Duration};
 
-use futures::FutureExt;
 use serde_json::{Map, Value};
 use tokio::time::{error::Elapsed, timeout};
 
 use super::run_threads::{BodyThread, run_on_tool_thread};
-use crate::activity::answer::panic_message;
 use crate::{
+    activity::answer,
     tool::{ActivityBody, ToolContext, ToolError},
     wire::ToolOutput,
 };
 
-/// The outcome of a body, and the context as the body has left it. The outer error is the message
-/// of a panic.
-type Ended = (Result<Result<ToolOutput, ToolError>, String>, ToolContext);
+/// A body that has ended.
+pub(crate) struct Ended {
+    pub(crate) outcome: Result<ToolOutput, ToolError>,
+    /// The context as the body has left it.
+    pub(crate) ctx: ToolContext,
+}
 
 /// Runs a body with a time limit.
 ///
@@ -40,8 +42,6 @@ pub(crate) async fn run_within(
 }
 
 async fn run(body: ActivityBody, mut ctx: ToolContext, arguments: Map<String, Value>) -> Ended {
-    // The body is called inside the future, so that a panic before it returns its own future is
-    // also caught.
-    let settled = AssertUnwindSafe(async { body(&mut ctx, arguments).await }).catch_unwind().await;
-    (settled.map_err(|panic| panic_message(&*panic)), ctx)
+    let outcome = answer::run(&body, &mut ctx, arguments).await;
+    Ended { outcome, ctx }
 }

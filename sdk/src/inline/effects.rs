@@ -14,8 +14,8 @@ use uuid::Uuid;
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
-        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, WorkflowBody, WorkflowEffects,
-        WorkflowToolContext, WorkflowToolError,
+        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
+        WorkflowEffects, WorkflowToolContext, WorkflowToolError,
     },
 };
 
@@ -31,10 +31,10 @@ pub(crate) async fn call(
     let mut ctx = WorkflowToolContext::new(call, Rc::new(InlineEffects(scope.clone())));
     match guarded_future(async { body(&mut ctx, arguments).await }).await {
         Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),
-        Ok(Err(error)) => Err((&error).into()),
+        Ok(Err(error)) => Err(error.into()),
         Err(panic) => {
-            let message = panic.to_string();
-            Err(ToolEffectError::Panicked { message, source: Box::new(panic) })
+            let failure = ToolFailure::new(ToolFailureKind::Panicked, panic.to_string());
+            Err(ToolEffectError::failed(failure, panic))
         }
     }
 }

@@ -13,11 +13,12 @@ use futures::{
     FutureExt,
     future::{Either, LocalBoxFuture, select},
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::{error::Elapsed, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    body, effects,
+    body::{self, Ended},
+    effects,
     mcp::{InlineMcp, Unlisted},
     model,
     run_threads::BodyThread,
@@ -25,7 +26,7 @@ use super::{
 };
 use crate::{
     activity::{
-        answer::{BodyFailure, Returned, answer},
+        answer::{Returned, answer},
         tool::{GRACE, env_variable_error},
     },
     provider::providers::Providers,
@@ -39,10 +40,9 @@ use crate::{
         SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
-    engine::EffectError,
     tool::{
-        ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding, ToolContext,
-        ToolErrorKind,
+        ActivityBody, BoxError, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding,
+        ToolContext, ToolError, ToolFailure, ToolFailureKind,
     },
     wire::{Item, McpTool, ModelCall, ModelFailureKind, ModelResponse, RunState, mcp_call::McpSession},
 };
@@ -260,7 +260,7 @@ impl InlineHost {
         }
     }
 
-    async fn session(&self, call: SessionEffect) -> Result<Vec<Item>, EffectError> {
+    async fn session(&self, call: SessionEffect) -> Result<Vec<Item>, BoxError> {
         let SessionEffect { store, session_id, action, agent: _ } = call;
         let Some(session) = self.sessions.get(&store) else {
             return Err(format!("there is no session store {store:?}; add it with .session_store(..)").into());
@@ -321,7 +321,7 @@ impl InlineHost {
         if let Err(withheld) =
             self.providers.env.to([Destination::tool(call.tool.name())]).fill_members(&mut settings, &mut given)
         {
-            return Err((&env_variable_error(call.tool, &withheld)).into());
+            return Err(env_variable_error(call.tool, &withheld).into());
         }
         loop {
             let info = call.info.clone().at_attempt(attempt);
@@ -330,48 +330,38 @@ impl InlineHost {
                 .with_settings(settings.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
             let (limit, arguments) = (options.start_to_close, call.arguments.clone());
-            let settled = body::run_within(limit, &self.bodies, body, ctx, arguments).await;
-            let is_last = attempt >= options.attempts();
-            let settled = match settled {
-                Ok((settled, ctx)) => {
+            let (error, reason) = match body::run_within(limit, &self.bodies, body, ctx, arguments).await {
+                Ok(Ended { outcome, ctx }) => {
                     let info = ctx.info().clone();
-                    let returned = Returned { settled, patch: ctx.into_run().patch() };
-                    Ok(answer(call.tool, &self.spills, &info, returned, &given).await)
+                    let returned = Returned { outcome, patch: ctx.into_run().patch() };
+                    match answer(call.tool, &self.spills, &info, returned, &given).await {
+                        Ok((output, context_patch)) => {
+                            return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) });
+                        }
+                        Err(error) => {
+                            let reason = error.with_causes();
+                            (error, reason)
+                        }
+                    }
                 }
-                Err(elapsed) => Err(elapsed),
+                Err(elapsed) => {
+                    let reason = format!("no end within {limit:?}, its start_to_close");
+                    (not_in_time(options, elapsed), reason)
+                }
             };
-            if let Some(why) = failure_reason(&settled, limit) {
-                tracing::warn!(
-                    agent = call.info.agent,
-                    turn = call.info.turn,
-                    tool = call.info.tool,
-                    call_id = call.info.call_id,
-                    attempt,
-                    attempts = options.attempts(),
-                    error = &*why,
-                    "an attempt at a tool call failed"
-                );
-            }
-            match settled {
-                Ok(Ok((output, context_patch))) => return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) }),
-                Ok(Err(BodyFailure::Failed(error))) if is_last || error.kind() != ToolErrorKind::Transient => {
-                    return Err((&error).into());
-                }
-                Ok(Err(BodyFailure::Panicked(message))) if is_last => {
-                    let source = message.clone().into();
-                    return Err(ToolEffectError::Panicked { message, source });
-                }
-                Ok(Err(BodyFailure::TooLarge(message))) => {
-                    let source = message.clone().into();
-                    return Err(ToolEffectError::Oversized { message, source });
-                }
-                Err(elapsed) if is_last && !options.idempotent => {
-                    return Err(ToolEffectError::OutcomeUnknown { source: Box::new(elapsed) });
-                }
-                Err(elapsed) if is_last => {
-                    return Err(ToolEffectError::TimedOut { after: options.start_to_close, source: Box::new(elapsed) });
-                }
-                Ok(_) | Err(_) => {}
+            // Logged, because no history records it.
+            tracing::warn!(
+                agent = call.info.agent,
+                turn = call.info.turn,
+                tool = call.info.tool,
+                call_id = call.info.call_id,
+                attempt,
+                attempts = options.attempts(),
+                error = &*reason,
+                "an attempt at a tool call failed"
+            );
+            if attempt >= options.attempts() || !error.is_transient() {
+                return Err(error.into());
             }
             if scope.run_until_cancelled(sleep(self.patience.pause(attempt))).await.is_none() {
                 return Err(ToolEffectError::Cancelled);
@@ -381,15 +371,15 @@ impl InlineHost {
     }
 }
 
-/// Returns the reason that an attempt has no output, to be logged, because no history records it;
-/// `None` if it has an output.
-fn failure_reason<T, E>(settled: &Result<Result<T, BodyFailure>, E>, limit: Duration) -> Option<String> {
-    Some(match settled {
-        Ok(Ok(_)) => return None,
-        Ok(Err(BodyFailure::Failed(error))) => error.with_causes(),
-        Ok(Err(BodyFailure::Panicked(message) | BodyFailure::TooLarge(message))) => message.clone(),
-        Err(_) => format!("no end within {limit:?}, its start_to_close"),
-    })
+/// Returns the failure of an attempt that did not end in time.
+fn not_in_time(options: &ToolActivityOptions, elapsed: Elapsed) -> ToolError {
+    let message = elapsed.to_string();
+    let failure = if options.idempotent {
+        ToolFailure::timed_out(options.start_to_close, message)
+    } else {
+        ToolFailure::new(ToolFailureKind::OutcomeUnknown, message)
+    };
+    ToolError::interrupted(failure).caused_by(elapsed)
 }
 
 struct Beat(CancellationToken);

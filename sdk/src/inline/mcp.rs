@@ -9,8 +9,7 @@ use crate::wire::mcp_call::McpOpened;
 use crate::{
     activity::asked_people::QuestionSlot,
     drive::{ToolEffect, ToolEffectError},
-    engine::EffectError,
-    tool::{ActivityBody, McpServer},
+    tool::{ActivityBody, BoxError, McpServer},
     wire::{McpTool, mcp_call::McpSession},
 };
 
@@ -23,7 +22,7 @@ pub(crate) struct InlineMcp {
 
 /// The failure to list the tools of a server, or to open a session with it.
 pub(crate) struct Unlisted {
-    pub(crate) error: EffectError,
+    pub(crate) error: BoxError,
     /// `true` if a later attempt may succeed.
     pub(crate) may_pass: bool,
     /// `true` if the request was made in a session that no longer exists.

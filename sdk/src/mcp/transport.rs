@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::value::McpValue;
-use crate::tool::Failure;
+use crate::tool::BoxError;
 
 /// The transport of an MCP server.
 ///
@@ -31,7 +31,7 @@ pub(super) enum Kind {
     Factory(Factory),
 }
 
-type Factory = Arc<dyn Fn(Option<Value>) -> BoxFuture<'static, Result<McpTransport, Failure>> + Send + Sync>;
+type Factory = Arc<dyn Fn(Option<Value>) -> BoxFuture<'static, Result<McpTransport, BoxError>> + Send + Sync>;
 
 /// A bidirectional byte stream, which connects a server in this process.
 pub trait McpStream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -79,7 +79,7 @@ impl McpTransport {
     /// resolved.
     pub fn factory<F>(make: impl Fn(Option<Value>) -> F + Send + Sync + 'static) -> Self
     where
-        F: Future<Output = Result<McpTransport, Failure>> + Send + 'static,
+        F: Future<Output = Result<McpTransport, BoxError>> + Send + 'static,
     {
         Self(Kind::Factory(Arc::new(move |argument| make(argument).boxed())))
     }

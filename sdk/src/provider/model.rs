@@ -9,7 +9,10 @@ use std::{sync::Arc, time::Duration};
 
 use futures::future::BoxFuture;
 
-use crate::wire::{ModelCall, ModelFailureKind, ModelResponse, error_debug};
+use crate::{
+    tool::BoxError,
+    wire::{ModelCall, ModelFailureKind, ModelResponse, error_debug},
+};
 
 /// The maximum number of attempts at a call whose response is invalid or failed: six hours of
 /// retries do not correct a wrong base URL.
@@ -77,7 +80,7 @@ pub struct ModelError {
     pub(crate) address: Option<Box<Address>>,
     /// Underlying error.
     #[source]
-    pub source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    pub source: Option<BoxError>,
 }
 
 error_debug!(struct ModelError { kind, message, status, code, request_id, retry_after, retryable, address, source });
@@ -104,7 +107,7 @@ impl ModelError {
 
     /// Sets the underlying error.
     #[must_use]
-    pub fn caused_by(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub fn caused_by(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
     }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use futures::future::BoxFuture;
 
-use crate::{tool::Failure, wire::Item};
+use crate::{tool::BoxError, wire::Item};
 
 /// A store of sessions. A durable run reads and writes it through activities, an inline run
 /// directly.
@@ -25,11 +25,11 @@ use crate::{tool::Failure, wire::Item};
 pub trait Session: Send + Sync {
     /// Returns the items of a session, oldest first; only the latest ones if there is a limit. An
     /// unknown session is empty.
-    fn items<'a>(&'a self, session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>>;
+    fn items<'a>(&'a self, session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, BoxError>>;
 
     /// Adds items at the end of a session, unless a write with this key was made before. All
     /// attempts at a write have the same key; a workflow that is reset uses other keys.
-    fn add<'a>(&'a self, session_id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), Failure>>;
+    fn add<'a>(&'a self, session_id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), BoxError>>;
 }
 
 /// The session stores of a worker, by name.

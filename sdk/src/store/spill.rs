@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use crate::tool::{CallInfo, Failure};
+use crate::tool::{BoxError, CallInfo};
 
 /// A store for outputs that are too large for history, of tools that
 /// [spill](crate::tool::OversizedOutput::Spill) them: a bucket, a table, or a directory that all
@@ -24,7 +24,7 @@ pub trait SpillStore: Send + Sync {
     ///
     /// # Errors
     /// Any failure of the store. Its message is recorded in history.
-    fn spill<'a>(&'a self, spilled: SpilledOutput<'a>) -> BoxFuture<'a, Result<String, Failure>>;
+    fn spill<'a>(&'a self, spilled: SpilledOutput<'a>) -> BoxFuture<'a, Result<String, BoxError>>;
 }
 
 /// An output that is too large.

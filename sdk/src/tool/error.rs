@@ -2,9 +2,11 @@
 
 use std::{error::Error, fmt};
 
-/// The failure of a function that the author wrote: any error, or a string converted with
-/// `.into()`.
-pub type Failure = Box<dyn Error + Send + Sync>;
+use super::failure::{ToolFailure, ToolFailureKind};
+
+/// Any error: of a function that the author wrote, of a store, of a host. `?` converts an error
+/// into it, and `.into()` a string.
+pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The failure of a tool. `?` converts any error into one.
 ///
@@ -18,40 +20,27 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 /// attempts in total by default, 1 for a tool with `idempotent = false`. The first pause is 1 s,
 /// each next one is twice as long, up to 30 s. A tool that runs in the workflow has one attempt.
 pub struct ToolError {
-    kind: ToolErrorKind,
-    message: String,
-    source: Option<Box<dyn Error + Send + Sync>>,
-}
-
-/// The kind of a tool's failure, which decides how it is handled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ToolErrorKind {
-    /// The model gets the run's fixed message; the failure's own message stays in history, or in
-    /// the log for an inline tool.
-    Failed,
-    /// The model gets the failure's message.
-    TellModel,
-    /// The activity is retried first; after the last attempt the failure is handled like `Failed`.
-    Transient,
-    /// The run ends with the failure, regardless of the tool's [`OnToolError`](super::OnToolError).
-    FailRun,
+    // Boxed, so that the results of tools stay small.
+    failure: Box<ToolFailure>,
+    is_transient: bool,
+    source: Option<BoxError>,
 }
 
 impl ToolError {
     /// Creates a failure whose message the model does not see.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self { kind: ToolErrorKind::Failed, message: message.into(), source: None }
+        Self::of(ToolFailure::new(ToolFailureKind::Failed, message))
     }
 
     /// Creates a failure whose message is the tool output that the model gets.
     pub fn tell_model(message: impl Into<String>) -> Self {
-        Self { kind: ToolErrorKind::TellModel, message: message.into(), source: None }
+        let message = message.into();
+        Self::of(ToolFailure::returned(message.clone(), Some(message)))
     }
 
     /// Creates a failure that may be temporary: the activity is retried by its retry policy.
     pub fn transient(message: impl Into<String>) -> Self {
-        Self { kind: ToolErrorKind::Transient, message: message.into(), source: None }
+        Self { is_transient: true, ..Self::failed(message) }
     }
 
     /// Creates a failure that ends the run, with
@@ -59,28 +48,63 @@ impl ToolError {
     /// no model should continue. The tool's [`OnToolError`](super::OnToolError) is not called, and
     /// nothing is retried.
     pub fn fail_run(message: impl Into<String>) -> Self {
-        Self { kind: ToolErrorKind::FailRun, message: message.into(), source: None }
+        Self::of(ToolFailure::new(ToolFailureKind::FailsRun, message))
     }
 
-    /// Returns a failure of the same kind with another message; its source error is dropped.
+    /// Creates an error that is final.
+    pub(crate) fn of(failure: ToolFailure) -> Self {
+        Self { failure: Box::new(failure), is_transient: false, source: None }
+    }
+
+    /// Creates the failure of an attempt that did not end with a result of the body: another
+    /// attempt may.
     #[cfg(feature = "worker")]
-    pub(crate) fn with_message(&self, message: String) -> Self {
-        Self { kind: self.kind, message, source: None }
+    pub(crate) fn interrupted(failure: ToolFailure) -> Self {
+        Self { is_transient: true, ..Self::of(failure) }
+    }
+
+    /// Sets the error behind the failure.
+    #[cfg(feature = "worker")]
+    pub(crate) fn caused_by(self, source: impl Into<BoxError>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+
+    /// Returns the failure with its messages changed by a function; its source error is dropped.
+    #[cfg(feature = "worker")]
+    pub(crate) fn with_failure(self, change: impl FnOnce(ToolFailure) -> ToolFailure) -> Self {
+        Self { failure: Box::new(change(*self.failure)), source: None, ..self }
+    }
+
+    /// Returns the failure, and the error behind it: without one, its message.
+    pub(crate) fn into_parts(self) -> (ToolFailure, BoxError) {
+        let source = self.source.unwrap_or_else(|| self.failure.message.clone().into());
+        (*self.failure, source)
+    }
+
+    /// Returns the failure.
+    #[cfg(feature = "worker")]
+    pub(crate) fn failure(&self) -> &ToolFailure {
+        &self.failure
+    }
+
+    /// Returns `true` if the failure may be temporary: it is retried first.
+    pub fn is_transient(&self) -> bool {
+        self.is_transient
     }
 
     /// Returns the kind of the failure.
-    pub fn kind(&self) -> ToolErrorKind {
-        self.kind
+    pub fn kind(&self) -> ToolFailureKind {
+        self.failure.kind
     }
 
     /// Returns the failure's message.
     pub fn message(&self) -> &str {
-        &self.message
+        &self.failure.message
     }
 
     /// Returns the message, followed by the causes that it does not already contain, for the log.
     pub(crate) fn with_causes(&self) -> String {
-        let mut text = self.message.clone();
+        let mut text = self.message().to_owned();
         // The message is that of the source error itself, so its causes start one level below.
         let mut cause = self.source.as_deref().and_then(|error| error.source());
         while let Some(error) = cause {
@@ -114,7 +138,8 @@ pub trait IntoToolError {
 #[diagnostic::do_not_recommend]
 impl<E: Error + Send + Sync + 'static> IntoToolError for E {
     fn into_tool_error(self) -> ToolError {
-        ToolError { kind: ToolErrorKind::Failed, message: self.to_string(), source: Some(Box::new(self)) }
+        let message = self.to_string();
+        ToolError { source: Some(Box::new(self)), ..ToolError::failed(message) }
     }
 }
 
@@ -128,18 +153,19 @@ impl<E: IntoToolError> From<E> for ToolError {
 
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        f.write_str(self.message())
     }
 }
 
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolError")
-            .field("kind", &self.kind)
-            .field("message", &self.message)
+            .field("kind", &self.kind())
+            .field("message", &self.message())
+            .field("is_transient", &self.is_transient)
             .field("source", &self.source)
             .finish()?;
         f.write_str(if f.alternate() { "\n" } else { ": " })?;
-        f.write_str(&self.message)
+        f.write_str(self.message())
     }
 }

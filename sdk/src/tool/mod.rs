@@ -11,6 +11,7 @@ mod context;
 mod definition;
 mod enabled;
 pub(crate) mod error;
+mod failure;
 mod guardrail;
 mod hosted;
 mod idempotency;
@@ -38,8 +39,8 @@ pub use child_workflow::{ChildId, ChildWorkflow, ParentClosePolicy};
 pub use context::{CallInfo, Heartbeat, SettingError, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
 pub use enabled::Enabled;
-pub use error::IntoToolError;
-pub use error::{Failure, ToolError, ToolErrorKind};
+pub use error::{BoxError, IntoToolError, ToolError};
+pub use failure::{ToolFailure, ToolFailureKind};
 pub use guardrail::{ToolGuardrailContext, ToolGuardrailOutput, ToolInputGuardrail, ToolOutputGuardrail};
 pub use hosted::{
     CodeInterpreter, FileSearch, HostedMcp, HostedTool, ImageGeneration, RequireApproval, UserLocation, WebSearch,
@@ -49,13 +50,13 @@ pub(crate) use mcp::McpBinding;
 pub use mcp::{McpMeta, McpRefresh, McpServer, McpSessionOptions, McpSessionRecovery};
 #[cfg(feature = "nexus")]
 pub use nexus_operation::{NexusCancellation, NexusOperation};
-pub use on_error::{OUTCOME_UNKNOWN, OnToolError, TOOL_FAILED, ToolFailure, ToolFailureKind};
+pub use on_error::{OUTCOME_UNKNOWN, OnToolError, TOOL_FAILED};
 pub use options::ToolActivityOptions;
 pub(crate) use output::text_of;
 pub use oversized::OversizedOutput;
+pub(crate) use oversized::{MAX_FAILURE_BYTES, truncated};
 #[cfg(feature = "worker")]
-pub(crate) use oversized::beginning;
-pub(crate) use oversized::{MAX_FAILURE_BYTES, OutputTooLarge, truncated};
+pub(crate) use oversized::{OutputTooLarge, beginning};
 pub(crate) use redaction::Redaction;
 pub use remote_activity::RemoteActivity;
 pub(crate) use run_context::merge_patch_between;

@@ -8,7 +8,10 @@
 
 use std::{fmt, sync::Arc};
 
-use super::{context::CallInfo, schema::Issue};
+use super::{
+    context::CallInfo,
+    failure::{ToolFailure, ToolFailureKind},
+};
 
 /// The message that a model gets for a failed tool. It has no part of the error, which may hold
 /// what no conversation should.
@@ -32,12 +35,13 @@ pub const OUTCOME_UNKNOWN: &str =
 /// | `OutcomeUnknown` | no | [`OUTCOME_UNKNOWN`] | no |
 /// | `Oversized` | no | its size, the limit, and advice to request less, or not to repeat it | yes |
 /// | `Agent` | no | [`TOOL_FAILED`] | yes |
+/// | `FailsRun` | no | nothing: the run ends | no |
 /// | `NotRegistered`, `SessionLost` | see these kinds | nothing: the run ends | no |
 ///
-/// The function of `by_kind` is called for all kinds, and `FailRun` ends the run with any kind.
-/// `RunConfig::tool_error_formatter` is called last, if no other rule has returned a message. A
-/// call that a person rejected has not failed: the model gets the person's message, or `Tool
-/// execution was not approved.`
+/// The function of `by_kind` is called for all kinds but `FailsRun`, and `FailRun` ends the run
+/// with any kind. `RunConfig::tool_error_formatter` is called last, if no other rule has returned a
+/// message. A call that a person rejected has not failed: the model gets the person's message, or
+/// `Tool execution was not approved.`
 ///
 /// # Source
 /// `failure_error_function` of the OpenAI Agents SDK; [`ByKind`](Self::ByKind) is an addition of
@@ -61,81 +65,12 @@ pub enum OnToolError {
     FailRun,
 }
 
-/// A function that returns the message that the model gets for a failed call.
-pub type DescribeFailure = Arc<dyn Fn(&ToolFailure<'_>) -> String + Send + Sync>;
+/// A function of a call and its failure that returns the message that the model gets.
+pub type DescribeFailure = Arc<dyn Fn(&CallInfo, &ToolFailure) -> String + Send + Sync>;
 
-/// A function that returns the message that the model gets for some failed calls.
-pub type DescribeFailureByKind = Arc<dyn Fn(&ToolFailure<'_>) -> Option<String> + Send + Sync>;
-
-/// The kind of a tool call's failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ToolFailureKind {
-    /// The arguments do not fit the schema; [`ToolFailure::issues`] lists the violations. The body
-    /// has not run.
-    Arguments,
-    /// The body failed with [`ToolError::tell_model`](super::ToolError::tell_model).
-    Told,
-    /// The body failed with any other error.
-    Failed,
-    /// The body panicked at its last attempt.
-    Panicked,
-    /// No attempt ended before its timeout.
-    TimedOut,
-    /// The only attempt timed out or lost its worker, and the tool is not idempotent: it may have
-    /// taken effect.
-    OutcomeUnknown,
-    /// Arguments, or an output, are larger than the limit. (For an output the body has run.)
-    Oversized,
-    /// No worker knows the tool, or the server does not know the Nexus endpoint. Unless a rule
-    /// returns a message for the model, the run ends. The run has waited for a worker that has the
-    /// tool by then, five minutes at most: a deploy may be starting one.
-    NotRegistered,
-    /// The agent that runs as the tool failed.
-    Agent,
-    /// The session with a stateful MCP server is lost, and so is its state. Unless a rule returns a
-    /// message for the model, the run ends.
-    SessionLost,
-}
-
-/// A failed call of a tool.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct ToolFailure<'a> {
-    /// The call that failed.
-    pub call: &'a CallInfo,
-    /// The tool's own error message.
-    pub error: &'a str,
-    /// The kind of the failure.
-    pub kind: ToolFailureKind,
-    /// The violations of the schema, field by field; empty for other kinds, and for arguments that
-    /// are not a JSON object.
-    pub issues: &'a [Issue],
-}
-
-impl<'a> ToolFailure<'a> {
-    /// Creates a failure of the kind [`Failed`](ToolFailureKind::Failed) with this error message.
-    pub fn new(call: &'a CallInfo, error: &'a str) -> Self {
-        Self { call, error, kind: ToolFailureKind::Failed, issues: &[] }
-    }
-
-    /// Sets the kind of the failure, and the violations of the schema.
-    #[must_use]
-    pub fn of_kind(mut self, kind: ToolFailureKind, issues: &'a [Issue]) -> Self {
-        (self.kind, self.issues) = (kind, issues);
-        self
-    }
-
-    /// Returns the violations of the schema in a form that a model can use: a sentence and a JSON
-    /// list of `{"field", "constraint", "allowed"}`. It repeats nothing of the arguments
-    /// themselves.
-    pub fn issues_message(&self) -> String {
-        match serde_json::to_string(self.issues) {
-            Ok(issues) if !self.issues.is_empty() => format!("{}. What does not fit: {issues}", self.error),
-            _ => self.error.to_owned(),
-        }
-    }
-}
+/// A function of a call and its failure that returns the message that the model gets for some
+/// failures.
+pub type DescribeFailureByKind = Arc<dyn Fn(&CallInfo, &ToolFailure) -> Option<String> + Send + Sync>;
 
 impl OnToolError {
     /// Returns the rule by which the model gets this function's message for arguments that do not
@@ -145,7 +80,7 @@ impl OnToolError {
     ///
     /// # Determinism
     /// The function runs in the workflow, and again on replay.
-    pub fn tell(describe: impl Fn(&ToolFailure<'_>) -> String + Send + Sync + 'static) -> Self {
+    pub fn tell(describe: impl Fn(&CallInfo, &ToolFailure) -> String + Send + Sync + 'static) -> Self {
         Self::Tell(Arc::new(describe))
     }
 
@@ -156,7 +91,7 @@ impl OnToolError {
     /// ```
     /// use temporal_agents::tool::{OnToolError, ToolFailureKind};
     ///
-    /// let rule = OnToolError::by_kind(|failure| match failure.kind {
+    /// let rule = OnToolError::by_kind(|_call, failure| match failure.kind {
     ///     ToolFailureKind::Arguments => Some(failure.issues_message()),
     ///     ToolFailureKind::NotRegistered => Some("This tool is being deployed. Go on without it.".to_owned()),
     ///     _ => None,
@@ -166,7 +101,7 @@ impl OnToolError {
     ///
     /// # Determinism
     /// The function runs in the workflow, and again on replay.
-    pub fn by_kind(describe: impl Fn(&ToolFailure<'_>) -> Option<String> + Send + Sync + 'static) -> Self {
+    pub fn by_kind(describe: impl Fn(&CallInfo, &ToolFailure) -> Option<String> + Send + Sync + 'static) -> Self {
         Self::ByKind(Arc::new(describe))
     }
 
@@ -181,13 +116,13 @@ impl OnToolError {
     /// # let _ = runner;
     /// ```
     pub fn describe_argument_errors() -> Self {
-        Self::by_kind(|failure| (failure.kind == ToolFailureKind::Arguments).then(|| failure.issues_message()))
+        Self::by_kind(|_call, failure| (failure.kind == ToolFailureKind::Arguments).then(|| failure.issues_message()))
     }
 
     /// Returns the rule by which the model gets [`TOOL_FAILED`], without a call of the run's error
     /// formatter.
     pub fn fixed_message() -> Self {
-        Self::tell(|_| TOOL_FAILED.to_owned())
+        Self::tell(|_call, _failure| TOOL_FAILED.to_owned())
     }
 }
 

@@ -59,8 +59,8 @@ impl OfResult {
     /// # Errors
     /// The error that the function returned, or an error if the value cannot be written as JSON.
     #[expect(clippy::unused_self, reason = "the value is what picks the conversion")]
-    pub fn into_output<T: ToolReturn, E: ToolFailure>(self, returned: Result<T, E>) -> Result<ToolOutput, ToolError> {
-        returned.map_err(ToolFailure::into_failure)?.into_output()
+    pub fn into_output<T: ToolReturn, E: ErrorReturn>(self, returned: Result<T, E>) -> Result<ToolOutput, ToolError> {
+        returned.map_err(ErrorReturn::into_tool_error)?.into_output()
     }
 }
 
@@ -108,14 +108,14 @@ impl<T: Serialize> ToolReturn for T {
     note = "return `Result<_, ToolError>`: any `std::error::Error` becomes one by `?`, \
             a text by `ToolError::failed(text)`"
 )]
-pub trait ToolFailure {
+pub trait ErrorReturn {
     /// Converts the error into the failure of the tool.
-    fn into_failure(self) -> ToolError;
+    fn into_tool_error(self) -> ToolError;
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: Into<ToolError>> ToolFailure for E {
-    fn into_failure(self) -> ToolError {
+impl<E: Into<ToolError>> ErrorReturn for E {
+    fn into_tool_error(self) -> ToolError {
         self.into()
     }
 }

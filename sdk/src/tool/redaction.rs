@@ -8,8 +8,6 @@ use std::{
 
 use serde_json::Value;
 
-#[cfg(feature = "worker")]
-use super::error::ToolError;
 use crate::wire::ToolOutput;
 
 /// A function that returns a string without what must not be recorded.
@@ -36,12 +34,6 @@ impl Redaction {
             ToolOutput::Text(text) => ToolOutput::Text(self.text(&text)),
             ToolOutput::Content(parts) => ToolOutput::Content(parts.into_iter().map(|part| self.value(part)).collect()),
         }
-    }
-
-    /// Returns the error with its message redacted. Its source error is dropped.
-    #[cfg(feature = "worker")]
-    pub(crate) fn error(&self, error: &ToolError) -> ToolError {
-        error.with_message(self.text(error.message()))
     }
 
     /// Returns the value with each of its strings redacted; the keys of objects are not changed.

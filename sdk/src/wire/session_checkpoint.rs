@@ -187,7 +187,7 @@ pub enum EffectAnswer {
     Begun,
 }
 
-/// Kind of a tool's failure.
+/// Kind of a tool's failure: with the message, the recorded form of a `ToolFailure`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -18,4 +18,4 @@ pub use crate::{
     secret::Destination,
 };
 pub use plugin::{AgentsPlugin, AgentsWorker, AgentsWorkerError, InstallError, InstallIssue};
-pub use tool_registry::{CallFailure, Dispatch, DispatchError, DispatchResult, RegisterError, ToolRegistry};
+pub use tool_registry::{Dispatch, DispatchError, DispatchResult, RegisterError, ToolRegistry};

@@ -25,7 +25,8 @@ use super::{
 use crate::{
     agent::AgentInfo,
     drive::{ModelEffectError, guard::Panic},
-    engine::{EffectError, TriedFor},
+    engine::TriedFor,
+    tool::BoxError,
     wire::{
         Folded, Item, ItemView, Ledger, MODEL_ACTIVITY, ModelCall, ModelFailureKind, ModelReply, ModelRequest,
         ModelResponse, Noted,
@@ -163,7 +164,7 @@ struct Called {
 /// The reason why a call has no response.
 enum Failed {
     /// The worker could not find this part of the content that the request refers to.
-    Unavailable(ConversationPart, EffectError),
+    Unavailable(ConversationPart, BoxError),
     Otherwise(ModelEffectError),
 }
 
@@ -280,7 +281,7 @@ impl Scheduled<'_> {
 }
 
 impl Failed {
-    fn of(source: EffectError) -> Self {
+    fn of(source: BoxError) -> Self {
         Self::Otherwise(ModelEffectError::Failed { reason: source.to_string(), source })
     }
 }
@@ -318,7 +319,7 @@ struct RequestTooLarge {
 /// into the request of their call, which has `room` bytes for them.
 ///
 /// The sizes are a rule, because they decide which activities are scheduled: see CONTRIBUTING.md.
-fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize, room: usize) -> Result<Vec<Vec<Item>>, EffectError> {
+fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize, room: usize) -> Result<Vec<Vec<Item>>, BoxError> {
     let sized: Vec<(usize, &Item)> = items.map(|item| (item.json_len(), item)).collect();
     if sized.iter().map(|(bytes, _)| bytes).sum::<usize>() <= RECORD_THRESHOLD_BYTES.min(room) {
         return Ok(Vec::new());
@@ -358,7 +359,7 @@ fn described(item: &Item) -> String {
 /// The size is that of the definitions and items that are sent for the first time, plus a fixed
 /// number of bytes for each reference. The encoding of the message around them does not count, so
 /// that a release that encodes it differently makes the same decision on replay.
-fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) -> Result<usize, EffectError> {
+fn checked(call: &ModelCall, folded: &Folded, options: &ModelActivityOptions) -> Result<usize, BoxError> {
     let new: usize = folded.inline_items().map(Item::json_len).sum();
     let beside = overhead_bytes(call, folded)?;
     let (bytes, limit) = (beside + new, options.max_request_bytes);
@@ -380,6 +381,6 @@ fn overhead_bytes(call: &ModelCall, folded: &Folded) -> Result<usize, serde_json
     Ok(defined + folded.conversation.segments.len().saturating_sub(1) * REFERENCE_BYTES)
 }
 
-fn summary_panicked(panic: &Panic) -> EffectError {
+fn summary_panicked(panic: &Panic) -> BoxError {
     format!("the summary function of the model activity failed: {panic}").into()
 }

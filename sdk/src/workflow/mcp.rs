@@ -12,8 +12,7 @@ use super::{
 };
 use crate::{
     drive::McpEffectError,
-    engine::EffectError,
-    tool::McpServer,
+    tool::{BoxError, McpServer},
     wire::{McpTool, error_debug, failure::AGENTS_WORKFLOW_ERROR, mcp_call::McpOperation},
 };
 
@@ -44,7 +43,7 @@ pub struct McpHandle {
 pub struct McpHandleError {
     server: String,
     operation: &'static str,
-    source: EffectError,
+    source: BoxError,
 }
 
 error_debug!(struct McpHandleError { server, operation, source });
@@ -110,7 +109,7 @@ impl McpHandle {
         })
     }
 
-    fn failed(&self, operation: &'static str, source: EffectError) -> McpHandleError {
+    fn failed(&self, operation: &'static str, source: BoxError) -> McpHandleError {
         McpHandleError { server: self.server.name().to_owned(), operation, source }
     }
 }

@@ -261,7 +261,7 @@ async fn supplied_outputs_keep_to_the_limit_and_the_redaction_of_their_tool() ->
     let careful = pick_file.definition().max_output_bytes(20).redact(|text| text.replace("1234", "****"));
     let agent: Agent = Agent::new("editor")
         .model("gpt-5")
-        .tool(careful.on_error(OnToolError::tell(|failure| failure.error.to_owned())));
+        .tool(careful.on_error(OnToolError::tell(|_call, failure| failure.reason().to_owned())));
     let RunOutcome::Paused(mut paused) = runner.run_until_paused(&agent, "File it.").await? else {
         anyhow::bail!("nobody has picked a file")
     };

@@ -107,7 +107,7 @@ fn agent(case: &str) -> Agent {
         "approval rule" => asker.tool(rest().needs_approval_when(|_, _, _| panic!("oh"))),
         "before a tool" => asker.tool(rest().input_guardrail(ToolInputGuardrail::new("before", |_| panic!("oh")))),
         "after a tool" => asker.tool(rest().output_guardrail(ToolOutputGuardrail::new("after", |_, _| panic!("oh")))),
-        "tool error" => asker.tool(fails().on_error(OnToolError::tell(|_| panic!("oh")))),
+        "tool error" => asker.tool(fails().on_error(OnToolError::tell(|_call, _failure| panic!("oh")))),
         "extractor" => {
             let ask = refunds().as_tool().name("ask").extract_output(|_| panic!("oh"));
             asker.tool(ask.on_error(OnToolError::FailRun))

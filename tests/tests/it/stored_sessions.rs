@@ -11,7 +11,7 @@ use std::{
 use futures::future::BoxFuture;
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Runner, run::SessionRef, store::Session, tool::Failure, wire::Item};
+use temporal_agents::{Runner, run::SessionRef, store::Session, tool::BoxError, wire::Item};
 use temporal_agents_testing::{
     FakeModel, FinishedRun,
     fake_model::{text, tool_call},
@@ -51,11 +51,11 @@ impl Flaky {
 }
 
 impl Session for Flaky {
-    fn items<'a>(&'a self, session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>> {
+    fn items<'a>(&'a self, session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, BoxError>> {
         let items = self.keep(|kept| {
             kept.asked.push(format!("read {session_id} {limit:?}"));
             if kept.asked.len() == 1 {
-                return Err(Failure::from("the store is starting"));
+                return Err(BoxError::from("the store is starting"));
             }
             let items = kept.items.get(session_id).cloned().unwrap_or_default();
             let latest = limit.map_or(0, |limit| items.len().saturating_sub(limit as usize));
@@ -64,14 +64,14 @@ impl Session for Flaky {
         Box::pin(std::future::ready(items))
     }
 
-    fn add<'a>(&'a self, session_id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+    fn add<'a>(&'a self, session_id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), BoxError>> {
         let added = self.keep(|kept| {
             kept.asked.push(format!("add {} to {session_id}", items.len()));
             let is_new = kept.keys.insert(key.to_owned());
             if is_new {
                 kept.items.entry(session_id.to_owned()).or_default().extend(items);
             }
-            if is_new && kept.keys.len() == 2 { Err(Failure::from("the connection is lost")) } else { Ok(()) }
+            if is_new && kept.keys.len() == 2 { Err(BoxError::from("the connection is lost")) } else { Ok(()) }
         });
         Box::pin(std::future::ready(added))
     }

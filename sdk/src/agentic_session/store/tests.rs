@@ -18,12 +18,12 @@ impl Shelf {
 }
 
 impl CheckpointStore for Arc<Shelf> {
-    fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), Failure>> {
+    fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), BoxError>> {
         self.checkpoints().insert(key.to_owned(), checkpoint);
         Box::pin(async { Ok(()) })
     }
 
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, BoxError>> {
         let found = self.checkpoints().get(key).cloned();
         Box::pin(async move { Ok(found) })
     }

@@ -6,7 +6,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    tool::{Failure, RunContext},
+    tool::{BoxError, RunContext},
     wire::Item,
 };
 
@@ -32,13 +32,13 @@ impl ModelInput {
 #[derive(Clone)]
 pub struct CallModelInputFilter(Arc<FilterInput>);
 
-type FilterInput = dyn Fn(ModelInput, &str, &RunContext) -> Result<ModelInput, Failure> + Send + Sync;
+type FilterInput = dyn Fn(ModelInput, &str, &RunContext) -> Result<ModelInput, BoxError> + Send + Sync;
 
 impl CallModelInputFilter {
     /// Creates a filter from a function of the input, the agent's name and the run context. An
     /// error of the function ends the run.
     pub fn new(
-        filter: impl Fn(ModelInput, &str, &RunContext) -> Result<ModelInput, Failure> + Send + Sync + 'static,
+        filter: impl Fn(ModelInput, &str, &RunContext) -> Result<ModelInput, BoxError> + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(filter))
     }
@@ -47,7 +47,7 @@ impl CallModelInputFilter {
     ///
     /// # Errors
     /// The function's own.
-    pub fn apply(&self, input: ModelInput, agent: &str, run: &RunContext) -> Result<ModelInput, Failure> {
+    pub fn apply(&self, input: ModelInput, agent: &str, run: &RunContext) -> Result<ModelInput, BoxError> {
         (self.0)(input, agent, run)
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use serde_json::Value;
 
 use crate::{
-    tool::{Failure, RunContext},
+    tool::{BoxError, RunContext},
     wire::Item,
 };
 
@@ -32,7 +32,7 @@ pub struct ErrorHandlers {
 #[derive(Clone)]
 pub struct ErrorHandler(Arc<HandleError>);
 
-type HandleError = dyn Fn(&HandledError<'_>) -> Result<Option<Handled>, Failure> + Send + Sync;
+type HandleError = dyn Fn(&HandledError<'_>) -> Result<Option<Handled>, BoxError> + Send + Sync;
 
 /// An error that is passed to its handler.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,9 @@ impl Handled {
 impl ErrorHandler {
     /// Creates a handler from a function. A function that returns `None` declines, as if there were
     /// no handler.
-    pub fn new(handle: impl Fn(&HandledError<'_>) -> Result<Option<Handled>, Failure> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        handle: impl Fn(&HandledError<'_>) -> Result<Option<Handled>, BoxError> + Send + Sync + 'static,
+    ) -> Self {
         Self(Arc::new(handle))
     }
 
@@ -89,7 +91,7 @@ impl ErrorHandler {
     ///
     /// # Errors
     /// The function's own error; it ends the run.
-    pub fn handle(&self, error: &HandledError<'_>) -> Result<Option<Handled>, Failure> {
+    pub fn handle(&self, error: &HandledError<'_>) -> Result<Option<Handled>, BoxError> {
         (self.0)(error)
     }
 }

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    engine::EffectError,
-    tool::{ToolError, ToolErrorKind},
+    tool::{BoxError, ToolError, ToolFailure},
     wire::Usage,
 };
 
@@ -19,14 +18,14 @@ pub enum ModelEffectError {
         /// The provider's own error message.
         reason: String,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// The call failed, after all its attempts.
     Failed {
         /// The provider's own error message.
         reason: String,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
 }
 
@@ -37,64 +36,22 @@ pub enum SessionEffectError {
     /// The run was cancelled; a write may have taken effect.
     Cancelled,
     /// The read or write failed, after all its attempts.
-    Failed(EffectError),
+    Failed(BoxError),
 }
 
-/// The error of a tool call.
+/// The error of a tool call: the failure of the tool, or an error for which the tool is not
+/// responsible.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolEffectError {
-    /// The tool failed, and its own rule determines the message for the model.
+    /// The call failed, after all its attempts.
     Failed {
-        /// The message for the model, if the tool chose one.
-        tell_model: Option<String>,
-        /// The tool's own error message.
-        message: String,
-        /// The host's error.
-        source: EffectError,
-    },
-    /// The tool failed with an error that ends the run.
-    FailsRun {
-        /// The tool's own error message.
-        message: String,
-        /// The host's error.
-        source: EffectError,
-    },
-    /// The body panicked in its last attempt.
-    Panicked {
-        /// Message of the panic.
-        message: String,
-        /// The host's error.
-        source: EffectError,
-    },
-    /// The tool ran, and its output exceeds the limit of the tool or of the server.
-    Oversized {
-        /// The tool, the size of the output, and the limit.
-        message: String,
-        /// The host's error.
-        source: EffectError,
-    },
-    /// No attempt ended in time.
-    TimedOut {
-        /// Time limit of one attempt.
-        after: Duration,
-        /// The host's error.
-        source: EffectError,
-    },
-    /// The only attempt was interrupted, and the tool is not idempotent: the call may have taken
-    /// effect.
-    OutcomeUnknown {
-        /// The host's error.
-        source: EffectError,
-    },
-    /// The agent that the call runs failed, in a run of its own.
-    Agent {
-        /// The agent run's own error message.
-        message: String,
-        /// Usage of the agent run until its failure.
+        /// The failure.
+        failure: Box<ToolFailure>,
+        /// Usage of a run that the call executed, until its failure.
         usage: Usage,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// No worker on this task queue has the tool.
     NotRegistered {
@@ -104,32 +61,42 @@ pub enum ToolEffectError {
         /// wait.
         tried_for: Option<Duration>,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// The resource that the tool uses, for example a Nexus endpoint, does not exist; the error
     /// names the remedy.
-    Absent(EffectError),
+    Absent(BoxError),
     /// The session with a stateful MCP server was lost.
     SessionLost {
         /// `true` if the call had begun before the loss: it may have taken effect.
         began: bool,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// The call was cancelled.
     Cancelled,
     /// The host failed.
-    Host(EffectError),
+    Host(BoxError),
 }
 
-impl From<&ToolError> for ToolEffectError {
-    fn from(error: &ToolError) -> Self {
-        let (message, source) = (error.message().to_owned(), error.message().into());
-        match error.kind() {
-            ToolErrorKind::FailRun => Self::FailsRun { message, source },
-            ToolErrorKind::TellModel => Self::Failed { tell_model: Some(message.clone()), message, source },
-            ToolErrorKind::Failed | ToolErrorKind::Transient => Self::Failed { tell_model: None, message, source },
-        }
+impl ToolEffectError {
+    /// Creates the error of a call that failed without usage.
+    pub(crate) fn failed(failure: ToolFailure, source: impl Into<BoxError>) -> Self {
+        Self::Failed { failure: Box::new(failure), usage: Usage::default(), source: source.into() }
+    }
+}
+
+impl From<ToolFailure> for ToolEffectError {
+    fn from(failure: ToolFailure) -> Self {
+        let source = failure.message.clone();
+        Self::failed(failure, source)
+    }
+}
+
+impl From<ToolError> for ToolEffectError {
+    fn from(error: ToolError) -> Self {
+        let (failure, source) = error.into_parts();
+        Self::failed(failure, source)
     }
 }
 
@@ -140,19 +107,19 @@ pub enum McpEffectError {
     /// The request was cancelled.
     Cancelled,
     /// The request failed, after all its attempts.
-    Failed(EffectError),
+    Failed(BoxError),
     /// The session was lost.
-    SessionLost(EffectError),
+    SessionLost(BoxError),
 }
 
-impl From<EffectError> for McpEffectError {
-    fn from(source: EffectError) -> Self {
+impl From<BoxError> for McpEffectError {
+    fn from(source: BoxError) -> Self {
         Self::Failed(source)
     }
 }
 
-impl From<EffectError> for SessionEffectError {
-    fn from(source: EffectError) -> Self {
+impl From<BoxError> for SessionEffectError {
+    fn from(source: BoxError) -> Self {
         Self::Failed(source)
     }
 }

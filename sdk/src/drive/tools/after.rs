@@ -1,6 +1,6 @@
 //! The phase after the bodies of all calls.
 
-use super::{Body, Call, in_tool, told::told};
+use super::{Body, Call, body::BodyEnd, in_tool, told::told};
 use crate::{
     agent::{AgentDef, HookedCall},
     drive::{env::Env, guard, host::Host},
@@ -9,6 +9,21 @@ use crate::{
     wire::run_state::{GuardrailResults, ToolGuardrailBehavior, ToolGuardrailResult},
 };
 
+/// The conclusion of the calls of a response.
+pub(super) enum Concluded {
+    /// All calls have an outcome.
+    Completed(Vec<ToolOutcome>),
+    /// A call ends the run.
+    EndsRun {
+        /// The error of the call.
+        error: RunError,
+        /// Outcomes of the calls that ran.
+        outcomes: Vec<ToolOutcome>,
+        /// Results of guardrails for calls without an outcome.
+        found: GuardrailResults,
+    },
+}
+
 /// Concludes the calls: runs the output guardrails and the hooks, and selects the error that ends
 /// the run, if any. An error of a call has priority over a cancellation.
 pub(super) fn conclude<H: Host>(
@@ -16,13 +31,12 @@ pub(super) fn conclude<H: Host>(
     engine: &Engine,
     agent: &AgentDef,
     calls: Vec<Call<'_>>,
-    ran: Vec<Option<Result<Body, RunError>>>,
-) -> (Vec<ToolOutcome>, Option<(RunError, GuardrailResults)>) {
+    ran: Vec<BodyEnd>,
+) -> Concluded {
     let run = RunContext::new(engine.state().context.clone());
     let mut outcomes = Vec::with_capacity(calls.len());
     let mut failure = None;
     let mut cancelled = None;
-    // Results of guardrails for calls without an outcome.
     let mut found = GuardrailResults::default();
     for (call, ran) in calls.into_iter().zip(ran) {
         let Call {
@@ -43,7 +57,7 @@ pub(super) fn conclude<H: Host>(
             (Some(result), _) => {
                 ToolOutcome { failed: tool.is_none(), input_guardrails, ..ToolOutcome::new(index, result) }
             }
-            (None, Some(Ok(Body { result, context_patch, failure }))) => {
+            (None, BodyEnd::Completed(Body { result, context_patch, failure })) => {
                 let ran = !matches!(result, CallResult::NeedsOutput | CallResult::NeedsInput(_));
                 ToolOutcome {
                     ran,
@@ -53,7 +67,7 @@ pub(super) fn conclude<H: Host>(
                     ..ToolOutcome::new(index, result)
                 }
             }
-            (None, Some(Err(error))) => {
+            (None, BodyEnd::EndsRun(error)) => {
                 found.tool_input.extend(input_guardrails);
                 match error {
                     RunError::Cancelled { .. } => cancelled = cancelled.or(Some(error)),
@@ -61,7 +75,7 @@ pub(super) fn conclude<H: Host>(
                 }
                 continue;
             }
-            (None, None) => unreachable!("every call is settled before its body, or has one"),
+            (None, BodyEnd::NotRun) => unreachable!("every call is settled before its body, or has one"),
         };
         if let (true, Some(tool), CallResult::Output(_)) = (outcome.ran, tool, &outcome.result) {
             let checked = check_output(env, tool, &info, &arguments, &run, &mut outcome).and_then(|()| {
@@ -77,13 +91,14 @@ pub(super) fn conclude<H: Host>(
         }
         outcomes.push(outcome);
     }
-    let ended = failure.or(cancelled).map(|error| (error, found));
-    // A turn that fails keeps only the calls that ran: the calls that wait for a decision are
-    // dropped.
-    if ended.is_some() {
-        outcomes.retain(|outcome| outcome.ran);
+    match failure.or(cancelled) {
+        None => Concluded::Completed(outcomes),
+        Some(error) => {
+            // The calls that wait for a decision are dropped.
+            outcomes.retain(|outcome| outcome.ran);
+            Concluded::EndsRun { error, outcomes, found }
+        }
     }
-    (outcomes, ended)
 }
 
 /// Runs the guardrails after a tool; replaces an output that one rejects.

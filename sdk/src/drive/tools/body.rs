@@ -21,23 +21,35 @@ use crate::{
 };
 use futures::{FutureExt, future::LocalBoxFuture};
 
-/// Runs the bodies. Returns their results in call order, with `None` for calls that were settled
-/// before.
+/// The end of the body of a call.
+pub(super) enum BodyEnd {
+    /// The body has a result.
+    Completed(Body),
+    /// The call ends the run with this error, or was cancelled because another one does.
+    EndsRun(RunError),
+    /// The call was settled before, and its body has not run.
+    NotRun,
+}
+
+/// Runs the bodies. Returns their ends in call order.
+///
+/// # Errors
+/// [`RunError`] of an input guardrail beside the calls.
 pub(super) async fn bodies<'g, H: Host>(
     env: &'g Env<'_, H>,
     engine: &mut Engine,
     guards: &mut ParallelInputGuardrails<'g>,
     calls: &mut [Call<'_>],
-) -> Result<Vec<Option<Result<Body, RunError>>>, RunError> {
+) -> Result<Vec<BodyEnd>, RunError> {
     let scope = env.host.child(&env.scope);
     let context = RefCell::new(std::mem::take(engine.context_mut()));
     let usage = RefCell::new(Usage::default());
     let (failed, has_cancelled) = (Cell::new(false), Cell::new(false));
     let limits = limits_of(env.config.max_tool_concurrency, calls);
-    let mut running: Vec<LocalBoxFuture<'_, Option<Result<Body, RunError>>>> = Vec::with_capacity(calls.len());
+    let mut running: Vec<LocalBoxFuture<'_, BodyEnd>> = Vec::with_capacity(calls.len());
     for (place, call) in calls.iter_mut().enumerate() {
         let (Some(tool), None) = (call.tool, &call.settled) else {
-            running.push(std::future::ready(None).boxed_local());
+            running.push(std::future::ready(BodyEnd::NotRun).boxed_local());
             continue;
         };
         let (scope, context, usage) = (&scope, &context, &usage);
@@ -46,19 +58,23 @@ pub(super) async fn bodies<'g, H: Host>(
         let call = &*call;
         let may_wait = limits.may_hold(place);
         let body = async move {
-            let cancelled = || RunError::Cancelled { agent: call.info.agent.clone(), turn: call.info.turn };
+            let cancelled =
+                || BodyEnd::EndsRun(RunError::Cancelled { agent: call.info.agent.clone(), turn: call.info.turn });
             if may_wait && failed.get() {
-                return Some(Err(cancelled()));
+                return cancelled();
             }
             let body = CallExecution { env, scope, tool, call, context, usage }.run(paused).await;
             // If a cancelled body still completes depends on timing, so its result is not used.
             if has_cancelled.get() {
-                return Some(Err(cancelled()));
+                return cancelled();
             }
-            if body.is_err() {
-                failed.set(true);
+            match body {
+                Ok(body) => BodyEnd::Completed(body),
+                Err(error) => {
+                    failed.set(true);
+                    BodyEnd::EndsRun(error)
+                }
             }
-            Some(body)
         };
         running.push(body.boxed_local());
     }

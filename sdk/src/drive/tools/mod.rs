@@ -25,7 +25,11 @@ use serde_json::Value;
 
 #[cfg(feature = "worker")]
 pub(crate) use self::single::{SingleAnswer, SingleCall, SingleError, call_single};
-use self::{after::conclude, before::begin, body::bodies};
+use self::{
+    after::{Concluded, conclude},
+    before::begin,
+    body::bodies,
+};
 use super::{
     env::Env,
     host::{Host, RunEvent},
@@ -35,7 +39,7 @@ use super::{
 use crate::{
     agent::AgentDef,
     engine::{CallResult, DueCall, Engine, Resolution, RunError},
-    tool::{CallInfo, ToolDef, ToolFailureKind},
+    tool::{CallInfo, ToolDef, ToolFailure},
     wire::{
         McpAnswer, McpQuestion, RunState, ToolOutput,
         run_state::{Decision, GuardrailResults, PlannedCall, ToolGuardrailResult},
@@ -47,9 +51,8 @@ use crate::{
 pub(super) struct Body {
     pub(super) result: CallResult,
     pub(super) context_patch: Option<Value>,
-    /// Kind and error message of the failure, if the call failed and its output is not the tool's
-    /// own.
-    failure: Option<(ToolFailureKind, String)>,
+    /// The failure, if the call failed and its output is not the tool's own.
+    failure: Option<ToolFailure>,
 }
 
 impl Body {
@@ -125,10 +128,9 @@ pub(super) async fn run<'g, H: Host>(
         return Err(error);
     }
     let ran = bodies(env, engine, guards, &mut calls).await?;
-    let (outcomes, ended) = conclude(env, engine, agent, calls, ran);
-    match ended {
-        None => Ok(Resolution::ToolsRan(outcomes)),
-        Some((error, found)) => {
+    match conclude(env, engine, agent, calls, ran) {
+        Concluded::Completed(outcomes) => Ok(Resolution::ToolsRan(outcomes)),
+        Concluded::EndsRun { error, outcomes, found } => {
             engine.resolve(Resolution::ToolsFailed { outcomes, found })?;
             Err(error)
         }

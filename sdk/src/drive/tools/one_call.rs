@@ -15,11 +15,12 @@ use crate::{
         keywords,
         mcp_session::{self, Asking},
         nested::{AgentCall, AgentInput, call_agent},
-        tool_failure::{self, CallFailureCause},
+        tool_failure::{self, FailedCall},
     },
     engine::{CallResult, RunError},
     tool::{
-        InlineBody, McpBinding, McpServer, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, named_keys,
+        InlineBody, McpBinding, McpServer, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, ToolFailure,
+        ToolFailureKind, named_keys,
         schema::{self, InvalidArguments, Validate},
     },
     wire::{RunState, ToolOutput, Usage},
@@ -47,8 +48,9 @@ impl<H: Host> CallExecution<'_, '_, H> {
             (Some(_), _) => Map::new(),
             (None, Ok(arguments)) => arguments,
             (None, Err(invalid)) => {
-                let reason = tool_failure::explained(&invalid);
-                return self.refused(CallFailureCause::Arguments(invalid), &reason);
+                let failure = ToolFailure::from(invalid);
+                let reason = failure.to_string();
+                return self.refused(FailedCall::of_arguments(failure), &reason);
             }
         };
         let id = self.env.effect(format_args!("{}-tool-{}", self.call.info.turn, self.call.index));
@@ -91,9 +93,10 @@ impl<H: Host> CallExecution<'_, '_, H> {
                 if let Some(redaction) = self.tool.redaction() {
                     reason = redaction.text(&reason);
                 }
-                self.refused(self.redacted_failure(CallFailureCause::inline(&error)), &reason)
+                let (failure, _) = error.into_parts();
+                self.refused(self.redacted_failure(failure.into()), &reason)
             }
-            Err(panic) => self.failed(CallFailureCause::Panicked(panic.to_string())),
+            Err(panic) => self.failed(ToolFailure::new(ToolFailureKind::Panicked, panic.to_string()).into()),
         }
     }
 
@@ -103,14 +106,15 @@ impl<H: Host> CallExecution<'_, '_, H> {
         let stays = matches!(tool.binding(), ToolBinding::Workflow(_));
         let context =
             if stays { self.context.borrow().clone() } else { named_keys(&self.context.borrow(), tool.context_keys()) };
-        if !stays && let Some(wrong) = sizes::of_request(info, &arguments, &context)? {
-            return self.refused(wrong, "its arguments are too large");
+        if !stays && let Some(failure) = sizes::of_request(info, &arguments, &context)? {
+            return self.refused(FailedCall::of_arguments(failure), "its arguments are too large");
         }
         // For these bindings, history records the failure of the activity, and the worker has
         // already applied the redaction and the size limit.
         let is_ours = matches!(tool.binding(), ToolBinding::Activity { .. } | ToolBinding::Mcp(_));
         let answer = if let ToolBinding::Mcp(binding) = tool.binding() {
-            self.at_server(binding, id, arguments, context).await?
+            let meta = self.meta(binding.server())?;
+            self.at_server(binding, meta, id, arguments, context).await
         } else {
             let info = info.clone();
             let effect = ToolEffect { tool, info, id, arguments, context, mcp: None, mcp_session: None };
@@ -126,36 +130,35 @@ impl<H: Host> CallExecution<'_, '_, H> {
                          context keys",
                         tool.name()
                     );
-                    return self.refused(CallFailureCause::Failed(reason.clone()), &reason);
+                    let failure = ToolFailure::new(ToolFailureKind::Failed, &*reason);
+                    return self.refused(failure.into(), &reason);
                 }
                 let body = if is_ours { Body::output(output) } else { self.fitted(self.redacted(output))? };
                 Ok(Body { context_patch, ..body })
             }
             Err(error) => {
-                if let ToolEffectError::Agent { usage, .. } = &error {
+                if let ToolEffectError::Failed { usage, .. } = &error {
                     self.usage.borrow_mut().add(usage);
                 }
-                let wrong = tool_failure::from_effect_error(info, error)?;
-                if is_ours {
-                    return self.settled(wrong);
-                }
-                self.failed(wrong)
+                let failed = tool_failure::from_effect_error(info, error)?;
+                if is_ours { self.settled(failed) } else { self.failed(failed) }
             }
         }
     }
 
-    /// Calls a tool of an MCP server, in the run's session if the server is stateful. Opens a lost
-    /// session again if the server's terms allow it, unless the call has begun and must not be made
-    /// twice.
+    /// Calls a tool of an MCP server with this `_meta`, in the run's session if the server is
+    /// stateful. Opens a lost session again if the server's terms allow it, unless the call has
+    /// begun and must not be made twice.
     async fn at_server(
         &self,
         binding: &McpBinding,
+        meta: Map<String, Value>,
         id: EffectId,
         arguments: Map<String, Value>,
         context: Map<String, Value>,
-    ) -> Result<Result<ToolAnswer, ToolEffectError>, RunError> {
+    ) -> Result<ToolAnswer, ToolEffectError> {
         let (env, info, server) = (self.env, &self.call.info, binding.server());
-        let (meta, asking) = (self.meta(server)?, Asking { agent: &info.agent, turn: info.turn });
+        let asking = Asking { agent: &info.agent, turn: info.turn };
         let answers = &self.call.answers;
         // Each answer of people makes the call another activity.
         let first = match answers.len() {
@@ -166,9 +169,9 @@ impl<H: Host> CallExecution<'_, '_, H> {
         loop {
             let mcp_session = match mcp_session::session(env, server, asking, self.scope).await {
                 Ok(session) => session,
-                Err(McpEffectError::Cancelled) => return Ok(Err(ToolEffectError::Cancelled)),
+                Err(McpEffectError::Cancelled) => return Err(ToolEffectError::Cancelled),
                 Err(McpEffectError::Failed(source) | McpEffectError::SessionLost(source)) => {
-                    return Ok(Err(ToolEffectError::Host(source)));
+                    return Err(ToolEffectError::Host(source));
                 }
             };
             let effect = ToolEffect {
@@ -186,15 +189,15 @@ impl<H: Host> CallExecution<'_, '_, H> {
             };
             let (began, source) = match env.host.call_tool(effect, self.scope).await {
                 Err(ToolEffectError::SessionLost { began, source }) => (began, source),
-                answer => return Ok(answer),
+                answer => return answer,
             };
             time += 1;
             if let Err(lost) = mcp_session::lost(env, server, mcp_session.as_ref(), time, source) {
-                return Ok(Err(ToolEffectError::SessionLost { began, source: Box::new(lost) }));
+                return Err(ToolEffectError::SessionLost { began, source: Box::new(lost) });
             }
             if began && !binding.options().idempotent {
-                let source = format!("the session with MCP server {:?} was lost", server.name()).into();
-                return Ok(Err(ToolEffectError::OutcomeUnknown { source }));
+                let message = format!("the session with MCP server {:?} was lost", server.name());
+                return Err(ToolFailure::new(ToolFailureKind::OutcomeUnknown, message).into());
             }
             id = first.again(time);
         }
@@ -224,7 +227,7 @@ impl<H: Host> CallExecution<'_, '_, H> {
             Err(RunError::Cancelled { agent, turn }) => Err(RunError::Cancelled { agent, turn }),
             Err(error) => {
                 let reason = error.to_string();
-                self.refused(CallFailureCause::Agent(error), &reason)
+                self.refused(FailedCall::of_agent(error), &reason)
             }
             Ok(Body { result: CallResult::Output(output), .. }) => self.fitted(output),
             body => body,
@@ -234,31 +237,31 @@ impl<H: Host> CallExecution<'_, '_, H> {
 
     /// Reports the failure of a body to the model and to observers, after the tool's redaction: no
     /// worker has applied it.
-    fn failed(&self, wrong: CallFailureCause) -> Result<Body, RunError> {
-        let wrong = self.redacted_failure(wrong);
-        let reason = wrong.message();
-        self.refused(wrong, &reason)
+    fn failed(&self, failed: FailedCall) -> Result<Body, RunError> {
+        let failed = self.redacted_failure(failed);
+        let reason = failed.failure.reason().to_owned();
+        self.refused(failed, &reason)
     }
 
-    fn redacted_failure(&self, wrong: CallFailureCause) -> CallFailureCause {
+    fn redacted_failure(&self, failed: FailedCall) -> FailedCall {
         match self.tool.redaction() {
-            Some(redaction) => wrong.redacted(redaction),
-            None => wrong,
+            Some(redaction) => failed.redacted(redaction),
+            None => failed,
         }
     }
 
     /// Reports a failed call to the model, and its reason to observers.
-    fn refused(&self, wrong: CallFailureCause, reason: &str) -> Result<Body, RunError> {
+    fn refused(&self, failed: FailedCall, reason: &str) -> Result<Body, RunError> {
         let info = &self.call.info;
         let reason = &*tool_failure::truncated_reason(reason);
         self.env.host.observe(&RunEvent::CallRefused { call: info, reason });
-        self.settled(wrong)
+        self.settled(failed)
     }
 
     /// Reports a failed call to the model; observers already have the reason.
-    fn settled(&self, wrong: CallFailureCause) -> Result<Body, RunError> {
-        let failure = Some(wrong.kind_and_message());
-        let output = tool_failure::settle(self.env.config, self.tool, &self.call.info, wrong)?;
+    fn settled(&self, failed: FailedCall) -> Result<Body, RunError> {
+        let failure = Some(failed.failure.clone());
+        let output = tool_failure::settle(self.env.config, self.tool, &self.call.info, failed)?;
         let output = told(self.env, output);
         Ok(Body { failure, ..Body::output(output) })
     }
@@ -268,7 +271,7 @@ impl<H: Host> CallExecution<'_, '_, H> {
     fn fitted(&self, output: ToolOutput) -> Result<Body, RunError> {
         match self.tool.output_limit().fit(self.tool.name(), output) {
             Ok(output) => Ok(Body::output(output)),
-            Err(too_large) => self.refused(CallFailureCause::from(too_large), "its output is too large"),
+            Err(too_large) => self.refused(ToolFailure::from(too_large).into(), "its output is too large"),
         }
     }
 

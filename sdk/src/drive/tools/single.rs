@@ -13,7 +13,7 @@ use crate::{
     agent::{Agent, Graph},
     drive::{config::RunConfig, env::Env, host::Host},
     engine::{CallResult, RunError, ToolOutcome, merge_patch},
-    tool::{CallInfo, RunContext, ToolDef, ToolFailureKind},
+    tool::{CallInfo, RunContext, ToolDef, ToolFailure},
     wire::{ToolOutput, run_state::Decision},
 };
 
@@ -32,8 +32,8 @@ pub(crate) struct SingleCall {
 pub(crate) struct SingleAnswer {
     /// The output for the model.
     pub(crate) output: ToolOutput,
-    /// Kind and error message of the failure, if the call failed.
-    pub(crate) failure: Option<(ToolFailureKind, String)>,
+    /// The failure, if the call failed.
+    pub(crate) failure: Option<ToolFailure>,
     /// The values of the run context after the call.
     pub(crate) context: Map<String, Value>,
 }

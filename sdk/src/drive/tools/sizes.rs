@@ -3,9 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    drive::tool_failure::CallFailureCause,
     engine::RunError,
-    tool::CallInfo,
+    tool::{CallInfo, ToolFailure, ToolFailureKind},
     wire::size::{Bytes, MOST_BYTES, encoded_len},
 };
 
@@ -19,14 +18,14 @@ pub(super) fn of_request(
     info: &CallInfo,
     arguments: &Map<String, Value>,
     context: &Map<String, Value>,
-) -> Result<Option<CallFailureCause>, RunError> {
+) -> Result<Option<ToolFailure>, RunError> {
     let len = |values: &Map<String, Value>| encoded_len(values).unwrap_or_default();
     let (of_arguments, of_context) = (len(arguments), len(context));
     let limit = Bytes(MOST_BYTES);
     if of_arguments > MOST_BYTES {
         let message =
             format!("the arguments of tool {:?} are {}, the limit is {limit}", info.tool, Bytes(of_arguments));
-        return Ok(Some(CallFailureCause::Oversized { message, has_run: false }));
+        return Ok(Some(ToolFailure::new(ToolFailureKind::Oversized, message)));
     }
     if of_arguments + of_context <= MOST_BYTES {
         return Ok(None);

@@ -9,15 +9,12 @@ pub use reference::ReferenceError;
 use super::fits::StateMismatch;
 use crate::{
     agent::GraphError,
-    tool::{Failure, WorkflowToolError},
+    tool::{BoxError, WorkflowToolError},
     wire::{
         error_debug,
         run_state::{InputGuardrailResult, OutputGuardrailResult, ToolGuardrailResult},
     },
 };
-
-/// The error of an effect: the host's own error, complete.
-pub type EffectError = Box<dyn std::error::Error + Send + Sync>;
 
 /// An error that ends a run without a final output.
 ///
@@ -146,7 +143,7 @@ pub enum RunError {
         /// Name of the tool.
         tool: String,
         /// Error of the tool, or of a hook around it.
-        source: Failure,
+        source: BoxError,
     },
     /// A function of the author failed: a guardrail, a hook, a filter, a handler.
     #[error("{function} of agent {agent:?} failed: {source}")]
@@ -156,7 +153,7 @@ pub enum RunError {
         /// Name of the agent that the function was called for.
         agent: String,
         /// Error of the function.
-        source: Failure,
+        source: BoxError,
     },
     /// The session could not be read or written.
     #[error("the session {session:?} could not be {verb}: {source}")]
@@ -166,7 +163,7 @@ pub enum RunError {
         /// `read` or `written`.
         verb: &'static str,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// Calls wait for a decision, and the host cannot wait for it.
     #[error(
@@ -222,7 +219,7 @@ pub enum RunError {
         /// The provider's own error message.
         reason: String,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// No worker on the task queue has the tool.
     #[error(
@@ -240,7 +237,7 @@ pub enum RunError {
         /// Time for which the run waited for a worker that has the tool; `None` if it did not wait.
         tried_for: Option<Duration>,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// A tool call could not be made, or its result could not be read.
     #[error("the call of tool {tool:?} by agent {agent:?} at turn {turn} failed: {source}")]
@@ -252,7 +249,7 @@ pub enum RunError {
         /// The turn, counted from 1.
         turn: u32,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// The tools of an MCP server could not be listed, after all attempts.
     #[error("the tools of MCP server {server:?} (agent {agent:?}, turn {turn}) could not be listed: {source}")]
@@ -264,7 +261,7 @@ pub enum RunError {
         /// The turn, counted from 1.
         turn: u32,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// The model's arguments for a handoff are not of its input type.
     #[error("Invalid JSON when parsing model output (handoff {handoff:?} of agent {agent:?}): {reason}")]
@@ -308,7 +305,7 @@ pub enum RunError {
         /// Number of turns so far.
         turn: u32,
         /// The value with which the host ends the workflow.
-        next: EffectError,
+        next: BoxError,
     },
     /// The run was to continue in the next execution of its workflow, and could not.
     #[error("the run could not continue as new (agent {agent:?}, turn {turn}): {source}")]
@@ -318,7 +315,7 @@ pub enum RunError {
         /// Number of turns so far.
         turn: u32,
         /// The host's error.
-        source: EffectError,
+        source: BoxError,
     },
     /// The conversation is too large to be carried to the next execution of the workflow.
     #[error(
@@ -389,7 +386,7 @@ impl fmt::Display for TriedFor {
 }
 
 /// Returns the advice for a tool without a worker, for an error message.
-fn registration_advice(source: &EffectError) -> String {
+fn registration_advice(source: &BoxError) -> String {
     match source.downcast_ref::<WorkflowToolError>() {
         Some(error) => format!("start a worker that has it: {error}"),
         None => "add the agent to AgentsPlugin::agents on that queue's worker".to_owned(),

@@ -13,6 +13,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::{Genai, Serves, dialect};
 use crate::{
     provider::{http::address, http_client},
+    tool::BoxError,
     wire::error_debug,
 };
 
@@ -59,13 +60,13 @@ pub enum GenaiConfigError {
     #[error("TLS could not be set up; are the system's CA certificates installed?")]
     Tls {
         /// Underlying error.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: BoxError,
     },
     /// The HTTP client could not be built.
     #[error("the HTTP client could not be built")]
     HttpClient {
         /// Underlying error.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: BoxError,
     },
 }
 

@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use super::{Azure, OpenAi, OpenAiApi, Serves, endpoint::Endpoint, tls, transport::Transport};
 use crate::{
     provider::http::{address, redact::Redactor},
+    tool::BoxError,
     wire::error_debug,
 };
 
@@ -71,13 +72,13 @@ pub enum OpenAiConfigError {
     #[error("TLS could not be set up; are the system's CA certificates installed?")]
     Tls {
         /// Underlying error.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: BoxError,
     },
     /// The HTTP client could not be built.
     #[error("the HTTP client could not be built")]
     HttpClient {
         /// Underlying error.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: BoxError,
     },
 }
 

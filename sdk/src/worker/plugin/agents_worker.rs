@@ -10,7 +10,7 @@ use temporalio_client::Client;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerRunError};
 
 use super::{AgentsPlugin, InstallError};
-use crate::wire::error_debug;
+use crate::{tool::BoxError, wire::error_debug};
 
 /// A worker that runs agents. It does what [`AgentsPlugin::install`] and a [`Worker`] do, and also
 /// holds sessions with stateful MCP servers (`McpServer::stateful`). Each session is a connection
@@ -51,7 +51,7 @@ pub enum AgentsWorkerError {
     #[error("the worker cannot be made: {source}")]
     Worker {
         /// The error of the SDK.
-        source: Box<dyn std::error::Error + Send + Sync>,
+        source: BoxError,
     },
 }
 

@@ -21,8 +21,8 @@ use crate::{
     },
     provider::providers::Providers,
     store::{OptionalSpillStore, Sessions},
-    tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailureKind, idempotency_key},
-    wire::{ToolOutput, error_debug},
+    tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailure, idempotency_key},
+    wire::ToolOutput,
 };
 
 impl ToolRegistry {
@@ -180,11 +180,9 @@ impl Dispatch {
             call_single(&host, &tool, single).await
         });
         match ended.await {
-            Some(Ok(SingleAnswer { output, failure, context })) => Ok(DispatchResult {
-                output,
-                failure: failure.map(|(kind, message)| CallFailure { kind, message }),
-                context: RunContext::new(context),
-            }),
+            Some(Ok(SingleAnswer { output, failure, context })) => {
+                Ok(DispatchResult { output, failure, context: RunContext::new(context) })
+            }
             Some(Err(SingleError::Waits)) => Err(DispatchError::NeedsApproval { tool: name, call_id }),
             Some(Err(SingleError::RunEnded(error))) => Err(error.into()),
             None => Err(stopped.into()),
@@ -218,25 +216,12 @@ impl fmt::Debug for Dispatch {
 pub struct DispatchResult {
     /// Output for the model: that of the tool, or the message for its failure.
     pub output: ToolOutput,
-    /// The failure of the call; `None` if it succeeded. A call that a guardrail rejects has not
-    /// failed: the model receives the guardrail's message.
-    pub failure: Option<CallFailure>,
+    /// The failure of the call, for logs, not for the model; `None` if it succeeded. A call that a
+    /// guardrail rejects has not failed: the model receives the guardrail's message.
+    pub failure: Option<ToolFailure>,
     /// The values that tools share, after the call.
     pub context: RunContext,
 }
-
-/// The failure of a call, for logs, not for the model.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-#[non_exhaustive]
-pub struct CallFailure {
-    /// Kind of the failure.
-    pub kind: ToolFailureKind,
-    /// The tool's own error message.
-    pub message: String,
-}
-
-error_debug!(struct CallFailure { kind, message });
 
 impl DispatchResult {
     /// Returns the output for the model as text; content parts are converted to their JSON.

@@ -30,7 +30,7 @@ pub enum RegisterError {
         /// Name of the server.
         server: String,
         /// Failure of the last attempt.
-        source: crate::engine::EffectError,
+        source: crate::tool::BoxError,
     },
     /// An MCP server is configured with a term that needs a run.
     #[cfg(feature = "mcp")]

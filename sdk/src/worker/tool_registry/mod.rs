@@ -21,7 +21,7 @@ mod mcp;
 use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
 pub use self::{
-    dispatch::{CallFailure, Dispatch, DispatchResult},
+    dispatch::{Dispatch, DispatchResult},
     error::{DispatchError, RegisterError},
 };
 use crate::tool::{StateMap, Tool, ToolDef, schema};

@@ -29,7 +29,8 @@ use super::{
 };
 use crate::{
     drive::{Stays, guard::guarded},
-    engine::{EffectError, RunError},
+    engine::RunError,
+    tool::BoxError,
     wire::{Carried, RunState, carried::CarriedState, run_state::Phase},
     workflow::{
         context::DurableContext,
@@ -243,7 +244,7 @@ enum Stayed {
     )]
     InputTooLarge { bytes: usize },
     #[error("{0}")]
-    Failed(EffectError),
+    Failed(BoxError),
 }
 
 impl Stayed {

@@ -21,7 +21,8 @@ use serde_json::Value;
 use temporalio_workflow::{ActivityCloseTimeouts, ActivityOptions, RetryPolicy, WorkflowCancellationToken};
 
 use crate::{
-    engine::{EffectError, TriedFor},
+    engine::TriedFor,
+    tool::BoxError,
     wire::{
         Json, RunState, WIRE_VERSION,
         carried::{
@@ -46,11 +47,11 @@ const ALL_ATTEMPTS: Duration = Duration::from_hours(6);
 pub(super) enum StoreError {
     Cancelled,
     /// The state exists, but this build cannot read it.
-    Unreadable(EffectError),
-    Failed(EffectError),
+    Unreadable(BoxError),
+    Failed(BoxError),
 }
 
-impl<E: Into<EffectError>> From<E> for StoreError {
+impl<E: Into<BoxError>> From<E> for StoreError {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }

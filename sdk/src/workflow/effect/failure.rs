@@ -25,8 +25,8 @@ use temporalio_workflow::{
 use crate::workflow::continuing::NextExecution;
 use crate::{
     drive::RunFailure,
-    engine::{ConversationLost, EffectError, RunError, TriedFor},
-    tool::WorkflowToolError,
+    engine::{ConversationLost, RunError, TriedFor},
+    tool::{BoxError, WorkflowToolError},
     wire::{AgentReport, decode, failure::AGENTS_WORKFLOW_ERROR},
 };
 
@@ -242,7 +242,7 @@ pub(in crate::workflow) fn termination(error: RunError, report: Option<AgentRepo
 
 /// Splits an effect's error into its message, as an error of its own, and the Temporal failure
 /// inside it, as a cause.
-fn in_words(source: EffectError) -> (EffectError, Option<IncomingError>) {
+fn in_words(source: BoxError) -> (BoxError, Option<IncomingError>) {
     (source.to_string().into(), cause_of(source))
 }
 
@@ -275,11 +275,11 @@ fn application_failure(
         .into()
 }
 
-fn temporal_failure(source: EffectError) -> Result<ActivityExecutionError, EffectError> {
+fn temporal_failure(source: BoxError) -> Result<ActivityExecutionError, BoxError> {
     source.downcast::<EffectFailure>().map(|failure| failure.failure)
 }
 
-fn cause_of(source: EffectError) -> Option<IncomingError> {
+fn cause_of(source: BoxError) -> Option<IncomingError> {
     let source = match source.downcast::<ConversationLost>() {
         Ok(lost) => lost.source,
         Err(source) => source,

@@ -17,8 +17,8 @@ use crate::workflow::{
 };
 use crate::{
     drive::McpEffectError,
-    engine::{EffectError, TriedFor},
-    tool::McpServer,
+    engine::TriedFor,
+    tool::{BoxError, McpServer},
     wire::{
         McpTool, WIRE_VERSION,
         mcp_call::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpSession},
@@ -36,7 +36,7 @@ pub(in crate::workflow) struct NoMcpServer {
     pub(in crate::workflow) task_queue: String,
     pub(in crate::workflow) tried_for: TriedFor,
     #[source]
-    pub(in crate::workflow) source: EffectError,
+    pub(in crate::workflow) source: BoxError,
 }
 
 /// No worker on the task queue holds sessions with the server.
@@ -50,7 +50,7 @@ pub(in crate::workflow) struct NoMcpSessions {
     task_queue: String,
     tried_for: TriedFor,
     #[source]
-    source: EffectError,
+    source: BoxError,
 }
 
 /// A request to a server.
@@ -90,7 +90,7 @@ pub(in crate::workflow) async fn ask(
     };
     match wanted.answer(schedule).await {
         Ok(answered) => {
-            let McpReply { version: _, result } = answered.result.read("MCP reply").map_err(EffectError::from)?;
+            let McpReply { version: _, result } = answered.result.read("MCP reply").map_err(BoxError::from)?;
             Ok(result)
         }
         Err(Unanswered::Cancelled) => Err(McpEffectError::Cancelled),
@@ -113,7 +113,7 @@ pub(in crate::workflow) async fn ask(
 }
 
 /// Returns the tools in a response.
-pub(in crate::workflow) fn tools(mut result: Value) -> Result<Vec<McpTool>, EffectError> {
+pub(in crate::workflow) fn tools(mut result: Value) -> Result<Vec<McpTool>, BoxError> {
     let tools = result.get_mut("tools").map(Value::take).unwrap_or_default();
     serde_json::from_value(tools).map_err(|error| format!("the list of tools cannot be read: {error}").into())
 }

@@ -13,7 +13,7 @@ use crate::workflow::{context::DurableContext, limits::size};
 use crate::{
     agent::AgentInfo,
     drive::{SessionAction, SessionEffect, SessionEffectError},
-    engine::EffectError,
+    tool::BoxError,
     wire::{
         Item, Json, WIRE_VERSION,
         session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest},
@@ -47,7 +47,7 @@ pub(in crate::workflow) async fn call(
             for (number, items) in parts(items)?.into_iter().enumerate() {
                 let id = if number == 0 { id.clone() } else { format!("{id}-{number}") };
                 let reply = session.write(id, items, scope).await;
-                settled(reply)?.read::<SessionReply>("session reply").map_err(EffectError::from)?;
+                settled(reply)?.read::<SessionReply>("session reply").map_err(BoxError::from)?;
             }
             Ok(Vec::new())
         }
@@ -58,7 +58,7 @@ pub(in crate::workflow) async fn call(
 ///
 /// # Errors
 /// An item does not fit into any request.
-fn parts(items: Vec<Item>) -> Result<Vec<Vec<Item>>, EffectError> {
+fn parts(items: Vec<Item>) -> Result<Vec<Vec<Item>>, BoxError> {
     let (mut full, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
     for item in items {
         // One byte more for the comma.
@@ -111,12 +111,12 @@ impl Session<'_> {
         for portion in 1.. {
             let reply = self.schedule("read", portion_id, operation, scope.clone()).await;
             let SessionReply { version: _, items, more } =
-                settled(reply)?.read("session reply").map_err(EffectError::from)?;
+                settled(reply)?.read("session reply").map_err(BoxError::from)?;
             let is_empty = items.is_empty();
             found.extend(items);
             let Some(after) = more else { break };
             if is_empty {
-                return Err(EffectError::from(EmptyPortion).into());
+                return Err(BoxError::from(EmptyPortion).into());
             }
             operation = SessionOperation::ReadOn { limit, after };
             portion_id = format!("{id}-{portion}");

@@ -5,7 +5,7 @@
 
 pub(in crate::workflow) use crate::wire::size::{MOST_BYTES, encoded_len};
 use crate::{
-    engine::EffectError,
+    tool::BoxError,
     wire::{Item, RunState, size::encoded_len_in_json_string},
 };
 
@@ -25,7 +25,7 @@ struct TooLarge {
 ///
 /// # Errors
 /// [`TooLarge`], or the error of serde.
-pub(in crate::workflow) fn check(what: &'static str, value: &impl serde::Serialize) -> Result<usize, EffectError> {
+pub(in crate::workflow) fn check(what: &'static str, value: &impl serde::Serialize) -> Result<usize, BoxError> {
     let bytes = encoded_len(value)?;
     if bytes > MOST_BYTES { Err(TooLarge { what, bytes }.into()) } else { Ok(bytes) }
 }

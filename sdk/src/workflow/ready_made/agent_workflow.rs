@@ -13,7 +13,7 @@ use super::{
 use crate::{
     drive::{RunFailure, RunResult},
     engine::RunError,
-    tool::Failure,
+    tool::BoxError,
     wire::{
         AgentDecision, AgentState, DecisionReply, SuppliedOutput,
         ready_made::{AgentReport, AgentRequest, Malformed},
@@ -152,7 +152,7 @@ impl AgentWorkflow {
     pub async fn agent_decide(
         ctx: &mut WorkflowContext<Self>,
         decision: AgentDecision,
-    ) -> Result<DecisionReply, Failure> {
+    ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
         Ok(ctx.state_mut(|workflow| workflow.inbox.decide(decision)).into())
     }
@@ -161,7 +161,7 @@ impl AgentWorkflow {
     pub async fn agent_supply_output(
         ctx: &mut WorkflowContext<Self>,
         supplied: SuppliedOutput,
-    ) -> Result<DecisionReply, Failure> {
+    ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
         Ok(ctx.state_mut(|workflow| workflow.inbox.supply_output(supplied)).into())
     }

@@ -10,7 +10,7 @@ use temporalio_workflow::{
 };
 
 use crate::{
-    tool::Failure,
+    tool::BoxError,
     wire::{
         AgentDecision, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput,
         WIRE_VERSION,
@@ -98,7 +98,7 @@ impl ApprovalWorkflow {
     pub async fn agent_decide(
         ctx: &mut WorkflowContext<Self>,
         decision: AgentDecision,
-    ) -> Result<DecisionReply, Failure> {
+    ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.asked.is_some()).await?;
         Ok(ctx.state_mut(|workflow| workflow.take(decision)).into())
     }
@@ -107,7 +107,7 @@ impl ApprovalWorkflow {
     pub async fn agent_supply_output(
         ctx: &mut WorkflowContext<Self>,
         supplied: SuppliedOutput,
-    ) -> Result<DecisionReply, Failure> {
+    ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.asked.is_some()).await?;
         Ok(ctx.state_mut(|workflow| workflow.take(supplied.into())).into())
     }

@@ -11,7 +11,7 @@ use crate::{
     agent::AgentDef,
     drive::{PausedRun, RunFailure, RunResult},
     engine::{RunError, without_orphan_calls},
-    tool::Failure,
+    tool::BoxError,
     wire::{
         AgentDecision, AgentState, Carried, DecisionReply, Item, RunState, SuppliedOutput,
         ready_made::{ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, Malformed},
@@ -169,7 +169,7 @@ impl ChatWorkflow {
 
     /// Sends a message, and returns the answer.
     #[update(name = "chat_send")]
-    pub async fn chat_send(ctx: &mut WorkflowContext<Self>, message: ChatMessage) -> Result<ChatReply, Failure> {
+    pub async fn chat_send(ctx: &mut WorkflowContext<Self>, message: ChatMessage) -> Result<ChatReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
         let id = match ctx.state_mut(|workflow| workflow.chat.accept(message)) {
             Ok(id) => id,
@@ -191,7 +191,7 @@ impl ChatWorkflow {
 
     /// Ends the chat once all messages are answered.
     #[update(name = "chat_end")]
-    pub async fn chat_end(ctx: &mut WorkflowContext<Self>) -> Result<ChatReply, Failure> {
+    pub async fn chat_end(ctx: &mut WorkflowContext<Self>) -> Result<ChatReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
         ctx.state_mut(|workflow| workflow.chat.is_ending = true);
         Ok(ChatReply::new("", ChatOutcome::Ends))
@@ -213,7 +213,7 @@ impl ChatWorkflow {
     pub async fn agent_decide(
         ctx: &mut WorkflowContext<Self>,
         decision: AgentDecision,
-    ) -> Result<DecisionReply, Failure> {
+    ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
         Ok(ctx.state_mut(|workflow| workflow.inbox.decide(decision)).into())
     }
@@ -222,7 +222,7 @@ impl ChatWorkflow {
     pub async fn agent_supply_output(
         ctx: &mut WorkflowContext<Self>,
         supplied: SuppliedOutput,
-    ) -> Result<DecisionReply, Failure> {
+    ) -> Result<DecisionReply, BoxError> {
         ctx.wait_condition(|workflow| workflow.is_taken_up).await?;
         Ok(ctx.state_mut(|workflow| workflow.inbox.supply_output(supplied)).into())
     }

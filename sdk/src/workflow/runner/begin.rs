@@ -10,7 +10,8 @@ use super::Runner;
 use crate::{
     agent::{Agent, AgentDef, Graph},
     drive::{Run, RunFailure, RunOutcome, check_resumed, run_paused_or_typed, run_untyped},
-    engine::{EffectError, RunError},
+    engine::RunError,
+    tool::BoxError,
     wire::{Carried, RunState},
     workflow::{
         continuing::{ContinuableRun, RestoredRun, arrive, check_origin, fail_task, record_deploy_patch},
@@ -180,7 +181,7 @@ impl<W: 'static> Runner<W> {
         let (before, ctx) = match (AgentInbox::deserialize(inbox), &self.inbox) {
             (Ok(before), Some(ctx)) => (before, ctx),
             (before, _) => {
-                let source: EffectError = match before {
+                let source: BoxError = match before {
                     Err(error) => error.into(),
                     Ok(_) => NO_INBOX.into(),
                 };

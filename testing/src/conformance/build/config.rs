@@ -9,7 +9,7 @@ use temporal_agents::{
         CallModelInputFilter, HistoryMapper, ModelInput, NameCollisions, ReasoningItemIds, SessionInputCallback,
         ToolErrorFormatter, UnknownTools,
     },
-    tool::Failure,
+    tool::BoxError,
     wire::Item,
 };
 
@@ -98,7 +98,7 @@ fn last(mut items: Vec<Item>, count: usize) -> Vec<Item> {
     items.split_off(items.len().saturating_sub(count))
 }
 
-fn filtered(spec: &CallInputFilter, input: ModelInput) -> Result<ModelInput, Failure> {
+fn filtered(spec: &CallInputFilter, input: ModelInput) -> Result<ModelInput, BoxError> {
     let CallInputFilter { raises, keep_last, prepend, append, instructions_suffix, instructions } = spec;
     if let Some(text) = raises {
         return Err(text.clone().into());

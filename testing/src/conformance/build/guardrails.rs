@@ -32,7 +32,7 @@ fn judged(
     word: Option<&str>,
     info: Option<&Value>,
     text: impl FnOnce() -> String,
-) -> Result<GuardrailOutput, temporal_agents::tool::Failure> {
+) -> Result<GuardrailOutput, temporal_agents::tool::BoxError> {
     if let Some(message) = raises {
         return Err(message.into());
     }

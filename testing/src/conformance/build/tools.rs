@@ -73,9 +73,9 @@ fn on_error(spec: Option<&FailureFunction>) -> Option<OnToolError> {
         FailureFunction::Default => return None,
         FailureFunction::ExplicitDefault => OnToolError::fixed_message(),
         FailureFunction::None => OnToolError::FailRun,
-        FailureFunction::Returns(text) => OnToolError::tell(move |_failure| text.clone()),
+        FailureFunction::Returns(text) => OnToolError::tell(move |_call, _failure| text.clone()),
         FailureFunction::Template(template) => {
-            OnToolError::tell(move |failure| filled(&template, &[("error", failure.error)]))
+            OnToolError::tell(move |_call, failure| filled(&template, &[("error", failure.reason())]))
         }
     })
 }

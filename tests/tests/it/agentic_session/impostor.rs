@@ -10,7 +10,7 @@ use temporal_agents::{
     agentic_session::{AgenticSession, Approver, Asked, WorkflowApprover},
     inline::InlineRunner,
     tool,
-    tool::Failure,
+    tool::BoxError,
     wire::ApprovalRuling,
 };
 use temporal_agents_testing::{FakeModel, fake_model::tool_call};
@@ -38,7 +38,7 @@ struct Forestalled {
 }
 
 impl Approver for Forestalled {
-    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>> {
+    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, BoxError>> {
         async move {
             let activity = asked.activity.info();
             let of = activity.workflow_id.as_deref().unwrap_or_default();

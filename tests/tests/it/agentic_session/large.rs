@@ -14,7 +14,7 @@ use temporal_agents::{
     inline::InlineRunner,
     run::{Compaction, RunConfig},
     tool,
-    tool::{Failure, ToolError},
+    tool::{BoxError, ToolError},
     wire::ModelCall,
 };
 use temporal_agents_testing::{
@@ -123,12 +123,12 @@ impl Shelf {
 }
 
 impl CheckpointStore for Shelf {
-    fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), Failure>> {
+    fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), BoxError>> {
         let before = self.lock().insert(key.to_owned(), checkpoint);
         Box::pin(async move { before.map_or(Ok(()), |_| Err(format!("there is a checkpoint {key:?} already").into())) })
     }
 
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, BoxError>> {
         let found = self.lock().get(key).cloned();
         Box::pin(async move { Ok(found) })
     }

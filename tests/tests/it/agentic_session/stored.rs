@@ -18,7 +18,7 @@ use temporal_agents::{
     run::SessionRef,
     store::Session,
     tool,
-    tool::{Failure, State},
+    tool::{BoxError, State},
     wire::{ApprovalRuling, Decision, Item},
 };
 use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
@@ -48,7 +48,7 @@ pub(super) struct Shelf {
 }
 
 impl CheckpointStore for Shelf {
-    fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), Failure>> {
+    fn put<'a>(&'a self, key: &'a str, checkpoint: String) -> BoxFuture<'a, Result<(), BoxError>> {
         let fails = self.writes.fetch_add(1, Ordering::SeqCst) + 1 == self.fails_at;
         if !fails {
             self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned(), checkpoint);
@@ -56,7 +56,7 @@ impl CheckpointStore for Shelf {
         Box::pin(async move { if fails { Err("503: not now".into()) } else { Ok(()) } })
     }
 
-    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, Failure>> {
+    fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, BoxError>> {
         let found = self.checkpoints.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
         Box::pin(async move { Ok(found) })
     }
@@ -120,12 +120,12 @@ async fn a_checkpoint_that_cannot_be_kept_costs_an_attempt_and_nothing_is_done_t
 struct Conversations(Arc<Mutex<(Vec<Item>, BTreeSet<String>)>>);
 
 impl Session for Conversations {
-    fn items<'a>(&'a self, _id: &'a str, _limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>> {
+    fn items<'a>(&'a self, _id: &'a str, _limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, BoxError>> {
         let items = self.0.lock().unwrap_or_else(PoisonError::into_inner).0.clone();
         Box::pin(async move { Ok(items) })
     }
 
-    fn add<'a>(&'a self, _id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+    fn add<'a>(&'a self, _id: &'a str, items: Vec<Item>, key: &'a str) -> BoxFuture<'a, Result<(), BoxError>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.1.insert(key.to_owned()) {
             kept.0.extend(items);
@@ -181,7 +181,7 @@ async fn an_approver_that_fails_is_asked_again_by_another_attempt() -> anyhow::R
     struct Away(Arc<Mutex<Vec<String>>>);
 
     impl Approver for Away {
-        fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>> {
+        fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, BoxError>> {
             let mut ids = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             ids.push(asked.id.to_owned());
             let is_first = ids.len() == 1;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rstest::rstest;
 use serde::{Deserialize, Serialize};
 use temporal_agents::{
-    Runner, internal::wire::carried::CarriedState, tool::Failure, wire::Carried, workflow::ContinueOptions,
+    Runner, internal::wire::carried::CarriedState, tool::BoxError, wire::Carried, workflow::ContinueOptions,
 };
 use temporal_agents_testing::{AgentEnvironment, FakeModel, environment::activities};
 use temporalio_client::{
@@ -74,21 +74,21 @@ impl Parlour {
 
     /// Waits until all is read, and says whether anybody is leaving.
     #[update]
-    pub(crate) async fn hear_it_all(ctx: &mut WorkflowContext<Self>) -> Result<bool, Failure> {
+    pub(crate) async fn hear_it_all(ctx: &mut WorkflowContext<Self>) -> Result<bool, BoxError> {
         ctx.wait_condition(|parlour| parlour.is_over).await?;
         Ok(ctx.state(|parlour| parlour.is_leaving))
     }
 
     /// Waits until the reader leaves this execution.
     #[update]
-    pub(crate) async fn listen(ctx: &mut WorkflowContext<Self>) -> Result<String, Failure> {
+    pub(crate) async fn listen(ctx: &mut WorkflowContext<Self>) -> Result<String, BoxError> {
         ctx.wait_condition(|parlour| parlour.is_leaving).await?;
         Ok("to be continued".to_owned())
     }
 
     /// Reads in a handler.
     #[update]
-    pub(crate) async fn read(ctx: &mut WorkflowContext<Self>) -> Result<String, Failure> {
+    pub(crate) async fn read(ctx: &mut WorkflowContext<Self>) -> Result<String, BoxError> {
         let read = continuing(ctx).run(&reader(), "Read it to me.").await;
         ctx.state_mut(|parlour| parlour.is_over = true);
         Ok(read?.final_output)

@@ -9,7 +9,7 @@ use temporal_agents::{
     Runner,
     run::{MemorySession, SessionRef},
     store::Session,
-    tool::Failure,
+    tool::BoxError,
     wire::{Carried, Item},
     workflow::ContinueOptions,
 };
@@ -24,12 +24,12 @@ use crate::examples::{Cache, histories};
 struct Store(Arc<Mutex<Vec<Item>>>);
 
 impl Session for Store {
-    fn items<'a>(&'a self, _session_id: &'a str, _limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>> {
+    fn items<'a>(&'a self, _session_id: &'a str, _limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, BoxError>> {
         let items = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Box::pin(std::future::ready(Ok(items)))
     }
 
-    fn add<'a>(&'a self, _session_id: &'a str, items: Vec<Item>, _key: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+    fn add<'a>(&'a self, _session_id: &'a str, items: Vec<Item>, _key: &'a str) -> BoxFuture<'a, Result<(), BoxError>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(items);
         Box::pin(std::future::ready(Ok(())))
     }

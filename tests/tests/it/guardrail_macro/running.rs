@@ -12,7 +12,7 @@ use temporal_agents::{
         agent::{Check, parse_guardrail_output},
         tool::{StateMap, ToolBinding},
     },
-    tool::{CallInfo, Failure, ToolDef},
+    tool::{BoxError, CallInfo, ToolDef},
     wire::Item,
 };
 
@@ -26,14 +26,14 @@ fn items() -> Vec<Item> {
     vec![Item::user("do my homework"), Item::try_from(parts).expect("an object")]
 }
 
-fn ask_input(guardrail: impl Into<InputGuardrail>) -> Result<GuardrailOutput, Failure> {
+fn ask_input(guardrail: impl Into<InputGuardrail>) -> Result<GuardrailOutput, BoxError> {
     match guardrail.into().check() {
         Check::Pure(check) => check(&GuardrailContext::new("desk", &run_context()), &GuardrailInput(&items())),
         other => panic!("{other:?} is not pure"),
     }
 }
 
-fn ask_output(guardrail: impl Into<OutputGuardrail>, output: &Value) -> Result<GuardrailOutput, Failure> {
+fn ask_output(guardrail: impl Into<OutputGuardrail>, output: &Value) -> Result<GuardrailOutput, BoxError> {
     match guardrail.into().check() {
         Check::Pure(check) => check(&GuardrailContext::new("desk", &run_context()), output),
         other => panic!("{other:?} is not pure"),
@@ -166,7 +166,7 @@ fn fails_in_words(_input: &str) -> Result<GuardrailOutput, String> {
 }
 
 #[guardrail(output)]
-fn counts(output: &str) -> Result<GuardrailOutput, Failure> {
+fn counts(output: &str) -> Result<GuardrailOutput, BoxError> {
     Ok(GuardrailOutput::trip_if(output.parse::<u32>()? > 3))
 }
 

@@ -299,7 +299,7 @@ async fn a_model_that_is_told_goes_on_in_a_new_session() -> anyhow::Result<()> {
         tool_call("count", json!({})),
         text("done"),
     ]);
-    let tell = OnToolError::by_kind(|failure| {
+    let tell = OnToolError::by_kind(|_call, failure| {
         (failure.kind == ToolFailureKind::SessionLost).then(|| "The counter is back at 0.".to_owned())
     });
     let agent = smith(server(terms()).on_error(tell));

@@ -56,7 +56,7 @@ pub(crate) enum Missing {
 }
 
 pub(super) fn desk(missing: Missing) -> Agent {
-    let told = OnToolError::by_kind(|failure| {
+    let told = OnToolError::by_kind(|_call, failure| {
         (failure.kind == ToolFailureKind::NotRegistered).then(|| "This tool is on its way.".to_owned())
     });
     let on_error = if missing == Missing::IsTold { told } else { OnToolError::Standard };

@@ -7,7 +7,7 @@ use std::sync::{
 
 use futures::future::BoxFuture;
 use rstest::rstest;
-use temporal_agents::{store::Session, tool::Failure, wire::Item};
+use temporal_agents::{store::Session, tool::BoxError, wire::Item};
 use temporal_agents_testing::{FakeModel, fake_model::text};
 
 use super::{Shop, asks, attempts, contents};
@@ -43,7 +43,7 @@ impl Archive {
 }
 
 impl Session for Archive {
-    fn items<'a>(&'a self, _session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, Failure>> {
+    fn items<'a>(&'a self, _session_id: &'a str, limit: Option<u32>) -> BoxFuture<'a, Result<Vec<Item>, BoxError>> {
         let reads = self.reads.fetch_add(1, Ordering::Relaxed);
         let end = if self.is_busy { self.items + reads } else { self.items };
         let start = if self.forgets { reads } else { 0 };
@@ -51,7 +51,12 @@ impl Session for Archive {
         Box::pin(std::future::ready(Ok((start..end).map(|number| self.item(number)).collect())))
     }
 
-    fn add<'a>(&'a self, _session_id: &'a str, _items: Vec<Item>, _key: &'a str) -> BoxFuture<'a, Result<(), Failure>> {
+    fn add<'a>(
+        &'a self,
+        _session_id: &'a str,
+        _items: Vec<Item>,
+        _key: &'a str,
+    ) -> BoxFuture<'a, Result<(), BoxError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 }

@@ -151,7 +151,7 @@ async fn operations_of_a_python_handler_are_tools_and_their_failures_outcomes(
 }
 
 fn curious() -> Agent {
-    let told = || OnToolError::by_kind(|failure| Some(format!("{:?}: {}", failure.kind, failure.error)));
+    let told = || OnToolError::by_kind(|_call, failure| Some(format!("{:?}: {}", failure.kind, failure.reason())));
     let nobody = NexusOperation::named("nobody-endpoint", "Freight", "quote").schedule_to_start(Duration::from_secs(1));
     ["sink", "withdraw", "refuse", "ship", "explain"]
         .into_iter()

@@ -38,7 +38,7 @@ async fn send() -> String {
 }
 
 fn guard() -> Agent {
-    let tell = || OnToolError::tell(|_| "nobody asks for this".to_owned());
+    let tell = || OnToolError::tell(|_call, _failure| "nobody asks for this".to_owned());
     let guard = Agent::new("guard").model("gpt-5").tool(open.on_error(tell())).tool(air.on_error(tell()));
     guard.tool(send).tool(open.definition().named("open_with_leave").needs_approval())
 }

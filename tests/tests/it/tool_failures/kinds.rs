@@ -64,10 +64,10 @@ fn recite(aloud: bool) -> Result<String, ToolError> {
 }
 
 fn by_kind() -> OnToolError {
-    OnToolError::by_kind(|failure| match failure.kind {
+    OnToolError::by_kind(|_call, failure| match failure.kind {
         ToolFailureKind::Arguments => Some(failure.issues_message()),
         ToolFailureKind::Told => None,
-        kind => Some(format!("{kind:?}: {}", failure.error)),
+        kind => Some(format!("{kind:?}: {}", failure.reason())),
     })
 }
 

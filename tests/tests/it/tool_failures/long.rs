@@ -36,7 +36,7 @@ fn adder() -> Agent {
     Agent::new("adder")
         .model("gpt-5")
         .tool(sum.definition().on_error(OnToolError::describe_argument_errors()))
-        .tool(complain.definition().on_error(OnToolError::tell(|failure| failure.error.to_owned())))
+        .tool(complain.definition().on_error(OnToolError::tell(|_call, failure| failure.reason().to_owned())))
         .tool(complain.definition().named("guarded").input_guardrail(wordy))
 }
 

@@ -50,7 +50,7 @@ async fn dawdle() -> String {
 
 fn clerk() -> Agent {
     let careful = |tool: ToolDef| {
-        let rule = OnToolError::by_kind(|failure| Some(format!("{:?}: {}", failure.kind, failure.error)));
+        let rule = OnToolError::by_kind(|_call, failure| Some(format!("{:?}: {}", failure.kind, failure.reason())));
         tool.redact(|text| text.replace(SECRET, "***")).with_on_error(rule)
     };
     let inline = ToolDef::inline("inline", "Fails.", |_: &mut ToolContext, Way { way }| Err(fail(&way)));

@@ -10,7 +10,7 @@ use temporal_agents::{
     inline::InlineRunner,
     store::{SpillStore, SpilledOutput},
     tool,
-    tool::{Failure, OnToolError, OversizedOutput, ToolFailureKind},
+    tool::{BoxError, OnToolError, OversizedOutput, ToolFailureKind},
     worker::InstallIssue,
 };
 use temporal_agents_testing::{
@@ -79,8 +79,8 @@ async fn length(text: String) -> String {
 }
 
 fn reader() -> Agent {
-    let by_kind = OnToolError::by_kind(|failure| match failure.kind {
-        ToolFailureKind::Oversized => Some(format!("too much: {}", failure.error)),
+    let by_kind = OnToolError::by_kind(|_call, failure| match failure.kind {
+        ToolFailureKind::Oversized => Some(format!("too much: {}", failure.reason())),
         _ => None,
     });
     Agent::new("reader")
@@ -112,7 +112,7 @@ impl Reader {
 struct Shelf(Arc<Mutex<Vec<(usize, String)>>>);
 
 impl SpillStore for Shelf {
-    fn spill<'a>(&'a self, spilled: SpilledOutput<'a>) -> BoxFuture<'a, Result<String, Failure>> {
+    fn spill<'a>(&'a self, spilled: SpilledOutput<'a>) -> BoxFuture<'a, Result<String, BoxError>> {
         let key = spilled.call.idempotency_key().to_owned();
         let mut kept = self.0.lock().expect("nobody panics");
         kept.push((spilled.content.len(), key));

@@ -37,9 +37,9 @@ pub(super) fn kind_of(cell: Cell) -> Option<ToolFailureKind> {
 
 /// Says nothing, so that the model gets what it gets of any tool; and notes the kind.
 fn notes_the_kind() -> OnToolError {
-    OnToolError::by_kind(|failure| {
+    OnToolError::by_kind(|call, failure| {
         let mut kinds = KINDS.lock().unwrap_or_else(PoisonError::into_inner);
-        kinds.insert(failure.call.agent.clone(), failure.kind);
+        kinds.insert(call.agent.clone(), failure.kind);
         None
     })
 }

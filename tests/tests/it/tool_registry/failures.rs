@@ -134,7 +134,7 @@ async fn a_transient_failure_is_tried_again(#[case] attempts: u32, #[case] expec
 
 #[tokio::test]
 async fn the_tools_own_words_for_failures_are_told() -> anyhow::Result<()> {
-    let worded = fail.on_error(OnToolError::tell(|failure| format!("sorry: {}", failure.error)));
+    let worded = fail.on_error(OnToolError::tell(|_call, failure| format!("sorry: {}", failure.reason())));
     let registry = ToolRegistry::new().register(worded)?;
     assert_eq!(registry.dispatch("fail", r#"{"how": "hide"}"#).await?.text(), "sorry: the password is wrong");
     Ok(())

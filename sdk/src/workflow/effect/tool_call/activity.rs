@@ -22,13 +22,11 @@ use crate::workflow::{
 };
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
-    tool::{CallInfo, ToolActivityOptions, ToolBinding},
+    tool::{CallInfo, ToolActivityOptions, ToolBinding, ToolFailure, ToolFailureKind},
     wire::{
         ToolReply, ToolRequest, WIRE_VERSION,
         digest::Digest,
-        failure::{
-            MALFORMED_REQUEST, TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED, WIRE_VERSION_MISMATCH,
-        },
+        failure::{MALFORMED_REQUEST, WIRE_VERSION_MISMATCH},
     },
 };
 
@@ -127,38 +125,23 @@ fn classify(
     // The attempt may have had an effect, unless it timed out before it started.
     let broke_off =
         timeout.is_some_and(|kind| kind != TimeoutType::ScheduleToStart) || type_name == Some(WORKER_SHUTDOWN);
-    if broke_off && !options.idempotent {
-        return ToolEffectError::OutcomeUnknown { source: Box::new(EffectFailure::new(failure)) };
-    }
     let exceeded = match timeout {
         Some(TimeoutType::StartToClose) => Some(shortest(options)),
         Some(TimeoutType::ScheduleToClose) => options.schedule_to_close,
         _ => None,
     };
-    if let Some(after) = exceeded {
-        return ToolEffectError::TimedOut { after, source: Box::new(EffectFailure::new(failure)) };
-    }
-    // The SDK may detect this where the worker did not: with a codec that makes payloads larger,
-    // for example.
-    if type_name == Some(PAYLOADS_TOO_LARGE) {
-        let message = format!("tool {tool:?} returned more than the server takes");
-        return ToolEffectError::Oversized { message, source: Box::new(EffectFailure::new(failure)) };
-    }
-    if type_name == Some(TOOL_OUTPUT_TOO_LARGE) {
-        let message = message_of(&failure);
-        return ToolEffectError::Oversized { message, source: Box::new(EffectFailure::new(failure)) };
-    }
-    if type_name == Some(TOOL_FAILS_RUN) {
-        let message = message_of(&failure);
-        return ToolEffectError::FailsRun { message, source: Box::new(EffectFailure::new(failure)) };
-    }
-    if type_name == Some(TOOL_PANICKED) {
-        let message = message_of(&failure);
-        return ToolEffectError::Panicked { message, source: Box::new(EffectFailure::new(failure)) };
-    }
-    let tell_model = string_detail(&failure).filter(|_| type_name == Some(TOOL_ERROR));
-    let message = message_of(&failure);
-    ToolEffectError::Failed { tell_model, message, source: Box::new(EffectFailure::new(failure)) }
+    let failed = if broke_off && !options.idempotent {
+        ToolFailure::new(ToolFailureKind::OutcomeUnknown, message_of(&failure))
+    } else if let Some(time_limit) = exceeded {
+        ToolFailure::timed_out(time_limit, message_of(&failure))
+    } else if type_name == Some(PAYLOADS_TOO_LARGE) {
+        // The SDK may detect this where the worker did not: with a codec that makes payloads
+        // larger, for example.
+        ToolFailure::new(ToolFailureKind::Oversized, format!("tool {tool:?} returned more than the server takes"))
+    } else {
+        ToolFailure::of_activity(type_name, message_of(&failure), string_detail(&failure))
+    };
+    ToolEffectError::failed(failed, EffectFailure::new(failure))
 }
 
 /// Returns the maximum time of one attempt, which the server limits to that of all attempts.

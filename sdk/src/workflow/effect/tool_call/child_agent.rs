@@ -19,7 +19,7 @@ use crate::workflow::context::DurableContext;
 use crate::{
     agent::{AgentToolResult, ChildAgentTool},
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
-    tool::{WorkflowToolError, text_of},
+    tool::{BoxError, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
     wire::{AgentReport, AgentRequest, Usage, WireDecodeError, decode},
 };
 
@@ -52,10 +52,15 @@ fn failed(error: WorkflowToolError, left: Option<AgentReport>, token: &WorkflowC
     match error {
         WorkflowToolError::Failed { ref message, .. } => {
             let (message, usage) = (message.clone(), left.map(|report| report.usage).unwrap_or_default());
-            ToolEffectError::Agent { message, usage, source: Box::new(error) }
+            of_agent(message, usage, error)
         }
         error => outcome(error, token, true),
     }
+}
+
+fn of_agent(message: String, usage: Usage, source: impl Into<BoxError>) -> ToolEffectError {
+    let failure = Box::new(ToolFailure::new(ToolFailureKind::Agent, message));
+    ToolEffectError::Failed { failure, usage, source: source.into() }
 }
 
 /// Returns the output for the caller: the result of the extractor if there is one, otherwise the
@@ -64,10 +69,8 @@ fn output(agent: &ChildAgentTool, tool: &str, report: &AgentReport) -> Result<St
     let AgentReport { version: _, output, usage, new_items, last_agent } = report;
     if let Some(extract) = agent.tool().extractor() {
         let result = AgentToolResult::new(output, new_items, last_agent);
-        return guarded(|| extract(&result)).map_err(|panic| ToolEffectError::Agent {
-            message: format!("the output extractor of tool {tool:?}: {panic}"),
-            usage: usage.clone(),
-            source: Box::new(panic),
+        return guarded(|| extract(&result)).map_err(|panic| {
+            of_agent(format!("the output extractor of tool {tool:?}: {panic}"), usage.clone(), panic)
         });
     }
     match output {

@@ -33,8 +33,8 @@ use crate::workflow::{
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
     engine::TriedFor,
-    tool::{ChildId, ChildWorkflow, RemoteActivity, WorkflowToolError, text_of},
-    wire::{AgentReport, failure::TOOL_ERROR},
+    tool::{ChildId, ChildWorkflow, RemoteActivity, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
+    wire::AgentReport,
 };
 
 /// Maximum bytes of a name, id or task queue that a server accepts by default.
@@ -294,22 +294,21 @@ pub(super) fn outcome(
         _ => false,
     };
     if broke_off && !idempotent {
-        return ToolEffectError::OutcomeUnknown { source: Box::new(error) };
+        return ToolEffectError::failed(ToolFailure::new(ToolFailureKind::OutcomeUnknown, error.to_string()), error);
     }
     let message = error.to_string();
-    match error {
-        WorkflowToolError::Cancelled { .. } if token.is_cancelled() => ToolEffectError::Cancelled,
+    let failure = match error {
+        WorkflowToolError::Cancelled { .. } if token.is_cancelled() => return ToolEffectError::Cancelled,
         WorkflowToolError::NotRegistered { ref task_queue, .. } => {
             // The message of the error already says for how long the call was tried.
-            ToolEffectError::NotRegistered { task_queue: task_queue.clone(), tried_for: None, source: Box::new(error) }
+            let task_queue = task_queue.clone();
+            return ToolEffectError::NotRegistered { task_queue, tried_for: None, source: Box::new(error) };
         }
-        WorkflowToolError::TimedOut { after: Some(after), .. } => {
-            ToolEffectError::TimedOut { after, source: Box::new(error) }
-        }
+        WorkflowToolError::TimedOut { after: Some(after), .. } => ToolFailure::timed_out(after, message),
         WorkflowToolError::Failed { ref error_type, ref detail, .. } => {
-            let tell_model = detail.clone().filter(|_| error_type.as_deref() == Some(TOOL_ERROR));
-            ToolEffectError::Failed { tell_model, message, source: Box::new(error) }
+            ToolFailure::of_error(error_type.as_deref(), message, detail.clone())
         }
-        error => ToolEffectError::Failed { tell_model: None, message, source: Box::new(error) },
-    }
+        _ => ToolFailure::new(ToolFailureKind::Failed, message),
+    };
+    ToolEffectError::failed(failure, error)
 }

@@ -33,8 +33,8 @@ use crate::workflow::{
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
-        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, WorkflowBody, WorkflowEffects,
-        WorkflowToolContext, WorkflowToolError,
+        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
+        WorkflowEffects, WorkflowToolContext, WorkflowToolError,
     },
 };
 
@@ -100,10 +100,10 @@ pub(super) async fn call(
     match settled {
         Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),
         Ok(Err(_)) if token.is_cancelled() => Err(ToolEffectError::Cancelled),
-        Ok(Err(error)) => Err((&error).into()),
+        Ok(Err(error)) => Err(error.into()),
         Err(panic) => {
-            let message = panic.to_string();
-            Err(ToolEffectError::Panicked { message, source: Box::new(panic) })
+            let failure = ToolFailure::new(ToolFailureKind::Panicked, panic.to_string());
+            Err(ToolEffectError::failed(failure, panic))
         }
     }
 }

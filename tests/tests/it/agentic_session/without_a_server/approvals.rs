@@ -9,7 +9,7 @@ use temporal_agents::{
     agentic_session::{AgenticSession, Approver, Asked, WorkflowApprover},
     inline::InlineRunner,
     tool,
-    tool::Failure,
+    tool::BoxError,
     wire::{ApprovalRuling, Decision},
 };
 use temporal_agents_testing::{
@@ -34,7 +34,7 @@ async fn merge(change: u32) -> String {
 struct Boss(Arc<Mutex<Vec<String>>>);
 
 impl Approver for Boss {
-    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, Failure>> {
+    fn decide<'a>(&'a self, asked: Asked<'a>) -> BoxFuture<'a, Result<ApprovalRuling, BoxError>> {
         let mut questions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         questions.push(format!("{} {}", asked.interruption.tool, asked.id));
         let is_in = questions.len() > 1;

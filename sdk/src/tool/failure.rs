@@ -1,0 +1,227 @@
+//! The failure of a tool call: its kind, its messages, and its forms outside of the process.
+//!
+//! A host that makes a call returns it, the rules of [`OnToolError`](super::OnToolError) receive
+//! it, and a `ToolRegistry` returns it. An error for which the tool is not responsible is not a
+//! failure of the tool: a cancellation, or a host that cannot make the call.
+//!
+//! # Design
+//! **Each form outside of the process is converted in one place, here.** An activity fails with an
+//! application failure of one of four types, whose detail is the message for the model. The
+//! checkpoint of a session has `wire::ToolFailed` for the kinds that another attempt must not
+//! determine again.
+
+use std::{fmt, time::Duration};
+
+use super::{
+    oversized::OutputTooLarge,
+    redaction::Redaction,
+    schema::{InvalidArguments, Issue},
+};
+#[cfg(feature = "worker")]
+use crate::wire::session_checkpoint::ToolFailed;
+use crate::wire::{
+    error_debug,
+    failure::{TOOL_ERROR, TOOL_FAILS_RUN, TOOL_OUTPUT_TOO_LARGE, TOOL_PANICKED},
+};
+
+/// The kind of a tool call's failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolFailureKind {
+    /// The arguments do not fit the schema; [`ToolFailure::issues`] lists the violations. The body
+    /// has not run.
+    Arguments,
+    /// The body failed with [`ToolError::tell_model`](super::ToolError::tell_model).
+    Told,
+    /// The body failed with any other error.
+    Failed,
+    /// The body failed with [`ToolError::fail_run`](super::ToolError::fail_run): the run ends, and
+    /// no rule is called.
+    FailsRun,
+    /// The body panicked at its last attempt.
+    Panicked,
+    /// No attempt ended before its timeout.
+    TimedOut,
+    /// The only attempt timed out or lost its worker, and the tool is not idempotent: it may have
+    /// taken effect.
+    OutcomeUnknown,
+    /// Arguments, or an output, are larger than the limit. (For an output the body has run.)
+    Oversized,
+    /// No worker knows the tool, or the server does not know the Nexus endpoint. Unless a rule
+    /// returns a message for the model, the run ends. The run has waited for a worker that has the
+    /// tool by then, five minutes at most: a deploy may be starting one.
+    NotRegistered,
+    /// The agent that runs as the tool failed.
+    Agent,
+    /// The session with a stateful MCP server is lost, and so is its state. Unless a rule returns a
+    /// message for the model, the run ends.
+    SessionLost,
+}
+
+/// The failure of a tool call.
+///
+/// `Display` writes the [reason](Self::reason), and for arguments the violations of the schema: for
+/// logs, not for a model.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolFailure {
+    /// Kind of the failure.
+    pub kind: ToolFailureKind,
+    /// Error message of the tool, or of the host for a call that has no result.
+    pub message: String,
+    /// The message for the model, if the failure determines it: that of
+    /// [`ToolError::tell_model`](super::ToolError::tell_model), the sentence about a timeout or an
+    /// unknown outcome. For other failures the rule [`OnToolError`](super::OnToolError) determines
+    /// the message.
+    pub tell_model: Option<String>,
+    /// The violations of the schema, field by field; empty for other kinds than
+    /// [`Arguments`](ToolFailureKind::Arguments), and for arguments that are not a JSON object.
+    pub issues: Vec<Issue>,
+    /// The time limit of one attempt, for the kind [`TimedOut`](ToolFailureKind::TimedOut).
+    pub time_limit: Option<Duration>,
+}
+
+error_debug!(struct ToolFailure { kind, message, tell_model, issues, time_limit });
+
+impl ToolFailure {
+    /// Creates a failure with this error message only.
+    pub fn new(kind: ToolFailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), tell_model: None, issues: Vec::new(), time_limit: None }
+    }
+
+    /// Creates the failure of a body that returned an error, with the message for the model if the
+    /// error has one.
+    pub(crate) fn returned(message: impl Into<String>, tell_model: Option<String>) -> Self {
+        let kind = if tell_model.is_some() { ToolFailureKind::Told } else { ToolFailureKind::Failed };
+        Self { tell_model, ..Self::new(kind, message) }
+    }
+
+    /// Creates the failure of a call with no attempt that ended within this time limit.
+    pub(crate) fn timed_out(time_limit: Duration, message: impl Into<String>) -> Self {
+        Self { time_limit: Some(time_limit), ..Self::new(ToolFailureKind::TimedOut, message) }
+    }
+
+    /// Returns the message for the model if the failure determines it, otherwise the error message.
+    pub fn reason(&self) -> &str {
+        self.tell_model.as_deref().unwrap_or(&self.message)
+    }
+
+    /// Returns the violations of the schema in a form that a model can use: a sentence and a JSON
+    /// list of `{"field", "constraint", "allowed"}`. It repeats nothing of the arguments
+    /// themselves.
+    pub fn issues_message(&self) -> String {
+        match serde_json::to_string(&self.issues) {
+            Ok(issues) if !self.issues.is_empty() => format!("{}. What does not fit: {issues}", self.reason()),
+            _ => self.reason().to_owned(),
+        }
+    }
+
+    /// Returns the failure with its messages redacted, if the body wrote them.
+    pub(crate) fn redacted(self, redaction: &Redaction) -> Self {
+        match self.kind {
+            ToolFailureKind::Told | ToolFailureKind::Failed | ToolFailureKind::FailsRun | ToolFailureKind::Panicked => {
+                self.with_messages(|message| redaction.text(message))
+            }
+            _ => self,
+        }
+    }
+
+    /// Returns the failure with its messages changed by a function.
+    pub(crate) fn with_messages(self, change: impl Fn(&str) -> String) -> Self {
+        let tell_model = self.tell_model.as_deref().map(&change);
+        Self { message: change(&self.message), tell_model, ..self }
+    }
+}
+
+/// The form in the failure of an activity: its type, its message, and its first detail.
+impl ToolFailure {
+    /// Returns the failure type of an activity that fails in this way.
+    #[cfg(feature = "worker")]
+    pub(crate) fn activity_failure_type(&self) -> &'static str {
+        match self.kind {
+            ToolFailureKind::FailsRun => TOOL_FAILS_RUN,
+            ToolFailureKind::Panicked => TOOL_PANICKED,
+            ToolFailureKind::Oversized => TOOL_OUTPUT_TOO_LARGE,
+            _ => TOOL_ERROR,
+        }
+    }
+
+    /// Reads the failure of an activity of this library. One of an unknown type is the error of a
+    /// body.
+    pub(crate) fn of_activity(failure_type: Option<&str>, message: String, detail: Option<String>) -> Self {
+        let kind = match failure_type {
+            Some(TOOL_FAILS_RUN) => ToolFailureKind::FailsRun,
+            Some(TOOL_PANICKED) => ToolFailureKind::Panicked,
+            Some(TOOL_OUTPUT_TOO_LARGE) => ToolFailureKind::Oversized,
+            _ => return Self::of_error(failure_type, message, detail),
+        };
+        Self::new(kind, message)
+    }
+
+    /// Reads the failure of any activity or workflow, also of another library: of its types, only
+    /// that of an error with a message for the model means something.
+    pub(crate) fn of_error(failure_type: Option<&str>, message: String, detail: Option<String>) -> Self {
+        Self::returned(message, detail.filter(|_| failure_type == Some(TOOL_ERROR)))
+    }
+}
+
+/// The form in the checkpoint of a session.
+#[cfg(feature = "worker")]
+impl ToolFailure {
+    /// Returns the form of the failure beside its message; `None` for a kind that another attempt
+    /// determines again.
+    pub(crate) fn recorded(&self) -> Option<ToolFailed> {
+        match self.kind {
+            ToolFailureKind::Told | ToolFailureKind::Failed => {
+                Some(ToolFailed::Error { tell_model: self.tell_model.clone() })
+            }
+            ToolFailureKind::Panicked => Some(ToolFailed::Panic),
+            ToolFailureKind::Oversized => Some(ToolFailed::Oversized),
+            ToolFailureKind::TimedOut => self.time_limit.map(|after| ToolFailed::Timeout { after }),
+            ToolFailureKind::OutcomeUnknown => Some(ToolFailed::OutcomeUnknown),
+            ToolFailureKind::Arguments
+            | ToolFailureKind::FailsRun
+            | ToolFailureKind::NotRegistered
+            | ToolFailureKind::Agent
+            | ToolFailureKind::SessionLost => None,
+        }
+    }
+
+    /// Reads a recorded failure.
+    pub(crate) fn of_record(recorded: ToolFailed, message: String) -> Self {
+        match recorded {
+            ToolFailed::Error { tell_model } => Self::returned(message, tell_model),
+            ToolFailed::Panic => Self::new(ToolFailureKind::Panicked, message),
+            ToolFailed::Oversized => Self::new(ToolFailureKind::Oversized, message),
+            ToolFailed::Timeout { after } => Self::timed_out(after, message),
+            ToolFailed::OutcomeUnknown => Self::new(ToolFailureKind::OutcomeUnknown, message),
+        }
+    }
+}
+
+impl From<InvalidArguments> for ToolFailure {
+    fn from(invalid: InvalidArguments) -> Self {
+        Self { issues: invalid.issues.clone(), ..Self::new(ToolFailureKind::Arguments, invalid.to_string()) }
+    }
+}
+
+impl From<OutputTooLarge> for ToolFailure {
+    fn from(too_large: OutputTooLarge) -> Self {
+        Self::new(ToolFailureKind::Oversized, too_large.to_string())
+    }
+}
+
+impl fmt::Display for ToolFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.reason())?;
+        for (place, issue) in self.issues.iter().enumerate() {
+            write!(f, "{} {issue}", if place == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ToolFailure {}
+
+#[cfg(test)]
+mod tests;

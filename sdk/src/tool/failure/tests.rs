@@ -1,0 +1,64 @@
+use std::time::Duration;
+
+use rstest::rstest;
+use serde_json::json;
+
+use super::{ToolFailure, ToolFailureKind};
+use crate::tool::schema::parse_arguments;
+
+fn told() -> ToolFailure {
+    ToolFailure::returned("no such order", Some("There is no such order.".to_owned()))
+}
+
+#[rstest]
+#[case::told(told())]
+#[case::hidden(ToolFailure::returned("the password is wrong", None))]
+#[case::panicked(ToolFailure::new(ToolFailureKind::Panicked, "it panicked"))]
+#[case::oversized(ToolFailure::new(ToolFailureKind::Oversized, "3 MB"))]
+#[case::timed_out(ToolFailure::timed_out(Duration::from_millis(1_500), "deadline has elapsed"))]
+#[case::outcome_unknown(ToolFailure::new(ToolFailureKind::OutcomeUnknown, "the worker was lost"))]
+fn a_recorded_failure_is_read_as_it_was(#[case] failure: ToolFailure) {
+    let recorded = failure.recorded().expect("this kind is recorded");
+    assert_eq!(ToolFailure::of_record(recorded, failure.message.clone()), failure);
+}
+
+#[rstest]
+#[case::told(told())]
+#[case::hidden(ToolFailure::returned("the password is wrong", None))]
+#[case::ends_the_run(ToolFailure::new(ToolFailureKind::FailsRun, "the ledger is broken"))]
+#[case::panicked(ToolFailure::new(ToolFailureKind::Panicked, "it panicked"))]
+#[case::oversized(ToolFailure::new(ToolFailureKind::Oversized, "3 MB"))]
+fn a_failure_of_an_activity_is_read_as_it_was(#[case] failure: ToolFailure) {
+    let failure_type = failure.activity_failure_type();
+    let read = ToolFailure::of_activity(Some(failure_type), failure.message.clone(), failure.tell_model.clone());
+    assert_eq!(read, failure);
+}
+
+#[rstest]
+#[case::none(None)]
+#[case::of_another_library(Some("CardDeclined"))]
+fn an_unknown_failure_type_is_an_error_whose_detail_is_not_for_the_model(#[case] failure_type: Option<&str>) {
+    let read = ToolFailure::of_activity(failure_type, "declined".to_owned(), Some("card 4711".to_owned()));
+    assert_eq!(read, ToolFailure::new(ToolFailureKind::Failed, "declined"));
+}
+
+#[test]
+fn another_library_cannot_end_the_run() {
+    let read = ToolFailure::of_error(Some("ToolFailsRun"), "stop".to_owned(), None);
+    assert_eq!(read.kind, ToolFailureKind::Failed);
+}
+
+#[test]
+fn invalid_arguments_are_shown_with_each_violation() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"how": {"type": "string"}, "often": {"type": "integer"}},
+        "required": ["how", "often"],
+    });
+    let invalid = parse_arguments("fail", r#"{"how": 3}"#, &schema).expect_err("they do not fit");
+    let failure = ToolFailure::from(invalid);
+    assert_eq!(failure.reason(), "Invalid JSON input for tool fail");
+    let issues: Vec<String> = failure.issues.iter().map(ToString::to_string).collect();
+    assert_eq!(failure.to_string(), format!("Invalid JSON input for tool fail: {}", issues.join("; ")));
+    assert_eq!(issues.len(), 2);
+}
