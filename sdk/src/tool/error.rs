@@ -160,8 +160,8 @@ impl fmt::Display for ToolError {
 impl fmt::Debug for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolError")
-            .field("kind", &self.kind())
-            .field("message", &self.message())
+            .field("kind", &self.failure.kind)
+            .field("message", &self.failure.message)
             .field("is_transient", &self.is_transient)
             .field("source", &self.source)
             .finish()?;
