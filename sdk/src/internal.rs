@@ -87,7 +87,6 @@ pub mod agent {
     pub use crate::agent::instructions::ComputeInstructions;
     pub use crate::agent::mcp_approval::AnswerApproval;
     pub use crate::agent::output::OutputDef;
-    pub use crate::agent::sources::AgentSource;
     pub use crate::agent::tool_use::DecideToolUse;
 }
 

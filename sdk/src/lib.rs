@@ -37,7 +37,7 @@
 //! async fn worker(url: Url) -> Result<(), Box<dyn std::error::Error>> {
 //!     let plugin = AgentsPlugin::new()
 //!         .model_provider(OpenAi::from_env()?) // OPENAI_API_KEY
-//!         .agents((travel_desk,)); // a tuple, also for one agent
+//!         .agent(travel_desk);
 //!     let mut options = WorkerOptions::new("support").register_workflow::<Support>()?.build();
 //!     plugin.install(&mut options)?; // checks the agents, registers what they need
 //!

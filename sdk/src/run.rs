@@ -5,9 +5,10 @@
 
 pub use crate::{
     drive::{
-        CallModelInputFilter, Compaction, ErrorHandler, ErrorHandlers, Handled, HandledError, HistoryMapper,
+        CallModelInputFilter, Compaction, ErrorHandler, ErrorHandlers, Handled, HandledError, HistoryMapper, IntoRun,
         MemorySession, ModelInput, NameCollisions, PausedRun, RunConfig, RunEvent, RunFailure, RunInput, RunOutcome,
-        RunResult, SessionInputCallback, SessionRef, ToolErrorFormatter, ToolErrorMessage, ToolErrorMessageKind,
+        RunRequest, RunResult, SessionInputCallback, SessionRef, ToolErrorFormatter, ToolErrorMessage,
+        ToolErrorMessageKind,
     },
     engine::{ReasoningItemIds, RunError, StateIssue, StateMismatch, UnknownTools},
 };

@@ -94,8 +94,8 @@ impl Refunds {
             Runner::with_inbox(ctx).model_activity(ModelActivityOptions::builder().heartbeat(HEARTBEAT).build());
         let case = ctx.state(|refunds| refunds.case.clone());
         let mut outcome = match case.paused.clone() {
-            None => runner.run_until_paused(&clerk(), &*case.complaint).await?,
-            Some(paused) => runner.resume_until_paused(&clerk(), paused).await?,
+            None => runner.run(&clerk(), &*case.complaint).until_paused().await?,
+            Some(paused) => runner.run(&clerk(), paused).until_paused().await?,
         };
         loop {
             let paused = match outcome {
@@ -113,7 +113,7 @@ impl Refunds {
                 let renewed = Case { paused: Some(paused), inbox, ..case };
                 match ctx.continue_as_new(renewed, ContinueAsNewOptions::default())? {}
             }
-            outcome = runner.resume_until_paused(&clerk(), paused).await?;
+            outcome = runner.run(&clerk(), paused).until_paused().await?;
         }
     }
 

@@ -47,7 +47,7 @@ async fn main() -> anyhow::Result<()> {
 async fn settle(arguments: &Arguments) -> anyhow::Result<()> {
     let file = format!("temporal-agents-refunds-{}.txt", std::process::id());
     let ledger = Ledger { path: std::env::temp_dir().join(file), confirmation: Duration::from_millis(200) };
-    let env = AgentEnvironment::builder().agents((clerk,)).state(ledger.clone());
+    let env = AgentEnvironment::builder().agent(clerk).state(ledger.clone());
     let stage = Stage::set_with::<Refunds>(arguments.options, env, model::scripted()).await?;
     println!("\n> {COMPLAINT}\n");
     let patience = Duration::from_secs(if arguments.wait { 60 } else { 2 });

@@ -40,7 +40,7 @@ async fn main() -> anyhow::Result<()> {
 }
 
 async fn seat(arguments: &Arguments) -> anyhow::Result<()> {
-    let env = AgentEnvironment::builder().agents((host,));
+    let env = AgentEnvironment::builder().agent(host);
     let stage = Stage::set_with::<Seating>(arguments.options, env, model::scripted()).await?;
     println!("\n> {WISH}\n");
     let mut started = stage.start(Seating::run, WISH.to_owned()).await?;

@@ -53,7 +53,7 @@ async fn main() -> anyhow::Result<()> {
     };
     let call = call.or_else(|| (!has_server && !list).then(|| "roman".to_owned()));
     let arguments = args.unwrap_or_else(|| Map::from_iter([("number".to_owned(), Value::from(1987))]));
-    let env = AgentEnvironment::builder().workflow::<Inventory>()?.mcp_server(SERVER, transport).agents((operator,));
+    let env = AgentEnvironment::builder().workflow::<Inventory>()?.mcp_server(SERVER, transport).agent(operator);
     let scripted = model::scripted(call.clone().unwrap_or_default(), arguments.clone());
     let stage = Stage::set_with::<Operation>(options, env, scripted).await?;
     let tools = stage.run(Inventory::run, ()).await?;

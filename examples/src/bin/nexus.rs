@@ -29,7 +29,7 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     let options = Arguments::parse().options;
     let python = python()?;
-    let env = AgentEnvironment::builder().agents((dispatcher,));
+    let env = AgentEnvironment::builder().agent(dispatcher);
     let stage = Stage::set_with::<Dispatch>(options, env, model::scripted()).await?;
     stage.server().create_nexus_endpoint(ENDPOINT, FREIGHT).await?;
     let _handler = Handler::start(&python, stage.server(), FREIGHT)?;

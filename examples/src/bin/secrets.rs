@@ -46,7 +46,7 @@ async fn answer(options: Options, token: &str) -> anyhow::Result<()> {
     let customers = Customers([("Ada".to_owned(), format!("Ada buys lamps and pays with card {CARD}"))].into());
     let model = model::scripted();
     let env = AgentEnvironment::builder()
-        .agents((desk,))
+        .agent(desk)
         .state(customers)
         .model_provider(model.clone())
         .plugin(|plugin| plugin.allow_env([TOKEN]));

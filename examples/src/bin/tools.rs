@@ -21,7 +21,7 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     let calendar = Calendar::default();
     let shelf = Shelf([("chain".to_owned(), 0), ("tyre".to_owned(), 4)].into());
-    let env = AgentEnvironment::builder().agents((mechanic,)).state(shelf).state(calendar.clone());
+    let env = AgentEnvironment::builder().agent(mechanic).state(shelf).state(calendar.clone());
     let stage = Stage::set_with::<Workshop>(Arguments::parse().options, env, model::scripted()).await?;
     println!("\n> {REQUEST}\n");
     let mut started = stage.start(Workshop::run, REQUEST.to_owned()).await?;

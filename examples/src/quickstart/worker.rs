@@ -53,7 +53,7 @@ impl WorkflowInterceptor for Hesitant {
 /// # Errors
 /// The server cannot be reached, or the agents are invalid.
 pub fn start(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerThread> {
-    let plugin = AgentsPlugin::new().state(TravelData { delay: pace.tool }).agents((travel_desk,));
+    let plugin = AgentsPlugin::new().state(TravelData { delay: pace.tool }).agent(travel_desk);
     let plugin = model::add_to(plugin, pace.model)?;
     let mut options = WorkerOptions::new(TASK_QUEUE).register_workflow::<Trip>()?.build();
     options.graceful_shutdown_period = Some(Duration::from_secs(1));

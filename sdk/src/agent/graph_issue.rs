@@ -110,7 +110,7 @@ pub enum GraphIssue {
     /// An agent that may end the run has another output type than the start agent.
     #[error(
         "agent {agent:?} answers with {found}, but the run of {start:?} with {expected}; \
-         give both one output type, or use run_any()"
+         give both one output type, or run it with .untyped()"
     )]
     OutputDiffers {
         /// Name of the agent with the other output type.

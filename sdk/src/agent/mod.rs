@@ -42,5 +42,5 @@ pub use into_guardrail::{IntoInputGuardrail, IntoOutputGuardrail};
 pub(crate) use output::OutputDef;
 pub use output::OutputType;
 pub(crate) use output::read_output;
-pub use sources::AgentSources;
+pub use sources::{AgentSource, AgentSources};
 pub use tool_use::{ToolResult, ToolUseBehavior};

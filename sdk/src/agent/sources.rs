@@ -37,7 +37,7 @@ impl<O, F: Fn() -> Agent<O>> AgentSource for F {
 /// agents of an `AgentSet`, `&set`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no list of agents",
-    note = "pass a tuple, also for one agent: `.agents((triage,))`"
+    note = "pass a tuple, `.agents((triage, support))`; for one agent, `.agent(triage)`"
 )]
 pub trait AgentSources {
     /// Returns the agents.

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, atomic::AtomicU32};
 
+use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
 use temporalio_sdk::activities::ActivityContext;
 use tokio_util::sync::CancellationToken;
 
@@ -19,11 +19,10 @@ use super::{
 use crate::{
     agent::{Agent, AgentDef},
     drive::{
-        Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
-        run_untyped,
+        AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunOutcome, RunRequest, RunResult, RunsTo,
+        SessionRef, run_agents,
     },
     inline::{InlineRunner, runner::on_a_thread},
-    wire::RunState,
 };
 
 /// Runs agents inside one activity, whose heartbeats carry the session's progress: a session that
@@ -120,7 +119,7 @@ impl std::fmt::Debug for AgenticSession {
     }
 }
 
-/// Runs agents in a session, with the same methods as [`Runner`](crate::Runner) in a workflow.
+/// Runs agents in a session, as a [`Runner`](crate::Runner) does in a workflow.
 #[derive(Clone, Debug)]
 pub struct SessionRunner {
     session: AgenticSession,
@@ -128,99 +127,32 @@ pub struct SessionRunner {
 }
 
 impl SessionRunner {
-    /// Runs an agent, and the agents it hands off to, until there is a final output.
+    /// Runs an agent, and the agents it hands off to, until there is a final output. A call that
+    /// needs approval waits for the approver of the session.
+    ///
+    /// The run begins from a message, from items, or from the state of a paused run: see
+    /// [`IntoRun`]. It begins when the request is awaited;
+    /// [`until_paused`](RunRequest::until_paused) and [`untyped`](RunRequest::untyped) change what
+    /// it returns.
+    ///
+    /// A run from a [`RunState`](crate::wire::RunState) is resumed, after decisions on its calls.
+    /// Calls without a decision keep it paused, if the session has no approver.
     ///
     /// # Errors
-    /// [`RunFailure`]. A run that waits for a decision fails if the session has no approver.
-    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
-    where
-        O: DeserializeOwned + Send + 'static,
-    {
-        finished(self.run_until_paused(agent, input).await?)
+    /// The request fails with a [`RunFailure`]. A run that waits for a decision fails if the
+    /// session has no approver, unless the request is
+    /// [`until_paused`](RunRequest::until_paused). A state that does not fit the agents fails with
+    /// a list of what is missing.
+    pub fn run<'a, O>(&'a self, agent: &'a Agent<O>, from: impl IntoRun<Self>) -> RunRequest<'a, Self, RunResult<O>> {
+        RunRequest::new(self, agent, from)
     }
 
-    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads
-    /// the output.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_any<O>(
+    async fn run_to_outcome<O: DeserializeOwned + Send + 'static>(
         &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.run_any_until_paused(agent, input).await?)
-    }
-
-    /// Like [`run`](Self::run) for a run that may end paused, if the session has no approver.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned + Send + 'static,
-    {
-        self.typed(agent, input.into().into()).await
-    }
-
-    /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_any_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, input.into().into()).await
-    }
-
-    /// Resumes a paused run after decisions on its calls. Calls without a decision keep it paused,
-    /// if the session has no approver.
-    ///
-    /// # Errors
-    /// [`RunFailure`]; a state that does not fit the agents fails with a list of what is missing.
-    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned + Send + 'static,
-    {
-        self.typed(agent, state.into()).await
-    }
-
-    /// Like [`resume`](Self::resume) for agents with different output types.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, state.into()).await
-    }
-
-    async fn typed<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned + Send + 'static,
-    {
-        let drive = async |host: &SessionHost, agent: &AgentDef, config: &RunConfig, run| {
-            run_paused_or_typed(host, agent, config, run).await
-        };
-        Box::pin(self.execute(agent.def(), run, drive)).await
-    }
-
-    async fn untyped<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<Value>, RunFailure> {
-        let drive = async |host: &SessionHost, agent: &AgentDef, config: &RunConfig, run| {
-            run_untyped(host, agent, config, run).await
-        };
-        Box::pin(self.execute(agent.def(), run, drive)).await
-    }
-
-    async fn execute<T, F>(&self, agent: &AgentDef, run: Run, drive: F) -> Result<T, RunFailure>
-    where
-        T: Send + 'static,
-        F: AsyncFnOnce(&SessionHost, &AgentDef, &RunConfig, Run) -> Result<T, RunFailure> + Send + 'static,
-    {
+        agent: &AgentDef,
+        run: Run,
+        outputs: Outputs,
+    ) -> Result<RunOutcome<O>, RunFailure> {
         let (shared, runner, agent) = (Arc::clone(&self.session.shared), self.runner.clone(), agent.clone());
         let begun = shared.progress.begin(&agent.name);
         let of_session = shared.end.token().clone();
@@ -233,7 +165,7 @@ impl SessionRunner {
                 (None, None) => run,
             };
             let (host, config) = host(shared, runner, &begun, cancelled);
-            let ended = drive(&host, &agent, &config, run).await;
+            let ended = run_agents(&host, &agent, &config, run, outputs).await;
             if ended.is_ok() {
                 // The end of the run is kept like its turns; the next run begins after it.
                 let _ = host.shared.writer.settle().await;
@@ -241,6 +173,24 @@ impl SessionRunner {
             ended
         })
         .await
+    }
+}
+
+impl AgentRunner for SessionRunner {
+    type Start = Run;
+}
+
+impl<T: RunEnd<Output: DeserializeOwned + Send + 'static>> RunsTo<T> for SessionRunner {
+    type Running<'a>
+        = BoxFuture<'a, Result<T, RunFailure>>
+    where
+        T: 'a;
+
+    fn run_to<'a>(&'a self, agent: &'a AgentDef, run: Run, outputs: Outputs) -> Self::Running<'a>
+    where
+        T: 'a,
+    {
+        async move { T::of(self.run_to_outcome(agent, run, outputs).await?) }.boxed()
     }
 }
 

@@ -24,6 +24,7 @@ mod mcp_session;
 mod model;
 pub(crate) mod model_limits;
 mod nested;
+mod request;
 mod result;
 mod run;
 mod session;
@@ -46,8 +47,9 @@ pub use host::{
     SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
 };
 pub use mcp_session::McpSessionLost;
+pub use request::{AgentRunner, IntoRun, RunEnd, RunRequest, RunsTo};
 pub use result::{PausedRun, RunFailure, RunOutcome, RunResult};
-pub use run::{Run, run_paused_or_typed, run_typed, run_untyped};
+pub use run::{Outputs, Run, run_agents};
 pub(crate) use run::{check_resumed, continue_idle, finished};
 pub use session::{MemorySession, SessionRef};
 #[cfg(feature = "worker")]

@@ -172,8 +172,8 @@ pub enum RunOutcome<O> {
 
 /// A run that waits for decisions. The caller reads its
 /// [`interruptions`](PausedRun::interruptions), stores decisions in its
-/// [`state`](PausedRun::state), and passes the state to `resume`: in the same workflow execution,
-/// after continue-as-new, or in another process.
+/// [`state`](PausedRun::state), and passes the state to `run`: in the same workflow execution, after
+/// continue-as-new, or in another process.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PausedRun {
@@ -220,9 +220,9 @@ pub struct RunFailure {
     /// The state of the run at its end, with its items, usage and context; `None` if the run never
     /// began.
     ///
-    /// `resume` accepts the state if the run failed between two turns or at a model call, whose
-    /// cause may be temporary: the run continues with that call. Of a turn that failed in the
-    /// middle, only the calls that ran are kept; such a state is a record, and `resume` refuses it.
+    /// A run can be resumed from it if it failed between two turns or at a model call, whose cause
+    /// may be temporary: the run continues with that call. Of a turn that failed in the middle,
+    /// only the calls that ran are kept; such a state is a record, and `run` refuses it.
     pub state: Option<Box<RunState>>,
 }
 

@@ -57,39 +57,33 @@ impl From<RunInput> for Run {
     }
 }
 
-impl From<RunState> for Run {
-    fn from(state: RunState) -> Self {
-        Self::Resume(Box::new(state))
-    }
+/// The output types that the agents of a run may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outputs {
+    /// The agents that can end the run have the output type of the start agent.
+    OfOneType,
+    /// Each agent has an output type of its own.
+    OfAnyType,
 }
 
-/// Runs an agent, and the agents that it hands off to, until an output of the start agent's type.
+/// Runs an agent, and the agents that it hands off to, until it ends or pauses.
 ///
 /// # Errors
-/// [`RunFailure`]. A graph that is invalid, or whose agents have different output types, fails
-/// before any model call. A run that waits for a decision that cannot be made here fails with
-/// [`RunError::NeedsApproval`]; its state is kept.
-pub async fn run_typed<H: Host, O: DeserializeOwned>(
+/// [`RunFailure`]. A graph that is invalid, or whose agents have output types that `outputs` does
+/// not allow, fails before any model call.
+pub async fn run_agents<H: Host, O: DeserializeOwned>(
     host: &H,
     agent: &AgentDef,
     config: &RunConfig,
     run: Run,
-) -> Result<RunResult<O>, RunFailure> {
-    finished(run_paused_or_typed(host, agent, config, run).await?)
-}
-
-/// Runs an agent like [`run_typed`], but may end paused.
-///
-/// # Errors
-/// [`RunFailure`].
-pub async fn run_paused_or_typed<H: Host, O: DeserializeOwned>(
-    host: &H,
-    agent: &AgentDef,
-    config: &RunConfig,
-    run: Run,
+    outputs: Outputs,
 ) -> Result<RunOutcome<O>, RunFailure> {
     let graph = Graph::new(agent).judged_by(config.judges());
-    check_agents(host, &graph, config, [graph.check(), graph.check_outputs()])?;
+    let checked_outputs = match outputs {
+        Outputs::OfOneType => graph.check_outputs(),
+        Outputs::OfAnyType => Ok(()),
+    };
+    check_agents(host, &graph, config, [graph.check(), checked_outputs])?;
     match execute(host, &graph, config, run).await? {
         Outcome::Paused(paused) => Ok(RunOutcome::Paused(*paused)),
         Outcome::Finished(output, state) => match read(&output, &state.agent) {
@@ -99,36 +93,16 @@ pub async fn run_paused_or_typed<H: Host, O: DeserializeOwned>(
     }
 }
 
-/// Runs agents whose output types may differ.
-///
-/// # Errors
-/// [`RunFailure`].
-pub async fn run_untyped<H: Host>(
-    host: &H,
-    agent: &AgentDef,
-    config: &RunConfig,
-    run: Run,
-) -> Result<RunOutcome<Value>, RunFailure> {
-    let graph = Graph::new(agent).judged_by(config.judges());
-    check_agents(host, &graph, config, [graph.check()])?;
-    Ok(match execute(host, &graph, config, run).await? {
-        Outcome::Paused(paused) => RunOutcome::Paused(*paused),
-        Outcome::Finished(output, state) => {
-            RunOutcome::Finished(RunResult::new(output, *state, config.reasoning_item_ids))
-        }
-    })
-}
-
 /// Checks all properties of the agents that are known before the run begins, and reports all issues
 /// at once.
 ///
 /// # Errors
 /// [`RunError::Graph`].
-fn check_agents<H: Host, const N: usize>(
+fn check_agents<H: Host>(
     host: &H,
     graph: &Graph,
     config: &RunConfig,
-    of_this_run: [Result<(), GraphError>; N],
+    of_this_run: [Result<(), GraphError>; 2],
 ) -> Result<(), RunError> {
     let mut issues = issues_of(of_this_run.into_iter().chain([graph.check_models(config.model.as_deref())]));
     issues.extend(host.lacks(graph));

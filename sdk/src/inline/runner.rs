@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
+use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -20,10 +20,10 @@ use super::{
 #[cfg(feature = "mcp")]
 use crate::mcp::McpTransport;
 use crate::{
-    agent::Agent,
+    agent::{Agent, AgentDef},
     drive::{
-        Run, RunConfig, RunFailure, RunInput, RunOutcome, RunResult, SessionRef, finished, run_paused_or_typed,
-        run_untyped,
+        AgentRunner, IntoRun, Outputs, Run, RunConfig, RunEnd, RunFailure, RunRequest, RunResult, RunsTo, SessionRef,
+        run_agents,
     },
     engine::RunError,
     tool::{OnToolError, StateMap},
@@ -83,9 +83,15 @@ impl Default for Patience {
 }
 
 impl InlineRunner {
-    /// Creates a runner without a model provider.
+    /// Creates a runner without a model provider, with the defaults of [`RunConfig`].
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Creates a runner without a model provider, with this configuration for all agents of its
+    /// runs. The methods of the runner change it further.
+    pub fn with_config(config: RunConfig) -> Self {
+        Self { config, ..Self::default() }
     }
 
     /// Adds a source of models. The sources are queried in the order in which they were added,
@@ -169,13 +175,6 @@ impl InlineRunner {
         self
     }
 
-    /// Sets the configuration that applies to all agents of a run.
-    #[must_use]
-    pub fn config(mut self, config: RunConfig) -> Self {
-        self.config = config;
-        self
-    }
-
     /// Sets the model of all agents of the run, in place of the models that they name themselves.
     #[must_use]
     pub fn model(mut self, model: impl Into<String>) -> Self {
@@ -224,112 +223,36 @@ impl InlineRunner {
 
     /// Runs an agent, and the agents it hands off to, until there is a final output.
     ///
-    /// # Errors
-    /// [`RunFailure`], with the state of the run.
+    /// The run begins from a message, from items, or from the state of a paused run: see
+    /// [`IntoRun`]. It begins when the request is awaited;
+    /// [`until_paused`](RunRequest::until_paused) and [`untyped`](RunRequest::untyped) change what
+    /// it returns.
     ///
-    /// # Panics
-    /// Outside of a tokio runtime.
-    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
-    where
-        O: DeserializeOwned + Send + 'static,
-    {
-        finished(self.typed(agent, input.into().into()).await?)
-    }
-
-    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads
-    /// the output.
+    /// A run from a [`RunState`] is resumed, after decisions on its calls, which may have been made
+    /// in this process or elsewhere. Calls without a decision keep the run paused.
     ///
-    /// # Errors
-    /// [`RunFailure`].
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime.
-    pub async fn run_any<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.untyped(agent, input.into().into()).await?)
-    }
-
-    /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision.
+    /// ```
+    /// # use temporal_agents::{Agent, RunFailure, inline::InlineRunner, run::RunOutcome, wire::RunState};
+    /// # async fn example(runner: InlineRunner, clerk: Agent) -> Result<(), RunFailure> {
+    /// # fn decided(state: RunState) -> RunState { state }
+    /// let mut outcome = runner.run(&clerk, "Refund order 7.").until_paused().await?;
+    /// while let RunOutcome::Paused(paused) = outcome {
+    ///     let state = decided(paused.state); // one JSON value, with the decisions of a person
+    ///     outcome = runner.run(&clerk, state).until_paused().await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`RunFailure`].
+    /// The request fails with a [`RunFailure`], with the state of the run. A call that needs
+    /// approval fails the run, unless the request is [`until_paused`](RunRequest::until_paused). A
+    /// state that does not fit the agents fails with a list of the missing parts.
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
-    pub async fn run_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned + Send + 'static,
-    {
-        self.typed(agent, input.into().into()).await
-    }
-
-    /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime.
-    pub async fn run_any_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, input.into().into()).await
-    }
-
-    /// Resumes a paused run, after decisions on its calls, which may have been made in this process
-    /// or elsewhere. Calls without a decision keep the run paused.
-    ///
-    /// # Errors
-    /// [`RunFailure`]; a state that does not fit the agents fails with a list of the missing parts.
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime.
-    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned + Send + 'static,
-    {
-        self.typed(agent, state.into()).await
-    }
-
-    /// Like [`resume`](Self::resume) for agents with different output types.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    ///
-    /// # Panics
-    /// Outside of a tokio runtime.
-    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, state.into()).await
-    }
-
-    async fn typed<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned + Send + 'static,
-    {
-        let (runner, agent) = (self.clone(), agent.def().clone());
-        on_a_thread(move |cancelled| async move {
-            let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled);
-            run_paused_or_typed(&host, &agent, &config, run).await
-        })
-        .await
-    }
-
-    async fn untyped<O>(&self, agent: &Agent<O>, run: Run) -> Result<RunOutcome<Value>, RunFailure> {
-        let (runner, agent) = (self.clone(), agent.def().clone());
-        on_a_thread(move |cancelled| async move {
-            let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled);
-            run_untyped(&host, &agent, &config, run).await
-        })
-        .await
+    /// The request panics when it is awaited outside of a tokio runtime.
+    pub fn run<'a, O>(&'a self, agent: &'a Agent<O>, from: impl IntoRun<Self>) -> RunRequest<'a, Self, RunResult<O>> {
+        RunRequest::new(self, agent, from)
     }
 
     /// Returns the host of a run with this id, which no other run may have, and its configuration.
@@ -351,6 +274,32 @@ impl InlineRunner {
             bodies: BodyThread::default(),
         };
         (host, config)
+    }
+}
+
+impl AgentRunner for InlineRunner {
+    type Start = Run;
+}
+
+impl<T: RunEnd<Output: DeserializeOwned + Send + 'static>> RunsTo<T> for InlineRunner {
+    type Running<'a>
+        = BoxFuture<'a, Result<T, RunFailure>>
+    where
+        T: 'a;
+
+    fn run_to<'a>(&'a self, agent: &'a AgentDef, run: Run, outputs: Outputs) -> Self::Running<'a>
+    where
+        T: 'a,
+    {
+        async move {
+            let (runner, agent) = (self.clone(), agent.clone());
+            let ended = on_a_thread(move |cancelled| async move {
+                let (host, config) = runner.host(Uuid::new_v4().to_string(), cancelled);
+                run_agents(&host, &agent, &config, run, outputs).await
+            });
+            T::of(ended.await?)
+        }
+        .boxed()
     }
 }
 

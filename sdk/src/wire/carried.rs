@@ -24,10 +24,9 @@ pub const LOAD_STATE_ACTIVITY: &str = "agents.load_state";
 /// workflow continues as new.
 ///
 /// The author's input type has a field for it, and the next execution passes it to
-/// `Runner::run_carried`, which refuses a value that no previous execution has passed on, because a
-/// caller may also write one. Reading it fails on a version that is not
-/// [read here](WireVersion::check): the workflow task is then retried until a newer worker takes
-/// it.
+/// `Runner::run`, which refuses a value that no previous execution has passed on, because a caller
+/// may also write one. Reading it fails on a version that is not [read here](WireVersion::check):
+/// the workflow task is then retried until a newer worker takes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Carried {
     /// The version of this value.

@@ -20,14 +20,12 @@ use super::{
 
 /// Plays a scenario. The effects are recorded in the recorder and are not part of the return value.
 pub(super) async fn run(scenario: &Scenario, recorder: &Recorder) -> Result<Value, PlayError> {
-    let watched = recorder.clone();
-    let runner = runner(recorder).on_checkpoint(move |state| watch_round_trip(&watched, state));
-    play_through(scenario, Progress::of(scenario), &runner).await
+    play_through(scenario, Progress::of(scenario), &Inline(recorder)).await
 }
 
 /// Creates a runner with the models and tools of the recorder's scenario.
-pub(super) fn runner(recorder: &Recorder) -> InlineRunner {
-    InlineRunner::new()
+pub(super) fn runner(config: RunConfig, recorder: &Recorder) -> InlineRunner {
+    InlineRunner::with_config(config)
         .model_provider(ScriptedModels(recorder.clone()))
         .state(recorder.clone())
         .first_pause(Duration::from_millis(1))
@@ -47,6 +45,12 @@ pub(super) fn watch_round_trip(recorder: &Recorder, state: &RunState) {
     }
 }
 
-impl Runs for InlineRunner {
-    runs_with!(|runner: &Self, config| runner.clone().config(config));
+/// Runs agents inline, with the models and tools of the recorder's scenario.
+struct Inline<'r>(&'r Recorder);
+
+impl Runs for Inline<'_> {
+    runs_with!(|Self(recorder): &Self, config| {
+        let watched = Recorder::clone(recorder);
+        runner(config, recorder).on_checkpoint(move |state| watch_round_trip(&watched, state))
+    });
 }

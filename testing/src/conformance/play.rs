@@ -46,8 +46,8 @@ macro_rules! runs_with {
             let runner = $runner(self, config);
             Box::pin(async move {
                 match agent {
-                    AnyAgent::Text(agent) => runner.run_any_until_paused(agent, input).await,
-                    AnyAgent::Json(agent) => runner.run_any_until_paused(agent, input).await,
+                    AnyAgent::Text(agent) => runner.run(agent, input).until_paused().untyped().await,
+                    AnyAgent::Json(agent) => runner.run(agent, input).until_paused().untyped().await,
                 }
             })
         }
@@ -56,8 +56,8 @@ macro_rules! runs_with {
             let runner = $runner(self, config);
             Box::pin(async move {
                 match agent {
-                    AnyAgent::Text(agent) => runner.resume_any(agent, state).await,
-                    AnyAgent::Json(agent) => runner.resume_any(agent, state).await,
+                    AnyAgent::Text(agent) => runner.run(agent, state).until_paused().untyped().await,
+                    AnyAgent::Json(agent) => runner.run(agent, state).until_paused().untyped().await,
                 }
             })
         }

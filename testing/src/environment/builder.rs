@@ -5,7 +5,12 @@ use std::{
     time::Duration,
 };
 
-use temporal_agents::{AgentsPlugin, ModelProvider, agent::AgentSources, store::Session, worker::ConversationCache};
+use temporal_agents::{
+    AgentsPlugin, ModelProvider,
+    agent::{AgentSource, AgentSources},
+    store::Session,
+    worker::ConversationCache,
+};
 use temporalio_client::ClientOptions;
 use temporalio_common::{WorkflowDefinition, data_converters::DataConverter};
 use temporalio_sdk::{WorkerOptions, workflow_replayer::WorkflowReplayerOptions};
@@ -118,6 +123,13 @@ impl AgentEnvironmentBuilder {
         transport: impl Into<temporal_agents::mcp::McpTransport>,
     ) -> Self {
         self.plugin = self.plugin.mcp_server(name, transport);
+        self
+    }
+
+    /// Adds a start agent of the workflows, or a function that makes it.
+    #[must_use]
+    pub fn agent(mut self, agent: impl AgentSource) -> Self {
+        self.plugin = self.plugin.agent(agent);
         self
     }
 

@@ -56,7 +56,7 @@ fn second_call(bencher: Bencher<'_, '_>, cache: ConversationCache) {
 
 async fn started(cache: ConversationCache) -> anyhow::Result<AgentEnvironment> {
     let env = AgentEnvironment::builder().workflow::<LongTalk>()?.model_provider(ScriptedModel);
-    Ok(env.agents((agents::assistant,)).conversation_cache(cache).start().await?)
+    Ok(env.agent(agents::assistant).conversation_cache(cache).start().await?)
 }
 
 /// Not the environment's own `run`, which replays the run afterwards.

@@ -20,7 +20,7 @@ fn turns(bencher: Bencher<'_, '_>, turns: u32) {
 
 async fn recorded(turns: u32) -> anyhow::Result<History> {
     let env = AgentEnvironment::builder().workflow::<AgentBench>()?.model_provider(ScriptedModel);
-    let env = env.agents((agents::assistant,)).start().await?;
+    let env = env.agent(agents::assistant).start().await?;
     let run = env.run(AgentBench::run, Spec::tools(turns)).await?;
     let history = run.history.clone();
     run.output()?;

@@ -43,7 +43,7 @@ impl EndlessBench {
         let agent = agents::tireless(&spec);
         let result = match carried {
             None => runner.run(&agent, spec.message()).await?,
-            Some(carried) => runner.run_carried(&agent, carried).await?,
+            Some(carried) => runner.run(&agent, carried).await?,
         };
         Ok(result.final_output)
     }

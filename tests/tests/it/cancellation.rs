@@ -169,7 +169,7 @@ impl Foreman {
             token.cancel();
             told
         };
-        let (dug, told) = join!(runner.run(&agent, request), stop);
+        let (dug, told) = join!(runner.run(&agent, request).into_future(), stop);
         told?;
         match dug {
             Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => {

@@ -234,7 +234,7 @@ async fn without_temporal_the_run_pauses_and_is_resumed_with_the_output() -> any
     let model = FakeModel::script([tool_call("pick_file", title("Minutes")), text("done")]);
     let runner = InlineRunner::new().model_provider(model.clone());
     let agent = editor().hooks(Diary(std::sync::Arc::clone(&diary)));
-    let RunOutcome::Paused(paused) = runner.run_until_paused(&agent, "File it.").await? else {
+    let RunOutcome::Paused(paused) = runner.run(&agent, "File it.").until_paused().await? else {
         anyhow::bail!("nobody has picked a file")
     };
     let waits: Vec<_> = paused.interruptions().into_iter().map(|call| (call.id, call.kind)).collect();
@@ -246,7 +246,9 @@ async fn without_temporal_the_run_pauses_and_is_resumed_with_the_output() -> any
          the call"
     );
     state.supply_output("call_0_0", "a.txt")?;
-    let RunOutcome::Finished(result) = runner.resume(&agent, state).await? else { anyhow::bail!("it has its output") };
+    let RunOutcome::Finished(result) = runner.run(&agent, state).until_paused().await? else {
+        anyhow::bail!("it has its output")
+    };
     assert_eq!(result.final_output, "done");
     assert_eq!(last_outputs(&model), [json!("a.txt")]);
     assert_eq!(*diary.lock().expect("not poisoned"), ["pick_file begins", "pick_file ends"]);
@@ -262,12 +264,14 @@ async fn supplied_outputs_keep_to_the_limit_and_the_redaction_of_their_tool() ->
     let agent: Agent = Agent::new("editor")
         .model("gpt-5")
         .tool(careful.on_error(OnToolError::tell(|_call, failure| failure.reason().to_owned())));
-    let RunOutcome::Paused(mut paused) = runner.run_until_paused(&agent, "File it.").await? else {
+    let RunOutcome::Paused(mut paused) = runner.run(&agent, "File it.").until_paused().await? else {
         anyhow::bail!("nobody has picked a file")
     };
     paused.state.supply_output("call_0_0", "pin 1234")?;
     paused.state.supply_output("call_0_1", "x".repeat(21))?;
-    let RunOutcome::Finished(_) = runner.resume(&agent, paused.state).await? else { anyhow::bail!("it has both") };
+    let RunOutcome::Finished(_) = runner.run(&agent, paused.state).until_paused().await? else {
+        anyhow::bail!("it has both")
+    };
     let too_large = "tool \"pick_file\" returned 23 bytes, the limit is 20 bytes";
     assert_eq!(last_outputs(&model), [json!("pin ****"), json!(too_large)]);
     Ok(())

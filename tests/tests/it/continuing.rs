@@ -25,9 +25,8 @@ use crate::{
 /// The run without Temporal: what models get, and what it gives back.
 async fn in_one_piece(turns: u32) -> anyhow::Result<(Vec<(Vec<String>, Value)>, Value)> {
     let model = pages(turns);
-    let mut config = RunConfig::default();
-    config.max_turns = None;
-    let runner = InlineRunner::new().model_provider(model.clone()).config(config);
+    let config = RunConfig::builder().unlimited_turns().build();
+    let runner = InlineRunner::with_config(config).model_provider(model.clone());
     let result = runner.run(&reader(), "Read it to me.").await?;
     Ok((as_text(&model.calls()), report(&result)))
 }

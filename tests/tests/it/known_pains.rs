@@ -93,10 +93,8 @@ pub(crate) struct Parcels {
 impl Parcels {
     #[run(name = "parcels")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
-        let mut config = RunConfig::default();
-        config.unknown_tools = UnknownTools::TellModel;
-        config.max_turns = Some(20);
-        let runner = Runner::with_inbox(ctx).config(config).context("customer", 7).context("book", "x".repeat(BOOK));
+        let config = RunConfig::builder().unknown_tools(UnknownTools::TellModel).max_turns(20).build();
+        let runner = Runner::with_config(ctx, config).inbox().context("customer", 7).context("book", "x".repeat(BOOK));
         Ok(runner.run(&clerk(), request).await?.final_output)
     }
 }

@@ -167,10 +167,10 @@ pub(crate) struct Startling;
 impl Startling {
     #[run(name = "startling")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, case: String) -> WorkflowResult<Value> {
-        let (runner, agent) = (Runner::new(ctx).config(config(&case)), agent(&case));
+        let (runner, agent) = (Runner::with_config(ctx, config(&case)), agent(&case));
         let result = match &*case {
-            "output type" | "handled output" => runner.run_any(&agent.output::<Picky>(), "hello").await?,
-            _ => runner.run_any(&agent, "hello").await?,
+            "output type" | "handled output" => runner.run(&agent.output::<Picky>(), "hello").untyped().await?,
+            _ => runner.run(&agent, "hello").untyped().await?,
         };
         if case == "parse" {
             result.parse::<Picky>()?;

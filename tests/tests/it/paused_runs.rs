@@ -4,3 +4,4 @@ mod desk;
 mod elsewhere;
 mod here;
 mod misfit;
+mod requests;

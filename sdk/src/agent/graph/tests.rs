@@ -197,7 +197,7 @@ fn agents_of_a_typed_run_answer_with_its_type() {
         check(&mixed).unwrap_err().to_string(),
         "one thing is wrong with the agents:\n\
          - agent \"sales\" answers with Report, but the run of \"triage\" with text; \
-         give both one output type, or use run_any()"
+         give both one output type, or run it with .untyped()"
     );
     let typed = agent("triage").output::<Report>().handoff(agent("sales"));
     assert_eq!(

@@ -30,34 +30,54 @@ use crate::{
     wire::{Item, ModelSettings, run_state::ServerConversation},
 };
 
-/// Settings of a run that apply to all its agents.
+/// Settings of a run that apply to all its agents: `Runner::with_config`,
+/// `InlineRunner::with_config` and `AgentSet::config` take them.
+///
+/// ```
+/// use temporal_agents::{RunConfig, run::UnknownTools};
+///
+/// let config = RunConfig::builder().max_turns(20).unknown_tools(UnknownTools::TellModel).build();
+/// # assert_eq!(config.max_turns, Some(20));
+/// ```
 ///
 /// Runs of agents used as tools inherit them, apart from limit, context, hooks, session, handlers
 /// and server-side state.
-#[derive(Clone)]
+#[derive(Clone, bon::Builder)]
+#[builder(on(String, into))]
 #[expect(clippy::struct_excessive_bools, reason = "each is a setting of its own, under its own name")]
 #[non_exhaustive]
 pub struct RunConfig {
+    /// Maximum number of model calls of the run, over all agents; `None` means no limit. Default:
+    /// 10. A run that is resumed keeps the limit of its state.
+    #[builder(field = Some(10))]
+    pub max_turns: Option<u32>,
+    /// The run context at the start. A run that is resumed keeps the context of its state.
+    #[builder(field)]
+    pub context: Map<String, Value>,
+    /// Key and error of a context value that is not valid JSON. The run fails with it, because a
+    /// panic would fail the workflow task again and again.
+    #[builder(field)]
+    invalid_context: Option<(String, String)>,
     /// Name of the model of all agents, in place of the models that they name. Default: each
     /// agent's own.
     pub model: Option<String>,
     /// Model settings that override those of each agent.
+    #[builder(default)]
     pub settings: ModelSettings,
-    /// Maximum number of model calls of the run, over all agents; `None` means no limit. Default:
-    /// 10. A run that is resumed keeps the limit of its state.
-    pub max_turns: Option<u32>,
-    /// The run context at the start. A run that is resumed keeps the context of its state.
-    pub context: Map<String, Value>,
     /// Input guardrails, which run after those of the first agent.
+    #[builder(default, with = FromIterator::from_iter)]
     pub input_guardrails: Vec<InputGuardrail>,
     /// Output guardrails, which run after those of the last agent.
+    #[builder(default, with = FromIterator::from_iter)]
     pub output_guardrails: Vec<OutputGuardrail>,
     /// Observes the run; called before the hooks of the agents.
+    #[builder(with = |hooks: impl RunHooks + 'static| Arc::new(hooks) as Arc<dyn RunHooks>)]
     pub hooks: Option<Arc<dyn RunHooks>>,
     /// Filters the input of the next agent, for handoffs without a filter of their own.
     pub handoff_input_filter: Option<HandoffInputFilter>,
     /// Replaces the conversation so far with a summary message at a handoff that does not set this
     /// itself. Default: no.
+    #[builder(default)]
     pub nest_handoff_history: bool,
     /// Builds the history at such a handoff. Default: a summary message.
     pub handoff_history_mapper: Option<HistoryMapper>,
@@ -72,15 +92,19 @@ pub struct RunConfig {
     /// It is workflow code. The message that the model received is recorded with the model call
     /// after it, and does not change with the rule. A change to a rule that ends runs may break the
     /// replay of the histories of open runs.
+    #[builder(default)]
     pub on_tool_error: OnToolError,
     /// Formats the messages that models receive instead of tool outputs.
     pub tool_error_formatter: Option<ToolErrorFormatter>,
     /// Keeps or removes the ids of reasoning items when they are sent back. Default: keep.
+    #[builder(default)]
     pub reasoning_item_ids: ReasoningItemIds,
     /// The reaction to a call of a tool that the model was not offered. Default: the run ends.
+    #[builder(default)]
     pub unknown_tools: UnknownTools,
     /// The reaction to tools and handoffs of an agent that share a name. Default: an error before
     /// any model call.
+    #[builder(default)]
     pub name_collisions: NameCollisions,
     /// Shortens the conversation before the workflow continues as new. Default: no compaction. Has
     /// no effect where the workflow does not continue as new.
@@ -95,16 +119,20 @@ pub struct RunConfig {
     /// questions of hosted MCP servers. Default: 2,000. A response with more calls fails the run
     /// with `RunError::TooManyCalls`, before any of them is made. In a workflow, all calls of a
     /// turn are in one history, with three events or more each, and a server accepts 51,200 events.
+    #[builder(default = MAX_CALLS_PER_RESPONSE)]
     pub max_calls_per_response: usize,
     /// Runs the input guardrails of a tool before a person is asked for approval. Default: no,
     /// after the approval.
+    #[builder(default)]
     pub guard_tools_before_approval: bool,
     /// Builds the input from the stored items of the session and the new items. Default: both, in
     /// this order.
     pub session_input_callback: Option<SessionInputCallback>,
     /// Handlers of errors that can be turned into a final output.
+    #[builder(default)]
     pub error_handlers: ErrorHandlers,
     /// The session from which the run reads earlier items and to which it adds its own.
+    #[builder(into)]
     pub session: Option<SessionRef>,
     /// Id of the conversation that the provider keeps.
     pub conversation_id: Option<String>,
@@ -112,6 +140,7 @@ pub struct RunConfig {
     /// When the provider has lost the conversation, such a run makes the call again in full and
     /// continues without it; any other run fails, because only the provider had the earlier items.
     /// Default: no.
+    #[builder(default)]
     pub conversation_begins_here: bool,
     /// Id of the response that the run continues from, for a provider that keeps the conversation.
     /// When the provider has lost the response, the run fails: only the provider had the earlier
@@ -119,24 +148,15 @@ pub struct RunConfig {
     pub previous_response_id: Option<String>,
     /// Chains the calls of the run at the provider: each call continues from the previous response.
     /// When the provider has lost that response, the call is made again in full. Default: no.
+    #[builder(default)]
     pub auto_previous_response_id: bool,
-    /// Key and error of a context value that is not valid JSON. The run fails with it, because a
-    /// panic would fail the workflow task again and again.
-    invalid_context: Option<(String, String)>,
 }
 
 impl RunConfig {
     /// Sets a key of the run context. A value that cannot be written as JSON (for example a map
     /// whose keys are not strings) fails the run.
     pub fn set_context(&mut self, key: impl Into<String>, value: impl Serialize) {
-        let key = key.into();
-        let written = guarded(|| serde_json::to_value(value)).map_err(|panic| panic.to_string());
-        match written.and_then(|written| written.map_err(|error| error.to_string())) {
-            Ok(value) => {
-                self.context.insert(key, value);
-            }
-            Err(reason) => self.invalid_context = Some((key, reason)),
-        }
+        set_context(&mut self.context, &mut self.invalid_context, key.into(), value);
     }
 
     /// Returns the agents that act as guardrails of the run.
@@ -202,37 +222,46 @@ impl RunConfig {
 
 impl Default for RunConfig {
     fn default() -> Self {
-        Self {
-            model: None,
-            settings: ModelSettings::default(),
-            max_turns: Some(10),
-            context: Map::new(),
-            input_guardrails: Vec::new(),
-            output_guardrails: Vec::new(),
-            hooks: None,
-            handoff_input_filter: None,
-            nest_handoff_history: false,
-            handoff_history_mapper: None,
-            call_model_input_filter: None,
-            on_tool_error: OnToolError::default(),
-            tool_error_formatter: None,
-            reasoning_item_ids: ReasoningItemIds::default(),
-            unknown_tools: UnknownTools::default(),
-            name_collisions: NameCollisions::default(),
-            compaction: None,
-            output_guardrail_blocked_message: None,
-            max_tool_concurrency: None,
-            max_calls_per_response: MAX_CALLS_PER_RESPONSE,
-            guard_tools_before_approval: false,
-            session_input_callback: None,
-            error_handlers: ErrorHandlers::default(),
-            session: None,
-            conversation_id: None,
-            conversation_begins_here: false,
-            previous_response_id: None,
-            auto_previous_response_id: false,
-            invalid_context: None,
+        Self::builder().build()
+    }
+}
+
+impl<S: run_config_builder::State> RunConfigBuilder<S> {
+    /// Sets the maximum number of model calls of the run, over all agents. Default: 10. A run that
+    /// is resumed keeps the limit of its state.
+    pub fn max_turns(mut self, max_turns: u32) -> Self {
+        self.max_turns = Some(max_turns);
+        self
+    }
+
+    /// Removes the limit on model calls.
+    pub fn unlimited_turns(mut self) -> Self {
+        self.max_turns = None;
+        self
+    }
+
+    /// Sets a key of the run context at the start. A value that cannot be written as JSON (for
+    /// example a map whose keys are not strings) fails the run. A run that is resumed keeps the
+    /// context of its state.
+    pub fn context(mut self, key: impl Into<String>, value: impl Serialize) -> Self {
+        set_context(&mut self.context, &mut self.invalid_context, key.into(), value);
+        self
+    }
+}
+
+/// Sets a key of a run context, or keeps the reason why its value is not JSON.
+fn set_context(
+    context: &mut Map<String, Value>,
+    invalid: &mut Option<(String, String)>,
+    key: String,
+    value: impl Serialize,
+) {
+    let written = guarded(|| serde_json::to_value(value)).map_err(|panic| panic.to_string());
+    match written.and_then(|written| written.map_err(|error| error.to_string())) {
+        Ok(value) => {
+            context.insert(key, value);
         }
+        Err(reason) => *invalid = Some((key, reason)),
     }
 }
 
@@ -290,3 +319,6 @@ impl From<Vec<Item>> for RunInput {
         Self(items)
     }
 }
+
+#[cfg(test)]
+mod tests;

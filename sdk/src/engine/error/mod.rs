@@ -167,7 +167,7 @@ pub enum RunError {
     },
     /// Calls wait for a decision, and the host cannot wait for it.
     #[error(
-        "agent {agent:?} waits for a decision on {}; run it with run_until_paused, or give the Runner an inbox \
+        "agent {agent:?} waits for a decision on {}; run it with .until_paused(), or give the Runner an inbox \
          (#[agent_handlers]) so that it waits for decisions by itself",
         .tools.join(", ")
     )]

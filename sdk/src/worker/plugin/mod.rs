@@ -39,7 +39,7 @@ use crate::{
     store::{OptionalSpillStore, Session, Sessions, SpillStore},
 };
 use crate::{
-    agent::{AgentDef, AgentSources},
+    agent::{AgentDef, AgentSource, AgentSources},
     tool::{StateMap, Tool, ToolBinding, ToolDef},
     wire::{
         MODEL_ACTIVITY,
@@ -74,7 +74,7 @@ use crate::{
 /// }
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let plugin = AgentsPlugin::new().model_provider(OpenAi::from_env()?).state(WeatherApi::new()).agents((triage,));
+/// let plugin = AgentsPlugin::new().model_provider(OpenAi::from_env()?).state(WeatherApi::new()).agent(triage);
 /// let mut options = WorkerOptions::new("support").register_workflow::<Support>()?.build();
 /// plugin.install(&mut options)?;
 /// # Ok(())
@@ -125,6 +125,13 @@ impl AgentsPlugin {
     pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);
         self
+    }
+
+    /// Adds a start agent of this worker's workflows, or a function that makes it; the tools of all
+    /// agents that it can reach are registered. See [`agents`](Self::agents) for several.
+    #[must_use]
+    pub fn agent(self, agent: impl AgentSource) -> Self {
+        self.agents(vec![agent])
     }
 
     /// Adds the start agents of this worker's workflows; the tools of all agents that they can

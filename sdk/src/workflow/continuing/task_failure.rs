@@ -11,9 +11,9 @@
 //! that has failed, a state whose digest is wrong, input from the starter of a workflow.
 //!
 //! The server records that an execution was continued, but not where a state comes from that its
-//! author resumes. So this also applies to `Runner::resume` in each execution that was continued: a
-//! workflow that resumes states of its callers after it has continued as new can be made to wait
-//! for a deploy.
+//! author resumes. So this also applies to a run from a `RunState` in each execution that was
+//! continued: a workflow that resumes states of its callers after it has continued as new can be
+//! made to wait for a deploy.
 
 use std::fmt::Display;
 

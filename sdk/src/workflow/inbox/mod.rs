@@ -83,8 +83,8 @@ const MAX_TAKEN_BYTES: usize = 256 * 1024;
 ///     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<String> {
 ///         let runner = Runner::with_inbox(ctx);
 ///         let outcome = match ctx.state_mut(|refunds| refunds.paused.take()) {
-///             None => runner.run_until_paused(&refunds(), "Order 7, please.").await?,
-///             Some(state) => runner.resume(&refunds(), state).await?,
+///             None => runner.run(&refunds(), "Order 7, please.").until_paused().await?,
+///             Some(state) => return Ok(runner.run(&refunds(), state).await?.final_output),
 ///         };
 ///         match outcome {
 ///             RunOutcome::Finished(result) => Ok(result.final_output),

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use temporalio_workflow::WorkflowTermination;
+use temporalio_workflow::{WorkflowContext, WorkflowTermination};
 
 use super::versions::AgentVersion;
 use crate::{
     agent::{AgentDef, AgentSources},
     drive::RunConfig,
     engine::{ReasoningItemIds, RunError},
-    workflow::{ActivityBackedModel, ContinueOptions, ModelActivityOptions, Runner},
+    workflow::{ActivityBackedModel, ContinueOptions, HasAgentInbox, ModelActivityOptions, Runner},
 };
 
 /// The start agents of a ready-made workflow, by name, and the settings of their runs.
@@ -38,9 +38,7 @@ use crate::{
 ///     Agent::new("triage").model("gpt-5")
 /// }
 ///
-/// let mut config = RunConfig::default();
-/// config.max_turns = Some(50);
-/// config.set_context("tenant", "acme");
+/// let config = RunConfig::builder().max_turns(50).context("tenant", "acme").build();
 /// let agents = AgentSet::new((triage,)).config(config).allow_context(["locale"]);
 /// ```
 #[derive(Clone, Debug)]
@@ -160,10 +158,10 @@ impl AgentSet {
         self.config.reasoning_item_ids
     }
 
-    /// Applies the settings of the set to a runner.
-    pub(super) fn runner<W: 'static>(&self, runner: Runner<W>) -> Runner<W> {
-        runner
-            .config(self.config.clone())
+    /// Creates a runner with the settings of the set, and the inbox of the workflow.
+    pub(super) fn runner<W: HasAgentInbox + 'static>(&self, ctx: &WorkflowContext<W>) -> Runner<W> {
+        Runner::with_config(ctx, self.config.clone())
+            .inbox()
             .activity_backed_model(self.model.clone())
             .continue_when(self.continue_when.clone())
             .versioned_tools(Arc::clone(&self.versioned_tools))

@@ -19,7 +19,7 @@ use crate::{
         ready_made::{AgentReport, AgentRequest, Malformed},
     },
     workflow::{
-        AgentInbox, HasAgentInbox, Runner,
+        AgentInbox, HasAgentInbox,
         continuing::{continued_from, fail_task, record_deploy_patch, refused},
         effect::failure::termination,
         limits::size::{MOST_BYTES, encoded_len},
@@ -124,7 +124,7 @@ impl AgentWorkflow {
             None => agents.choose(&name, |patch| ctx.patched(patch))?,
             Some(_) => carried_version(ctx, &agents, &name, agent_version.as_deref())?,
         };
-        let mut runner = agents.runner(Runner::with_inbox(ctx)).continue_with(move |carried| AgentRequest {
+        let mut runner = agents.runner(ctx).continue_with(move |carried| AgentRequest {
             report,
             report_items,
             max_turns,
@@ -138,8 +138,8 @@ impl AgentWorkflow {
             runner = runner.context(key, value);
         }
         let ended = match carried {
-            None => runner.run_def(&agent, input.into_items().into()).await,
-            Some(carried) => runner.run_def_carried(&agent, *carried).await,
+            None => runner.run_def(&agent, input.into_items()).await,
+            Some(carried) => runner.run_def(&agent, *carried).await,
         };
         if !report {
             return Ok(ended?.final_output);

@@ -159,7 +159,7 @@ impl ChatWorkflow {
             let (number, last_agent) = ctx.state(|workflow| (workflow.chat.number(), workflow.chat.last_agent.clone()));
             let Begins { agent, version, last_agent } = agents.begin(ctx, number, last_agent)?;
             ctx.state_mut(|workflow| (workflow.chat.version, workflow.chat.last_agent) = (version, last_agent));
-            let ended = runner.run_def(&agent, input.into()).await;
+            let ended = runner.run_def(&agent, input).await;
             answer(ctx, ended)?;
         }
         ctx.state_mut(|workflow| workflow.is_over = true);
@@ -257,7 +257,7 @@ fn runner(
     };
     let agents = ctx.state(|workflow| workflow.agents.clone());
     agents
-        .runner(Runner::with_inbox(ctx))
+        .runner(ctx)
         .without_session()
         .continue_with(next)
         .on_continue_as_new(|workflow| workflow.is_leaving = true)

@@ -8,8 +8,8 @@ use temporalio_workflow::WorkflowCancellationToken;
 
 use super::Runner;
 use crate::{
-    agent::{Agent, AgentDef, Graph},
-    drive::{Run, RunFailure, RunOutcome, check_resumed, run_paused_or_typed, run_untyped},
+    agent::{AgentDef, Graph},
+    drive::{Outputs, Run, RunFailure, RunOutcome, check_resumed, run_agents},
     engine::RunError,
     tool::BoxError,
     wire::{Carried, RunState},
@@ -21,66 +21,55 @@ use crate::{
     },
 };
 
-/// The origin of a run.
-pub(super) enum Beginning {
-    /// A run that begins in this execution, from an input or a state.
+/// The origin of a run of a request.
+#[derive(Debug)]
+pub enum Start {
+    /// An input or a state.
     Here(Run),
     /// A run that the previous execution has carried over.
     Before(Box<Carried>),
+}
+
+impl From<Run> for Start {
+    fn from(run: Run) -> Self {
+        Self::Here(run)
+    }
+}
+
+/// The origin of a run.
+pub(super) enum Beginning {
+    /// The origin that a request has.
+    Requested(Start),
     /// A carried run whose state was already restored.
     RestoredRun(Box<RunState>, RestoredRun),
 }
 
-impl<R: Into<Run>> From<R> for Beginning {
-    fn from(run: R) -> Self {
-        Self::Here(run.into())
-    }
-}
-
 impl<W: 'static> Runner<W> {
-    pub(super) async fn typed<O>(
-        &self,
-        agent: &Agent<O>,
-        run: Beginning,
-        waits: Waits,
-    ) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        let _at_work = self.at_work.one();
-        let (host, run) = self.begun(agent.def(), run, waits).await?;
-        let outcome = host.settled(run_paused_or_typed(&host, agent.def(), &self.config, run)).await;
-        host.ended(&outcome);
-        outcome
-    }
-
-    pub(super) async fn untyped<O>(
-        &self,
-        agent: &Agent<O>,
-        run: Beginning,
-        waits: Waits,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped_def(agent.def(), run, waits).await
-    }
-
-    pub(super) async fn untyped_def(
+    /// Runs an agent until it ends, or pauses where that is possible.
+    pub(super) async fn run_to_outcome<O: DeserializeOwned>(
         &self,
         agent: &AgentDef,
-        run: Beginning,
+        beginning: Beginning,
         waits: Waits,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
+        outputs: Outputs,
+    ) -> Result<RunOutcome<O>, RunFailure> {
         let _at_work = self.at_work.one();
-        let (host, run) = self.begun(agent, run, waits).await?;
-        let outcome = host.settled(run_untyped(&host, agent, &self.config, run)).await;
+        let (host, run) = self.begun(agent, beginning, waits).await?;
+        let outcome = host.settled(run_agents(&host, agent, &self.config, run, outputs)).await;
         host.ended(&outcome);
         outcome
     }
 
     /// Begins a run, and notes that in the journal of a check that replays, as well as the failure
     /// of a run that cannot begin.
-    async fn begun(&self, agent: &AgentDef, run: Beginning, waits: Waits) -> Result<(WorkflowHost, Run), RunFailure> {
+    async fn begun(
+        &self,
+        agent: &AgentDef,
+        beginning: Beginning,
+        waits: Waits,
+    ) -> Result<(WorkflowHost, Run), RunFailure> {
         note(&*self.ctx, || ReplayNote::Began { agent: Box::new(agent.clone()) });
-        let begun = self.begin(agent, run, waits).await.map_err(RunFailure::from);
+        let begun = self.begin(agent, beginning, waits).await.map_err(RunFailure::from);
         begun.inspect_err(|failure| note_failure(&*self.ctx, failure))
     }
 
@@ -98,8 +87,8 @@ impl<W: 'static> Runner<W> {
         graph.check_known(self.model.agents_with_options())?;
         let id = OnceCell::new();
         let (run, arrived) = match beginning {
-            Beginning::Here(run) => (run, None),
-            Beginning::Before(carried) => {
+            Beginning::Requested(Start::Here(run)) => (run, None),
+            Beginning::Requested(Start::Before(carried)) => {
                 let (state, arrived) = self.arrived(agent, *carried, &id).await?;
                 (Run::Continue(Box::new(state)), Some(arrived))
             }

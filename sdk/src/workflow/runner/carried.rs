@@ -2,14 +2,13 @@
 
 use std::{cell::OnceCell, rc::Rc};
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 use temporalio_workflow::{__private::sdk::WorkflowImplementation, ContinueAsNewOptions, common::WorkflowDefinition};
 
 use super::{Runner, begin::Beginning};
 use crate::{
-    agent::{Agent, AgentDef},
-    drive::{Compaction, Run, RunFailure, RunInput, RunOutcome, RunResult, Stays, continue_idle, finished},
+    agent::AgentDef,
+    drive::{Compaction, IntoRun, Outputs, RunFailure, RunResult, Stays, continue_idle, finished},
     engine::RunError,
     wire::{Carried, RunState},
     workflow::{
@@ -48,7 +47,7 @@ impl<W: 'static> Runner<W> {
     ///         let runner = Runner::new(ctx).unlimited_turns().continue_with(Research::Continued);
     ///         let result = match research {
     ///             Research::Question(question) => runner.run(&researcher(), question).await?,
-    ///             Research::Continued(carried) => runner.run_carried(&researcher(), carried).await?,
+    ///             Research::Continued(carried) => runner.run(&researcher(), carried).await?,
     ///         };
     ///         Ok(result.final_output)
     ///     }
@@ -79,7 +78,7 @@ impl<W: 'static> Runner<W> {
     /// with any continue-as-new.
     ///
     /// Do not use it under a cron schedule, where the next execution refuses [its
-    /// input](Self::run_carried): start such workflows by a Temporal schedule. A retry of an
+    /// input](Self::run#a-carried-run): start such workflows by a Temporal schedule. A retry of an
     /// execution that was continued is also refused, so do not set a retry policy for the workflow.
     ///
     /// # Determinism
@@ -147,68 +146,6 @@ impl<W: 'static> Runner<W> {
         self.announcement.take_back = Some(Rc::new(move || ctx.state_mut(&take_back)));
         self
     }
-
-    /// Continues a run that the previous execution has [carried over](Self::continue_with), as
-    /// [`run`](Self::run) would have.
-    ///
-    /// A caller with permission to start the workflow writes its input, and a run in it would begin
-    /// past its guardrails, with decisions that no person has made. So it is accepted only if the
-    /// server says that the workflow itself has continued as new. It is refused in an execution
-    /// that a caller has started, in a retry of the workflow, and under a cron schedule: these
-    /// begin with an input that a caller may have written. A workflow that continues as new itself
-    /// must not pass on a [`Carried`] that a caller has sent.
-    ///
-    /// A run that a previous execution has left, but that this build cannot read or whose state
-    /// does not fit these agents, is not lost: the workflow *task* fails with a message that names
-    /// the agent, the tool and the remedy, and is retried until a worker of another build continues
-    /// the run.
-    ///
-    /// # Errors
-    /// [`RunFailure`]. A run that no previous execution has left fails with
-    /// [`RunError::Refused`](crate::RunError::Refused), a state that cannot be loaded with
-    /// [`RunError::Continuation`](crate::RunError::Continuation).
-    pub async fn run_carried<O>(&self, agent: &Agent<O>, carried: Carried) -> Result<RunResult<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        finished(self.typed(agent, before(carried), Waits::UntilDecided).await?)
-    }
-
-    /// Like [`run_carried`](Self::run_carried) for agents with different output types.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_any_carried<O>(&self, agent: &Agent<O>, carried: Carried) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.untyped(agent, before(carried), Waits::UntilDecided).await?)
-    }
-
-    /// Like [`run_carried`](Self::run_carried) for a run that may end paused.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_carried_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        carried: Carried,
-    ) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        self.typed(agent, before(carried), Waits::NotAtAll).await
-    }
-
-    /// Like [`run_carried_until_paused`](Self::run_carried_until_paused) for agents with different
-    /// output types.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_any_carried_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        carried: Carried,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, before(carried), Waits::NotAtAll).await
-    }
 }
 
 /// Functions for the ready-made workflows: agents without their output types, and the individual
@@ -218,18 +155,9 @@ impl<W: 'static> Runner<W> {
     pub(in crate::workflow) async fn run_def(
         &self,
         agent: &AgentDef,
-        input: RunInput,
+        from: impl IntoRun<Self>,
     ) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.untyped_def(agent, Run::from(input).into(), Waits::UntilDecided).await?)
-    }
-
-    /// Continues a run of this agent that the previous execution has left.
-    pub(in crate::workflow) async fn run_def_carried(
-        &self,
-        agent: &AgentDef,
-        carried: Carried,
-    ) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.untyped_def(agent, before(carried), Waits::UntilDecided).await?)
+        self.run_def_to_output(agent, Beginning::Requested(from.into_start())).await
     }
 
     /// Continues a run of this agent whose state was [restored](Self::take_up).
@@ -239,7 +167,11 @@ impl<W: 'static> Runner<W> {
         state: RunState,
         arrived: RestoredRun,
     ) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.untyped_def(agent, Beginning::RestoredRun(Box::new(state), arrived), Waits::UntilDecided).await?)
+        self.run_def_to_output(agent, Beginning::RestoredRun(Box::new(state), arrived)).await
+    }
+
+    async fn run_def_to_output(&self, agent: &AgentDef, beginning: Beginning) -> Result<RunResult<Value>, RunFailure> {
+        finished(self.run_to_outcome(agent, beginning, Waits::UntilDecided, Outputs::OfAnyType).await?)
     }
 
     /// Restores the state that the previous execution left.
@@ -278,8 +210,4 @@ impl<W: 'static> Runner<W> {
         host.ended::<Value>(&left);
         left.err().filter(|failure| !Stays::is_source_of(&failure.error))
     }
-}
-
-fn before(carried: Carried) -> Beginning {
-    Beginning::Before(Box::new(carried))
 }

@@ -93,11 +93,26 @@ impl<W: 'static> Runner<W> {
     /// Creates a runner in this workflow, with the defaults of [`RunConfig`] and
     /// [`ModelActivityOptions`].
     pub fn new(ctx: &WorkflowContext<W>) -> Self {
+        Self::with_config(ctx, RunConfig::default())
+    }
+
+    /// Creates a runner in this workflow with this configuration for all agents of its runs. The
+    /// methods of the runner change it further.
+    ///
+    /// ```
+    /// # use temporal_agents::{RunConfig, Runner, run::NameCollisions};
+    /// # use temporalio_workflow::WorkflowContext;
+    /// # fn runner<W: 'static>(ctx: &WorkflowContext<W>) -> Runner<W> {
+    /// let config = RunConfig::builder().name_collisions(NameCollisions::LastWins).build();
+    /// Runner::with_config(ctx, config).max_turns(20)
+    /// # }
+    /// ```
+    pub fn with_config(ctx: &WorkflowContext<W>, config: RunConfig) -> Self {
         Self {
             workflow: ctx.clone(),
             ctx: Rc::new(ctx.clone()),
             inbox: None,
-            config: RunConfig::default(),
+            config,
             model: ActivityBackedModel::default(),
             token: None,
             ledger: Rc::default(),
@@ -143,7 +158,18 @@ impl<W: 'static> Runner<W> {
     where
         W: HasAgentInbox,
     {
-        Self { inbox: Some(Rc::new(ctx.clone())), ..Self::new(ctx) }
+        Self::new(ctx).inbox()
+    }
+
+    /// Takes decisions on calls from the workflow's inbox, and waits for them there, as a runner
+    /// [with an inbox](Self::with_inbox) does: `Runner::with_config(ctx, config).inbox()`.
+    #[must_use]
+    pub fn inbox(mut self) -> Self
+    where
+        W: HasAgentInbox,
+    {
+        self.inbox = Some(Rc::new(self.workflow.clone()));
+        self
     }
 
     /// Sets the model of all agents of the run, regardless of the models that they name.
@@ -206,7 +232,7 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// Removes the session, regardless of the [configuration](Self::config).
+    /// Removes the session, regardless of the [configuration](Self::with_config).
     pub(in crate::workflow) fn without_session(mut self) -> Self {
         self.config.session = None;
         self
@@ -244,7 +270,7 @@ impl<W: 'static> Runner<W> {
     ///     ctx.timer(Duration::from_mins(5)).await;
     ///     token.cancel();
     /// };
-    /// let (answer, ()) = join!(runner.run(&agent, question), hurry);
+    /// let (answer, ()) = join!(runner.run(&agent, question).into_future(), hurry);
     /// match answer {
     ///     Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Ok("That takes too long.".to_owned()),
     ///     answer => Ok(answer?.final_output),
@@ -255,13 +281,6 @@ impl<W: 'static> Runner<W> {
     #[must_use]
     pub fn cancellation_token(mut self, token: WorkflowCancellationToken) -> Self {
         self.token = Some(token);
-        self
-    }
-
-    /// Sets the whole configuration for all agents of the run at once.
-    #[must_use]
-    pub fn config(mut self, config: RunConfig) -> Self {
-        self.config = config;
         self
     }
 

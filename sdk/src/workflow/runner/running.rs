@@ -1,13 +1,16 @@
-//! Runs: from an input, or from the state of a run that paused.
+//! Runs: from an input, from the state of a run that paused, or from a carried run.
 
+use futures::{FutureExt, future::LocalBoxFuture};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 
-use super::Runner;
+use super::{
+    Runner,
+    begin::{Beginning, Start},
+};
 use crate::{
-    agent::Agent,
-    drive::{Run, RunFailure, RunInput, RunOutcome, RunResult, finished},
-    wire::RunState,
+    agent::{Agent, AgentDef},
+    drive::{AgentRunner, IntoRun, Outputs, RunEnd, RunFailure, RunRequest, RunResult, RunsTo},
+    wire::Carried,
     workflow::inbox::Waits,
 };
 
@@ -15,80 +18,38 @@ impl<W: 'static> Runner<W> {
     /// Runs an agent, and the agents it hands off to, until there is a final output. With an
     /// [inbox](Self::with_inbox), the run waits for decisions on its calls without a time limit.
     ///
-    /// # Errors
-    /// [`RunFailure`], with the state of the run. An invalid graph fails before any model call, and
-    /// so does one whose agents have different output types: see [`run_any`](Self::run_any).
-    /// Without an inbox, a call that needs approval fails the run.
-    pub async fn run<O>(&self, agent: &Agent<O>, input: impl Into<RunInput>) -> Result<RunResult<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        finished(self.typed(agent, Run::from(input.into()).into(), Waits::UntilDecided).await?)
-    }
-
-    /// Like [`run`](Self::run) for agents with different output types; [`RunResult::parse`] reads
-    /// the output.
+    /// The run begins from a message, from items, from the state of a paused run, or from a carried
+    /// run: see [`IntoRun`]. It begins when the request is awaited;
+    /// [`until_paused`](RunRequest::until_paused) and [`untyped`](RunRequest::untyped) change what
+    /// it returns.
     ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_any<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunResult<Value>, RunFailure> {
-        finished(self.untyped(agent, Run::from(input.into()).into(), Waits::UntilDecided).await?)
-    }
-
-    /// Like [`run`](Self::run) for a run that may end paused, with calls that wait for a decision.
-    /// The run takes the decisions that are already in its inbox, and does not wait for more.
+    /// ```
+    /// use temporal_agents::{Agent, Runner, run::RunOutcome};
+    /// # use temporal_agents::{RunFailure, wire::RunState};
+    /// # async fn example<W: 'static>(runner: Runner<W>, triage: Agent, paused: RunState) -> Result<(), RunFailure> {
     ///
-    /// # Determinism
-    /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
-    /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its
-    /// workflow task from that of the decision: everything that a workflow does at a pause, it does
-    /// in the same task on replay.
+    /// let result = runner.run(&triage, "Is it warm in Oslo?").await?;
+    /// let answer: String = result.final_output;
     ///
-    /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
+    /// // The agents that the run hands off to may have other output types.
+    /// let json = runner.run(&triage, "Is it warm in Oslo?").untyped().await?.final_output;
     ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunOutcome<O>, RunFailure>
-    where
-        O: DeserializeOwned,
-    {
-        self.typed(agent, Run::from(input.into()).into(), Waits::NotAtAll).await
-    }
-
-    /// Like [`run_until_paused`](Self::run_until_paused) for agents with different output types.
+    /// // Resumes a run, until it has an output or needs another decision.
+    /// match runner.run(&triage, paused).until_paused().await? {
+    ///     RunOutcome::Finished(result) => println!("{}", result.final_output),
+    ///     RunOutcome::Paused(paused) => println!("{} decisions are missing", paused.interruptions().len()),
+    /// }
+    /// # let _ = (answer, json);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
-    /// # Determinism
-    /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
-    /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its
-    /// workflow task from that of the decision: everything that a workflow does at a pause, it does
-    /// in the same task on replay.
-    ///
-    /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn run_any_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        input: impl Into<RunInput>,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, Run::from(input.into()).into(), Waits::NotAtAll).await
-    }
-
-    /// Resumes a paused run, after decisions on its calls: in this workflow, after continue-as-new,
-    /// or with the state of a run that paused elsewhere. With an [inbox](Self::with_inbox), the run
-    /// waits for the decisions that are missing; without an inbox, undecided calls keep the run
-    /// paused.
+    /// # A paused run
+    /// A run from a [`RunState`](crate::wire::RunState) is resumed, after decisions on its calls: in
+    /// this workflow, after continue-as-new, or with the state of a run that paused elsewhere. With
+    /// an [inbox](Self::with_inbox), the run waits for the decisions that are missing. Without an
+    /// inbox, undecided calls keep the run paused: the request fails, or returns the paused run if
+    /// it is [`until_paused`](RunRequest::until_paused).
     ///
     /// The state is trusted: it records what was checked and decided. A state that a caller has
     /// sent could skip guardrails and approvals, so store states where callers cannot write.
@@ -98,64 +59,59 @@ impl<W: 'static> Runner<W> {
     /// applies regardless of the origin of the state: do not resume a state there that a caller has
     /// sent.
     ///
+    /// # A carried run
+    /// A run from a [`Carried`] continues the run that the previous execution has [carried
+    /// over](Self::continue_with), as if the execution had not ended.
+    ///
+    /// A caller with permission to start the workflow writes its input, and a run in it would begin
+    /// past its guardrails, with decisions that no person has made. So it is accepted only if the
+    /// server says that the workflow itself has continued as new. It is refused in an execution
+    /// that a caller has started, in a retry of the workflow, and under a cron schedule: these
+    /// begin with an input that a caller may have written. A workflow that continues as new itself
+    /// must not pass on a [`Carried`] that a caller has sent.
+    ///
+    /// A run that a previous execution has left, but that this build cannot read or whose state
+    /// does not fit these agents, is not lost: the workflow *task* fails with a message that names
+    /// the agent, the tool and the remedy, and is retried until a worker of another build continues
+    /// the run.
+    ///
     /// # Errors
-    /// [`RunFailure`]. In other executions, a state that does not fit the agents fails with a list
-    /// of what is missing.
-    pub async fn resume<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    /// The request fails with a [`RunFailure`], with the state of the run. An invalid graph fails
+    /// before any model call, and so does one whose agents have different output types, unless the
+    /// request is [`untyped`](RunRequest::untyped). Without an inbox, a call that needs approval
+    /// fails the run, unless the request is [`until_paused`](RunRequest::until_paused).
+    ///
+    /// In an execution that was not continued as new, a state that does not fit the agents fails
+    /// with a list of what is missing. A carried run that no previous execution has left fails with
+    /// [`RunError::Refused`](crate::RunError::Refused), one whose state cannot be loaded with
+    /// [`RunError::Continuation`](crate::RunError::Continuation).
+    pub fn run<'a, O>(&'a self, agent: &'a Agent<O>, from: impl IntoRun<Self>) -> RunRequest<'a, Self, RunResult<O>> {
+        RunRequest::new(self, agent, from)
+    }
+}
+
+impl<W: 'static> AgentRunner for Runner<W> {
+    type Start = Start;
+}
+
+impl<W: 'static, T: RunEnd<Output: DeserializeOwned>> RunsTo<T> for Runner<W> {
+    type Running<'a>
+        = LocalBoxFuture<'a, Result<T, RunFailure>>
     where
-        O: DeserializeOwned,
-    {
-        self.typed(agent, state.into(), Waits::UntilDecided).await
-    }
+        T: 'a;
 
-    /// Like [`resume`](Self::resume) for agents with different output types.
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn resume_any<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, state.into(), Waits::UntilDecided).await
-    }
-
-    /// Like [`resume`](Self::resume), but does not wait: the run takes the decisions that are
-    /// already in its inbox.
-    ///
-    /// # Determinism
-    /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
-    /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its
-    /// workflow task from that of the decision: everything that a workflow does at a pause, it does
-    /// in the same task on replay.
-    ///
-    /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn resume_until_paused<O>(&self, agent: &Agent<O>, state: RunState) -> Result<RunOutcome<O>, RunFailure>
+    fn run_to<'a>(&'a self, agent: &'a AgentDef, start: Start, outputs: Outputs) -> Self::Running<'a>
     where
-        O: DeserializeOwned,
+        T: 'a,
     {
-        self.typed(agent, state.into(), Waits::NotAtAll).await
+        let waits = if T::MAY_PAUSE { Waits::NotAtAll } else { Waits::UntilDecided };
+        let run = self.run_to_outcome(agent, Beginning::Requested(start), waits, outputs);
+        async { T::of(run.await?) }.boxed_local()
     }
+}
 
-    /// Like [`resume_until_paused`](Self::resume_until_paused) for agents with different output
-    /// types.
-    ///
-    /// # Determinism
-    /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
-    /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::asked_questions::AskedQuestions)), which separates its
-    /// workflow task from that of the decision: everything that a workflow does at a pause, it does
-    /// in the same task on replay.
-    ///
-    /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
-    ///
-    /// # Errors
-    /// [`RunFailure`].
-    pub async fn resume_any_until_paused<O>(
-        &self,
-        agent: &Agent<O>,
-        state: RunState,
-    ) -> Result<RunOutcome<Value>, RunFailure> {
-        self.untyped(agent, state.into(), Waits::NotAtAll).await
+impl<W: 'static> IntoRun<Runner<W>> for Carried {
+    fn into_start(self) -> Start {
+        Start::Before(Box::new(self))
     }
 }

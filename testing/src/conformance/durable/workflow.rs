@@ -48,10 +48,10 @@ impl ConformanceWorkflow {
             Ok(scenario) => scenario,
             Err(error) => return Ok(unplayable(error)),
         };
-        let runner = Runner::new(ctx);
+        let host = InWorkflow(ctx.clone());
         let mut progress = progress.unwrap_or_else(|| Progress::of(&scenario));
         loop {
-            let paused = match play(&scenario, progress, &runner).await {
+            let paused = match play(&scenario, progress, &host).await {
                 Ok(Played::Ended(observed)) => return Ok(observed),
                 Ok(Played::Paused(paused)) => *paused,
                 Err(error) => return Ok(unplayable(error)),
@@ -72,6 +72,9 @@ fn unplayable(error: impl std::error::Error) -> Value {
     json!({"driver_error": error.to_string()})
 }
 
-impl<W: 'static> Runs for Runner<W> {
-    runs_with!(|runner: &Self, config| runner.clone().config(config));
+/// Runs agents in a workflow.
+struct InWorkflow<W>(WorkflowContext<W>);
+
+impl<W: 'static> Runs for InWorkflow<W> {
+    runs_with!(|Self(ctx): &Self, config| Runner::with_config(ctx, config));
 }

@@ -11,7 +11,6 @@ use serde_json::Value;
 use temporal_agents::{
     RunConfig,
     agentic_session::{AgenticSession, AgenticSessionError},
-    inline::InlineRunner,
     wire::{Item, RunState, SessionCheckpoint},
 };
 use temporalio_common::RetryPolicy;
@@ -56,7 +55,7 @@ struct UnknownWorkflow(String);
 /// Runs agents in a session.
 struct InSession {
     session: AgenticSession,
-    runner: InlineRunner,
+    recorder: Recorder,
     attempt: Arc<Attempt>,
 }
 
@@ -107,12 +106,7 @@ impl Stage {
         seen: Seen,
     ) -> Result<Value, AgenticSessionError> {
         let recorder = self.recorder.at(Arc::clone(&attempt));
-        let (watching, watched) = (Arc::clone(&attempt), recorder.clone());
-        let runner = inline::runner(&recorder).on_checkpoint(move |state| {
-            watch_round_trip(&watched, state);
-            watching.reached(state);
-        });
-        let host = InSession { session, runner, attempt: Arc::clone(&attempt) };
+        let host = InSession { session, recorder, attempt: Arc::clone(&attempt) };
         let progress = Progress { seen, ..Progress::of(&self.scenario) };
         let playing = async {
             let observed = play_through(&self.scenario, progress, &host).await?;
@@ -128,7 +122,14 @@ impl Stage {
 }
 
 impl Runs for InSession {
-    runs_with!(|host: &Self, config| host.session.runner(&host.runner.clone().config(config)));
+    runs_with!(|host: &Self, config| {
+        let (watching, watched) = (Arc::clone(&host.attempt), host.recorder.clone());
+        let runner = inline::runner(config, &host.recorder).on_checkpoint(move |state| {
+            watch_round_trip(&watched, state);
+            watching.reached(state);
+        });
+        host.session.runner(&runner)
+    });
 
     fn run_is_due(&self) -> LocalBoxFuture<'_, ()> {
         // The future of the runs is dropped when the attempt ends, so the error needs no handling.

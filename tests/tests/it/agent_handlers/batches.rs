@@ -94,7 +94,7 @@ impl Errand {
         if waits == Waits::Inside {
             return Ok(runner.run(&errand(), "Go.").await?.final_output);
         }
-        let mut outcome = runner.run_until_paused(&errand(), "Go.").await?;
+        let mut outcome = runner.run(&errand(), "Go.").until_paused().await?;
         loop {
             let paused = match outcome {
                 RunOutcome::Finished(result) => return Ok(result.final_output),
@@ -104,7 +104,7 @@ impl Errand {
                 ctx.timer(Duration::from_secs(1)).await;
             }
             ctx.wait_condition(|errand| errand.inbox.has_decisions_on(&paused)).await?;
-            outcome = runner.resume_until_paused(&errand(), paused).await?;
+            outcome = runner.run(&errand(), paused).until_paused().await?;
         }
     }
 }

@@ -52,8 +52,8 @@ impl Ticket {
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<String> {
         let runner = Runner::with_inbox(ctx);
         let outcome = match ctx.state_mut(|ticket| ticket.paused.take()) {
-            None => runner.run_until_paused(&desk(), "Give me my money back.").await?,
-            Some(state) => runner.resume(&desk(), state).await?,
+            None => runner.run(&desk(), "Give me my money back.").until_paused().await?,
+            Some(state) => return Ok(runner.run(&desk(), state).await?.final_output),
         };
         match outcome {
             RunOutcome::Finished(result) => Ok(result.final_output),

@@ -13,7 +13,9 @@ use temporal_agents::{
     inline::InlineRunner,
     run::RunOutcome,
     tool,
-    wire::{AgentDecision, ApprovalRuling, DecidedInterruption, Decision, DecisionAnswer, SuppliedOutput, Verdict},
+    wire::{
+        AgentDecision, ApprovalRuling, DecidedInterruption, Decision, DecisionAnswer, RunState, SuppliedOutput, Verdict,
+    },
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
@@ -156,12 +158,14 @@ async fn a_state_keeps_the_name_until_the_call_has_its_output() -> anyhow::Resul
         *seen.lock().expect("nobody panics") = serde_json::to_string(state).expect("it is JSON");
     });
     let desk = Agent::new("desk").model("gpt-5").tool(pay_back.needs_approval());
-    let RunOutcome::Paused(paused) = runner.run_until_paused(&desk, "Please.").await? else { panic!("it waits") };
+    let RunOutcome::Paused(paused) = runner.run(&desk, "Please.").until_paused().await? else { panic!("it waits") };
     let mut state = paused.state;
     state.decide("call_0_0", Decision::approve().by("ann@shop.test"))?;
     let kept = serde_json::to_string(&state)?;
     assert!(kept.contains("\"by\":\"ann@shop.test\""), "{kept}");
-    let RunOutcome::Finished(result) = runner.resume(&desk, serde_json::from_str(&kept)?).await? else {
+    let RunOutcome::Finished(result) =
+        runner.run(&desk, serde_json::from_str::<RunState>(&kept)?).until_paused().await?
+    else {
         panic!("it is decided")
     };
     assert_eq!(result.final_output, "done");

@@ -79,11 +79,12 @@ impl Castle {
         let runner = Runner::with_inbox(ctx);
         let (north, south) = (north(), south());
         if watch == Watch::Both {
-            let (north, south) = join!(runner.run(&north, "Open."), runner.run(&south, "Open."));
+            let (north, south) =
+                join!(runner.run(&north, "Open.").into_future(), runner.run(&south, "Open.").into_future());
             return Ok(vec![north?.final_output, south?.final_output]);
         }
-        let _left_alone = runner.run_until_paused(&north, "Open.").await?;
-        let mut outcome = runner.run_until_paused(&south, "Open.").await?;
+        let _left_alone = runner.run(&north, "Open.").until_paused().await?;
+        let mut outcome = runner.run(&south, "Open.").until_paused().await?;
         loop {
             let paused = match outcome {
                 RunOutcome::Finished(result) => {
@@ -94,7 +95,7 @@ impl Castle {
             };
             ctx.wait_condition(|castle| castle.inbox.has_decisions_on(&paused)).await?;
             ctx.state_mut(|castle| castle.taken_up += 1);
-            outcome = runner.resume_until_paused(&south, paused).await?;
+            outcome = runner.run(&south, paused).until_paused().await?;
         }
     }
 }

@@ -43,7 +43,7 @@ impl Shift {
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, mut paused: RunState) -> WorkflowResult<String> {
         let runner = Runner::with_inbox(ctx);
         loop {
-            paused = match runner.resume_until_paused(&desk(), paused).await? {
+            paused = match runner.run(&desk(), paused).until_paused().await? {
                 RunOutcome::Finished(result) => return Ok(result.final_output),
                 RunOutcome::Paused(paused) => paused.state,
             };
@@ -69,7 +69,7 @@ async fn a_run_that_is_taken_up_replays_whenever_it_was_decided(
 ) -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("refund", json!({"order": 7})), text("done")]);
     let inline = InlineRunner::new().model_provider(model.clone());
-    let RunOutcome::Paused(paused) = inline.run_until_paused(&desk(), "Give me my money back.").await? else {
+    let RunOutcome::Paused(paused) = inline.run(&desk(), "Give me my money back.").until_paused().await? else {
         anyhow::bail!("it did not pause")
     };
     let env = cache.environment::<Shift>()?.model(&model).agents((desk,)).start().await?;

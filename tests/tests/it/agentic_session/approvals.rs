@@ -53,7 +53,7 @@ fn desk(model: &FakeModel, patience: Duration, mishap: &Mishap) -> Desk {
             let options = AgenticSession::options().approver(WorkflowApprover::new().timeout(patience));
             let body = async |session: AgenticSession| {
                 let runner = session.runner(&inline);
-                Ok(mishap.or(runner.run(&reviewer(), "Review it.")).await?.final_output.into())
+                Ok(mishap.or(runner.run(&reviewer(), "Review it.").into_future()).await?.final_output.into())
             };
             options.run(&ctx, body).await
         }

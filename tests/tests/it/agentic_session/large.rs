@@ -64,12 +64,12 @@ fn desk(options: &AgenticSessionOptions, models: [&FakeModel; 2], config: &RunCo
     let (options, models, config, mishap) = (options.clone(), models.map(Clone::clone), config.clone(), mishap.clone());
     Desk::new(move |ctx, _| {
         let model = models[usize::from(ctx.info().attempt > 1)].clone();
-        let inline = InlineRunner::new().model_provider(model).config(config.clone()).max_turns(20);
+        let inline = InlineRunner::with_config(config.clone()).model_provider(model).max_turns(20);
         let (options, mishap) = (options.clone(), mishap.clone());
         async move {
             let body = async |session: AgenticSession| {
                 let reader = Agent::new("reader").model("gpt-5").tool(read_page);
-                Ok(mishap.or(session.runner(&inline).run(&reader, "Read it.")).await?.final_output.into())
+                Ok(mishap.or(session.runner(&inline).run(&reader, "Read it.").into_future()).await?.final_output.into())
             };
             options.run(&ctx, body).await
         }

@@ -153,7 +153,7 @@ async fn a_conversation_in_a_store_has_each_turn_once_after_a_failed_attempt() -
                 if !session.is_resumed() {
                     mishap.happen();
                 }
-                Ok(mishap.or(runner.run(&payers().0, "And now?")).await?.final_output.into())
+                Ok(mishap.or(runner.run(&payers().0, "And now?").into_future()).await?.final_output.into())
             })
             .await
         }

@@ -55,7 +55,7 @@ impl Counter {
             .continue_when(ContinueOptions::builder().new_events(0).build());
         let result = match request {
             Request::New(request) => runner.run(&desk(), request).await?,
-            Request::Continued(carried) => runner.run_carried(&desk(), carried).await?,
+            Request::Continued(carried) => runner.run(&desk(), carried).await?,
         };
         Ok(format!("{} after {} calls", result.final_output, result.usage.requests))
     }

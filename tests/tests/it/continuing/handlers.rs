@@ -52,15 +52,16 @@ impl Parlour {
         let agent = reader();
         let result = match visit {
             Visit::Begins => runner.run(&agent, "Read it to me.").await?,
-            Visit::Continued(carried) => runner.run_carried(&agent, carried).await?,
+            Visit::Continued(carried) => runner.run(&agent, carried).await?,
             Visit::IsLaden => runner.continue_with(laden).run(&agent, "Read it to me.").await?,
-            Visit::Laden(carried, _) => runner.continue_with(laden).run_carried(&agent, carried).await?,
+            Visit::Laden(carried, _) => runner.continue_with(laden).run(&agent, carried).await?,
             Visit::IsForHandlers => {
                 ctx.wait_condition(|parlour| parlour.is_over).await?;
                 return Ok("over".to_owned());
             }
             Visit::IsDouble => {
-                let (first, second) = join!(runner.run(&agent, "One."), runner.run(&agent, "Two."));
+                let (first, second) =
+                    join!(runner.run(&agent, "One.").into_future(), runner.run(&agent, "Two.").into_future());
                 return Ok(match (first, second) {
                     (Err(first), Err(second)) if first.continues_as_new() => second.to_string(),
                     other => format!("{other:?}"),

@@ -62,7 +62,7 @@ impl Story {
             .continue_when(ContinueOptions::builder().new_events(0).build());
         let result = match carried {
             None => runner.run(&reader(), "Read it to me.").await?,
-            Some(carried) => runner.run_carried(&reader(), carried).await?,
+            Some(carried) => runner.run(&reader(), carried).await?,
         };
         Ok((result.to_input_list(), session.items()))
     }

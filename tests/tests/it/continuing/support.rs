@@ -159,7 +159,7 @@ impl Reading {
         }
         let result = match carried {
             None => runner.run(&reader(), "Read it to me.").await?,
-            Some(carried) => runner.run_carried(&reader(), carried).await?,
+            Some(carried) => runner.run(&reader(), carried).await?,
         };
         if is_brief {
             return Ok(json!({"final_output": result.final_output, "turns": result.turns, "usage": result.usage}));

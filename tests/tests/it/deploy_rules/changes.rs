@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
-    Agent, ModelActivityOptions, Tool,
+    Agent, ModelActivityOptions, RunConfig, Tool,
     agent::{GuardrailOutput, ToolUseBehavior},
     guardrail,
     run::{Compaction, SessionRef},
@@ -196,11 +196,9 @@ pub(crate) fn of(change: &str) -> Option<(&'static str, Build)> {
         "`max_turns` raised" => sale(Build::with(triage, |runner| runner.max_turns(90))),
         "`max_turns` below what a run has made" => sale(Build::with(triage, |runner| runner.max_turns(2))),
         "key of the run context added" => sale(Build::with(triage, |runner| runner.context("tenant", json!("acme")))),
-        "`max_tool_concurrency`" => sale(Build::with(triage, |runner| {
-            let mut config = temporal_agents::RunConfig::default();
-            config.max_tool_concurrency = Some(1);
-            runner.config(config)
-        })),
+        "`max_tool_concurrency`" => {
+            sale(Build::of(triage).configured(RunConfig::builder().max_tool_concurrency(1).build()))
+        }
         "compaction added" => sale(Build::with(triage, |runner| runner.compaction(Compaction::keep_newest(10_000)))),
         "session in a store added" => {
             sale(Build::with(triage, |runner| runner.session(SessionRef::stored("chats", "7"))))

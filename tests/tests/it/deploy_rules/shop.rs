@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use temporal_agents::{
-    Agent, Handoff, RunFailure, RunResult, Runner, Tool,
+    Agent, Handoff, RunConfig, RunFailure, RunResult, Runner, Tool,
     agent::{GuardrailOutput, OutputType},
     agent_handlers, guardrail, tool,
     workflow::AgentInbox,
@@ -78,7 +78,10 @@ type Runs = dyn Fn(Runner<Shop>, String) -> LocalBoxFuture<'static, Result<RunRe
 
 /// A build of the shop: its agents, and how they run.
 #[derive(Clone)]
-pub(crate) struct Build(Arc<Runs>);
+pub(crate) struct Build {
+    config: RunConfig,
+    runs: Arc<Runs>,
+}
 
 impl Build {
     pub(crate) fn of<O: 'static>(agent: impl Fn() -> Agent<O> + Send + Sync + 'static) -> Self {
@@ -89,10 +92,15 @@ impl Build {
         agent: impl Fn() -> Agent<O> + Send + Sync + 'static,
         change: impl Fn(Runner<Shop>) -> Runner<Shop> + Send + Sync + 'static,
     ) -> Self {
-        Self(Arc::new(move |runner, question| {
+        let runs = Arc::new(move |runner, question| {
             let (agent, runner) = (agent(), change(runner));
-            async move { runner.run_any(&agent, question).await }.boxed_local()
-        }))
+            async move { runner.run(&agent, question).untyped().await }.boxed_local()
+        });
+        Self { config: RunConfig::default(), runs }
+    }
+
+    pub(crate) fn configured(self, config: RunConfig) -> Self {
+        Self { config, ..self }
     }
 }
 
@@ -114,7 +122,7 @@ impl Shop {
 impl Shop {
     #[run(name = "shop")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<Value> {
-        let Build(runs) = ctx.state(|shop| shop.build.clone());
-        Ok(runs(Runner::with_inbox(ctx), question).await?.final_output)
+        let Build { config, runs } = ctx.state(|shop| shop.build.clone());
+        Ok(runs(Runner::with_config(ctx, config).inbox(), question).await?.final_output)
     }
 }

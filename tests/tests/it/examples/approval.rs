@@ -200,7 +200,7 @@ async fn a_decision_that_comes_with_the_start_of_a_history_counts(#[case] cache:
     let directory = tempfile::tempdir()?;
     let (model, ledger) = (model::scripted(), ledger(&directory, Duration::ZERO));
     let inline = InlineRunner::new().model_provider(model.clone()).state(ledger.clone());
-    let RunOutcome::Paused(paused) = inline.run_until_paused(&clerk(), case().complaint).await? else {
+    let RunOutcome::Paused(paused) = inline.run(&clerk(), case().complaint).until_paused().await? else {
         anyhow::bail!("it did not pause")
     };
     let env = start(cache, &model, &ledger).await?;

@@ -41,7 +41,7 @@ impl Kept {
 }
 
 pub(super) async fn inline(model: &FakeModel, kept: &Kept) -> anyhow::Result<String> {
-    let runner = InlineRunner::new().model_provider(model.clone()).config(kept.config());
+    let runner = InlineRunner::with_config(kept.config()).model_provider(model.clone());
     let ended = runner.run(&watcher(), "What is there?").await?;
     model.verify();
     Ok(ended.final_output)
@@ -53,7 +53,7 @@ struct Asks(FakeModel);
 impl Asks {
     #[activity]
     async fn ask(self: Arc<Self>, ctx: ActivityContext, kept: Kept) -> Result<String, ActivityError> {
-        let runner = InlineRunner::new().model_provider(self.0.clone()).config(kept.config());
+        let runner = InlineRunner::with_config(kept.config()).model_provider(self.0.clone());
         AgenticSession::run(&ctx, async |session| {
             Ok(session.runner(&runner).run(&watcher(), "What is there?").await?.final_output)
         })
@@ -81,7 +81,7 @@ pub(crate) struct Asking;
 impl Asking {
     #[run(name = "asking-with-kept-conversation")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, kept: Kept) -> WorkflowResult<String> {
-        Ok(Runner::new(ctx).config(kept.config()).run(&watcher(), "What is there?").await?.final_output)
+        Ok(Runner::with_config(ctx, kept.config()).run(&watcher(), "What is there?").await?.final_output)
     }
 }
 

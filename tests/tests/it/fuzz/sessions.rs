@@ -40,7 +40,7 @@ fn proposals() -> Vec<(String, Value)> {
 fn environment() -> SessionEnvironment {
     let desk = Desk::new(|ctx, _| async move {
         AgenticSession::run(&ctx, async |session| {
-            let outcome = session.runner(&runner()).run_any_until_paused(&desk(), "hi").await?;
+            let outcome = session.runner(&runner()).run(&desk(), "hi").until_paused().untyped().await?;
             Ok(json!(format!("{outcome:?}").len()))
         })
         .await

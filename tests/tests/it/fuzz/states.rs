@@ -82,14 +82,14 @@ async fn recorded() -> anyhow::Result<Vec<(String, Value)>> {
         kept.lock().expect("nobody panics").push(state);
     });
     let agent = desk();
-    let mut outcome = runner.run_any_until_paused(&agent, "hi").await?;
+    let mut outcome = runner.run(&agent, "hi").until_paused().untyped().await?;
     while let RunOutcome::Paused(paused) = outcome {
         let mut state = paused.state;
         states.lock().expect("nobody panics").push(serde_json::to_value(&state)?);
         for waiting in state.interruptions() {
             state.decide(&waiting.id, Decision::approve())?;
         }
-        outcome = runner.resume_any(&agent, state).await?;
+        outcome = runner.run(&agent, state).until_paused().untyped().await?;
     }
     let states = states.lock().expect("nobody panics").clone();
     anyhow::ensure!(states.len() > 10, "the script plays {} steps", states.len());
@@ -107,7 +107,8 @@ fn a_changed_state_ends_in_a_result_or_an_error() -> anyhow::Result<()> {
         // Looked at as a person does who decides.
         let waiting = state.interruptions();
         anyhow::ensure!(waiting.len() <= document.text.len(), "{} questions", waiting.len());
-        let ended = runtime.block_on(async { timeout(PATIENCE, runner.resume_any(&agent, state)).await });
+        let ended =
+            runtime.block_on(async { timeout(PATIENCE, runner.run(&agent, state).until_paused().untyped()).await });
         // Whatever it is.
         drop(ended.map_err(|_| anyhow::anyhow!("the run hangs"))?);
         Ok(())

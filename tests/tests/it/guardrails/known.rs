@@ -72,7 +72,7 @@ fn a_worker_without_the_state_of_a_guardrail_does_not_start() {
 #[tokio::test]
 async fn the_same_holds_without_a_workflow() -> anyhow::Result<()> {
     let model = FakeModel::script([text("hello")]);
-    let runner = InlineRunner::new().model_provider(model).state(Gate::default()).config(config());
+    let runner = InlineRunner::with_config(config()).model_provider(model).state(Gate::default());
     let result = runner.run(&agent(), "Hello.").await?;
     assert_eq!(serde_json::to_value(&result.guardrails)?, expected());
     Ok(())

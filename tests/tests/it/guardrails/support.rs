@@ -55,7 +55,7 @@ impl Guarded {
         ctx: &mut WorkflowContext<Self>,
         (case, question): (String, String),
     ) -> WorkflowResult<(String, Value)> {
-        let result = Runner::new(ctx).config(config(&case)).run(&agent(&case), question).await?;
+        let result = Runner::with_config(ctx, config(&case)).run(&agent(&case), question).await?;
         let guardrails = serde_json::to_value(&result.guardrails).unwrap_or_default();
         Ok((result.final_output, guardrails))
     }

@@ -67,7 +67,7 @@ pub(super) fn endless_list(url: &str) -> anyhow::Result<String> {
         .model_provider(FakeModel::script([]))
         .mcp_server("endless", McpTransport::streamable_http(format!("{url}/mcp")));
     let agent = Agent::new("clerk").model("gpt-5").mcp_server(server);
-    let failure = Runtime::new()?.block_on(runner.run(&agent, "hi")).expect_err("the list has no end");
+    let failure = Runtime::new()?.block_on(runner.run(&agent, "hi").into_future()).expect_err("the list has no end");
     let told = failure.to_string();
     anyhow::ensure!(told.contains("endless") && !told.contains("deadline"), "{told}");
     Ok(told)

@@ -122,7 +122,7 @@ fn hasty() -> Agent {
 
 pub(super) fn headers_only_inline(url: &str) -> anyhow::Result<String> {
     let runner = runner(url)?;
-    let failure = Runtime::new()?.block_on(runner.run(&hasty(), "hi")).expect_err("there is no answer");
+    let failure = Runtime::new()?.block_on(runner.run(&hasty(), "hi").into_future()).expect_err("there is no answer");
     let RunError::Model { source, .. } = &failure.error else { anyhow::bail!("{failure:?}") };
     let kind = source.downcast_ref::<ModelError>().map(|error| error.kind);
     anyhow::ensure!(kind == Some(ModelFailureKind::Timeout), "it is no timeout: {failure:?}");
@@ -152,7 +152,7 @@ pub(super) fn headers_only_in_a_session(url: &str) -> anyhow::Result<String> {
 pub(super) fn large_body(url: &str) -> anyhow::Result<String> {
     let runner = runner(url)?;
     let agent = Agent::new("clerk").model("gpt-5");
-    let failure = Runtime::new()?.block_on(runner.run(&agent, "hi")).expect_err("too much to hold");
+    let failure = Runtime::new()?.block_on(runner.run(&agent, "hi").into_future()).expect_err("too much to hold");
     anyhow::ensure!(matches!(failure.error, RunError::Model { .. }), "{failure:?}");
     Ok(failure.to_string())
 }

@@ -67,7 +67,7 @@ pub(crate) struct Reading;
 impl Reading {
     #[run(name = "reading")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, filtered: String) -> WorkflowResult<String> {
-        Ok(Runner::new(ctx).config(filter(&filtered)).run(&reader(), "Read it to me.").await?.final_output)
+        Ok(Runner::with_config(ctx, filter(&filtered)).run(&reader(), "Read it to me.").await?.final_output)
     }
 }
 
@@ -94,7 +94,7 @@ async fn whatever_filters_do_models_get_what_they_would_get_in_full(
     #[values("none", "trimmed", "prepended", "first and last")] filtered: &str,
 ) -> anyhow::Result<()> {
     let inline = turns(6);
-    let runner = InlineRunner::new().model_provider(inline.clone()).config(filter(filtered));
+    let runner = InlineRunner::with_config(filter(filtered)).model_provider(inline.clone());
     runner.run(&reader(), "Read it to me.").await?;
 
     let model = turns(6);

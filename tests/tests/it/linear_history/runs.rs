@@ -45,7 +45,8 @@ impl Faculty {
             }
             "side by side" => {
                 let (one, other) = (scholar(), scholar());
-                let (left, right) = join!(runner.run(&one, "left"), runner.run(&other, "right"));
+                let (left, right) =
+                    join!(runner.run(&one, "left").into_future(), runner.run(&other, "right").into_future());
                 Ok(format!("{} {}", left?.final_output, right?.final_output))
             }
             "inside" => Ok(runner.run(&dean(), "Ask.").await?.final_output),

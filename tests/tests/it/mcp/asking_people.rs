@@ -157,7 +157,7 @@ async fn without_temporal_the_run_pauses_and_is_resumed_with_the_answer(
 ) -> anyhow::Result<()> {
     let (model, agent) = (script(), smith(server));
     let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", stdio());
-    let RunOutcome::Paused(paused) = runner.run_until_paused(&agent, "Order chairs.").await? else {
+    let RunOutcome::Paused(paused) = runner.run(&agent, "Order chairs.").until_paused().await? else {
         anyhow::bail!("nobody was asked")
     };
     let mut state = paused.state;
@@ -167,10 +167,14 @@ async fn without_temporal_the_run_pauses_and_is_resumed_with_the_answer(
     let approved = state.decide("call_1_0", Decision::approve()).unwrap_err();
     assert_eq!(approved, DecisionRefused::WaitsForInput { id, tool });
     state.supply_output("call_1_0", r#"{"quantity": 3}"#)?;
-    let RunOutcome::Paused(paused) = runner.resume(&agent, state).await? else { anyhow::bail!("nobody was asked") };
+    let RunOutcome::Paused(paused) = runner.run(&agent, state).until_paused().await? else {
+        anyhow::bail!("nobody was asked")
+    };
     let mut state = paused.state;
     state.decide("call_1_0", Decision::reject())?;
-    let RunOutcome::Finished(result) = runner.resume(&agent, state).await? else { anyhow::bail!("it waits for more") };
+    let RunOutcome::Finished(result) = runner.run(&agent, state).until_paused().await? else {
+        anyhow::bail!("it waits for more")
+    };
     assert_eq!(result.final_output, "done");
     let ordered = outputs(&model)[1].clone();
     assert_eq!(ordered, json!("no 3 chairs: decline"));

@@ -30,12 +30,12 @@ async fn calls_that_need_approval_wait_and_are_made_when_the_run_goes_on() -> an
     let calls = [("add", json!({"a": 1, "b": 1})), ("poem", json!({}))];
     let model = FakeModel::script([tool_calls(calls), text("done")]);
     let agent = smith(McpServer::named("workshop").needs_approval_for(["poem"]));
-    let outcome = runner(&model).run_until_paused(&agent, "Work.").await?;
+    let outcome = runner(&model).run(&agent, "Work.").until_paused().await?;
     let RunOutcome::Paused(mut paused) = outcome else { panic!("{outcome:?}") };
     let waiting: Vec<_> = paused.interruptions().into_iter().map(|call| call.tool).collect();
     assert_eq!(waiting, ["poem"]);
     paused.state.decide("call_0_1", Decision::approve())?;
-    let outcome = runner(&model).resume(&agent, paused.state).await?;
+    let outcome = runner(&model).run(&agent, paused.state).until_paused().await?;
     assert!(matches!(outcome, RunOutcome::Finished(_)), "{outcome:?}");
     assert_eq!(outputs(&model), [json!("2"), json!("one\ntwo")]);
     Ok(())

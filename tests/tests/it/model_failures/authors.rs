@@ -83,7 +83,7 @@ async fn agents_that_are_wrong_fail_the_run_before_any_model_call() -> anyhow::R
             Mistake::MixedOutputTypes,
             "one thing is wrong with the agents:\n\
              - agent \"reporter\" answers with Report, but the run of \"asker\" with text; \
-             give both one output type, or use run_any()",
+             give both one output type, or run it with .untyped()",
         ),
         (Mistake::PanickingInstructions, "the instructions of agent \"asker\" panicked: no instructions today"),
     ];

@@ -136,8 +136,8 @@ impl Desk {
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, task: Task) -> WorkflowResult<Outcome> {
         let runner = Runner::new(ctx);
         let outcome = match &task {
-            Task::Resume(state) => runner.resume(&desk(), read(state)).await?,
-            _ => runner.run_until_paused(&desk(), "Settle it.").await?,
+            Task::Resume(state) => runner.run(&desk(), read(state)).until_paused().await?,
+            _ => runner.run(&desk(), "Settle it.").until_paused().await?,
         };
         let state = match outcome {
             RunOutcome::Finished(result) => return Ok(Outcome::Finished(result.final_output)),
@@ -145,7 +145,7 @@ impl Desk {
         };
         match task {
             Task::Pause | Task::Resume(_) => Ok(Outcome::Paused(written(&state))),
-            Task::DecideHere => match runner.resume(&desk(), read(&decided(state))).await? {
+            Task::DecideHere => match runner.run(&desk(), read(&decided(state))).until_paused().await? {
                 RunOutcome::Finished(result) => Ok(Outcome::Finished(result.final_output)),
                 RunOutcome::Paused(PausedRun { state, .. }) => Ok(Outcome::Paused(written(&state))),
             },

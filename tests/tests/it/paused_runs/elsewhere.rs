@@ -13,7 +13,7 @@ async fn a_run_that_paused_inline_goes_on_in_a_workflow(
 ) -> anyhow::Result<()> {
     let model = script();
     let inline = InlineRunner::new().model_provider(model.clone());
-    let paused = match inline.run_until_paused(&desk(), "Settle it.").await? {
+    let paused = match inline.run(&desk(), "Settle it.").until_paused().await? {
         RunOutcome::Paused(paused) => paused,
         RunOutcome::Finished(result) => anyhow::bail!("it did not pause: {}", result.final_output),
     };
@@ -46,7 +46,7 @@ async fn a_run_that_paused_in_a_workflow_goes_on_inline(
     assert_eq!(shown(state.interruptions()), [], "what is decided does not wait any more");
 
     let inline = InlineRunner::new().model_provider(model.clone());
-    let result = match inline.resume(&desk(), read(&written(&state))).await? {
+    let result = match inline.run(&desk(), read(&written(&state))).until_paused().await? {
         RunOutcome::Finished(result) => result,
         RunOutcome::Paused(paused) => anyhow::bail!("it waits for {:?}", paused.interruptions()),
     };
@@ -63,7 +63,7 @@ async fn a_run_that_is_taken_up_without_decisions_pauses_again_in_the_same_state
 ) -> anyhow::Result<()> {
     let model = script();
     let inline = InlineRunner::new().model_provider(model.clone());
-    let RunOutcome::Paused(paused) = inline.run_until_paused(&desk(), "Settle it.").await? else {
+    let RunOutcome::Paused(paused) = inline.run(&desk(), "Settle it.").until_paused().await? else {
         anyhow::bail!("it did not pause")
     };
     let env = cache.environment::<Desk>()?.agents((desk,)).without_models().start().await?;

@@ -20,7 +20,7 @@ const MISSING: &str = "the state of the run does not fit its agents:\n\
 /// The state of a desk of another release, whose tools had other names.
 async fn paused_in_another_release() -> anyhow::Result<RunState> {
     let inline = InlineRunner::new().model_provider(script());
-    let RunOutcome::Paused(paused) = inline.run_until_paused(&desk(), "Settle it.").await? else {
+    let RunOutcome::Paused(paused) = inline.run(&desk(), "Settle it.").until_paused().await? else {
         anyhow::bail!("it did not pause")
     };
     let text = written(&paused.state).replace("\"tool\":\"pay\"", "\"tool\":\"wire\"");
@@ -45,7 +45,7 @@ async fn a_workflow_fails_with_all_that_is_missing_and_asks_no_model(
 #[tokio::test]
 async fn an_inline_run_fails_with_all_that_is_missing() -> anyhow::Result<()> {
     let state = paused_in_another_release().await?;
-    let failure = InlineRunner::new().resume(&desk(), state).await.expect_err("its tools are gone");
+    let failure = InlineRunner::new().run(&desk(), state).until_paused().await.expect_err("its tools are gone");
     let RunError::State(mismatch) = failure.error else { anyhow::bail!("{}", failure.error) };
     assert_eq!((mismatch.to_string(), mismatch.issues.len()), (MISSING.to_owned(), 3));
     Ok(())
@@ -54,11 +54,11 @@ async fn an_inline_run_fails_with_all_that_is_missing() -> anyhow::Result<()> {
 #[tokio::test]
 async fn a_state_is_taken_up_only_where_its_agent_is() -> anyhow::Result<()> {
     let inline = InlineRunner::new().model_provider(script());
-    let RunOutcome::Paused(paused) = inline.run_until_paused(&desk(), "Settle it.").await? else {
+    let RunOutcome::Paused(paused) = inline.run(&desk(), "Settle it.").until_paused().await? else {
         anyhow::bail!("it did not pause")
     };
     let office = Agent::new("office").model("gpt-5");
-    let failure = inline.resume(&office, paused.state).await.expect_err("there is no desk");
+    let failure = inline.run(&office, paused.state).until_paused().await.expect_err("there is no desk");
     assert_eq!(
         failure.to_string(),
         "the state of the run does not fit its agents:\n\
@@ -78,10 +78,11 @@ async fn a_run_is_not_resumed_where_its_session_is_another_one_than(
     let (without, with) = (InlineRunner::new().model_provider(script()), MemorySession::default());
     let with = without.clone().session(&with);
     let (first, second) = if had_session { (with, without) } else { (without, with) };
-    let RunOutcome::Paused(paused) = first.run_until_paused(&desk(), "Settle it.").await? else {
+    let RunOutcome::Paused(paused) = first.run(&desk(), "Settle it.").until_paused().await? else {
         anyhow::bail!("it did not pause")
     };
-    let failure = second.resume(&desk(), paused.state.clone()).await.expect_err("the session is another one");
+    let failure =
+        second.run(&desk(), paused.state.clone()).until_paused().await.expect_err("the session is another one");
     assert!(failure.to_string().contains(expected), "{failure}");
     assert_eq!(failure.state.as_deref(), Some(&paused.state), "nothing is lost");
     Ok(())

@@ -187,12 +187,11 @@ impl Cautious {
         let info = ctx.info();
         let (now, first) = (ctx.run_id().to_owned(), info.first_execution_run_id().to_owned());
         let options = ContinueOptions::builder().new_events(0).build();
-        let mut config = RunConfig::default();
-        config.guard_tools_before_approval = true;
-        let runner = Runner::with_inbox(ctx).config(config).continue_with(Request::Continued).continue_when(options);
+        let config = RunConfig::builder().guard_tools_before_approval(true).build();
+        let runner = Runner::with_config(ctx, config).inbox().continue_with(Request::Continued).continue_when(options);
         let result = match request {
             Request::New => runner.run(&cautious(), "Ask.").await?,
-            Request::Continued(carried) => runner.run_carried(&cautious(), carried).await?,
+            Request::Continued(carried) => runner.run(&cautious(), carried).await?,
         };
         let moved = if now == first { "here" } else { "elsewhere" };
         Ok(format!("{} {moved}", result.final_output))

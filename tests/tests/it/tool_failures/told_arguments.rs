@@ -122,9 +122,8 @@ impl Desk {
     #[activity]
     async fn desk(self: Arc<Self>, ctx: ActivityContext) -> Result<String, ActivityError> {
         AgenticSession::run(&ctx, async |session| {
-            let mut config = RunConfig::default();
-            config.on_tool_error = OnToolError::describe_argument_errors();
-            let runner = InlineRunner::new().model_provider(self.0.clone()).config(config);
+            let config = RunConfig::builder().on_tool_error(OnToolError::describe_argument_errors()).build();
+            let runner = InlineRunner::with_config(config).model_provider(self.0.clone());
             Ok(session.runner(&runner).run(&clerk(), "Prices?").await?.final_output)
         })
         .await

@@ -161,9 +161,8 @@ pub(crate) struct Modest;
 impl Modest {
     #[run(name = "modest")]
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
-        let mut config = RunConfig::default();
-        config.max_calls_per_response = 3;
-        Ok(Runner::new(ctx).config(config).run(&carrier(), request).await?.final_output)
+        let config = RunConfig::builder().max_calls_per_response(3).build();
+        Ok(Runner::with_config(ctx, config).run(&carrier(), request).await?.final_output)
     }
 }
 
