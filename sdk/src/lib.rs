@@ -12,7 +12,7 @@
 //! /// Current weather for one city.
 //! #[tool(start_to_close = "20s")]
 //! async fn get_weather(city: String) -> String {
-//!     format!("{city}: 12 degrees, clear") // an activity: call your weather service here
+//!     format!("{city}: 12 degrees, clear") // runs in an activity: call your weather service here
 //! }
 //!
 //! fn travel_desk() -> Agent {
@@ -80,12 +80,11 @@
 //! | [`mod@tool`] | tools: description, schema, body, options, errors; the run context |
 //! | [`run`] | one run: input, configuration, result, [`RunError`], sessions |
 //! | [`workflow`] | the durable host: [`Runner`], `AgentInbox`, the ready-made workflows, options |
-//! | `worker` | code that runs in activities: plugin, providers, handles, sessions (feature `worker`) |
 //! | [`wire`] | the contract between workflow and worker: the messages that history records |
-//! | `worker` | the configuration of a worker: [`AgentsPlugin`], `ToolRegistry`, codecs |
+//! | `worker` | the configuration of a worker: [`AgentsPlugin`], `ToolRegistry`, codecs (feature `worker`, as all below) |
 //! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI and for the crate genai |
 //! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
-//! | `client` | handles for callers of workflows, and the transcript of a run |
+//! | `client` | handles for programs outside of a workflow, and the transcript of a run |
 //! | `mcp` | transports to MCP servers (feature `mcp`) |
 //! | `store` | traits for session stores and spill stores |
 //! | [`guide`] | the guide |
@@ -94,8 +93,9 @@
 //!
 //! # Two halves
 //!
-//! The *workflow half* (all modules except `worker`) is deterministic and does no I/O; the *worker
-//! half* runs in activities. [`wire`] is the interface between them. With
+//! The *workflow half* ([`agent`], [`mod@tool`], [`run`], [`workflow`], [`wire`]) is deterministic and
+//! does no I/O; the *worker half* is all that does I/O: what runs in activities, the other hosts,
+//! and clients. [`wire`] is the interface between them. With
 //! `default-features = false, features = ["macros"]` a crate of agents, tools and workflows builds
 //! without an HTTP client, and without the Temporal SDK's worker.
 //!
@@ -108,8 +108,8 @@
 //! # Determinism
 //!
 //! Functions of an agent (computed instructions, hooks, filters, predicates, pure guardrails,
-//! inline tools) run in the workflow, again on replay. They read only their arguments: no clock, no
-//! randomness, no I/O. Activity tools have no such limits.
+//! inline tools) run in the workflow, again on replay. They must read only their arguments: no clock,
+//! no randomness, no I/O. Activity tools have no such limits.
 //!
 //! # Errors
 //!
@@ -122,13 +122,13 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `macros` | yes | [`macro@tool`], [`tools`], [`guardrail`], [`agent_handlers`] |
-//! | `worker` | yes | the worker half; without it the crate builds without any I/O crate |
+//! | `worker` | yes | the worker half (see above); without it the crate builds without any I/O crate |
 //! | `openai` | yes | the OpenAI provider, `provider::OpenAi` |
 //! | `genai` | no | `provider::Genai`: Anthropic, Gemini and others |
 //! | `mcp` | no | tools of MCP servers, `mcp::McpTransport` |
-//! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental upstream) |
+//! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental in Temporal's SDK) |
 //! | `compression` | no | `worker::codec::ZstdCodec`, which compresses payloads |
-//! | `plugin` | no | `AgentsPlugin` as a Temporal worker plugin (experimental upstream) |
+//! | `plugin` | no | Temporal's trait for worker plugins, for [`AgentsPlugin`] (experimental); `install` needs no feature |
 
 pub mod agent;
 mod drive;

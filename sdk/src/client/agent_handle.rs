@@ -1,5 +1,5 @@
-//! Reads the state of a workflow's agent run and sends decisions to it, from outside the workflow
-//! and by workflow id alone.
+//! A handle to a workflow with `#[agent_handlers]`: reads the state of its agent runs and sends
+//! decisions to them, from outside the workflow and by workflow id alone.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,8 +24,8 @@ const INVALID_ARGUMENT: i32 = 3;
 /// The pause between two queries of [`AgentHandle::wait_for_interruptions`].
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// A handle to a workflow with `#[agent_handlers]`, for its callers. It needs no type of the
-/// workflow.
+/// A handle to a workflow with `#[agent_handlers]`, for any process with a client of the server. It
+/// needs no type of the workflow.
 ///
 /// ```no_run
 /// use temporal_agents::{client::AgentHandle, wire::DecisionAnswer};
@@ -53,13 +53,14 @@ pub struct AgentHandle {
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentHandleError {
-    /// No workflow with this id exists, or it has ended.
+    /// No workflow with this id exists; for decisions, also: it has ended.
     #[error("workflow {workflow_id:?} is not there, or has ended")]
     NotFound {
         /// The workflow id.
         workflow_id: String,
     },
-    /// The workflow has no such handler, or cannot read the message.
+    /// The workflow has no such handler, or cannot read the message. (A decision that does not fit
+    /// its call is no error: see [`DecisionAnswer::Refused`].)
     #[error("workflow {workflow_id:?} refused the message: {message}; has it #[agent_handlers]?")]
     Refused {
         /// The workflow id.
@@ -87,14 +88,14 @@ error_debug!(enum AgentHandleError {
 });
 
 impl AgentHandle {
-    /// Creates a handle to the latest run of the workflow with this id; sends nothing yet.
+    /// Creates a handle to the latest execution of the workflow with this id; sends nothing yet.
     pub fn new(client: &Client, workflow_id: impl Into<String>) -> Self {
         Self { workflow: Arc::new(client.get_workflow_handle(workflow_id)), by: None }
     }
 
-    /// Returns a handle whose decisions carry this name, in history and in the transcript, unless a
-    /// decision has a name of its own. The first 256 characters are kept; see
-    /// [`AgentDecision::by`].
+    /// Returns a handle with the name of the person who decides, which its decisions carry in
+    /// history and in the transcript, unless a decision has a name of its own. The first 256
+    /// characters are kept; see [`AgentDecision::by`].
     ///
     /// ```no_run
     /// # use temporal_agents::client::AgentHandle;
@@ -108,9 +109,9 @@ impl AgentHandle {
         Self { workflow: Arc::clone(&self.workflow), by: Some(name.into()) }
     }
 
-    /// Queries the run's progress and what it waits for. A worker must be running to answer, even
-    /// after the workflow has ended. A caller that polls must check `status` and not only
-    /// `interruptions`: a run that has failed never has any interruptions.
+    /// Queries the progress of the workflow's runs, and the calls that wait. A worker must be
+    /// running to answer, also after the workflow has ended. When polling, check `status` as well:
+    /// an empty list of interruptions may also mean that the run has failed.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -120,9 +121,10 @@ impl AgentHandle {
         Ok(decode("agent state", state)?)
     }
 
-    /// Waits until the run needs a decision, and returns the calls that wait for one; returns an
-    /// empty list when the run has ended instead. Polls twice a second, without a time limit: wrap
-    /// the call in `tokio::time::timeout` to limit it.
+    /// Returns the calls that wait, as soon as there are any, or an empty list if no run is in
+    /// progress: the last one has ended, possibly with a failure. (In a chat that is also so
+    /// between two messages.) Polls twice a second, without a time limit: wrap the call in
+    /// `tokio::time::timeout` to limit it.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -136,8 +138,9 @@ impl AgentHandle {
         }
     }
 
-    /// Approves a call, which is then made. Waits until a worker has accepted the decision; a
-    /// decision that is sent again counts once.
+    /// Approves a call. With the answer [`Accepted`](DecisionAnswer::Accepted) the call is made,
+    /// unless a guardrail stops it; check for the other answers. Waits for the answer, which needs
+    /// a running worker. A decision that is sent again counts once.
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -158,8 +161,9 @@ impl AgentHandle {
         self.decide(AgentDecision::reject_with(interruption_id, message)).await
     }
 
-    /// Sends a decision. In contrast to the other methods, it may have no message, or [apply to all
-    /// later calls of the tool](AgentDecision::always). Waits like [`approve`](Self::approve).
+    /// Sends a decision, for what the other methods cannot say: a rejection without a message, or a
+    /// decision on [all calls of the tool](AgentDecision::always()). Waits like
+    /// [`approve`](Self::approve).
     ///
     /// # Errors
     /// [`AgentHandleError`].
@@ -171,7 +175,7 @@ impl AgentHandle {
         self.answer(reply)
     }
 
-    /// Supplies the output of a call that the caller has made itself; the tool does not run. Waits
+    /// Supplies the output of a call that the client has made itself; the tool does not run. Waits
     /// like [`approve`](Self::approve).
     ///
     /// # Errors

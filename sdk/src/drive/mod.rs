@@ -1,11 +1,14 @@
 //! The agent loop of every host: takes a step from the engine, calls the author's functions,
 //! requests effects from the host.
 //!
-//! First of the five files of a model call: here -> `workflow/activity_backed_model.rs` ->
-//! `wire/model_call.rs` -> `worker/model_activity.rs` -> `provider/openai/responses/mod.rs`.
+//! [`Engine::next`] returns a [`Step`], the loop executes it, and [`Engine::resolve`] takes the
+//! result: see "One turn, as the engine sees it" in ARCHITECTURE.md. A model call begins here and
+//! continues in `drive/model.rs`; "Flow: a model call" in ARCHITECTURE.md lists all its files.
 //!
-//! All functions that an author supplies are called here and nowhere else, once, in the order that
-//! the engine determines. Hosts implement [`Host`] and make no decisions, so that their behavior
+//! The functions that the users of this crate (authors) supply for an agent or a run are called in
+//! this module and nowhere else, in the order that the engine determines: once, and again on
+//! replay. Bodies of tools that are not inline, and functions in options of a host, are called by
+//! the host. Hosts implement [`Host`] and do not decide what comes next, so that their behavior
 //! cannot diverge.
 
 mod compaction;
@@ -64,8 +67,8 @@ enum Ended {
     Finished(Value),
     /// The loop ended with calls that wait for decisions.
     Interrupted,
-    /// The loop ended between two turns, to continue in another execution; only in the outermost
-    /// run.
+    /// The loop ended between two turns, because the workflow continues as new; only in the
+    /// outermost run, not in that of an agent that is used as a tool.
     Moves,
 }
 
@@ -74,7 +77,8 @@ enum Ended {
 /// # Errors
 /// [`RunError`] that ended the run.
 fn drive<'d, H: Host>(env: &'d Env<'_, H>, engine: &'d mut Engine) -> LocalBoxFuture<'d, Result<Ended, RunError>> {
-    // Boxed, because a loop runs loops: agents are tools and guardrails of others.
+    // Boxed, because a loop runs loops: agents are tools and guardrails of others. The connections
+    // to stateful MCP servers outlive a loop that pauses or continues as new.
     async move {
         env.mcp_sessions.take_over(std::mem::take(engine.mcp_sessions_mut()));
         let ended = run_steps_and_abandon(env, engine).await;
@@ -119,8 +123,8 @@ async fn steps<'g, H: Host>(
                 Resolution::Saved
             }
             Step::CheckInput { agent } => guardrails::blocking_input(env, engine, &agent).await?,
-            // All items that were due have been written, all questions answered, and none of the
-            // run's effects is in flight.
+            // The run can continue as new here: all items that were due have been written, all
+            // guardrails have a result, and none of the run's effects is in flight.
             Step::PrepareTurn { turn, .. }
                 if turn > 1 && env.is_outermost() && env.host.is_continuation_due(engine.state()) =>
             {
@@ -128,6 +132,8 @@ async fn steps<'g, H: Host>(
             }
             Step::PrepareTurn { agent, turn, starts } => turn_setup::prepare(env, engine, &agent, turn, starts).await?,
             Step::CallModel(call) => {
+                // Pure guardrails have a result already, which decides the step: if one has
+                // tripped, `resolve` fails; otherwise the engine returns the call again.
                 if let Some(checked) = guards.begin(env, engine)? {
                     engine.resolve(checked)?;
                     continue;

@@ -1,4 +1,8 @@
-//! Makes a model call: the last change to its input, the hooks around it, the host's effect.
+//! Makes a model call: the last change to its input, the hook before it, the call by the host, the
+//! hook after it.
+//!
+//! A model call comes here from `drive/mod.rs`, and continues in `workflow/host/mod.rs`, the host
+//! of a workflow ("Flow: a model call" in ARCHITECTURE.md).
 
 use super::{
     config::ModelInput,
@@ -13,7 +17,8 @@ use crate::{
     wire::{ModelCall, ModelResponse},
 };
 
-/// The patch of runs that repeat a call in full when the provider has lost the conversation.
+/// The patch (a flag in history, `false` for runs that passed its place with older code) of runs
+/// that repeat a call in full when the provider has lost the conversation.
 const IN_FULL: &str = "temporal-agents/full-call-after-lost-conversation";
 
 /// Calls the model and passes its response to the engine. When the provider has lost the
@@ -33,8 +38,8 @@ pub(super) async fn call<'g, H: Host>(
     let mut answered = attempt(env, engine, guards, call, id.clone()).await?;
     if let Err(ModelEffectError::ConversationLost { reason, source }) = answered {
         answered = match engine.call_in_full() {
-            // Queried only here: no history of an earlier build reaches this line, apart from those
-            // of failed runs.
+            // The patch is queried only where the behavior changes. In earlier builds a run failed
+            // here, so only the histories of failed runs need the old behavior.
             Ok(in_full) if engine.patched(IN_FULL, || env.host.patched(IN_FULL)) => {
                 attempt(env, engine, guards, in_full, id.again(1)).await?
             }
@@ -55,6 +60,7 @@ pub(super) async fn call<'g, H: Host>(
     env.host.observe(&RunEvent::ModelAnswered { agent: &agent, turn, response: &response });
     let heard = env.has_hooks(&agent)?.then(|| response.clone());
     if engine.has_too_many_calls(&response) {
+        // Records the patch in the state, where `resolve` reads it.
         engine.patched(CALLS_LIMITED, || env.host.patched(CALLS_LIMITED));
     }
     let taken = engine.resolve(Resolution::Answered(response));
@@ -66,7 +72,8 @@ pub(super) async fn call<'g, H: Host>(
     taken
 }
 
-/// Makes the call under this id, after the input filter and the hooks.
+/// Makes the call under this id, after the input filter and the hooks. The inner result is that of
+/// the call.
 ///
 /// # Errors
 /// [`RunError`] of the filter, the hooks, or an input guardrail beside the call.
@@ -79,12 +86,14 @@ async fn attempt<'g, H: Host>(
 ) -> Result<Result<ModelResponse, ModelEffectError>, RunError> {
     let agent = call.agent.clone();
     filter(env, engine, &mut call)?;
+    // Removes items that the input has twice, which providers refuse.
     call.input = env.once.borrow_mut().once(call.input);
     env.tell(engine, &agent, "on_llm_start", |hooks, ctx| {
         hooks.on_llm_start(ctx, &agent, call.definitions.instructions.as_deref(), &call.input)
     })?;
     let scope = env.host.child(&env.scope);
     let calling = env.host.call_model(id, call, &scope);
+    // Runs the guardrails concurrently with the call, and cancels the call if one trips.
     guards.beside(env, engine, &scope, calling).await
 }
 

@@ -1,5 +1,6 @@
-//! The requests of a response, until all are complete: calls, questions of hosted MCP servers,
-//! handoffs.
+//! A round: the requests of one model response, until all are complete. Requests are calls of
+//! tools, approval requests of hosted MCP servers (here called questions), and handoffs. A turn is
+//! the model call and its round.
 
 use serde_json::{Value, json};
 
@@ -18,7 +19,8 @@ use crate::{
     },
 };
 
-/// Returns the calls that are due now.
+/// Returns the calls that can be made now: they have no output and do not wait, or the nested run
+/// for which they wait can be resumed.
 pub(super) fn due_calls(state: &RunState, round: &ToolRound) -> Vec<DueCall> {
     let due = |(index, call): (usize, &crate::wire::run_state::RoundCall)| {
         let paused = match &call.progress {
@@ -34,7 +36,8 @@ pub(super) fn due_calls(state: &RunState, round: &ToolRound) -> Vec<DueCall> {
     round.calls.iter().enumerate().filter_map(due).collect()
 }
 
-/// Returns the open questions that functions of the author answer.
+/// Returns the open approval requests of hosted MCP servers that the author's function answers
+/// (`Agent::on_mcp_approval`).
 pub(super) fn questions(round: &ToolRound) -> Vec<McpApproval> {
     let is_asked = |question: &&McpApproval| !question.answered && question.by == McpAnswerer::Function;
     round.mcp_approvals.iter().filter(is_asked).cloned().collect()
@@ -53,14 +56,16 @@ fn done_calls(round: &ToolRound) -> impl Iterator<Item = (&PlannedCall, &ToolOut
     })
 }
 
-/// Applies the outcomes of calls: adds their outputs, or placeholders for calls that wait, in call
-/// order, then the messages for calls of tools that do not exist.
+/// Applies the outcomes of calls: adds their outputs, and a `ToolApproval` item for each call that
+/// now waits for approval, in call order; then the messages for calls of tools that do not exist.
+/// Calls that wait for an output, an input or a nested run add no item.
 pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<ToolOutcome>) -> Phase {
     let mut last = Vec::new();
     for outcome in outcomes {
         let is_known = round.calls[outcome.index].is_known;
         let item = settle(state, &mut round, outcome);
-        // After a pause, a call of a tool that no longer exists keeps its place.
+        // After a pause, the message for a tool that no longer exists keeps its place in call
+        // order.
         if is_known || round.resumed { state.items.extend(item) } else { last.extend(item) }
     }
     state.items.append(&mut last);
@@ -88,8 +93,8 @@ pub(super) fn take(state: &mut RunState, mut round: ToolRound, outcomes: Vec<Too
     after_calls(state, round)
 }
 
-/// Lists the questions that still wait after a pause once more, before the answers to others, as
-/// the OpenAI Agents SDK does.
+/// After a pause, adds the `ToolApproval` items of the approval requests that are still open once
+/// more, before the answers to others, as the OpenAI Agents SDK does.
 pub(super) fn ask_again(state: &mut RunState, round: &ToolRound) {
     for question in &round.mcp_approvals {
         if question.waits_for_a_person() && state.approvals.on_mcp(question).is_none() {
@@ -114,7 +119,8 @@ pub(super) fn apply_completed_outcomes(
     Phase::ToolsDue { round }
 }
 
-/// Applies the outcome of a call. Returns the item that it adds, if any.
+/// Applies the outcome of a call: its output, or the reason why it waits. Returns the item that it
+/// adds, if any.
 fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> Option<NewItem> {
     let ToolOutcome { index, result, ran, failed, context_patch, mut input_guardrails, mut output_guardrails } =
         outcome;
@@ -127,6 +133,7 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
     let item = |kind, raw| Some(NewItem { kind, agent: state.agent.clone(), raw, handoff: None });
     match result {
         CallResult::Output(output) => {
+            // Calls whose body ran, which a run that fails keeps.
             if ran {
                 state.completed.push(call.call.call_id.clone());
             }
@@ -155,8 +162,8 @@ fn settle(state: &mut RunState, round: &mut ToolRound, outcome: ToolOutcome) -> 
     }
 }
 
-/// Returns the next phase when no call of the round can be made now: a wait for decisions, or the
-/// continuation of the run.
+/// Returns the next phase when no call of the round can be made now: a wait for decisions, the
+/// answers to approval requests, a handoff, a final output, or the next turn.
 pub(super) fn after_calls(state: &mut RunState, mut round: ToolRound) -> Phase {
     if waits(&round) {
         if round.resumed {
@@ -201,7 +208,7 @@ pub(super) fn waits(round: &ToolRound) -> bool {
     round.calls.iter().any(call_waits) || round.mcp_approvals.iter().any(McpApproval::waits_for_a_person)
 }
 
-/// Applies the answers of the author's functions to questions of hosted MCP servers.
+/// Applies the answers of the author's functions to approval requests of hosted MCP servers.
 pub(super) fn take_answers(state: &mut RunState, mut round: ToolRound, answers: Vec<Decision>) -> Phase {
     let is_asked = |question: &&mut McpApproval| !question.answered && question.by == McpAnswerer::Function;
     for (question, decision) in round.mcp_approvals.iter_mut().filter(is_asked).zip(answers) {
@@ -212,7 +219,7 @@ pub(super) fn take_answers(state: &mut RunState, mut round: ToolRound, answers: 
     after_calls(state, round)
 }
 
-/// Applies the decision of the agent's own rule on the results.
+/// Applies the result of the agent's own function for outputs (`ToolUseBehavior::decided_by`).
 pub(super) fn take_tool_use(state: &mut RunState, round: ToolRound, decided: Option<Value>) -> Phase {
     decided.map_or_else(|| run_again(state, round.resumed), tool_output)
 }
@@ -238,9 +245,9 @@ fn run_again(state: &mut RunState, resumed: bool) -> Phase {
     Phase::TurnDue
 }
 
-/// Adds the calls that still wait inside nested runs to the run's own items after a pause, each
-/// once: first those of runs that already waited before the pause, then those of runs that paused
-/// anew.
+/// After a pause, adds the `ToolApproval` items of calls that wait inside nested runs to the run's
+/// own items, each once. Calls of nested runs that already waited before the pause come first, then
+/// those of nested runs that paused after it.
 pub(super) fn list_nested_calls(state: &mut RunState, round: &ToolRound) {
     let mut pending = Vec::new();
     let mut paused_anew = Vec::new();

@@ -1,4 +1,4 @@
-//! Rules that decide which calls of a tool a person approves before they run.
+//! The calls of a tool that need a person's approval before they run.
 
 use std::{fmt, sync::Arc};
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::run_context::RunContext;
 
-/// A rule that decides which calls of a tool wait for a decision.
+/// The calls of a tool that wait for a decision.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum NeedsApproval {
@@ -17,10 +17,13 @@ pub enum NeedsApproval {
     /// Every call waits.
     Always,
     /// A call waits if this function of run context, arguments and call id returns `true`. Calls
-    /// whose arguments are not a JSON object also wait.
+    /// whose arguments are not a JSON object also wait. A panic of the function ends the run. Set
+    /// by [`Tool::needs_approval_when`](super::Tool::needs_approval_when).
     When(ApprovalPredicate),
-    /// A call waits if this rule, which reads the arguments as a type, returns `true`. Calls that
-    /// the rule cannot judge also wait.
+    /// A call waits if this rule, which deserializes the arguments, returns `true`. Calls whose
+    /// arguments do not deserialize, or for which the rule panics, also wait. Set by
+    /// `#[tool(needs_approval = ..)]` and
+    /// [`Tool::needs_approval_for`](super::Tool::needs_approval_for).
     WhenArguments(ApprovalRule),
 }
 
@@ -47,8 +50,8 @@ impl ApprovalRule {
         }))
     }
 
-    /// Returns `true` if a call with these arguments waits for a decision. A panic of the rule is
-    /// not caught here.
+    /// Returns `true` if a call with these arguments waits for a decision. The loop catches a panic
+    /// of the rule.
     pub(crate) fn asks(&self, run: &RunContext, arguments: &Map<String, Value>) -> bool {
         (self.0)(run, arguments)
     }

@@ -1,8 +1,10 @@
-//! Messages that people and programs exchange with a run that waits for them.
+//! Messages by which clients read the state of a workflow's runs, and decide on calls that wait.
 //!
 //! These are the messages of the handlers that `#[agent_handlers]` adds to a workflow: updates and
 //! queries with the names below, each with one JSON value as input and one as output. A client in
-//! any language can send them. A negative answer is data in the reply, never a failed update.
+//! any language can send them. A decision that does not count is data in the reply; only a message
+//! that the workflow cannot read is a failed update. An *interruption* is a call that waits, see
+//! [`InterruptionKind`].
 
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
@@ -24,7 +26,7 @@ pub const AGENT_SUPPLY_OUTPUT: &str = "agent_supply_output";
 /// Name of the query that returns an [`AgentState`].
 pub const AGENT_STATE: &str = "agent_state";
 
-/// A decision on a call that waits for one.
+/// A decision on an interruption: a call that waits.
 ///
 /// JSON shape: `{"interruption_id": "call_1", "decision": {"kind": "approve"}}`, optionally with a
 /// member `"by": "ann"`.
@@ -37,27 +39,29 @@ pub struct AgentDecision {
     pub interruption_id: String,
     /// The verdict on the call.
     pub decision: Verdict,
-    /// `true` if the decision also applies to all later calls of this tool by this agent in this
-    /// run.
+    /// `true` if the decision also applies to all other calls of this tool by this agent in this
+    /// run: those that wait now, and later ones, also if they would need no approval. For calls
+    /// that a hosted MCP server makes, it applies to all agents.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
-    /// The name or id of the person who decided, as the caller states it: at most 256 characters,
+    /// The name or id of the person who decided, as the client states it: at most 256 characters,
     /// not sent to models and not checked. A service that lets people decide writes the
     /// authenticated user here.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
     pub by: Option<String>,
 }
 
-/// A verdict on a call. An *instruction* kind: an unknown kind is refused.
+/// A verdict on a call. A message with an unknown kind is an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Verdict {
-    /// The call is made.
+    /// The call is made, unless a guardrail stops it.
     Approve,
     /// The call is not made.
     Reject {
-        /// Output that the model gets instead; absent = the run's default message.
+        /// Output that the model gets instead; absent = `Tool execution was not approved.`, unless
+        /// the run has a `tool_error_formatter`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
     },
@@ -96,7 +100,8 @@ impl AgentDecision {
         self
     }
 
-    /// Also applies the decision to all later calls of this tool by this agent in this run.
+    /// Also applies the decision to all other calls of this tool by this agent in this run: see the
+    /// field `always`.
     #[must_use]
     pub fn always(mut self) -> Self {
         self.always = true;
@@ -116,7 +121,7 @@ pub struct SuppliedOutput {
     pub interruption_id: String,
     /// Output for the model: a string as it is, any other value as its JSON.
     pub output: Value,
-    /// Name or id of the person who made the call, as the caller states it: at most 256 characters,
+    /// Name or id of the person who made the call, as the client states it: at most 256 characters,
     /// not sent to models and not checked. A service that lets people decide writes the
     /// authenticated user here.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]
@@ -163,20 +168,23 @@ impl From<DecisionAnswer> for DecisionReply {
     }
 }
 
-/// The outcome of a decision. A decision that is sent twice has the same effect, and returns the
-/// same answer, as one that is sent once.
+/// The outcome of a decision. A decision that is sent twice has the same effect as one that is sent
+/// once. The answer may differ: [`Kept`](Self::Kept) at first and [`Accepted`](Self::Accepted)
+/// later, when a run waits for the decision or has taken it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DecisionAnswer {
-    /// A run waits for the decision, or has already taken it.
+    /// A run waits for this decision, or has already taken it. A guardrail may still stop the call.
     Accepted,
-    /// No run has requested the decision yet; it is kept until one does.
+    /// No call with this id waits now. The decision is kept until one does, and dropped if it does
+    /// not fit that call, or when all runs have ended. An id that was never used is also answered
+    /// in this way.
     Kept {
         /// Ids of the interruptions that the run waits for.
         waits_for: Vec<String>,
     },
-    /// A different decision was made before, and remains in effect.
+    /// A different decision on this id was made before, and remains in effect.
     AlreadyDecided {
         /// The earlier decision.
         decision: Verdict,
@@ -190,7 +198,7 @@ pub enum DecisionAnswer {
         /// Ids of the interruptions that runs wait for.
         waits_for: Vec<String>,
     },
-    /// This call cannot be decided in this way.
+    /// This call cannot be decided in this way, for example a client tool by an approval.
     Refused {
         /// Reason for the refusal, and what to do instead.
         reason: String,
@@ -200,12 +208,13 @@ pub enum DecisionAnswer {
     Other,
 }
 
-/// Progress of a workflow's run, and the calls that the run waits for.
+/// Progress of a workflow's runs, and the calls that they wait for. Of several runs at the same
+/// time, `agent` and `turn` are those of the latest turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentState {
     /// The version of this message.
     pub version: WireVersion,
-    /// Status of the run.
+    /// Status of the runs.
     pub status: AgentStatus,
     /// Name of the agent whose turn it is, or was last; absent before the first turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,7 +222,7 @@ pub struct AgentState {
     /// Number of the turn, counted from 1; 0 before the first turn.
     #[serde(default)]
     pub turn: u32,
-    /// The calls that wait for a decision, in display order.
+    /// The calls that wait, in call order.
     #[serde(default)]
     pub interruptions: Vec<AgentInterruption>,
     /// The decisions, in order of arrival.
@@ -226,12 +235,13 @@ pub struct AgentState {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AgentStatus {
-    /// No run has begun, or a run was carried over and has not continued yet.
+    /// No run has begun, or a run was carried over and has not continued yet, or all runs were
+    /// abandoned.
     #[default]
     Idle,
     /// A run is in progress.
     Running,
-    /// A run waits for decisions.
+    /// At least one call waits for a decision, also one of a paused run.
     Waiting,
     /// The last run has ended with a final output.
     Finished,
@@ -244,12 +254,12 @@ pub enum AgentStatus {
     Other,
 }
 
-/// A call that waits for a decision, or, with `kind` [`Output`](InterruptionKind::Output), for its
-/// output.
+/// An interruption: a call that waits for a decision, or, according to its `kind`, for its
+/// [`Output`](InterruptionKind::Output) or for an [`Input`](InterruptionKind::Input).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInterruption {
-    /// Id to decide by: the id of the call, with a suffix (`#2` and so on) if another question had
-    /// that id.
+    /// Id to decide by: the id of the call, with a suffix (`#2` and so on) if another interruption
+    /// had that id.
     pub id: String,
     /// Name of the agent that made the call.
     pub agent: String,
@@ -260,7 +270,7 @@ pub struct AgentInterruption {
     /// Label of the hosted MCP server that requests approval; absent for the tools of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Kind of input that the call waits for; absent = a decision.
+    /// What the call waits for; absent = [`Approval`](InterruptionKind::Approval).
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: InterruptionKind,
     /// Question of an MCP server, if `kind` is [`Input`](InterruptionKind::Input):
@@ -289,7 +299,7 @@ pub struct DecidedInterruption {
     /// `true` if the decision also applies to later calls of the tool.
     #[serde(default, skip_serializing_if = "is_default")]
     pub always: bool,
-    /// `true` if a run has taken the decision; until then it is kept.
+    /// `true` if a run has taken the decision; `false` if it has not done so yet.
     pub taken: bool,
     /// Name or id of the person who decided, as the decision states it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "decider::read")]

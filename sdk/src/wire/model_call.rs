@@ -1,10 +1,12 @@
-//! A model call: the engine's request, its form in history, and the response.
+//! A model call and its response: as the engine and providers use them, and as messages in history.
 //!
-//! Third of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs`
-//! -> here -> `worker/model_activity.rs` -> `provider/openai/responses/mod.rs`). [`ModelCall`] is
-//! the complete call; [`ModelRequest`] is the form in which it is sent, with references to parts
-//! that history contains; [`ModelResponse`] is the answer and [`ModelReply`] the form in which it
-//! is returned.
+//! | | complete | in history |
+//! |---|---|---|
+//! | the call | [`ModelCall`] | [`ModelRequest`], with references to parts that history contains |
+//! | the response | [`ModelResponse`] | [`ModelReply`], with a version |
+//!
+//! `workflow/activity_backed_model.rs` sends the request, and `worker/model_activity.rs` receives
+//! it. Items have the shapes of OpenAI's Responses API, for all providers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -32,10 +34,11 @@ pub struct ModelCall {
     pub turn: u32,
     /// Name of the model, as specified by the agent or the run.
     pub model: String,
-    /// Definitions of the agent for the model at this turn.
+    /// Definitions of the agent for the model at this turn: instructions, tools, handoffs, output
+    /// schema, settings.
     pub definitions: Definitions,
-    /// The conversation so far; with server-side state, only the items that the server has not
-    /// seen.
+    /// The conversation so far; if the provider keeps the conversation, only the items that the
+    /// provider has not seen.
     pub input: Vec<Item>,
     /// Id of the response that this call follows, for providers that keep the conversation.
     pub previous_response_id: Option<String>,
@@ -44,7 +47,8 @@ pub struct ModelCall {
 }
 
 impl ModelCall {
-    /// Returns a call with this agent, model, definitions and input; turn 1, no server-side state.
+    /// Returns a call with this agent, model, definitions and input; turn 1, no
+    /// conversation kept by the provider.
     pub fn new(agent: impl Into<String>, model: impl Into<String>, definitions: Definitions, input: Vec<Item>) -> Self {
         Self {
             agent: agent.into(),
@@ -85,10 +89,11 @@ pub struct ModelRequest {
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum UnfoldError {
-    /// The request contains an instruction that this build does not know.
+    /// The request contains a kind of segment or a digest algorithm that this build does not know,
+    /// which counts as a newer version.
     #[error(transparent)]
     Version(#[from] WireVersionMismatch),
-    /// The request refers to parts in history, which only the worker can read.
+    /// The request refers to parts in history, which the worker must read first (`conversations`).
     #[error("the model request refers to history")]
     Refers,
     /// The segments contain a different number of items than the request states.
@@ -154,8 +159,8 @@ impl ModelRequest {
     /// (Definitions are checked when they are read, see [`DefinitionsPart`].)
     ///
     /// # Errors
-    /// [`UnfoldError`]: an unknown instruction, a reference, or items that do not match count and
-    /// digest.
+    /// [`UnfoldError`]: an unknown kind of segment, a reference, or items that do not match count
+    /// and digest.
     pub fn unfold(self) -> Result<ModelCall, UnfoldError> {
         let Self { version, agent, turn, model, definitions, input, previous_response_id, conversation_id } = self;
         let unknown = |kind: &str| WireVersionMismatch {
@@ -195,21 +200,21 @@ impl ModelRequest {
     }
 }
 
-/// The answer of a model.
+/// The response of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelResponse {
     /// The output items, unchanged and in their order.
     pub output: Vec<Item>,
-    /// Usage of the call. In messages the total is absent if it is the sum.
+    /// Usage of the call. In messages the total is left out if it is the sum of the others.
     #[serde(default, with = "in_answer")]
     pub usage: Usage,
     /// Id of the response, assigned by the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// Id of the HTTP request, assigned by the provider, for questions to its support.
+    /// Id of the HTTP request, assigned by the provider, to quote in a support request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// Reason for which the answer stops early (`max_output_tokens`, `content_filter`); absent =
+    /// Reason for which the response stops early (`max_output_tokens`, `content_filter`); absent =
     /// complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
@@ -223,7 +228,7 @@ pub struct ModelResponse {
 pub struct ModelReply {
     /// The version of this message.
     pub version: WireVersion,
-    /// The answer of the model.
+    /// The response of the model.
     pub response: ModelResponse,
 }
 

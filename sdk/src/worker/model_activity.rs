@@ -1,14 +1,17 @@
 //! The activity that calls models: checks the version of the request, finds the provider, sends
-//! heartbeats, and classifies failures.
+//! heartbeats, and reports failures as retryable or permanent.
 //!
-//! Fourth of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs`
-//! -> `wire/model_call.rs` -> here -> `provider/openai/responses/mod.rs`).
+//! A model call comes here from `workflow/activity_backed_model.rs`, as the message of
+//! `wire/model_call.rs`, and continues in `provider/providers.rs` and then, for OpenAI, in
+//! `provider/openai/responses/mod.rs`.
 //!
 //! # Design
-//! **A model failure is classified once,** on the worker (`ModelFailureKind`): an application
-//! failure `ModelInvocationError.<kind>`, retryable or not. What the provider itself states
-//! (`x-should-retry`, `retry-after`) has priority over the kind. With the default settings a run
-//! survives an outage of an hour: 1 to 60 seconds between attempts, 6 hours in all.
+//! **The worker decides whether a failure is retried,** by its `ModelFailureKind`. Temporal
+//! receives an application failure (its term for an error of user code) of type
+//! `ModelInvocationError.<kind>`, retryable or not. What the provider itself states
+//! (`x-should-retry`, `retry-after`) has priority over the kind. With the default settings the
+//! attempts last 6 hours in all, 1 to 60 seconds apart, so that a run survives a long outage of the
+//! provider.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,10 +40,10 @@ use crate::{
     provider::{ModelError, providers::Providers},
 };
 
-/// The maximum size of a reply in bytes as it is sent, after codecs. The server reads messages of 4
-/// MiB at most: a larger reply would be lost, so that the provider would be called again and again.
-/// For smaller replies that are still over a limit, the server, or the SDK for it, fails the call
-/// without a retry.
+/// The maximum size of a reply in bytes as it is sent, after codecs. The Temporal server reads
+/// messages of 4 MiB at most: a larger reply would be lost, so that the provider would be called
+/// again and again. For smaller replies over the server's limit of a payload (2 MiB by default),
+/// the server, or Temporal's SDK in its place, fails the call without a retry.
 const MAX_REPLY_BYTES: usize = 4_000_000;
 
 /// The parts of a worker that model calls need.
@@ -52,7 +55,8 @@ pub(super) struct ModelActivity {
 
 impl ModelActivity {
     pub(super) async fn run(&self, ctx: &Arc<ActivityContext>, request: &Request) -> Result<ModelReply, ActivityError> {
-        // Boxed, because the future of a provider's call is large.
+        // Sends heartbeats while the call runs, and drops the call immediately (after zero seconds)
+        // when it is cancelled. Boxed, because the future of a provider's call is large.
         Box::pin(self.beater.beating(ctx, Duration::ZERO, self.answer(ctx, request)))
             .await?
             .map_err(ActivityError::Application)
@@ -100,6 +104,7 @@ impl ModelActivity {
             Ok(call) => Ok(call),
             Err(ReadError::Request(UnfoldError::Version(mismatch))) => Err(Box::new(version_mismatch(info, mismatch))),
             Err(ReadError::Unavailable(error)) => {
+                // `true` if the error may go away with another attempt.
                 let retry = error.may_pass(info.attempt);
                 let (what, cause) = (error.what(), error.to_string());
                 Err(Box::new(

@@ -1,8 +1,17 @@
-//! The model whose calls are activities: stamps the wire version, schedules the activity, reads the
-//! reply.
+//! Schedules model calls as activities: makes the request, with references to content that the
+//! workflow's history holds, and reads the reply.
 //!
-//! Second of the five files of a model call (`drive/mod.rs` -> here -> `wire/model_call.rs` ->
-//! `worker/model_activity.rs` -> `provider/openai/responses/mod.rs`).
+//! A model call comes here from `workflow/host/mod.rs`, and continues with the message of
+//! `wire/model_call.rs` in `worker/model_activity.rs`. "Flow: a conversation by reference" in
+//! ARCHITECTURE.md describes the references.
+//!
+//! | name | meaning |
+//! |---|---|
+//! | ledger | index of the content that history holds, by conversation |
+//! | fold, unfold | write a call's input as references and new items ([`Folded`]); the reverse |
+//! | noted | the input that the ledger records once the call has a response ([`Noted`]) |
+//! | command | something that a workflow requests from the server, such as an activity |
+//! | gate, place | a semaphore over what is in flight, and its permit |
 
 use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
@@ -71,8 +80,9 @@ impl ActivityBackedModel {
         &mut self.options
     }
 
-    /// Calls a model. The request refers to the content that history already holds. If a worker can
-    /// no longer find this content, the call is scheduled again with it inline: first with the
+    /// Calls a model. The request refers to the content that history already holds, which the
+    /// worker reads from the server. If it cannot find this content (for example because it may not
+    /// read histories), the call is scheduled again with the content itself: first with the
     /// definitions, if only they are missing, then with everything.
     pub(super) async fn call(
         &self,
@@ -103,8 +113,8 @@ impl ActivityBackedModel {
                 answered => return Ok(answered?),
             }
         }
-        // With a ledger of its own: other conversations of the workflow may be intact, and continue
-        // to use references.
+        // An empty ledger, with which nothing is a reference. A ledger of its own, because other
+        // conversations of the workflow may be intact, and continue to use references.
         let alone = RefCell::default();
         let fresh = HistoryAccount { ledger: &alone, chain: books.chain.clone(), ..books };
         let response = scheduled.answer(&format!("{activity_id}-full"), &fresh).await?;
@@ -115,13 +125,14 @@ impl ActivityBackedModel {
 
 /// The ledger and the gate that a model call uses, with callbacks that report its commands.
 pub(super) struct HistoryAccount<'b> {
-    /// The ledger of all conversations of the workflow run: the content that history holds.
+    /// The ledger of all conversations of the workflow execution: the content that history holds.
     pub(super) ledger: &'b RefCell<Ledger>,
-    /// Key of this conversation in the ledger.
+    /// Key of this conversation in the ledger: each run has one, and each run inside it.
     pub(super) chain: String,
     /// Limits how much of the run is in flight.
     pub(super) gate: &'b Gate,
-    /// Called when a command that had to wait at the gate is about to be scheduled.
+    /// Called when a command that had to wait at the gate is about to be scheduled: the size of
+    /// history is measured where commands are scheduled.
     pub(super) late: &'b dyn Fn(),
     /// Called with the bytes of content that each command puts into history.
     pub(super) wrote: &'b dyn Fn(usize),
@@ -144,7 +155,7 @@ impl HistoryAccount<'_> {
     }
 }
 
-/// A model call that is under way.
+/// A model call with all that is needed to schedule it, up to three times.
 struct Scheduled<'c> {
     ctx: &'c Rc<dyn DurableContext>,
     options: &'c ModelActivityOptions,
@@ -163,7 +174,8 @@ struct Called {
 
 /// The reason why a call has no response.
 enum Failed {
-    /// The worker could not find this part of the content that the request refers to.
+    /// The worker could not find this part of the content of Temporal's history that the request
+    /// refers to.
     Unavailable(ConversationPart, BoxError),
     Otherwise(ModelEffectError),
 }
@@ -179,7 +191,7 @@ impl Scheduled<'_> {
     }
 
     /// Returns the call with references. Items that are together too large to travel with the call
-    /// are first recorded by activities of their own.
+    /// are first recorded by activities of their own, which do nothing: history holds their input.
     async fn recorded(&self, activity_id: &str, books: &HistoryAccount<'_>) -> Result<Folded, Failed> {
         let folded = books.fold(self.call);
         let limit = self.options.max_request_bytes;
@@ -188,7 +200,8 @@ impl Scheduled<'_> {
         if chunks.is_empty() {
             return Ok(folded);
         }
-        // One after another: the response to a workflow task may not be larger than 4 MiB either.
+        // One after another: the server limits the response to a workflow task to 4 MiB, in
+        // addition to the limit of each payload.
         for (number, items) in chunks.into_iter().enumerate() {
             let activity_id = format!("{activity_id}-items-{number}");
             let count = items.len();
@@ -238,6 +251,7 @@ impl Scheduled<'_> {
             let schedule = |id| ctx.model_activity(request.clone(), with_activity_id(&options, id));
             wanted.answer(schedule).await
         };
+        // The id of the activity that has answered, which may have been scheduled again.
         let Answered { result, activity_id } = answer.map_err(|unanswered| self.failed(unanswered))?;
         let ModelReply { version: _, response } =
             result.read("model reply").map_err(|error| Failed::of(error.into()))?;
@@ -295,9 +309,10 @@ impl From<Failed> for ModelEffectError {
     }
 }
 
-/// The size of a reference, in bytes, for the limit on requests.
+/// The assumed size of a reference, in bytes, for the limit on requests.
 const REFERENCE_BYTES: usize = 100;
-/// Total size of items, in bytes, above which activities of their own record them.
+/// Total size of items, in bytes, above which activities of their own record them, or the room in
+/// the request if that is smaller.
 const RECORD_THRESHOLD_BYTES: usize = 1_572_864;
 /// Maximum total size of items in one recording, in bytes. A single item may be larger.
 const MAX_RECORDING_BYTES: usize = 1_048_576;
@@ -318,7 +333,8 @@ struct RequestTooLarge {
 /// Splits items into the portions in which they are recorded. Returns no portions if the items fit
 /// into the request of their call, which has `room` bytes for them.
 ///
-/// The sizes are a rule, because they decide which activities are scheduled: see CONTRIBUTING.md.
+/// The sizes are a rule: they decide which activities are scheduled, so a change of them needs a
+/// patch (see CONTRIBUTING.md).
 fn chunks<'i>(items: impl Iterator<Item = &'i Item>, limit: usize, room: usize) -> Result<Vec<Vec<Item>>, BoxError> {
     let sized: Vec<(usize, &Item)> = items.map(|item| (item.json_len(), item)).collect();
     if sized.iter().map(|(bytes, _)| bytes).sum::<usize>() <= RECORD_THRESHOLD_BYTES.min(room) {
@@ -378,6 +394,7 @@ fn overhead_bytes(call: &ModelCall, folded: &Folded) -> Result<usize, serde_json
         DefinitionsPart::Inline { .. } => encoded_len(&call.definitions)?,
         _ => 0,
     };
+    // Counts one segment as that of the new items, and all others as references.
     Ok(defined + folded.conversation.segments.len().saturating_sub(1) * REFERENCE_BYTES)
 }
 

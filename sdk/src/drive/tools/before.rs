@@ -18,7 +18,8 @@ use crate::{
     wire::run_state::{Decision, ToolGuardrailBehavior, ToolGuardrailResult},
 };
 
-/// Checks all calls, then calls the hooks of those that run.
+/// Checks all calls, then calls the hooks for the start of those that have no result and do not
+/// wait, also if a client has supplied the output of a tool that would otherwise run.
 pub(super) fn begin<H: Host>(
     env: &Env<'_, H>,
     engine: &Engine,
@@ -39,17 +40,18 @@ pub(super) fn begin<H: Host>(
     Ok(())
 }
 
-/// Returns `true` if the hooks are called now for the start of a call. They were called earlier for
-/// a paused run, for a client tool when its output was requested, and for a call whose MCP server
-/// asked people a question.
+/// Returns `true` if the hooks are called now for the start of a call. Hooks were called earlier
+/// for an agent used as a tool whose run has paused, for a client tool when its output was
+/// requested, and for a call whose MCP server asked people a question.
 fn begins(call: &Call<'_>) -> bool {
     let was_asked_for =
         || call.supplied.is_some() && call.tool.is_some_and(|tool| matches!(tool.binding(), ToolBinding::Client));
     call.settled.is_none() && call.paused.is_none() && call.answers.is_empty() && !was_asked_for()
 }
 
-/// Checks a call before its body runs: that the tool exists, if a person has to decide, and the
-/// results of its guardrails. Stores a result that replaces the body in `call.settled`.
+/// Checks a call before its body runs: the tool must exist, a person may have to decide, and its
+/// guardrails must allow it. If the body does not run now, stores the reason in `call.settled`: an
+/// output that replaces the body, or a wait for approval.
 pub(super) fn decide<H: Host>(
     env: &Env<'_, H>,
     run: &impl Deref<Target = RunContext>,
@@ -63,10 +65,12 @@ pub(super) fn decide<H: Host>(
         return Ok(());
     }
     match call.decision.take() {
+        // The message is the output that a client has supplied.
         Some(Decision { supplied: true, message, .. }) => {
             call.supplied = Some(message.unwrap_or_default().into());
             return Ok(());
         }
+        // Also an "always" decision, for calls that would need no approval.
         Some(decision) if !decision.approve => {
             let message = tool_failure::rejected(env.config, &call.info, &decision)?;
             call.settled = Some(CallResult::Output(told(env, message)));
@@ -91,7 +95,7 @@ fn needs_approval<H: Host>(
     call: &Call<'_>,
     run: &impl Deref<Target = RunContext>,
 ) -> Result<bool, RunError> {
-    // Arguments that cannot be parsed need a person's decision.
+    // The condition cannot be evaluated for arguments that are not a JSON object: the call waits.
     let arguments = || match serde_json::from_str(&call.arguments) {
         Ok(Value::Object(arguments)) => Some(arguments),
         _ => None,
@@ -102,8 +106,10 @@ fn needs_approval<H: Host>(
         NeedsApproval::When(predicate) => {
             let Some(arguments) = arguments() else { return Ok(true) };
             let function = || format!("the approval rule of tool {:?}", call.info.tool);
+            // A panic ends the run.
             guard::call(function, &call.info.agent, || predicate(run, &arguments, &call.info.call_id))
         }
+        // A panic is logged, and the call waits.
         NeedsApproval::WhenArguments(rule) => {
             let Some(arguments) = arguments() else { return Ok(true) };
             Ok(guard::guarded(|| rule.asks(run, &arguments)).unwrap_or_else(|panic| {

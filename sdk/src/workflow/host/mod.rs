@@ -1,4 +1,8 @@
-//! The host of a durable run: maps the loop's effects to activities of this workflow.
+//! The host of a durable run: maps the loop's effects (model calls, tool calls and other I/O) to
+//! activities of this workflow.
+//!
+//! A model call comes here from `drive/model.rs`, and continues in
+//! `workflow/activity_backed_model.rs`.
 
 mod history;
 mod progress;

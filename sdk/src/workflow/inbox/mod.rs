@@ -1,9 +1,14 @@
-//! The inbox of a workflow's runs: decisions by interruption id, kept until a run requests them.
+//! The inbox of a workflow's runs: decisions by interruption id, kept until a run takes them or all
+//! runs have ended.
 //!
-//! A plain serde value without clock, context or wakers. The updates of `#[agent_handlers]` add
-//! decisions; the run ([`RunInbox`]) publishes what it waits for ([`questions`]) and takes the
-//! decisions. Only the first decision on an id counts, also after continue-as-new, because the
-//! inbox is carried over.
+//! A plain serde value without clock, context or wakers (a run waits with `wait_condition`, see
+//! [`RunInbox`]). The updates of `#[agent_handlers]` add decisions; the run publishes the calls
+//! that wait ([`questions`]) and takes the decisions. Only the first decision on an id counts, also
+//! after continue-as-new, because the inbox is carried over. The ids of the latest 1,000 decisions
+//! that were taken are remembered.
+//!
+//! A *question* in this module is an interruption that a run has published: a call that waits,
+//! under the id by which it is decided.
 
 mod questions;
 mod run_inbox;
@@ -33,8 +38,8 @@ const MAX_KEPT_BYTES: usize = 256 * 1024;
 const MOST_TAKEN: usize = 1000;
 const MAX_TAKEN_BYTES: usize = 256 * 1024;
 
-/// The decisions that people have made on the calls of a workflow's runs. It is a field of the
-/// workflow, and a part of the input with which the workflow continues as new.
+/// The calls that a workflow's runs wait for, and the decisions that have arrived. It is a field of
+/// the workflow, and a part of the input with which the workflow continues as new.
 ///
 /// ```
 /// use temporal_agents::{
@@ -98,14 +103,15 @@ const MAX_TAKEN_BYTES: usize = 256 * 1024;
 /// ```
 ///
 /// # Determinism
-/// The inbox changes only by the workflow's own updates and runs, so that replay produces the same
-/// inbox.
+/// The inbox is changed only by the workflow's own updates and runs, so that replay produces the
+/// same inbox.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInbox {
     /// Version of this value.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
     version: WireVersion,
-    /// Decisions in the order of arrival, one for each id.
+    /// Decisions in the order of arrival, one for each id, also on ids that no run has asked about
+    /// yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     decided: Vec<DecidedInterruption>,
     /// Questions that runs wait for now.
@@ -126,10 +132,10 @@ pub struct AgentInbox {
     /// Final status of the last run, if no run is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ended: Option<AgentStatus>,
-    /// Number of active runs in this execution of the workflow.
+    /// Number of active runs in this execution of the workflow, not counting paused ones.
     #[serde(skip)]
     at_work: u32,
-    /// Ids that active runs wait for; the other ids are those of paused runs.
+    /// The ids of `waits_for` that belong to active runs; the others belong to paused runs.
     #[serde(skip)]
     held: Vec<String>,
 }
@@ -177,18 +183,18 @@ impl AgentInbox {
         if is_asked { DecisionAnswer::Accepted } else { DecisionAnswer::Kept { waits_for: self.ids() } }
     }
 
-    /// Restores the inbox of a run that has continued as new, for `#[init]`: it is then available
-    /// before the first update, which gets the same answer as in the previous execution. (Otherwise
-    /// a decision that arrives at once is [`Kept`](DecisionAnswer::Kept), and still counts.)
+    /// Restores the inbox of a run that has continued as new, for `#[init]`: an update that arrives
+    /// before the run continues then has the same answer as in the previous execution. (Otherwise
+    /// its answer is [`Kept`](DecisionAnswer::Kept), and it still counts.)
     ///
-    /// Empty if the run had no inbox, or one that this release cannot read; continuing the run then
-    /// fails.
+    /// The inbox is empty if the run had none. It is also empty if this release cannot read it; in
+    /// this case continuing the run fails.
     pub fn of(carried: &Carried) -> Self {
         carried.inbox.as_ref().and_then(|inbox| Self::deserialize(inbox).ok()).unwrap_or_default()
     }
 
     /// Merges the inbox of the previous execution into this one. Decisions that have already
-    /// arrived here are the later ones.
+    /// arrived here came later, so those of the previous execution on the same ids count.
     pub(super) fn take_over(&mut self, before: Self) {
         let arrived = std::mem::replace(&mut self.decided, before.decided);
         for decided in arrived {
@@ -203,7 +209,7 @@ impl AgentInbox {
         self.turn = before.turn;
     }
 
-    /// Adds the output of a call that another party has made. This is also a decision.
+    /// Adds the output of a call that a client has made. This is also a decision.
     pub fn supply_output(&mut self, supplied: SuppliedOutput) -> DecisionAnswer {
         self.decide(supplied.into())
     }
@@ -281,13 +287,14 @@ impl AgentInbox {
         taken
     }
 
-    /// Removes a decision that was taken and then refused by the run: it counts as not made.
+    /// Removes a decision that was taken and then refused by the run, because it does not fit the
+    /// run's state: it counts as not made.
     fn take_back(&mut self, id: &str) {
         self.decided.retain(|decided| !decided.taken || decided.id != id);
     }
 
-    /// Remembers calls that were decided together with others, so that later decisions on them are
-    /// answered accordingly.
+    /// Remembers calls that an "always" decision on another call has also decided, so that later
+    /// decisions on them are answered accordingly.
     fn note(&mut self, with_others: &[DecidedInterruption]) {
         self.decided.extend_from_slice(with_others);
     }
@@ -321,8 +328,8 @@ fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
         )),
         Verdict::SupplyOutput { output } if asked.kind == InterruptionKind::Input => {
             let schema = asked.question.as_ref().map(|question| &question.schema)?;
-            // The server checks the other keywords. A decision that an earlier build accepted stays
-            // accepted on replay.
+            // Only the keywords of JSON Schema that earlier builds checked, so that a decision that
+            // they accepted stays accepted on replay. The MCP server checks the others.
             let invalid = parse_arguments_with(validate_earlier_keywords, tool, output, schema).err()?;
             let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
             Some(

@@ -1,11 +1,12 @@
-//! The questions that runs publish in the inbox, and their ids.
+//! The questions that runs publish in the inbox, and their ids. A question is an interruption: a
+//! call that waits for a decision, an output or an input.
 //!
 //! # Design
 //! A question has the id of its call, because people and programs know calls by this id. Providers
 //! may number calls in any way, however, some from 0 in each response. So a question whose id
 //! already has a meaning (the question of another run, one that was decided, or one that its run
-//! gave up) gets another id: `call_0#2`. An id that the inbox remembers means one question, and a
-//! late decision never counts for another one.
+//! gave up) gets another id: `call_0#2`. An id that the inbox remembers belongs to one question,
+//! and a late decision never counts for another one.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +27,13 @@ pub(in crate::workflow) struct Asked {
 
 impl AgentInbox {
     /// Returns `true` if a run that paused with this state could continue, because one of its calls
-    /// is decided. For `ctx.wait_condition` after a run
-    /// [until it paused](crate::run::RunRequest::until_paused). The run that is resumed with the
-    /// state takes the decision: from then on this returns `false`.
+    /// is decided. Use it in `ctx.wait_condition` after
+    /// [`Runner::run_until_paused`](crate::Runner::run_until_paused) or
+    /// [`Runner::resume_until_paused`](crate::Runner::resume_until_paused), which takes the
+    /// decision from this inbox: from then on this returns `false`.
     ///
     /// # Determinism
-    /// Safe, also as the first operation in a history.
+    /// Safe: it records nothing in history.
     pub fn has_decisions_on(&self, paused: &RunState) -> bool {
         questions(paused).iter().any(|call| match self.published(call) {
             Some(asked) => self.is_decided(&asked.id),
@@ -39,8 +41,8 @@ impl AgentInbox {
         })
     }
 
-    /// Forgets all runs and their questions. For a run whose future was dropped before its end, and
-    /// which can therefore not report its end itself.
+    /// Forgets all runs and their questions. Needed after the future of a run was dropped before
+    /// its end: a dropped run cannot report its end itself.
     ///
     /// This forgets every run: another run of the workflow that waits would wait forever. If
     /// several runs are active, do not drop one, but cancel it with
@@ -51,8 +53,8 @@ impl AgentInbox {
         self.at_work = 0;
     }
 
-    /// Returns the questions that a resumed run published when it paused, here or before
-    /// continue-as-new, and marks them as those of an active run.
+    /// Marks the questions that a resumed run published when it paused, here or before
+    /// continue-as-new, as those of an active run, and returns them.
     pub(super) fn take_up(&mut self, calls: &[AgentInterruption]) -> Vec<Asked> {
         let mut asked = Vec::new();
         for call in calls {
@@ -76,7 +78,8 @@ impl AgentInbox {
             if id != call.id {
                 self.renamed.push(question.clone());
             }
-            // Early decisions were kept without knowing the question: drop those that do not fit.
+            // Early decisions were kept without knowing the question: drop those that do not fit,
+            // although their sender was answered `Kept`.
             self.decided.retain(|early| early.taken || early.id != id || refusal(call, &early.decision).is_none());
             self.held.push(id.clone());
             self.waits_for.push(AgentInterruption { id, ..call.clone() });
@@ -97,13 +100,14 @@ impl AgentInbox {
         self.give_up(&ids);
         self.leave(Some(status));
         if self.is_over() {
-            // No run has requested these decisions; a later run has other questions under the same
-            // ids. A worker may receive them before the end of the run, or after it, when they are
-            // not kept, and the inbox must be the same in both cases.
+            // No run has asked about these ids; a later run has other questions under the same ids.
+            // A decision may arrive before the end of the run, or after it, when it is not kept:
+            // the inbox must be the same in both cases.
             self.decided.retain(|decided| decided.taken);
         }
     }
 
+    /// Counts one active run less.
     fn leave(&mut self, ended: Option<AgentStatus>) {
         self.at_work = self.at_work.saturating_sub(1);
         if self.at_work == 0 {
@@ -131,7 +135,8 @@ impl AgentInbox {
     }
 
     /// Returns the question of a paused run that asks for this call. If two runs have paused with
-    /// exactly the same call, either question is correct.
+    /// exactly the same call (also with the same id), each may take either question, because a
+    /// person sees no difference between them.
     fn published(&self, call: &AgentInterruption) -> Option<Asked> {
         let is_free = |question: &&AgentInterruption| !self.held.contains(&question.id);
         self.waits_for.iter().filter(is_free).find_map(|question| {
@@ -160,8 +165,8 @@ impl AgentInbox {
     }
 }
 
-/// Returns the undecided calls of a state. Calls inside an agent that is used as a tool are decided
-/// one by one, and wait for each other.
+/// Returns the undecided calls of a state, those inside agents that are used as tools included.
+/// Each is decided by itself.
 pub(super) fn questions(state: &RunState) -> Vec<AgentInterruption> {
     state.interruptions().into_iter().map(AgentInterruption::from).collect()
 }

@@ -1,11 +1,11 @@
 //! The Responses API: a model call as one `POST /responses`.
 //!
-//! Last of the five files of a model call (`drive/mod.rs` -> `workflow/activity_backed_model.rs` ->
-//! `wire/model_call.rs` -> `worker/model_activity.rs` -> here, and back). [`request`] projects the
-//! call, and [`response`] the provider's response. Items have the API's own shapes and pass
-//! verbatim in both directions, including kinds that this crate does not know.
+//! A model call comes here from `worker/model_activity.rs`, through `provider/providers.rs`, and
+//! ends here. [`request`] converts the call to the API's JSON, and [`response`] the provider's
+//! response. Items have the API's own shapes and pass verbatim in both directions, including kinds
+//! that this crate does not know.
 //!
-//! Streams and background responses are not used: an activity's result is one whole response.
+//! Streams and background responses are not used: the result of a call is one whole response.
 
 mod request;
 mod response;
@@ -23,6 +23,7 @@ pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) ->
     let keep_raw_usage = call.definitions.settings.preserve_raw_usage == Some(true);
     let goes_on_from = call.previous_response_id.clone().or_else(|| call.conversation_id.clone());
     let outgoing = request::project(transport.model(model), call)?;
+    // An HTTP response of any status: `response` makes an error of those that are not 2xx.
     let answer = transport.responses(outgoing).await?;
     response::project(&answer, keep_raw_usage).map_err(|error| match goes_on_from {
         Some(id) if is_conversation_missing(&error, &id) => {
@@ -33,14 +34,14 @@ pub(super) async fn call(transport: &Transport, model: &str, call: ModelCall) ->
 }
 
 /// Returns `true` if a failure states that the response or conversation that the call continues
-/// from does not exist. Not every server has a code for it: OpenAI has none for conversations, but
-/// reports `Conversation with id 'conv_1' not found.`
+/// from does not exist. Not every provider has a code for it: OpenAI has none for conversations,
+/// but reports `Conversation with id 'conv_1' not found.`
 fn is_conversation_missing(error: &ModelError, id: &str) -> bool {
     let is_about_it = || error.message.contains(id) && error.message.to_ascii_lowercase().contains("not found");
     matches!(error.kind, ModelFailureKind::NotFound | ModelFailureKind::BadRequest) && is_about_it()
 }
 
-/// Returns the body of the request for a call; `model` is the server's name for the model.
+/// Returns the body of the request for a call; `model` is the provider's name for the model.
 pub(super) fn request_body(model: &str, call: ModelCall) -> Result<Value, ModelError> {
     Ok(Value::Object(request::project(model, call)?.body))
 }
