@@ -16,6 +16,7 @@ pub mod nexus;
 pub mod parallel_agents;
 pub mod provider_switch;
 pub mod quickstart;
+pub mod research;
 pub mod secrets;
 pub mod sessions;
 pub mod stage;

@@ -6,6 +6,7 @@
 //! | [`environment`] | server, client and worker for one test; replays every run |
 //! | `session_environment` | agentic sessions without a server: attempts of their activity, and the checkpoints that each leaves to the next (feature `activity-environment`) |
 //! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
+//! | [`ServerAddress`] | the address of a server in a flag or an environment variable: `HOST:PORT` or a URL |
 //! | [`conformance`] | plays the conformance suite on every host |
 //! | [`RecordedTools`] | tools that record their calls |
 //! | [`ReplayCheck`], [`replay()`] | replay of recorded and open workflows against this build |
@@ -18,6 +19,7 @@ pub mod fake_model;
 pub mod history;
 mod recorded_tools;
 mod replay;
+mod server_address;
 #[cfg(feature = "activity-environment")]
 pub mod session_environment;
 
@@ -29,6 +31,7 @@ pub use replay::{
     CheckFailure, CheckedHistory, ReplayChange, ReplayCheck, ReplayError, ReplayReport, ReplaySourceError, replay,
     replay_without_cache,
 };
+pub use server_address::{ServerAddress, ServerAddressError};
 #[cfg(feature = "activity-environment")]
 pub use session_environment::SessionEnvironment;
 

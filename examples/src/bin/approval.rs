@@ -6,15 +6,14 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
 use clap::Parser;
 use temporal_agents::wire::Verdict;
 use temporal_agents_examples::{
     approval::{Case, Refunds, clerk, decide::decide, ledger::Ledger, model},
-    stage::{Options, Stage, Started, progress::INTERVAL},
+    stage::{Options, Stage, Started, progress::INTERVAL, server::connect},
 };
-use temporal_agents_testing::AgentEnvironment;
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporal_agents_testing::{AgentEnvironment, ServerAddress};
+use temporalio_client::Client;
 use temporalio_common::HasWorkflowDefinition;
 
 const COMPLAINT: &str = "The samovar of order A-1042 came in pieces. I want my 240 euros back.";
@@ -30,9 +29,9 @@ struct Arguments {
     /// Decides on the pending calls of a workflow, instead of running one.
     #[arg(long, num_args = 2..=3, value_names = ["WORKFLOW_ID", "approve|reject", "MESSAGE"], requires = "target")]
     decide: Option<Vec<String>>,
-    /// The server of that workflow.
-    #[arg(long, value_name = "URL")]
-    target: Option<Url>,
+    /// The server of that workflow, as HOST:PORT or as a URL.
+    #[arg(long, value_name = "ADDRESS")]
+    target: Option<ServerAddress>,
 }
 
 #[tokio::main]
@@ -82,15 +81,13 @@ async fn is_asked<W: HasWorkflowDefinition>(stage: &Stage, case: &mut Started<W>
     Ok(!asked.is_empty())
 }
 
-async fn decide_elsewhere(decision: &[String], target: &Url) -> anyhow::Result<()> {
+async fn decide_elsewhere(decision: &[String], target: &ServerAddress) -> anyhow::Result<()> {
     let verdict = match decision[1].as_str() {
         "approve" => Verdict::Approve,
         "reject" => Verdict::Reject { message: decision.get(2).cloned() },
         other => anyhow::bail!("approve or reject, not {other:?}"),
     };
-    let connection = Connection::connect(ConnectionOptions::new(target.clone()).build()).await;
-    let connection = connection.with_context(|| format!("no server at {target}"))?;
-    let client = Client::new(connection, ClientOptions::new("default").build())?;
+    let client = connect(target, "default", "approval").await?;
     tell_decisions(&client, &decision[0], &verdict).await
 }
 

@@ -3,14 +3,12 @@
 //! By default the program chooses itself, with an invalid choice first. With `--wait` it prints the
 //! command with which another process chooses: this program with `--answer`.
 
-use anyhow::Context;
 use clap::Parser;
 use temporal_agents_examples::{
     client_tools::{Seating, answer::answer, host, model},
-    stage::{Options, Stage},
+    stage::{Options, Stage, server::connect},
 };
-use temporal_agents_testing::AgentEnvironment;
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporal_agents_testing::{AgentEnvironment, ServerAddress};
 
 const WISH: &str = "A table for two, please, by the window.";
 
@@ -25,9 +23,9 @@ struct Arguments {
     /// Chooses for a workflow that waits, instead of running one.
     #[arg(long, num_args = 2, value_names = ["WORKFLOW_ID", "TABLE"], requires = "target")]
     answer: Option<Vec<String>>,
-    /// The server of that workflow.
-    #[arg(long, value_name = "URL")]
-    target: Option<Url>,
+    /// The server of that workflow, as HOST:PORT or as a URL.
+    #[arg(long, value_name = "ADDRESS")]
+    target: Option<ServerAddress>,
 }
 
 #[tokio::main]
@@ -66,10 +64,8 @@ async fn seat(arguments: &Arguments) -> anyhow::Result<()> {
     stage.clear().await
 }
 
-async fn answer_elsewhere(workflow_id: &str, choice: &str, target: &Url) -> anyhow::Result<()> {
-    let connection = Connection::connect(ConnectionOptions::new(target.clone()).build()).await;
-    let connection = connection.with_context(|| format!("no server at {target}"))?;
-    let client = Client::new(connection, ClientOptions::new("default").build())?;
+async fn answer_elsewhere(workflow_id: &str, choice: &str, target: &ServerAddress) -> anyhow::Result<()> {
+    let client = connect(target, "default", "client_tools").await?;
     println!("! {choice}: {:?}", answer(&client, workflow_id, choice).await?);
     Ok(())
 }

@@ -18,7 +18,7 @@ use temporal_agents_examples::{
         watch::{failure_of, watch},
     },
 };
-use temporal_agents_testing::{DevServer, DevServerOptions, environment::activities};
+use temporal_agents_testing::{DevServer, DevServerOptions, ServerAddress, environment::activities};
 use temporalio_client::{WorkflowGetResultOptions, WorkflowStartOptions};
 
 /// Runs a travel desk of two agents on a real Temporal server.
@@ -41,12 +41,12 @@ struct Arguments {
 enum Command {
     /// Runs the worker process that `--crash` starts and kills.
     #[command(hide = true)]
-    Worker { target_url: String, namespace: String, model_millis: u64, tool_millis: u64, hesitation_millis: u64 },
+    Worker { address: ServerAddress, namespace: String, model_millis: u64, tool_millis: u64, hesitation_millis: u64 },
 }
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    if let Some(Command::Worker { target_url, namespace, model_millis, tool_millis, hesitation_millis }) =
+    if let Some(Command::Worker { address, namespace, model_millis, tool_millis, hesitation_millis }) =
         &arguments.command
     {
         let pace = Pace {
@@ -54,7 +54,7 @@ fn main() -> anyhow::Result<()> {
             tool: Duration::from_millis(*tool_millis),
             hesitation: Duration::from_millis(*hesitation_millis),
         };
-        return worker::serve(target_url, namespace, pace);
+        return worker::serve(&address.to_string(), namespace, pace);
     }
     tokio::runtime::Runtime::new()?.block_on(demonstrate(&arguments))
 }

@@ -5,6 +5,7 @@
 
 use clap::{Parser, Subcommand};
 use temporal_agents_examples::streaming::worker;
+use temporal_agents_testing::ServerAddress;
 
 /// Serves a narrator to clients in any language.
 #[derive(Parser)]
@@ -25,30 +26,23 @@ enum Command {
     },
 }
 
-/// Address of the Temporal server.
+/// The Temporal server.
 #[derive(clap::Args)]
 struct Server {
-    /// The server, as HOST:PORT or as a URL; by default `TEMPORAL_ADDRESS`, otherwise
-    /// 127.0.0.1:7233.
+    /// The server, as HOST:PORT or as a URL; by default `TEMPORAL_ADDRESS`, or else http://localhost:7233.
     #[arg(long)]
-    address: Option<String>,
+    address: Option<ServerAddress>,
     /// The namespace.
     #[arg(long, default_value = "default")]
     namespace: String,
-}
-
-impl Server {
-    fn address(&self) -> String {
-        let set = || std::env::var("TEMPORAL_ADDRESS").ok().filter(|address| !address.is_empty());
-        self.address.clone().or_else(set).unwrap_or_else(|| "127.0.0.1:7233".to_owned())
-    }
 }
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Worker { server, task_queue } => {
-            worker::serve(&server.address(), &server.namespace, &task_queue).await
+            let address = ServerAddress::or_env(server.address)?;
+            worker::serve(&address, &server.namespace, &task_queue).await
         }
     }
 }

@@ -52,7 +52,7 @@ impl WorkflowInterceptor for Hesitant {
 ///
 /// # Errors
 /// The server cannot be reached, or the agents are invalid.
-pub fn start(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerThread> {
+pub fn start(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerThread> {
     let plugin = AgentsPlugin::new().state(TravelData { delay: pace.tool }).agent(travel_desk);
     let plugin = model::add_to(plugin, pace.model)?;
     let mut options = WorkerOptions::new(TASK_QUEUE).register_workflow::<Trip>()?.build();
@@ -64,23 +64,23 @@ pub fn start(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<Wo
         options.workflow_interceptor(WorkflowInterceptorConstructor::new(move |_| Hesitant(pace.hesitation)));
     }
     plugin.install(&mut options)?;
-    Ok(WorkerThread::start(target_url.to_owned(), namespace, options)?)
+    Ok(WorkerThread::start(address.to_owned(), namespace, options)?)
 }
 
 /// Starts this program again as a worker and waits until it polls.
 ///
 /// # Errors
 /// The program does not start.
-pub fn spawn(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerProcess> {
+pub fn spawn(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerProcess> {
     let millis = |pause: Duration| pause.as_millis().to_string();
     let paces = [millis(pace.model), millis(pace.tool), millis(pace.hesitation)];
-    WorkerProcess::start(Command::new(std::env::current_exe()?).args(["worker", target_url, namespace]).args(paces))
+    WorkerProcess::start(Command::new(std::env::current_exe()?).args(["worker", address, namespace]).args(paces))
 }
 
 /// Runs the child process: a worker that runs until its parent has ended.
 ///
 /// # Errors
 /// The worker cannot be started.
-pub fn serve(target_url: &str, namespace: &str, pace: Pace) -> anyhow::Result<()> {
-    work_until_orphaned(start(target_url, namespace, pace)?)
+pub fn serve(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<()> {
+    work_until_orphaned(start(address, namespace, pace)?)
 }

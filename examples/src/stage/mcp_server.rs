@@ -1,4 +1,5 @@
-//! A server of the Model Context Protocol in this process: one JSON-RPC message per line.
+//! A server of the Model Context Protocol, in this process or over its standard streams: one
+//! message of JSON-RPC a line.
 
 use serde_json::{Value, json};
 use temporal_agents::mcp::McpTransport;
@@ -17,8 +18,11 @@ pub fn in_process(answer: Answer) -> McpTransport {
     })
 }
 
-/// Serves one client until it disconnects.
-async fn serve(stream: impl AsyncRead + AsyncWrite, answer: Answer) -> std::io::Result<()> {
+/// Serves one client until it is gone.
+///
+/// # Errors
+/// The client cannot be read from or written to.
+pub async fn serve(stream: impl AsyncRead + AsyncWrite, answer: Answer) -> std::io::Result<()> {
     let (read, mut write) = split(stream);
     let mut lines = BufReader::new(read).lines();
     while let Some(line) = lines.next_line().await? {
@@ -30,6 +34,7 @@ async fn serve(stream: impl AsyncRead + AsyncWrite, answer: Answer) -> std::io::
             None => json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}}),
         };
         write.write_all(format!("{answer}\n").as_bytes()).await?;
+        write.flush().await?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ pub mod mcp_server;
 pub mod model;
 pub mod process;
 pub mod progress;
+pub mod server;
 pub mod watch;
 
 use clap::{Args, Parser};

@@ -2,15 +2,15 @@
 
 use std::pin::pin;
 
-use anyhow::Context;
 use temporal_agents::{
     AgentsPlugin,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
 };
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporal_agents_testing::ServerAddress;
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, runtime::RuntimeOptions};
 
 use super::{model, narrator};
+use crate::stage::server::connect;
 
 /// The line that the worker prints once it polls.
 pub const READY: &str = "READY";
@@ -19,11 +19,8 @@ pub const READY: &str = "READY";
 ///
 /// # Errors
 /// The address is invalid, the server cannot be reached, or the worker fails.
-pub async fn serve(address: &str, namespace: &str, task_queue: &str) -> anyhow::Result<()> {
-    let url = url_of(address)?;
-    let connection = Connection::connect(ConnectionOptions::new(url).identity("narrator").build()).await;
-    let connection = connection.with_context(|| format!("no Temporal server at {address}"))?;
-    let client = Client::new(connection, ClientOptions::new(namespace).build())?;
+pub async fn serve(address: &ServerAddress, namespace: &str, task_queue: &str) -> anyhow::Result<()> {
+    let client = connect(address, namespace, "narrator").await?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
     let mut worker = Worker::new(&runtime, client, options(task_queue)?)?;
     let shut_down = worker.shutdown_handle();
@@ -38,12 +35,6 @@ pub async fn serve(address: &str, namespace: &str, task_queue: &str) -> anyhow::
         }
     }
     Ok(running.await?)
-}
-
-/// Returns the address as a URL. The form `HOST:PORT` is that of the `temporal` command.
-fn url_of(address: &str) -> anyhow::Result<Url> {
-    let url = if address.contains("://") { address.to_owned() } else { format!("http://{address}") };
-    url.parse().with_context(|| format!("{address:?} is neither HOST:PORT nor a URL"))
 }
 
 fn options(task_queue: &str) -> anyhow::Result<WorkerOptions> {

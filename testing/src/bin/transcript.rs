@@ -14,18 +14,18 @@ use temporal_agents::{
     client::transcript::{Transcript, openai_request_body, request_json},
     provider::OpenAiApi,
 };
-use temporal_agents_testing::history;
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporal_agents_testing::{ServerAddress, history};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
 use temporalio_common::data_converters::DataConverter;
 
 const USAGE: &str = "\
-usage: transcript --workflow ID [--run-id RUN] [--chain] [--address URL] [--namespace NAME] [output]
+usage: transcript --workflow ID [--run-id RUN] [--chain] [--address ADDRESS] [--namespace NAME] [output]
        transcript --history FILE [output]
 
   --workflow ID     a workflow, as far as it has come
   --run-id RUN      this run of it; without, the latest
   --chain           the runs before it, too, if it has continued as new
-  --address URL     the server; default $TEMPORAL_ADDRESS, else http://localhost:7233
+  --address ADDRESS the server, as HOST:PORT or as a URL; default $TEMPORAL_ADDRESS, else http://localhost:7233
   --namespace NAME  default $TEMPORAL_NAMESPACE, else `default`
                     An API key is taken from $TEMPORAL_API_KEY.
   --history FILE    a saved history: JSON of the UI, the CLI or an SDK, or with the ending `.bin` the protobuf message
@@ -68,7 +68,7 @@ struct Arguments {
     workflow: Option<String>,
     run_id: Option<String>,
     chain: bool,
-    address: Option<String>,
+    address: Option<ServerAddress>,
     namespace: Option<String>,
     history: Option<String>,
     json: bool,
@@ -87,7 +87,7 @@ impl Arguments {
                 "--workflow" => arguments.workflow = Some(value()?),
                 "--run-id" => arguments.run_id = Some(value()?),
                 "--chain" => arguments.chain = true,
-                "--address" => arguments.address = Some(value()?),
+                "--address" => arguments.address = Some(address(&value()?)?),
                 "--namespace" => arguments.namespace = Some(value()?),
                 "--history" => arguments.history = Some(value()?),
                 "--format" => {
@@ -133,6 +133,10 @@ impl Arguments {
     }
 }
 
+fn address(value: &str) -> Result<ServerAddress, String> {
+    ServerAddress::parse("--address", value).map_err(|error| error.to_string())
+}
+
 async fn output(arguments: &Arguments) -> Result<String, Failure> {
     let transcripts = transcripts(arguments).await?;
     // `transcripts` returns one transcript unless `--chain` is set, and `--request` excludes
@@ -175,11 +179,9 @@ async fn connect(arguments: &Arguments) -> Result<Client, Failure> {
         given.clone().or_else(|| std::env::var(name).ok()).unwrap_or_else(|| default.to_owned())
     };
     let api_key = std::env::var("TEMPORAL_API_KEY").ok();
-    let address = setting(&arguments.address, "TEMPORAL_ADDRESS", "http://localhost:7233");
-    let scheme = if api_key.is_some() { "https" } else { "http" };
-    let url = if address.contains("://") { address.clone() } else { format!("{scheme}://{address}") };
-    let url: Url = url.parse().map_err(|error| format!("{address:?} is no address of a server: {error}"))?;
-    let options = ConnectionOptions::new(url).identity("transcript").maybe_api_key(api_key).build();
+    let address = ServerAddress::or_env(arguments.address.clone())?;
+    let address = if api_key.is_some() { address.with_tls_by_default() } else { address };
+    let options = ConnectionOptions::new(address.url()).identity("transcript").maybe_api_key(api_key).build();
     let connection = Connection::connect(options).await.map_err(|error| {
         format!("no Temporal server answers at {address}: {error}; start one, or name another with --address")
     })?;
@@ -263,6 +265,19 @@ mod tests {
         assert_eq!(refused(&["--format", "html"]), "--format is markdown or json, not \"html\"");
         assert_eq!(refused(&["--verbose"]), "there is no argument \"--verbose\"");
         assert_eq!(refused(&["--help", "--nonsense"]), "help");
+    }
+
+    #[test]
+    fn an_address_is_host_and_port_or_a_url() {
+        for address in ["localhost:7233", "http://localhost:7233"] {
+            let parsed = arguments(&["--workflow", "a", "--address", address]).expect("it is an address");
+            assert_eq!(parsed.address.map(|address| address.to_string()).as_deref(), Some(address));
+        }
+        for address in ["", "localhost"] {
+            let error = arguments(&["--workflow", "a", "--address", address]).expect_err("it is not an address");
+            let expected = format!("--address: {address:?} is not the address of a server: ");
+            assert!(error.starts_with(&expected) && error.contains("HOST:PORT"), "{error}");
+        }
     }
 
     #[test]

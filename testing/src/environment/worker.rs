@@ -7,11 +7,12 @@ use std::{
 };
 
 use temporal_agents::{AgentsPlugin, worker::AgentsWorker};
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, Url};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions, WorkerRunError, runtime::RuntimeOptions};
 use tokio::sync::oneshot;
 
 use super::EnvironmentError;
+use crate::ServerAddress;
 
 /// A running worker; dropping it stops the worker and waits for its end.
 pub struct WorkerThread {
@@ -26,7 +27,7 @@ enum End {
 }
 
 impl WorkerThread {
-    /// Starts a worker with these options against the server at `target` (a URL).
+    /// Starts a worker with these options against the server at `target` (`HOST:PORT` or a URL).
     ///
     /// # Errors
     /// [`EnvironmentError::Worker`] if the worker cannot connect or its options are invalid.
@@ -179,7 +180,7 @@ async fn run_until_stopped(
 }
 
 async fn connect(target: &str, client: ClientOptions) -> Result<(Runtime, Client), String> {
-    let url: Url = target.parse().map_err(|error| format!("{target} is no URL: {error}"))?;
+    let url = target.parse::<ServerAddress>().map_err(|error| error.to_string())?.url();
     let connection = Connection::connect(ConnectionOptions::new(url).identity("agent-worker").build()).await;
     let connection = connection.map_err(|error| error.to_string())?;
     let client = Client::new(connection, client).map_err(|error| error.to_string())?;

@@ -13,6 +13,7 @@ mod incident_triage;
 pub(crate) mod parallel_agents;
 mod provider_switch;
 pub(crate) mod quickstart;
+mod research;
 pub(crate) mod sessions;
 pub(crate) mod structured_output;
 pub(crate) mod versions;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use temporal_agents_testing::ServerAddress;
 use temporal_agents_tests::bench::worker::Memory;
 use temporalio_client::GrpcCompression;
 
@@ -32,9 +33,9 @@ enum Command {
     /// Serves the workflows `agent_bench`, `endless_bench`, `burst_bench`, `floor_bare` and
     /// `floor_conv` until SIGTERM; prints READY once it polls.
     Worker {
-        /// Address of the server, as HOST:PORT.
+        /// Address of the server, as HOST:PORT or as a URL.
         #[arg(long)]
-        address: String,
+        address: ServerAddress,
         /// Name of the task queue.
         #[arg(long)]
         task_queue: String,
@@ -112,3 +113,6 @@ pub(crate) fn run() -> anyhow::Result<()> {
         }
     })
 }
+
+#[cfg(test)]
+mod tests;

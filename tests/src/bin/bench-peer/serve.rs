@@ -3,8 +3,9 @@
 
 use std::pin::pin;
 
+use temporal_agents_testing::ServerAddress;
 use temporal_agents_tests::bench::worker::{self, Memory};
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, GrpcCompression, Url};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, GrpcCompression};
 use temporalio_sdk::{Runtime, Worker, runtime::RuntimeOptions};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -12,13 +13,13 @@ use tokio::signal::unix::{SignalKind, signal};
 pub(crate) const READY: &str = "READY";
 
 pub(crate) async fn serve(
-    address: &str,
+    address: &ServerAddress,
     task_queue: &str,
     compression: GrpcCompression,
     memory: Memory,
 ) -> anyhow::Result<()> {
-    let url: Url = format!("http://{address}").parse()?;
-    let connection = Connection::connect(ConnectionOptions::new(url).grpc_compression(compression).build()).await?;
+    let options = ConnectionOptions::new(address.url()).grpc_compression(compression).build();
+    let connection = Connection::connect(options).await?;
     let client = Client::new(connection, ClientOptions::new("default").build())?;
     let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
     let mut worker = Worker::new(&runtime, client, worker::options(task_queue, memory)?)?;
