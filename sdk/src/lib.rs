@@ -81,7 +81,7 @@
 //! | [`run`] | one run: input, configuration, result, [`RunError`], sessions |
 //! | [`workflow`] | the durable host: [`Runner`], `AgentInbox`, the ready-made workflows, options |
 //! | [`wire`] | the contract between workflow and worker: the messages that history records |
-//! | `worker` | the configuration of a worker: [`AgentsPlugin`], `ToolRegistry`, codecs (feature `worker`, as all below) |
+//! | `worker` | the configuration of a worker: [`AgentsPlugin`], `ToolRegistry`, codecs (this and the next five: feature `worker`) |
 //! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI and for the crate genai |
 //! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
 //! | `client` | handles for programs outside of a workflow, and the transcript of a run |
@@ -93,9 +93,9 @@
 //!
 //! # Two halves
 //!
-//! The *workflow half* ([`agent`], [`mod@tool`], [`run`], [`workflow`], [`wire`]) is deterministic and
-//! does no I/O; the *worker half* is all that does I/O: what runs in activities, the other hosts,
-//! and clients. [`wire`] is the interface between them. With
+//! The *workflow half* ([`agent`], [`mod@tool`], [`run`], [`workflow`], [`wire`]) is deterministic
+//! and does no I/O; the *worker half* is all that does I/O: activities, the other hosts, clients.
+//! [`wire`] is the interface between them. With
 //! `default-features = false, features = ["macros"]` a crate of agents, tools and workflows builds
 //! without an HTTP client, and without the Temporal SDK's worker.
 //!
@@ -108,8 +108,8 @@
 //! # Determinism
 //!
 //! Functions of an agent (computed instructions, hooks, filters, predicates, pure guardrails,
-//! inline tools) run in the workflow, again on replay. They must read only their arguments: no clock,
-//! no randomness, no I/O. Activity tools have no such limits.
+//! inline tools) run in the workflow, again on replay. They must read only their arguments: no
+//! clock, no randomness, no I/O. Activity tools have no such limits.
 //!
 //! # Errors
 //!
@@ -128,7 +128,7 @@
 //! | `mcp` | no | tools of MCP servers, `mcp::McpTransport` |
 //! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental in Temporal's SDK) |
 //! | `compression` | no | `worker::codec::ZstdCodec`, which compresses payloads |
-//! | `plugin` | no | Temporal's trait for worker plugins, for [`AgentsPlugin`] (experimental); `install` needs no feature |
+//! | `plugin` | no | Temporal's plugin trait for `AgentsPlugin` (experimental); `install` needs none |
 
 pub mod agent;
 mod drive;

@@ -2,13 +2,13 @@
 //!
 //! | chapter | subject |
 //! |---|---|
-//! | [`first_agent`] | the smallest complete program, its worker, how to run and embed it |
-//! | [`hosts`] | `Runner`, `AgenticSession` and `InlineRunner` compared |
+//! | [`first_agent`] | Temporal's words; the smallest complete program, how to run and embed it |
+//! | [`hosts`] | `Runner`, `AgenticSession` and `InlineRunner` compared; coming from Python |
 //! | [`tools`] | kinds of tools, their options, client tools, tools without an agent |
 //! | [`failures`] | retries, messages for the model, limits, crashes, deploys |
 //! | [`handoffs`] | handoffs and agents as tools |
 //! | [`guardrails`] | checks of inputs, outputs and tool calls |
-//! | [`approvals`] | tool calls that wait for people |
+//! | [`approvals`] | interruptions: tool calls that wait for people |
 //! | [`memory`] | sessions: conversations that outlive a run |
 //! | [`long_runs`] | continue-as-new, compaction, the ready-made workflows, chats |
 //! | [`mcp`] | tools of MCP servers |
