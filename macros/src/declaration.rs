@@ -104,7 +104,7 @@ impl<'a> Declaration<'a> {
         let dot_await = asyncness.map(|_| quote!(.await));
         let (names, types): (Vec<_>, Vec<_>) = self.parameters().unzip();
         let doc = format!(" Runs the {}'s body.", self.noun);
-        let reason = format!("{}s are like that", self.noun);
+        let reason = format!("the signature of a {} is fixed", self.noun);
         quote! {
             #[doc = #doc]
             #vis #asyncness fn call #generics (self, #(#names: #types),*) #output #clause {

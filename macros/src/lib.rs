@@ -53,7 +53,10 @@ use proc_macro::TokenStream;
 /// /// # Arguments
 /// /// * `city` - city name, e.g. "Oslo"
 /// #[tool(start_to_close = "20s")]
-/// async fn get_weather(State(api): State<WeatherApi>, city: String) -> Result<Weather, ToolError> {
+/// async fn get_weather(
+///     State(api): State<WeatherApi>,
+///     city: String,
+/// ) -> Result<Weather, ToolError> {
 ///     Ok(api.now(&city).await?)
 /// }
 ///
@@ -88,21 +91,21 @@ use proc_macro::TokenStream;
 /// | `name = "weather"` | the name the model calls, instead of the function's |
 /// | `description = ".."` | the description, instead of the doc comment |
 /// | `inline` | an inline tool |
-/// | `client` | a tool that a client executes: the function has `;` instead of a body |
+/// | `client` | a tool that runs at the caller: the function has `;` instead of a body |
 /// | `workflow` | a workflow tool |
-/// | `local` | a local activity: on the workflow's own worker, without a separate task or heartbeats |
-/// | `lenient` | sends the schema without strict mode: for maps, and for values of any schema |
+/// | `local` | a local activity: on the workflow's own worker, without a task and heartbeats |
+/// | `lenient` | sends the schema without strict mode: for maps and values of any shape |
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |
 /// | `heartbeat = "30s"` | longest time without a heartbeat |
-/// | `attempts = 5` | attempts for transient errors, panics, timeouts and lost workers; default 3 |
-/// | `idempotent = false` | the body must not run twice: one attempt |
+/// | `attempts = 5` | all attempts (transient errors, panics, timeouts, lost workers); default 3 |
+/// | `idempotent = false` | running twice does harm: one attempt |
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |
-/// | `context("key", ..)` | the keys of the run context that an activity tool receives |
-/// | `needs_approval` | each call waits for the decision of a person |
-/// | `needs_approval = euros > 50` | calls for which this condition over the arguments, by their names, is true wait for a decision |
-/// | `crate = path` | path of `temporal_agents`, if it is not `::temporal_agents` |
+/// | `context("key", ..)` | the keys of the run context that an activity tool gets |
+/// | `needs_approval` | each call waits for a decision of a person |
+/// | `needs_approval = euros > 50` | so do calls whose arguments, by name, meet this condition |
+/// | `crate = path` | where `temporal_agents` is, when it is not at `::temporal_agents` |
 ///
 /// A condition of `needs_approval` fails closed: a call waits if its arguments cannot be parsed, or
 /// if the condition panics. The condition refers to parameters by name, so renaming one is a
@@ -207,7 +210,10 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// /// Calls a service before any model is called.
 /// #[guardrail(input, activity, blocking, start_to_close = "5s")]
-/// async fn no_abuse(State(filter): State<AbuseFilter>, input: &str) -> Result<GuardrailOutput, ToolError> {
+/// async fn no_abuse(
+///     State(filter): State<AbuseFilter>,
+///     input: &str,
+/// ) -> Result<GuardrailOutput, ToolError> {
 ///     let score = filter.score(input).await?;
 ///     Ok(GuardrailOutput::trip_if(score > 0.8).info(score))
 /// }
@@ -219,7 +225,10 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 ///
 /// # fn planner() -> Agent {
-/// Agent::new("planner").input_guardrail(no_homework).input_guardrail(no_abuse).output_guardrail(affordable)
+/// Agent::new("planner")
+///     .input_guardrail(no_homework)
+///     .input_guardrail(no_abuse)
+///     .output_guardrail(affordable)
 /// # }
 /// ```
 ///
@@ -255,8 +264,8 @@ pub fn tools(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `start_to_close = "20s"` | longest time of one attempt |
 /// | `schedule_to_close = "1h30m"` | longest time of all attempts |
 /// | `heartbeat = "30s"` | longest time without a heartbeat |
-/// | `attempts = 5` | attempts for transient errors, panics, timeouts and lost workers; default 3 |
-/// | `idempotent = false` | the body must not run twice: one attempt |
+/// | `attempts = 5` | all attempts (transient errors, panics, timeouts, lost workers); default 3 |
+/// | `idempotent = false` | running twice does harm: one attempt |
 /// | `task_queue = ".."` | the task queue whose worker runs it |
 /// | `summary = ".."` | the line that the Temporal UI shows |
 /// | `context("key", ..)` | the keys of the run context that an activity receives |
@@ -291,7 +300,10 @@ pub fn guardrail(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// #[workflow_methods]
 /// impl Refunds {
 ///     #[run(name = "refunds")]
-///     pub async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
+///     pub async fn run(
+///         ctx: &mut WorkflowContext<Self>,
+///         request: String,
+///     ) -> WorkflowResult<String> {
 ///         Ok(Runner::with_inbox(ctx).run(&refunds(), request).await?.final_output)
 ///     }
 /// }

@@ -182,7 +182,12 @@ pub use {
 /// use serde_json::json;
 /// use temporal_agents::{Agent, worker_env};
 ///
-/// let crm = json!({"type": "mcp", "server_label": "crm", "server_url": "https://crm.test", "authorization": worker_env!("CRM_TOKEN")});
+/// let crm = json!({
+///     "type": "mcp",
+///     "server_label": "crm",
+///     "server_url": "https://crm.test",
+///     "authorization": worker_env!("CRM_TOKEN"),
+/// });
 /// let desk = Agent::new("desk").model("gpt-5").hosted_tool("crm", crm);
 /// # let _ = desk;
 /// ```

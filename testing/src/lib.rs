@@ -4,13 +4,15 @@
 //! |---|---|
 //! | [`fake_model`] | a model that answers from a script and records its calls |
 //! | [`environment`] | server, client and worker for one test; replays every run |
-//! | `session_environment` | agentic sessions without a server: attempts of their activity, and the checkpoints that each leaves to the next (feature `activity-environment`) |
+//! | `session_environment` | agentic sessions without a server: their attempts and checkpoints |
 //! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
 //! | [`ServerAddress`] | the address of a server in a flag or an environment variable: `HOST:PORT` or a URL |
 //! | [`conformance`] | plays the conformance suite on every host |
 //! | [`RecordedTools`] | tools that record their calls |
 //! | [`ReplayCheck`], [`replay()`] | replay of recorded and open workflows against this build |
 //! | [`history`] | workflow histories as JSON, as the CLI and UI export them |
+//!
+//! `session_environment` needs the feature `activity-environment`.
 
 pub mod conformance;
 pub mod dev_server;

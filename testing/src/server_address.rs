@@ -75,8 +75,8 @@ impl ServerAddress {
         self
     }
 
-    /// Returns the address as a URL, the form that the client's connection options take. `HOST:PORT`
-    /// becomes `http://HOST:PORT`.
+    /// Returns the address as a URL, the form that the client's connection options take.
+    /// `HOST:PORT` becomes `http://HOST:PORT`.
     pub fn url(&self) -> Url {
         self.url.clone()
     }
@@ -126,8 +126,8 @@ fn url_of(value: &str, scheme: &str) -> Result<Url, Reason> {
     }
 }
 
-/// The error of an address that is neither `HOST:PORT` nor a URL. Its message names the setting, the
-/// value and both forms.
+/// The error of an address that is neither `HOST:PORT` nor a URL. Its message names the setting,
+/// the value and both forms.
 #[derive(Error)]
 #[error(
     "{}{value:?} is not the address of a server: {reason}; write HOST:PORT, such as localhost:7233, or a URL, such as \

@@ -14,7 +14,7 @@ const KEYS: [&str; 2] = ["inbox", "crate"];
 /// Names that an author may try, and the advice for each.
 const FOREIGN: [Foreign; 2] = [
     ("field", "write `inbox = decisions`"),
-    ("name", "the handlers have fixed names, which callers in any language know"),
+    ("name", "the handlers have fixed names, which callers in any language use"),
 ];
 
 /// The values of the attribute's keys.

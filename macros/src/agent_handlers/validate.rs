@@ -14,30 +14,30 @@ pub(super) fn validate(block: &ItemImpl, mistakes: &mut Mistakes) {
         return;
     }
     if !block.generics.params.is_empty() {
-        mistakes.on(&block.generics.params, "the SDK's workflows have no generics");
+        mistakes.on(&block.generics.params, "a workflow of the SDK cannot be generic");
     }
     if is_expanded_by_sdk(block) {
         mistakes.on(
             &block.self_ty,
-            "`#[workflow_methods]` has read this block already: write `#[agent_handlers]` above `#[workflow_methods]`",
+            "`#[workflow_methods]` has already been expanded: write `#[agent_handlers]` above `#[workflow_methods]`",
         );
         return;
     }
     if !block.attrs.iter().any(is_workflow_methods) {
         mistakes.on(
             &block.self_ty,
-            "these handlers are read by `#[workflow_methods]`: write it between `#[agent_handlers]` and `impl`",
+            "`#[workflow_methods]` must process these handlers: write it between `#[agent_handlers]` and `impl`",
         );
     }
     for method in methods(block) {
         let name = method.sig.ident.to_string();
         if METHODS.contains(&&*name) {
-            let message = format!("`#[agent_handlers]` adds a method `{name}`: give this one another name");
+            let message = format!("`#[agent_handlers]` adds a method `{name}`: rename this one");
             mistakes.on(&method.sig.ident, message);
         }
         for handler in method.attrs.iter().filter_map(handler_name).filter(|handler| METHODS.contains(&&**handler)) {
             if handler != name {
-                let message = format!("`#[agent_handlers]` adds a handler {handler:?}: give this one another name");
+                let message = format!("`#[agent_handlers]` adds a handler {handler:?}: rename this one");
                 mistakes.on(&method.sig.ident, message);
             }
         }

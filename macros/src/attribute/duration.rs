@@ -10,8 +10,9 @@ const UNITS: [(&str, u64); 4] = [("h", 3_600_000), ("m", 60_000), ("s", 1_000), 
 /// # Errors
 /// A message for the author.
 pub(super) fn parse(text: &str) -> Result<Duration, String> {
-    let refused =
-        || format!("{text:?} is no duration: write numbers with the units h, m, s, ms, such as \"20s\" or \"1h30m\"");
+    let refused = || {
+        format!("{text:?} is not a duration: write numbers with the units h, m, s, ms, such as \"20s\" or \"1h30m\"")
+    };
     let mut units = UNITS.iter();
     let mut millis = Some(0_u64);
     let mut rest = text;
@@ -26,7 +27,7 @@ pub(super) fn parse(text: &str) -> Result<Duration, String> {
     match millis {
         None => Err(format!("{text:?} is too long")),
         Some(0) if text.is_empty() => Err(refused()),
-        Some(0) => Err(format!("{text:?} is no time at all")),
+        Some(0) => Err(format!("{text:?} is zero: a duration must be positive")),
         Some(millis) => Ok(Duration::from_millis(millis)),
     }
 }

@@ -65,7 +65,7 @@ impl Entry {
         match &self.value {
             Value::None => Ok(true),
             Value::Assigned(value) | Value::List(value) => {
-                Err(self.error(value, format_args!("`{0}` stands alone: write `{0}`, or leave it out", self.key)))
+                Err(self.error(value, format_args!("`{0}` takes no value: write `{0}`, or remove it", self.key)))
             }
         }
     }
@@ -89,7 +89,7 @@ impl Entry {
     pub(crate) fn count(&self) -> syn::Result<u32> {
         let number: LitInt = self.assigned("a number", "3")?;
         match number.base10_parse() {
-            Ok(0) => Err(syn::Error::new(number.span(), format!("`{}` is at least 1", self.key))),
+            Ok(0) => Err(syn::Error::new(number.span(), format!("`{}` must be at least 1", self.key))),
             other => other,
         }
     }
@@ -111,7 +111,8 @@ impl Entry {
             Value::None => return Ok(None),
             Value::Assigned(value) => value,
             Value::List(values) => {
-                let message = format!("`{key}` stands alone, or takes a condition after `=`: `{key} = euros > 50`");
+                let message =
+                    format!("`{key}` takes no value, or a condition over the arguments: `{key} = euros > 50`");
                 return Err(self.error(values, message));
             }
         };
@@ -120,8 +121,7 @@ impl Entry {
         match syn::parse2(written.clone()) {
             Ok(Expr::Lit(ExprLit { lit: Lit::Str(_), .. })) => Err(self.error(written, message(", without quotes"))),
             Ok(Expr::Lit(ExprLit { lit: Lit::Bool(_), .. })) => {
-                let message =
-                    format!("write `{key}` alone for all calls, `{key} = euros > 50` for some, or leave it out");
+                let message = format!("write `{key}` alone for all calls, `{key} = euros > 50` for some, or remove it");
                 Err(self.error(written, message))
             }
             Ok(condition) => Ok(Some(condition)),

@@ -31,7 +31,7 @@ pub(crate) fn read(
             }
         };
         if seen.contains(&entry.key) {
-            mistakes.on(&entry.key, format_args!("`{}` is given twice", entry.key));
+            mistakes.on(&entry.key, format_args!("duplicate key `{}`", entry.key));
             continue;
         }
         if let Err(error) = set(&entry) {

@@ -44,7 +44,7 @@ impl Parameter {
     /// Parses a parameter; `None` if it cannot be a parameter of a guardrail.
     pub(super) fn read(side: Side, parameter: &PatType, mistakes: &mut Mistakes) -> Option<Self> {
         for attribute in parameter.attrs.iter().filter(|attribute| !stays(attribute)) {
-            mistakes.on(attribute, "a parameter of a guardrail takes lint attributes only");
+            mistakes.on(attribute, "a parameter of a guardrail accepts only lint attributes");
         }
         let ty = bare(&parameter.ty);
         let (named, reference) = match ty {
@@ -52,12 +52,12 @@ impl Parameter {
             ty => (ty, None),
         };
         if reference.is_some_and(|reference| reference.mutability.is_some()) {
-            mistakes.on(ty, "a guardrail only looks: drop `mut`");
+            mistakes.on(ty, "a guardrail only reads its parameters: remove `mut`");
             return None;
         }
         if is_named(named, "State") {
             if reference.is_some() {
-                mistakes.on(ty, "a state is taken as it is: `State(api): State<Api>`");
+                mistakes.on(ty, "a state is passed by value: write `State(api): State<Api>`");
             }
             return Some(Self::State(named.clone()));
         }
@@ -65,7 +65,7 @@ impl Parameter {
         for (name, context) in contexts {
             if is_named(named, name) {
                 if reference.is_none() {
-                    mistakes.on(ty, format_args!("the context is borrowed: take `&{name}`"));
+                    mistakes.on(ty, format_args!("the context is passed by reference: take `&{name}`"));
                 }
                 return Some(context);
             }
@@ -84,7 +84,7 @@ fn input(ty: &Type, named: &Type, reference: Option<&TypeReference>, mistakes: &
         is_named(named, "GuardrailInput").then_some(items)
     });
     if subject.is_none() {
-        mistakes.on(ty, "an input guardrail takes the input as `&str`, its text, or as `GuardrailInput`, its items");
+        mistakes.on(ty, "an input guardrail takes the input as text, `&str`, or as items, `GuardrailInput`");
     }
     subject
 }
@@ -95,7 +95,7 @@ fn output(ty: &Type, named: &Type, reference: Option<&TypeReference>, mistakes: 
         return None;
     }
     if has_impl(ty.to_token_stream()) {
-        mistakes.on(ty, "the output needs one type to become: name it instead of `impl Trait`");
+        mistakes.on(ty, "the output is deserialized into one type: name that type instead of `impl Trait`");
         return None;
     }
     let parsed = || match reference {

@@ -31,13 +31,13 @@ const KEYS: [&str; 14] = [
 const FOREIGN: [Foreign; 12] = [
     ("input_guardrail", "write `#[guardrail(input)]`"),
     ("output_guardrail", "write `#[guardrail(output)]`"),
-    ("run_in_parallel", "input guardrails run beside the first turn, unless you write `blocking`"),
-    ("parallel", "input guardrails run beside the first turn, unless you write `blocking`"),
+    ("run_in_parallel", "input guardrails run concurrently with the first turn, unless you write `blocking`"),
+    ("parallel", "input guardrails run concurrently with the first turn, unless you write `blocking`"),
     ("pure", "a guardrail is pure, unless you write `activity`"),
     ("inline", "a guardrail is pure and runs in the workflow, unless you write `activity`"),
     ("timeout", "write `start_to_close = \"20s\"` (one attempt) or `schedule_to_close` (all attempts)"),
-    ("retries", "write `attempts = 3`, which counts the first one, too"),
-    ("retry", "write `attempts = 3`, which counts the first one, too"),
+    ("retries", "write `attempts = 3`, which includes the first attempt"),
+    ("retry", "write `attempts = 3`, which includes the first attempt"),
     ("max_attempts", "write `attempts = 3`"),
     ("maximum_attempts", "write `attempts = 3`"),
     ("queue", "write `task_queue = \"..\"`"),
@@ -115,31 +115,32 @@ impl Keys {
 
     fn refuse_contradictions(&self, seen: &[Ident], mistakes: &mut Mistakes) {
         if !seen.iter().any(|key| key == "input" || key == "output") {
-            let message =
-                "say what it checks: `#[guardrail(input)]` what a run is given, `#[guardrail(output)]` what it answers";
+            let message = "the kind is missing: write `#[guardrail(input)]` to check the input of a run, \
+                           `#[guardrail(output)]` to check its final output";
             mistakes.at(Span::call_site(), message);
         }
         for key in seen {
             match key.to_string().as_str() {
                 "output" if self.sides.len() > 1 => {
-                    mistakes.on(key, "a guardrail checks the input or the output: write two functions");
+                    mistakes.on(key, "a guardrail checks either the input or the output: write two functions");
                 }
                 "blocking" if self.side() == Some(Side::Output) => {
-                    let message = "an output guardrail is always awaited before the run ends: drop `blocking`";
+                    let message = "an output guardrail is always awaited before the run ends: remove `blocking`";
                     mistakes.on(key, message);
                 }
                 word if is_activity_option(word) && !self.activity => {
                     let message = format!(
                         "`{key}` is an option of guardrails that run in an activity; a pure one runs in the workflow. \
-                         Drop `{key}`, or add `activity` and write `async fn`"
+                         Remove `{key}`, or add `activity` and write `async fn`"
                     );
                     mistakes.on(key, message);
                 }
                 "context" if !self.activity => {
-                    mistakes.on(key, "a pure guardrail has the whole run context already: drop `context`");
+                    mistakes.on(key, "a pure guardrail already has the whole run context: remove `context`");
                 }
                 "attempts" if !self.options.may_repeat() => {
-                    mistakes.on(key, "a guardrail with `idempotent = false` has one attempt: drop one of the two keys");
+                    mistakes
+                        .on(key, "a guardrail with `idempotent = false` has one attempt: remove one of the two keys");
                 }
                 _ => {}
             }

@@ -40,12 +40,12 @@ fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
     match (keys.activity, &signature.asyncness) {
         (false, Some(asyncness)) => mistakes.on(
             asyncness,
-            "a pure guardrail runs in the workflow and cannot wait: drop `async`,\n\
+            "a pure guardrail runs in the workflow and cannot wait: remove `async`,\n\
              or add `activity` to `#[guardrail(..)]`, so that it runs on a worker and may do I/O",
         ),
         (true, None) => mistakes.on(
             signature.fn_token,
-            "a guardrail with `activity` runs on a worker: write `async fn`, or drop `activity` for a pure one",
+            "a guardrail with `activity` runs on a worker: write `async fn`, or remove `activity` for a pure one",
         ),
         _ => {}
     }
@@ -53,22 +53,22 @@ fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
 
 fn refuse_signature(signature: &Signature, mistakes: &mut Mistakes) {
     if let Some(token) = &signature.constness {
-        mistakes.on(token, "a guardrail is no `const fn`");
+        mistakes.on(token, "a guardrail cannot be a `const fn`");
     }
     if let Safety::Unsafe(token) = &signature.safety {
-        mistakes.on(token, "a run cannot keep the promises that an `unsafe fn` asks for");
+        mistakes.on(token, "a run cannot uphold the safety contract of an `unsafe fn`: remove `unsafe`");
     }
     if let Some(abi) = &signature.abi {
-        mistakes.on(abi, "a guardrail is a plain function, without `extern`");
+        mistakes.on(abi, "a guardrail cannot be an `extern` function: remove `extern`");
     }
     if !signature.generics.params.is_empty() {
-        mistakes.on(&signature.generics.params, "a guardrail is one function: name the types, and leave lifetimes out");
+        mistakes.on(&signature.generics.params, "a guardrail cannot be generic: name the types, and remove lifetimes");
     }
     if let Some(clause) = &signature.generics.where_clause {
-        mistakes.on(clause, "a guardrail has no generics, so it needs no `where`");
+        mistakes.on(clause, "a guardrail cannot be generic: remove the `where` clause");
     }
     if let Some(variadic) = &signature.variadic {
-        mistakes.on(variadic, "a guardrail has a fixed list of parameters");
+        mistakes.on(variadic, "a guardrail cannot be variadic: it has a fixed list of parameters");
     }
 }
 
@@ -77,11 +77,12 @@ fn refuse_return_type(signature: &Signature, mistakes: &mut Mistakes) {
     match &signature.output {
         ReturnType::Default => mistakes.on(
             &signature.ident,
-            "a guardrail says what it finds: write `-> GuardrailOutput`, or `-> Result<GuardrailOutput, YourError>`",
+            "a guardrail must return its result: write `-> GuardrailOutput` or `-> Result<GuardrailOutput, YourError>`",
         ),
         ReturnType::Type(_, ty) if is_named(ty, "bool") => mistakes.on(
             ty,
-            "`true` could mean both: return `GuardrailOutput`, such as `GuardrailOutput::trip_if(is_homework)`",
+            "the meaning of `true` is ambiguous: return `GuardrailOutput`, such as \
+             `GuardrailOutput::trip_if(is_homework)`",
         ),
         ReturnType::Type(..) => {}
     }
@@ -111,8 +112,10 @@ fn read_parameters(keys: &Keys, side: Side, signature: &Signature, mistakes: &mu
     }
     if is_whole && !parameters.iter().any(|parameter| matches!(parameter, Parameter::Subject(_))) {
         let message = match side {
-            Side::Input => "an input guardrail looks at the input: take `input: &str`, or `input: GuardrailInput`",
-            Side::Output => "an output guardrail looks at the output: take `output: &str`, or the agent's output type",
+            Side::Input => "an input guardrail checks the input: add `input: &str`, or `input: GuardrailInput`",
+            Side::Output => {
+                "an output guardrail checks the output: add `output: &str`, or a parameter of the agent's output type"
+            }
         };
         mistakes.at(signature.paren_token.span.span(), message);
     }
@@ -125,20 +128,20 @@ fn refused(keys: &Keys, side: Side, parameter: &Parameter, before: &[Parameter])
     match parameter {
         Parameter::Subject(_) if is_there(|other| matches!(other, Parameter::Subject(_))) => {
             let word = side.word();
-            let message = format!("an {word} guardrail looks at the {word} alone: drop one of the two parameters");
+            let message = format!("an {word} guardrail checks only the {word}: remove one of the two parameters");
             Some(if keys.activity { message + ", or take it as `State`" } else { message })
         }
         Parameter::State(_) if !keys.activity => Some(
-            "a pure guardrail runs in the workflow, where there is no state of a worker: drop `State`, \
-             or add `activity` and write `async fn`"
+            "a pure guardrail runs in the workflow, where the state of a worker is unavailable: remove `State`, or \
+             add `activity` and write `async fn`"
                 .to_owned(),
         ),
         Parameter::Call if !keys.activity => {
-            Some("a pure guardrail is no activity: take `&GuardrailContext` or `&RunContext`".to_owned())
+            Some("a pure guardrail does not run in an activity: take `&GuardrailContext` or `&RunContext`".to_owned())
         }
         Parameter::Run if keys.activity && keys.context.is_empty() => Some(
-            "a guardrail in an activity gets the keys of the run context that it names, and no others: \
-             add `context(\"user\")`"
+            "a guardrail in an activity receives only the keys of the run context that it names: add \
+             `context(\"user\")`"
                 .to_owned(),
         ),
         _ => None,
@@ -156,6 +159,6 @@ fn read_name(key: Option<&LitStr>, signature: &Signature, mistakes: &mut Mistake
         return Some(name);
     }
     let hint = if key.is_some() { "" } else { "\nset another with `name = \"..\"`" };
-    mistakes.at(span, format_args!("a guardrail's name has 1 to 64 letters, digits, `_` or `-`{hint}"));
+    mistakes.at(span, format_args!("a guardrail's name must be 1 to 64 letters, digits, `_` or `-`{hint}"));
     None
 }

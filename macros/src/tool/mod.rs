@@ -31,10 +31,10 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
         Err(error) => return wrong_item_kind_error(error, item, "`#[tool]` goes above a function"),
     };
     if let (Written::WithBody(function), true) = (&function, keys.client) {
-        mistakes.on(&function.sig, "a client tool runs at its caller's: write `;` instead of the body");
+        mistakes.on(&function.sig, "a client tool runs at the caller: write `;` instead of the body");
     }
     if let (Written::WithoutBody(function), false) = (&function, keys.client) {
-        let message = "a tool has a body; one without runs at its caller's: write `#[tool(client)]`";
+        let message = "a tool needs a body; a tool without one runs at the caller: write `#[tool(client)]`";
         mistakes.on(&function.sig, message);
     }
     let (Written::WithBody(function) | Written::WithoutBody(function)) = function;

@@ -58,11 +58,14 @@ impl Parameter {
                 Some(Self::Context { names: names(&parameter.pat) })
             }
             ty if is_named(ty, "ToolContext") => {
-                mistakes.on(ty, "the context is borrowed: take `&ToolContext` or `&mut ToolContext`");
+                mistakes.on(ty, "the context is passed by reference: take `&ToolContext` or `&mut ToolContext`");
                 Some(Self::Context { names: names(&parameter.pat) })
             }
             ty if is_named(ty, "WorkflowToolContext") => {
-                mistakes.on(ty, "the context is borrowed: take `&WorkflowToolContext` or `&mut WorkflowToolContext`");
+                mistakes.on(
+                    ty,
+                    "the context is passed by reference: take `&WorkflowToolContext` or `&mut WorkflowToolContext`",
+                );
                 Some(Self::Context { names: names(&parameter.pat) })
             }
             ty if is_named(ty, "State") => Some(Self::State { ty: ty.clone(), names: names(&parameter.pat) }),
@@ -75,7 +78,10 @@ impl Parameter {
         };
         if let Some(Self::Context { .. } | Self::State { .. }) = read {
             for comment in parameter.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")) {
-                mistakes.on(comment, "this parameter is not an argument of the model: nobody reads its doc comment");
+                mistakes.on(
+                    comment,
+                    "this parameter is not an argument of the model, so its doc comment has no effect: remove it",
+                );
             }
         }
         read
@@ -85,8 +91,8 @@ impl Parameter {
 fn refuse_attributes(attributes: &[Attribute], mistakes: &mut Mistakes) {
     for attribute in attributes {
         if !stays(attribute) && !attribute.path().is_ident("doc") {
-            let message = "a parameter of a tool takes doc comments and lint attributes only; other attributes go on \
-                           the fields of a struct that you take as the argument";
+            let message = "a parameter of a tool accepts only doc comments and lint attributes; to use others, take a \
+                           struct as the argument and put them on its fields";
             mistakes.on(attribute, message);
         }
     }
@@ -98,7 +104,7 @@ fn argument_name(pattern: &Pat, mistakes: &mut Mistakes) -> Option<Ident> {
         _ => {
             mistakes.on(
                 pattern,
-                "the model needs a name for this argument: write a plain name, and take it apart in the body",
+                "the model needs a name for this argument: write a plain name, and destructure it in the body",
             );
             None
         }
@@ -111,14 +117,14 @@ fn is_owned(ty: &Type, mistakes: &mut Mistakes) -> bool {
     match ty {
         Type::Reference(reference) => {
             let message = format!(
-                "the arguments are made from the model's JSON and cannot be borrowed: take `{}`",
+                "the arguments are deserialized from the model's JSON and cannot be borrowed: take `{}`",
                 owned(reference)
             );
             mistakes.on(ty, message);
             false
         }
         ty if has_impl(ty.to_token_stream()) => {
-            mistakes.on(ty, "the model's JSON needs one type to become: name it instead of `impl Trait`");
+            mistakes.on(ty, "the model's JSON is deserialized into one type: name that type instead of `impl Trait`");
             false
         }
         _ => true,

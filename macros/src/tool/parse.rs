@@ -33,8 +33,8 @@ const KEYS: [&str; 17] = [
 /// Names of other libraries, and the advice for each.
 const FOREIGN: [Foreign; 10] = [
     ("timeout", "write `start_to_close = \"20s\"` (one attempt) or `schedule_to_close` (all attempts)"),
-    ("retries", "write `attempts = 3`, which counts the first one, too"),
-    ("retry", "write `attempts = 3`, which counts the first one, too"),
+    ("retries", "write `attempts = 3`, which includes the first attempt"),
+    ("retry", "write `attempts = 3`, which includes the first attempt"),
     ("max_attempts", "write `attempts = 3`"),
     ("maximum_attempts", "write `attempts = 3`"),
     ("queue", "write `task_queue = \"..\"`"),
@@ -59,7 +59,7 @@ pub(super) enum Approval {
 #[derive(Default)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "an attribute has flags, and says all of them at once when they contradict"
+    reason = "an attribute has flags, and contradictions are reported all at once"
 )]
 pub(super) struct Keys {
     pub(super) name: Option<LitStr>,
@@ -109,60 +109,63 @@ impl Keys {
             match key.to_string().as_str() {
                 "inline" | "workflow" if self.client => {
                     let message = format!(
-                        "a client tool runs at its caller's, `{key}` tools in the workflow: drop one of the two keys"
+                        "a client tool runs at the caller, but `{key}` tools run in the workflow: remove one of the \
+                         two keys"
                     );
                     mistakes.on(key, message);
                 }
                 word if self.client && (is_activity_option(word) || ["context", "local"].contains(&word)) => {
-                    let message = format!("a client tool runs at its caller's, without an activity: drop `{key}`");
+                    let message = format!("a client tool runs at the caller, without an activity: remove `{key}`");
                     mistakes.on(key, message);
                 }
                 "workflow" if self.inline => {
-                    let message = "`inline` and `workflow` tools both run in the workflow; keep `inline` for a plain `fn`, or \
-                                   `workflow` for an `async fn` that waits for timers, activities or child workflows";
+                    let message = "`inline` and `workflow` tools both run in the workflow; keep `inline` for a plain \
+                                   `fn`, or `workflow` for an `async fn` that waits for timers, activities or child \
+                                   workflows";
                     mistakes.on(key, message);
                 }
                 "local" if self.inline || self.workflow => {
                     mistakes.on(
                         key,
-                        "`local` is for activity tools, and this tool runs in the workflow: drop one of the two",
+                        "`local` is for activity tools, and this tool runs in the workflow: remove one of the two",
                     );
                 }
                 "heartbeat" if self.options.is_local() => {
-                    mistakes.on(key, "a local activity has no heartbeat: drop `heartbeat`, or drop `local`");
+                    mistakes.on(key, "a local activity has no heartbeat: remove `heartbeat`, or remove `local`");
                 }
                 "task_queue" if self.options.is_local() => {
-                    let message = "a local activity runs on the worker that runs the workflow: drop `task_queue`, or drop \
-                                   `local`";
+                    let message = "a local activity runs on the worker that runs the workflow: remove `task_queue`, \
+                                   or remove `local`";
                     mistakes.on(key, message);
                 }
                 "idempotent" if self.options.is_local() && !self.options.may_repeat() => {
-                    let message = "a local activity runs again when its workflow task is lost, whatever its attempts, so that it has to be \
-                                   idempotent: drop `local`, or drop `idempotent = false`";
+                    let message = "a local activity runs again when its workflow task is lost, regardless of its \
+                                   attempts, so it must be idempotent: remove `local`, or remove `idempotent = false`";
                     mistakes.on(key, message);
                 }
                 word if self.workflow && is_activity_option(word) => {
                     let message = format!(
-                        "`{key}` is an option of activity tools; a workflow tool runs in the workflow. Drop `{key}` and say it of \
-                         what the tool calls, `ctx.activity(RemoteActivity::named(..).{key}(..), ..)`, or drop `workflow`"
+                        "`{key}` is an option of activity tools; a workflow tool runs in the workflow. Remove `{key}` \
+                         and set it on what the tool calls, `ctx.activity(RemoteActivity::named(..).{key}(..), ..)`, \
+                         or remove `workflow`"
                     );
                     mistakes.on(key, message);
                 }
                 "context" if self.workflow => {
-                    mistakes.on(key, "a workflow tool has the whole run context already: drop `context`");
+                    mistakes.on(key, "a workflow tool already has the whole run context: remove `context`");
                 }
                 word if self.inline && is_activity_option(word) => {
                     let message = format!(
                         "`{key}` is an option of activity tools; an inline tool runs in the workflow, without an \
-                         activity. Drop `{key}`, or drop `inline` and write `async fn`"
+                         activity. Remove `{key}`, or remove `inline` and write `async fn`"
                     );
                     mistakes.on(key, message);
                 }
                 "context" if self.inline => {
-                    mistakes.on(key, "an inline tool has the whole run context already: drop `context`");
+                    mistakes.on(key, "an inline tool already has the whole run context: remove `context`");
                 }
                 "attempts" if !self.options.may_repeat() => {
-                    mistakes.on(key, "a tool with `idempotent = false` has one attempt: drop one of the two keys");
+                    mistakes.on(key, "a tool with `idempotent = false` has one attempt: remove one of the two keys");
                 }
                 _ => {}
             }

@@ -71,13 +71,14 @@ pub(super) fn validate<'a>(
 /// Adds a mistake if an activity tool is not `async`, or if an inline tool or a client tool is.
 fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
     if let (true, Some(asyncness)) = (keys.client, &signature.asyncness) {
-        mistakes.on(asyncness, "nothing of a client tool runs here: drop `async`");
+        mistakes.on(asyncness, "a client tool has no body to await: remove `async`");
     }
     match (keys.inline, &signature.asyncness) {
         _ if keys.client => {}
         (true, Some(asyncness)) => mistakes.on(
             asyncness,
-            "an inline tool runs in the workflow and cannot wait: drop `async`, or drop `inline` for an activity tool",
+            "an inline tool runs in the workflow and cannot wait: remove `async`, or remove `inline` for an activity \
+             tool",
         ),
         (false, None) => mistakes.on(
             signature.fn_token,
@@ -91,11 +92,12 @@ fn refuse_kind(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
 /// Adds a mistake if a tool of a set is not an activity that takes `&self`.
 fn refuse_kind_in_set(keys: &Keys, signature: &Signature, mistakes: &mut Mistakes) {
     if keys.client {
-        mistakes.on(&signature.ident, "a client tool has no body that a set could give it: move it out of the `impl`");
+        mistakes.on(&signature.ident, "a client tool has no body that could use the set: move it out of the `impl`");
     } else if keys.inline || keys.workflow {
         let key = if keys.inline { "inline" } else { "workflow" };
         let message = format!(
-            "the set is the worker's, and this tool runs in the workflow: drop `{key}`, or move the function out of the `impl`"
+            "the set belongs to the worker, and this tool runs in the workflow: remove `{key}`, or move the function \
+             out of the `impl`"
         );
         mistakes.on(&signature.ident, message);
     } else if signature.asyncness.is_none() {
@@ -103,13 +105,12 @@ fn refuse_kind_in_set(keys: &Keys, signature: &Signature, mistakes: &mut Mistake
     }
     match signature.receiver() {
         None => {
-            let message =
-                "a tool of a set takes `&self`; one that does not need the set is a free function with `#[tool]`";
+            let message = "a tool of a set takes `&self`: add it, or make the tool a free function with `#[tool]`";
             mistakes.on(&signature.ident, message);
         }
         Some(Receiver { kind: ReceiverKind::Reference(_, None, None), .. }) => {}
         Some(receiver) => {
-            let message = "calls share the set: take `&self`, and put what changes into a `Mutex`, in an `Arc`";
+            let message = "calls share the set: take `&self`, and keep mutable data in an `Arc<Mutex<..>>`";
             mistakes.on(receiver, message);
         }
     }
@@ -117,20 +118,20 @@ fn refuse_kind_in_set(keys: &Keys, signature: &Signature, mistakes: &mut Mistake
 
 fn refuse_signature(signature: &Signature, mistakes: &mut Mistakes) {
     if let Some(token) = &signature.constness {
-        mistakes.on(token, "a tool is no `const fn`");
+        mistakes.on(token, "a tool cannot be a `const fn`");
     }
     if let Safety::Unsafe(token) = &signature.safety {
-        mistakes.on(token, "a model cannot keep the promises that an `unsafe fn` asks for");
+        mistakes.on(token, "a model cannot uphold the safety contract of an `unsafe fn`: remove `unsafe`");
     }
     if let Some(abi) = &signature.abi {
-        mistakes.on(abi, "a tool is a plain function, without `extern`");
+        mistakes.on(abi, "a tool cannot be an `extern` function: remove `extern`");
     }
     if !signature.generics.params.is_empty() {
-        let message = "a tool is one function with one schema: name the types instead of generics or lifetimes";
+        let message = "a tool has one schema and cannot be generic: name the types instead of generics or lifetimes";
         mistakes.on(&signature.generics.params, message);
     }
     if let Some(clause) = &signature.generics.where_clause {
-        mistakes.on(clause, "a tool has no generics, so it needs no `where`");
+        mistakes.on(clause, "a tool cannot be generic: remove the `where` clause");
     }
     if let Some(variadic) = &signature.variadic {
         mistakes.on(variadic, "a tool has a fixed list of arguments: take a `Vec`");
@@ -143,7 +144,7 @@ fn read_parameters(keys: &Keys, signature: &Signature, home: Home, mistakes: &mu
         let parameter = match input {
             FnArg::Receiver(_) if home == Home::Set => continue,
             FnArg::Receiver(receiver) => {
-                let message = "a tool is a free function: move it out of the `impl`, and take what the worker holds as \
+                let message = "a tool is a free function: move it out of the `impl`, and take the worker's state as \
                                `State(api): State<Api>`, or write `#[tools]` above the `impl`";
                 mistakes.on(receiver, message);
                 continue;
@@ -153,26 +154,26 @@ fn read_parameters(keys: &Keys, signature: &Signature, home: Home, mistakes: &mu
         let Some(read) = Parameter::read(parameter, mistakes) else { continue };
         match &read {
             Parameter::Context { .. } if !keys.workflow && is_of_workflow(&parameter.ty) => {
-                let message = "this handle on the workflow is for tools that run there: write `#[tool(workflow)]`, or take \
-                               `&ToolContext`";
+                let message = "this context is only for tools that run in the workflow: write `#[tool(workflow)]`, or \
+                               take `&ToolContext`";
                 mistakes.on(&parameter.ty, message);
             }
             Parameter::State { ty, .. } if keys.workflow => {
-                let message = "a workflow tool runs in the workflow, where there is no state of a worker: drop `State` and call \
-                               an activity that has it, or drop `workflow`";
+                let message = "a workflow tool runs in the workflow, where the state of a worker is unavailable: \
+                               remove `State` and call an activity that has it, or remove `workflow`";
                 mistakes.on(ty, message);
             }
             Parameter::Context { .. } if parameters.iter().any(|other| matches!(other, Parameter::Context { .. })) => {
-                mistakes.on(&parameter.ty, "a tool has one context");
+                mistakes.on(&parameter.ty, "a tool takes only one context: remove one of the two");
             }
             Parameter::Context { .. } | Parameter::State { .. } if keys.client => {
                 let message =
-                    "a client tool runs at its caller's, who gets the arguments and nothing else: drop this parameter";
+                    "a client tool runs at the caller, which receives only the arguments: remove this parameter";
                 mistakes.on(&parameter.ty, message);
             }
             Parameter::State { ty, .. } if keys.inline => {
-                let message = "an inline tool runs in the workflow, where there is no state of a worker: drop `State`, \
-                               or drop `inline` and write `async fn`";
+                let message = "an inline tool runs in the workflow, where the state of a worker is unavailable: \
+                               remove `State`, or remove `inline` and write `async fn`";
                 mistakes.on(ty, message);
             }
             _ => {}
@@ -193,11 +194,11 @@ fn describe(parameters: &mut [Parameter], bullets: Vec<Bullet>, mistakes: &mut M
     for Bullet { name, text, span } in bullets {
         match find(parameters, &name) {
             Some(Parameter::Argument(argument)) if argument.description.is_some() => {
-                mistakes.at(span, format_args!("`{name}` is described already"));
+                mistakes.at(span, format_args!("`{name}` is already described: remove this line"));
             }
             Some(Parameter::Argument(argument)) => argument.description = Some(text).filter(|text| !text.is_empty()),
             Some(Parameter::Context { .. } | Parameter::State { .. }) => {
-                mistakes.at(span, format_args!("`{name}` is not an argument of the model: drop this line"));
+                mistakes.at(span, format_args!("`{name}` is not an argument of the model: remove this line"));
             }
             None => mistakes.at(span, no_such_argument(parameters, &name)),
         }
@@ -220,8 +221,8 @@ fn no_such_argument(parameters: &[Parameter], name: &str) -> String {
         })
         .collect();
     let hint = did_you_mean(name, known.iter().map(String::as_str)).unwrap_or_else(|| match known.as_slice() {
-        [] => "there are none".to_owned(),
-        known => format!("there are `{}`", known.join("`, `")),
+        [] => "the tool has no arguments".to_owned(),
+        known => format!("the arguments are `{}`", known.join("`, `")),
     });
     format!("no argument is called `{name}`; {hint}")
 }
@@ -233,9 +234,9 @@ fn read_name(key: Option<&LitStr>, signature: &Signature, mistakes: &mut Mistake
         None => (signature.ident.unraw().to_string(), signature.ident.span()),
     };
     let refused = if !(1..=64).contains(&name.len()) || !name.bytes().all(is_name_byte) {
-        format!("a model cannot call {name:?}: a tool's name has 1 to 64 letters, digits, `_` or `-`")
+        format!("a model cannot call {name:?}: a tool's name must be 1 to 64 letters, digits, `_` or `-`")
     } else if name.starts_with("transfer_to_") {
-        "names that start with `transfer_to_` are those of handoffs".to_owned()
+        "names that start with `transfer_to_` are reserved for handoffs".to_owned()
     } else {
         return Some(name);
     };

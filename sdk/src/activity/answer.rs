@@ -146,6 +146,7 @@ fn check_patch(tool: &ToolDef, output: &ToolOutput, patch: Option<&Value>) -> Re
     let key = members.max_by_key(|(_, value)| len(value)).map_or("", |(key, _)| key);
     let (name, bytes, limit) = (tool.name(), Bytes(bytes), Bytes(limit));
     Err(format!(
-        "tool {name:?} changes the run context by {bytes}, above all {key:?}; with its output that is over the limit of {limit}"
+        "tool {name:?} changes the run context by {bytes}, above all {key:?}; with its output that is over the limit \
+         of {limit}"
     ))
 }

@@ -39,15 +39,15 @@ pub(crate) async fn load(ctx: &ActivityContext, request: Value) -> Result<LoadSt
     let info = ctx.info();
     let found = match RunKey::of(info) {
         Some(key) => find(ctx, &RunKey { run_id: run_id.clone(), ..key }, &activity_id).await,
-        None => Err(HistoryError::Absent("anything: this activity belongs to no workflow run".to_owned())),
+        None => Err(HistoryError::Absent("the state: this activity was not started by a workflow".to_owned())),
     };
     match found {
         Ok(chunk) => Ok(LoadStateReply { version: WIRE_VERSION, chunk }),
         Err(error) => {
             let retry = error.may_pass(info.attempt);
             let message = format!(
-                "a part of the run's state cannot be had from the execution before, {run_id}: {error}; where that was deleted, \
-                 the run cannot go on"
+                "a part of the run's state is unavailable in the previous execution, {run_id}: {error}; if that \
+                 execution was deleted, the run cannot continue"
             );
             let failure = ApplicationFailure::builder(message)
                 .type_name(STATE_UNAVAILABLE.to_owned())

@@ -49,7 +49,7 @@ fn may_pass(status: &tonic::Status) -> bool {
 
 /// Returns a retryable failure.
 fn again(reason: String) -> ActivityError {
-    let message = format!("the server does not say whether it has the Nexus endpoint: {reason}");
+    let message = format!("the server did not report whether the Nexus endpoint exists: {reason}");
     ActivityError::Application(Box::new(ApplicationFailure::builder(message).build()))
 }
 

@@ -21,9 +21,10 @@ pub(crate) type Body =
     Arc<dyn Fn(Arc<ActivityContext>, Request) -> BoxFuture<'static, Result<Reply, ActivityError>> + Send + Sync>;
 
 /// Returns the body of an activity whose request and reply are any JSON values.
-pub(crate) fn of_values(
-    body: impl Fn(Arc<ActivityContext>, Value) -> BoxFuture<'static, Result<Value, ActivityError>> + Send + Sync + 'static,
-) -> Body {
+pub(crate) fn of_values<B>(body: B) -> Body
+where
+    B: Fn(Arc<ActivityContext>, Value) -> BoxFuture<'static, Result<Value, ActivityError>> + Send + Sync + 'static,
+{
     Arc::new(move |ctx, request| match request.to_value() {
         Ok(value) => body(ctx, value).map_ok(Reply::Value).boxed(),
         Err(error) => {

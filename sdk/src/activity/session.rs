@@ -37,15 +37,15 @@ enum SessionFailure {
     #[error(transparent)]
     Store(#[from] BoxError),
     #[error(
-        "item {place} of session {session_id:?} is {} of JSON, over the limit of {} for one message; shorten it in the store, or \
-         read only later items with a limit",
+        "item {place} of session {session_id:?} is {} of JSON, over the limit of {} for one message; shorten it in \
+         the store, or read only later items with a limit",
         Bytes(*bytes),
         Bytes(MOST_BYTES)
     )]
     ItemTooLarge { session_id: String, place: usize, bytes: usize },
     #[error(
-        "session {session_id:?} was changed while it was read in portions: the items that were read first are not where they \
-         were; a store may only add items at the end"
+        "session {session_id:?} was changed while it was read in portions: the items of the first read are no longer \
+         at their positions; a store may only add items at the end"
     )]
     Changed { session_id: String },
 }

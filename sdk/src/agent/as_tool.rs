@@ -22,8 +22,11 @@ use crate::{
 /// ```
 /// use temporal_agents::Agent;
 ///
-/// let translator = Agent::new("translator").model("gpt-5").instructions("You translate to French.");
-/// let writer = Agent::new("writer").model("gpt-5").tool(translator.as_tool().description("Translates to French.").max_turns(3));
+/// let translator =
+///     Agent::new("translator").model("gpt-5").instructions("You translate to French.");
+/// let writer = Agent::new("writer")
+///     .model("gpt-5")
+///     .tool(translator.as_tool().description("Translates to French.").max_turns(3));
 /// # let _: Agent<String> = writer;
 /// ```
 #[derive(Clone)]

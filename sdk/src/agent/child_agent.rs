@@ -14,9 +14,11 @@ use crate::{
 /// ```
 /// use temporal_agents::{Agent, agent::ChildAgent, tool::ParentClosePolicy};
 ///
-/// let researcher = Agent::new("researcher").model("gpt-5").instructions("You research at length.");
+/// let researcher =
+///     Agent::new("researcher").model("gpt-5").instructions("You research at length.");
 /// let child = ChildAgent::new().task_queue("research").parent_close_policy(ParentClosePolicy::Abandon);
-/// let editor = Agent::new("editor").model("gpt-5").tool(researcher.as_tool().in_child_workflow(child));
+/// let editor =
+///     Agent::new("editor").model("gpt-5").tool(researcher.as_tool().in_child_workflow(child));
 /// # let _: Agent<String> = editor;
 /// ```
 #[derive(Clone, Debug)]

@@ -27,7 +27,8 @@ use crate::{
 /// use temporal_agents::Agent;
 ///
 /// let refunds = Agent::new("refunds").model("gpt-5").instructions("You give refunds.");
-/// let triage = Agent::new("triage").model("gpt-5").instructions("You sort requests.").handoff(refunds);
+/// let triage =
+///     Agent::new("triage").model("gpt-5").instructions("You sort requests.").handoff(refunds);
 /// # let _: Agent<String> = triage;
 /// ```
 pub struct Agent<O = String> {

@@ -20,7 +20,7 @@ error_debug!(struct GraphError { issues });
 #[non_exhaustive]
 pub enum GraphIssue {
     /// An agent without a name.
-    #[error("an agent has an empty name; give it one in Agent::new")]
+    #[error("an agent has an empty name; set one in Agent::new")]
     UnnamedAgent,
     /// Two agents that differ share a name.
     #[error("two different agents are named {agent:?}; rename one")]
@@ -36,7 +36,8 @@ pub enum GraphIssue {
     },
     /// Two functions of an agent share a name, so a call is ambiguous.
     #[error(
-        "agent {agent:?} has two {what} named {name:?}; rename a tool with #[tool(name = ..)], a handoff with .tool_name(..)"
+        "agent {agent:?} has two {what} named {name:?}; rename a tool with #[tool(name = ..)], a handoff with \
+         .tool_name(..)"
     )]
     DuplicateName {
         /// Name of the agent that has the functions.
@@ -47,7 +48,10 @@ pub enum GraphIssue {
         name: String,
     },
     /// Model activity options for an agent that is not in the graph.
-    #[error("there are model activity options for agent {agent:?}, which is no agent of the graph (it has: {})", .known.join(", "))]
+    #[error(
+        "there are model activity options for agent {agent:?}, which is not an agent of the graph (it has: {})",
+        .known.join(", ")
+    )]
     UnknownAgent {
         /// The agent name that the options were set for.
         agent: String,
@@ -56,7 +60,7 @@ pub enum GraphIssue {
     },
     /// A tool takes a state that the runner does not have. Only runners that execute the bodies of
     /// tools beside the loop report it: runs without Temporal, and sessions.
-    #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to the InlineRunner")]
+    #[error("tool {tool:?} requires State<{state}>; add it with InlineRunner::state(..)")]
     MissingState {
         /// Name of the tool that takes the state.
         tool: String,
@@ -64,7 +68,10 @@ pub enum GraphIssue {
         state: &'static str,
     },
     /// A handoff by name to an agent that is not in the graph.
-    #[error("agent {agent:?} hands off to {target:?}, which is no agent of the graph (it has: {})", .known.join(", "))]
+    #[error(
+        "agent {agent:?} hands off to {target:?}, which is not an agent of the graph (it has: {})",
+        .known.join(", ")
+    )]
     UnknownTarget {
         /// Name of the agent that has the handoff.
         agent: String,

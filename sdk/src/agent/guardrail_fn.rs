@@ -77,7 +77,7 @@ pub fn output_text(output: &Value) -> String {
 
 /// An error: the final output is not of the type that the guardrail takes.
 #[derive(Debug, thiserror::Error)]
-#[error("the final output is no {expected}: {source}")]
+#[error("the final output is not a {expected}: {source}")]
 pub struct OutputMismatch {
     expected: &'static str,
     source: serde_json::Error,
@@ -96,8 +96,8 @@ pub fn parse_output<T: GuardedOutput>(output: &Value) -> Result<T, OutputMismatc
 ///
 /// Not for manual implementation: every type that derives `serde::Deserialize` implements it.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the output that a guardrail looks at",
-    label = "not made from JSON",
+    message = "`{Self}` cannot be the output that a guardrail checks",
+    label = "cannot be deserialized from JSON",
     note = "derive `serde::Deserialize` for it, or take the output as `&str` or `&serde_json::Value`"
 )]
 pub trait GuardedOutput: DeserializeOwned {}
@@ -108,7 +108,7 @@ impl<T: DeserializeOwned> GuardedOutput for T {}
 /// A return type of pure guardrails.
 #[diagnostic::on_unimplemented(
     message = "a guardrail cannot return `{Self}`",
-    label = "does not say whether the run ends",
+    label = "not the result of a guardrail",
     note = "return `GuardrailOutput`, or `Result<GuardrailOutput, E>`; `GuardrailOutput::trip_if(..)` takes a `bool`"
 )]
 pub trait GuardrailReturn {
@@ -134,7 +134,7 @@ impl<E: GuardrailFailure> GuardrailReturn for Result<GuardrailOutput, E> {
 /// An error type of pure guardrails.
 #[diagnostic::on_unimplemented(
     message = "a pure guardrail cannot fail with `{Self}`",
-    label = "`{Self}` is no error",
+    label = "`{Self}` is not an error",
     note = "return `Result<GuardrailOutput, E>` with any `E: std::error::Error`, or with a `String`"
 )]
 pub trait GuardrailFailure {
@@ -152,8 +152,9 @@ impl<E: Into<BoxError>> GuardrailFailure for E {
 /// A return type of guardrails in activities.
 #[diagnostic::on_unimplemented(
     message = "a guardrail cannot return `{Self}`",
-    label = "does not say whether the run ends",
-    note = "return `GuardrailOutput`, or `Result<GuardrailOutput, ToolError>`; `GuardrailOutput::trip_if(..)` takes a `bool`"
+    label = "not the result of a guardrail",
+    note = "return `GuardrailOutput`, or `Result<GuardrailOutput, ToolError>`; `GuardrailOutput::trip_if(..)` takes a \
+            `bool`"
 )]
 pub trait ActivityReturn {
     /// Converts the value to the result of the guardrail, as JSON.
@@ -178,9 +179,9 @@ impl<E: ActivityFailure> ActivityReturn for Result<GuardrailOutput, E> {
 /// An error type of guardrails in activities.
 #[diagnostic::on_unimplemented(
     message = "a guardrail in an activity cannot fail with `{Self}`",
-    label = "`{Self}` is no error",
-    note = "return `Result<GuardrailOutput, ToolError>`: any `std::error::Error` becomes one by `?`, \
-            a text by `ToolError::failed(text)`, one to try again by `ToolError::transient(text)`"
+    label = "`{Self}` is not an error",
+    note = "return `Result<GuardrailOutput, ToolError>`: `?` converts any `std::error::Error`, \
+            `ToolError::failed(message)` a string, `ToolError::transient(message)` a failure to retry"
 )]
 pub trait ActivityFailure {
     /// Converts the error to the failure of the activity.

@@ -37,7 +37,8 @@ pub struct Handoff {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is neither an agent nor a handoff",
     label = "not a handoff",
-    note = "hand off to the agent itself, `.handoff(billing())`, or by its name, `.handoff(Handoff::to(\"billing\"))`, where the graph has it elsewhere"
+    note = "pass the agent, `.handoff(billing())`, or the name of one that is elsewhere in the graph, \
+            `.handoff(Handoff::to(\"billing\"))`"
 )]
 pub trait IntoHandoff {
     /// Returns the handoff.

@@ -36,7 +36,7 @@ impl<O, F: Fn() -> Agent<O>> AgentSource for F {
 /// Start agents of any output types: a tuple of up to eight, `(triage, support)`, a vector, or all
 /// agents of an `AgentSet`, `&set`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no list of agents",
+    message = "`{Self}` is not a list of agents",
     note = "pass a tuple, `.agents((triage, support))`; for one agent, `.agent(triage)`"
 )]
 pub trait AgentSources {

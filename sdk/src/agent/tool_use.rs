@@ -11,9 +11,9 @@ use crate::{
 
 /// The rule by which outputs of an agent's tools end the run.
 ///
-/// For an agent with its own output type, an output that ends the run is a value of that type or
-/// its JSON, because a tool serializes every value that is not a string to JSON. If the run has no
-/// output type, and for functions that check the output, it is a string.
+/// For an agent with an output type of its own, an output that ends the run is a value of that type
+/// or its JSON, to which a tool converts a value that is not a string. If the run has no type, and
+/// for functions that read it, the output is text.
 ///
 /// # Source
 /// `tool_use_behavior` of the OpenAI Agents SDK.

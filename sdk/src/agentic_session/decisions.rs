@@ -53,7 +53,7 @@ fn take(state: &mut RunState, call: &Interruption, ruling: ApprovalRuling) {
     let decision = ruling.decision();
     let taken = if is_for_good { state.decide_always(&call.id, decision) } else { state.decide(&call.id, decision) };
     if let Err(refused) = taken {
-        tracing::warn!(tool = call.tool, %refused, "a call is rejected, because it does not take the decision");
+        tracing::warn!(tool = call.tool, %refused, "a call is rejected, because the decision does not apply to it");
         let rejected = Decision::reject_with(format!("The call was not approved: {refused}"));
         // Every call that waits can be rejected.
         let _ = state.decide(&call.id, rejected);

@@ -37,14 +37,14 @@ pub(super) struct End {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the approver of the session gave no decision on a call of {tool:?}: {source}")]
+#[error("the approver of the session returned no decision on a call of {tool:?}: {source}")]
 struct NoDecision {
     tool: String,
     source: BoxError,
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the activity was paused or reset; its next attempt goes on where this one stands")]
+#[error("the activity was paused or reset; its next attempt continues from the last checkpoint")]
 struct Paused;
 
 impl End {

@@ -18,8 +18,8 @@ use crate::{
 pub enum CheckpointError {
     /// The checkpoint is larger than a heartbeat may be.
     #[error(
-        "after {turns} turns the session's checkpoint has {}, more than the {} that a heartbeat may carry; let the conversation be \
-         shortened with RunConfig's compaction, or give the session a .checkpoint_store(..)", Bytes(*.bytes), Bytes(*.limit)
+        "after {turns} turns the session's checkpoint has {}, more than the {} that a heartbeat may carry; shorten \
+         the conversation with RunConfig's compaction, or set a .checkpoint_store(..)", Bytes(*.bytes), Bytes(*.limit)
     )]
     TooLarge {
         /// Size of the checkpoint, in bytes of JSON.
@@ -36,7 +36,7 @@ pub enum CheckpointError {
         source: serde_json::Error,
     },
     /// The client's data converter or codec refuses the checkpoint.
-    #[error("the client's data converter does not take the session's checkpoint: {source}")]
+    #[error("the client's data converter refuses the session's checkpoint: {source}")]
     ConverterRefused {
         /// The error of the data converter.
         source: BoxError,
@@ -50,7 +50,7 @@ pub enum CheckpointError {
         source: BoxError,
     },
     /// The heartbeat refers to a key that this session has not created.
-    #[error("checkpoint {key:?} is not one of this session")]
+    #[error("checkpoint {key:?} does not belong to this session")]
     Foreign {
         /// Key in the heartbeat.
         key: String,
@@ -63,16 +63,15 @@ pub enum CheckpointError {
     },
     /// The checkpoint is no longer in the store.
     #[error(
-        "checkpoint {key:?} is not in the checkpoint store any more; let checkpoints expire later than the activity's schedule-to-close timeout"
+        "checkpoint {key:?} is no longer in the checkpoint store; let checkpoints expire later than the activity's \
+         schedule-to-close timeout"
     )]
     Absent {
         /// Key of the checkpoint.
         key: String,
     },
     /// The server no longer knows this attempt.
-    #[error(
-        "the server does not know this attempt of the activity any more: it has timed out, or its workflow is over"
-    )]
+    #[error("the server no longer knows this attempt of the activity: it has timed out, or its workflow is closed")]
     Gone,
     /// The activity was cancelled, or its worker shuts down.
     #[error("the activity was cancelled")]
@@ -122,8 +121,9 @@ impl AgenticSessionError {
     /// string, a boxed error, or an `anyhow::Error`, as in `.map_err(AgenticSessionError::other)?`.
     ///
     /// An `anyhow::Error` hides the error that it wraps. A failed run inside it is therefore always
-    /// retried, even if the retry cannot succeed. Where the error may be a failed run, use
-    /// `error.downcast::<RunFailure>().map_or_else(AgenticSessionError::other, AgenticSessionError::from)`.
+    /// retried, even if the retry cannot succeed. If the error may be a failed run, convert the
+    /// result of `error.downcast::<RunFailure>()`: with `from` if it is one, otherwise with
+    /// `other`.
     pub fn other(error: impl Into<BoxError>) -> Self {
         Self(Box::new(Kind::Error(error.into())))
     }

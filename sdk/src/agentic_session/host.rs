@@ -111,7 +111,7 @@ impl SessionHost {
                 return Err(ToolFailure::new(ToolFailureKind::OutcomeUnknown, message).into());
             }
             Some(EffectAnswer::Model { .. }) => {
-                let source = format!("the checkpoint has a model's answer under the id {id} of a tool call").into();
+                let source = format!("the checkpoint holds a model response under the id {id} of a tool call").into();
                 return Err(ToolEffectError::Host(source));
             }
         }

@@ -12,7 +12,11 @@
 //! # fn reviewer() -> Agent { Agent::new("reviewer") }
 //! # impl Reviews {
 //! // In the body of an activity:
-//! async fn review(self: Arc<Self>, ctx: ActivityContext, diff: String) -> Result<String, ActivityError> {
+//! async fn review(
+//!     self: Arc<Self>,
+//!     ctx: ActivityContext,
+//!     diff: String,
+//! ) -> Result<String, ActivityError> {
 //!     AgenticSession::run(&ctx, async |session| {
 //!         let runner = session.runner(&self.runner);
 //!         Ok(runner.run(&reviewer(), diff).await?.final_output)
@@ -33,10 +37,13 @@
 //! |---|---|
 //! | before the first turn | starts from the beginning |
 //! | during a model call | repeats this call |
-//! | during a tool | runs this tool again, with the same [idempotency key](crate::tool::CallInfo::idempotency_key); a tool that is not idempotent is not run again, and its outcome is reported as unknown |
+//! | during a tool | runs this tool again, with the same [idempotency key] |
+//! | during a tool that is not idempotent | does not run it again, reports its outcome as unknown |
 //! | between two tools of a turn | runs only the second |
 //! | after the tools | continues with the next model call |
 //! | while it waits for approval | waits for the same decision |
+//!
+//! [idempotency key]: crate::tool::CallInfo::idempotency_key
 //!
 //! A model call or a tool begins only when the server has everything that precedes it (unless
 //! [`checkpoint_every`](AgenticSessionOptions::checkpoint_every) or [`Heartbeats::Throttled`] is

@@ -58,8 +58,8 @@ impl Default for AgenticSessionOptions {
 /// The error of a session in a local activity.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "activity {activity:?} is a local activity, whose heartbeats the server does not keep; call it as a regular activity to run an \
-     agentic session in it"
+    "activity {activity:?} is a local activity, whose heartbeats the server does not keep; run the agentic session in \
+     a regular activity"
 )]
 struct LocalActivity {
     activity: String,
@@ -134,8 +134,8 @@ impl AgenticSessionOptions {
         if info.heartbeat_timeout.is_none_or(|timeout| timeout.is_zero()) {
             tracing::warn!(
                 activity = info.activity_type,
-                "the activity of an agentic session has no heartbeat timeout: the server notices the loss of its worker only when the \
-                 activity has no time left; 30 s is a good one"
+                "the activity of an agentic session has no heartbeat timeout: the server notices the loss of its \
+                 worker only at the start-to-close timeout; set one, for example 30 s"
             );
         }
         let scope = key_of(info);

@@ -84,7 +84,7 @@ impl Progress {
                 run = ordinal,
                 was,
                 agent,
-                "the checkpoint is of another agent's run: this run and those after it begin anew"
+                "the checkpoint belongs to a run of another agent: this run and those after it start from the beginning"
             );
             inner.runs.truncate(ordinal);
             inner.kept.retain(|result| result.run < Some(ordinal));

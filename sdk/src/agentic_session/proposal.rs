@@ -20,14 +20,14 @@ const VERSION: u64 = 1;
 /// The reason why `details` is not such a checkpoint.
 pub(super) fn read(details: Value) -> Result<SessionCheckpoint, String> {
     let details = match details {
-        Value::String(text) => serde_json::from_str(&text).map_err(|error| format!("its text is no JSON: {error}"))?,
+        Value::String(text) => serde_json::from_str(&text).map_err(|error| format!("its text is not JSON: {error}"))?,
         other => other,
     };
-    let Value::Object(mut members) = details else { return Err("it is no JSON object".to_owned()) };
+    let Value::Object(mut members) = details else { return Err("it is not a JSON object".to_owned()) };
     match members.get("version") {
-        None => tracing::warn!("the checkpoint does not say its version; it is read as version 1"),
+        None => tracing::warn!("the checkpoint has no version; it is read as version 1"),
         Some(version) if version.as_u64() == Some(VERSION) => {}
-        Some(version) => return Err(format!("it is of version {version}, and this build reads version {VERSION}")),
+        Some(version) => return Err(format!("it has version {version}, and this build reads version {VERSION}")),
     }
     let Some(Value::Array(messages)) = members.remove("messages") else {
         return Err("it has no list of \"messages\"".to_owned());
@@ -35,7 +35,7 @@ pub(super) fn read(details: Value) -> Result<SessionCheckpoint, String> {
     let results = match members.remove("results").or_else(|| members.remove("issues")) {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(results)) => results,
-        Some(_) => return Err("its \"results\" are no list".to_owned()),
+        Some(_) => return Err("its \"results\" are not a list".to_owned()),
     };
     let mut conversation = Vec::new();
     for (index, message) in messages.iter().enumerate() {
@@ -68,7 +68,7 @@ fn items_of(message: &Value) -> Result<Vec<Item>, String> {
             }
             items
         }
-        _ => return Err("its content is neither a text nor a list".to_owned()),
+        _ => return Err("its content is neither a string nor a list".to_owned()),
     };
     for call in message["tool_calls"].as_array().into_iter().flatten() {
         let function = &call["function"];
@@ -95,7 +95,7 @@ fn item_of(role: &str, block: &Value) -> Result<Option<Item>, String> {
             Some(Item::function_call_output(text_of(block, "tool_use_id")?, output.into()))
         }
         "thinking" | "redacted_thinking" => None,
-        other => return Err(format!("a block of type {other:?} is not known")),
+        other => return Err(format!("a block has the unknown type {other:?}")),
     })
 }
 
@@ -114,10 +114,10 @@ fn plain_text(content: &Value) -> Result<String, String> {
         Value::Null => Ok(String::new()),
         Value::String(text) => Ok(text.clone()),
         Value::Array(parts) => parts.iter().map(|part| text_of(part, "text")).collect(),
-        _ => Err("the output of a tool is neither a text nor a list of texts".to_owned()),
+        _ => Err("the output of a tool is neither a string nor a list of text parts".to_owned()),
     }
 }
 
 fn text_of<'v>(value: &'v Value, member: &str) -> Result<&'v str, String> {
-    value.get(member).and_then(Value::as_str).ok_or_else(|| format!("it has no text {member:?}"))
+    value.get(member).and_then(Value::as_str).ok_or_else(|| format!("it has no string {member:?}"))
 }

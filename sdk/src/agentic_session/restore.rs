@@ -58,7 +58,7 @@ fn read(details: Value) -> Result<SessionCheckpoint, String> {
     if details.get("format").and_then(Value::as_str) == Some(SESSION_FORMAT) {
         let checkpoint: SessionCheckpoint = decode("session checkpoint", details).map_err(|error| error.to_string())?;
         if checkpoint.origins.len() != checkpoint.results.len() {
-            return Err("it has results of which it does not say where they come from".to_owned());
+            return Err("it has results without an origin".to_owned());
         }
         for (place, run) in checkpoint.runs.iter().enumerate() {
             check_phase(place, run)?;
@@ -76,7 +76,7 @@ fn read(details: Value) -> Result<SessionCheckpoint, String> {
 fn check_phase(place: usize, run: &SessionRun) -> Result<(), String> {
     match run.state.as_ref().and_then(|state| state.phase.kind_inside_a_turn()) {
         None => Ok(()),
-        Some(kind) => Err(format!("its run {place} is at {kind:?}, where no checkpoint is made of a run")),
+        Some(kind) => Err(format!("its run {place} is in phase {kind:?}, in which no checkpoint is made")),
     }
 }
 
@@ -85,7 +85,8 @@ fn warn(ctx: &ActivityContext, why: &str) {
         activity = ctx.info().activity_type,
         attempt = ctx.info().attempt,
         why,
-        "the heartbeat of the attempt before holds no checkpoint that this build reads: the session begins anew"
+        "the heartbeat of the previous attempt holds no checkpoint that this build can read: the session starts from \
+         the beginning"
     );
 }
 

@@ -118,12 +118,12 @@ impl Storage {
         }
         let failed = |source: BoxError| CheckpointError::Store { verb: "read from", source };
         let store = self.store.as_ref().ok_or_else(|| {
-            failed("the checkpoint is in a store, and the session has none: give it .checkpoint_store(..)".into())
+            failed("the checkpoint is in a store, and the session has none: set .checkpoint_store(..)".into())
         })?;
         let json = store.get(&kept.key).await.map_err(failed)?;
         let json = json.ok_or_else(|| CheckpointError::Absent { key: kept.key.clone() })?;
         if Digest::of_text(&json) != kept.digest {
-            return Err(failed(format!("checkpoint {:?} is not what was written", kept.key).into()));
+            return Err(failed(format!("checkpoint {:?} does not match its digest", kept.key).into()));
         }
         serde_json::from_str(&json).map_err(|error| failed(error.into()))
     }

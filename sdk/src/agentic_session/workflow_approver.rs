@@ -43,8 +43,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The error of an activity without a client that could start a workflow.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "WorkflowApprover needs a client to start a workflow with, and the activity has none ({message}); in a test without a server, give \
-     the session an approver of the test's own"
+    "WorkflowApprover needs a client to start a workflow, and the activity has none ({message}); in a test without \
+     a server, use an approver of the test"
 )]
 struct NoClient {
     message: String,
@@ -167,7 +167,7 @@ impl WorkflowApprover {
         call: &AgentInterruption,
     ) -> Result<(), BoxError> {
         let another = |what: String| WrongWorkflow { workflow_id: id.to_owned(), what };
-        let started = first_event(client, id).await?.ok_or_else(|| another("has no beginning".to_owned()))?;
+        let started = first_event(client, id).await?.ok_or_else(|| another("has no first event".to_owned()))?;
         let workflow_type = started.workflow_type.unwrap_or_default().name;
         if workflow_type != self.workflow_type {
             return Err(another(format!("is of type {workflow_type:?}, not {:?}", self.workflow_type)).into());
@@ -179,8 +179,8 @@ impl WorkflowApprover {
         let input = RawValue::new(started.input.unwrap_or_default().payloads);
         match read::<ApprovalRequest>(client, input).await {
             Ok(asks) if asks.call == *call => Ok(()),
-            Ok(_) => Err(another("asks about another call".to_owned()).into()),
-            Err(error) => Err(another(format!("was not asked about a call: {error}")).into()),
+            Ok(_) => Err(another("is about another call".to_owned()).into()),
+            Err(error) => Err(another(format!("has an input that is not an approval request: {error}")).into()),
         }
     }
 }
@@ -188,8 +188,8 @@ impl WorkflowApprover {
 /// The error of a question whose id belongs to a different workflow.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "workflow {workflow_id:?} is not the one that asks about this call: it {what}; what it returns is not taken for a decision. See who \
-     starts workflows under ids of approvals"
+    "workflow {workflow_id:?} is not the approval workflow of this call: it {what}; its result is not used as a \
+     decision. Check which clients start workflows with ids of approvals"
 )]
 struct WrongWorkflow {
     workflow_id: String,

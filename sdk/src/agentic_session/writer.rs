@@ -191,7 +191,8 @@ impl Writer {
                 size = %Bytes(json.len()),
                 limit = %Bytes(MOST_BYTES),
                 turns = picture.turns,
-                "the session's checkpoint nears the limit of a heartbeat; give the run a compaction or the session a checkpoint store"
+                "the session's checkpoint approaches the limit of a heartbeat; set a compaction for the run, or a \
+                 checkpoint store for the session"
             );
         }
         Ok((json_payload(json), change))
@@ -218,7 +219,7 @@ impl Writer {
                     return Err(CheckpointError::Refused { source: Box::new(status) });
                 }
                 Err(error) => {
-                    tracing::warn!(%error, "the server has not taken a checkpoint; the session waits until it does");
+                    tracing::warn!(%error, "the server has not accepted a checkpoint; the session waits until it does");
                     sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }

@@ -29,7 +29,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 ///
 /// ```no_run
 /// use temporal_agents::{client::AgentHandle, wire::DecisionAnswer};
-/// # async fn decide(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn decide(
+/// #     client: &temporalio_client::Client,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
 ///
 /// let agent = AgentHandle::new(client, "refund-7");
 /// for call in agent.wait_for_interruptions().await? {
@@ -54,14 +56,14 @@ pub struct AgentHandle {
 #[non_exhaustive]
 pub enum AgentHandleError {
     /// No workflow with this id exists; for decisions, also: it has ended.
-    #[error("workflow {workflow_id:?} is not there, or has ended")]
+    #[error("workflow {workflow_id:?} does not exist, or has ended")]
     NotFound {
         /// The workflow id.
         workflow_id: String,
     },
     /// The workflow has no such handler, or cannot read the message. (A decision that does not fit
     /// its call is no error: see [`DecisionAnswer::Refused`].)
-    #[error("workflow {workflow_id:?} refused the message: {message}; has it #[agent_handlers]?")]
+    #[error("workflow {workflow_id:?} rejected the message: {message}; check that it has #[agent_handlers]")]
     Refused {
         /// The workflow id.
         workflow_id: String,
@@ -69,7 +71,7 @@ pub enum AgentHandleError {
         message: String,
     },
     /// The query failed.
-    #[error("the state could not be asked for: {0}")]
+    #[error("the state could not be queried: {0}")]
     Query(#[source] WorkflowQueryError),
     /// The update failed.
     #[error("the update could not be sent: {0}")]

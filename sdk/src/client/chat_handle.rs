@@ -36,7 +36,8 @@ const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// # async fn talk(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
 ///
 /// let chat = ChatHandle::new(client, "chat-7");
-/// if let ChatOutcome::Answered { output } = chat.send("Do you have books about islands?").await?.outcome {
+/// let reply = chat.send("Do you have books about islands?").await?;
+/// if let ChatOutcome::Answered { output } = reply.outcome {
 ///     println!("{output}");
 /// }
 /// chat.end().await?;

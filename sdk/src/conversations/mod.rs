@@ -133,7 +133,7 @@ pub(crate) enum ReadError {
     #[error(transparent)]
     Request(#[from] UnfoldError),
     /// A part that the request refers to is unavailable, or does not match its digest.
-    #[error("the conversation of the model call cannot be had: {0}")]
+    #[error("the conversation of the model call is unavailable: {0}")]
     Unavailable(#[from] Unavailable),
 }
 
@@ -142,14 +142,14 @@ pub(crate) enum ReadError {
 pub(crate) enum Unavailable {
     #[error(transparent)]
     History(#[from] HistoryError),
-    #[error("what history holds is not what was meant: expected {expected}, found {found}")]
+    #[error("the conversation in history does not match the request: expected {expected}, found {found}")]
     Mismatch { expected: String, found: String },
     #[error(
-        "the definitions (instructions, tools, settings) that model call {activity_id} was given are not those that are meant \
-         now, {digest}: a deploy has changed them"
+        "the definitions (instructions, tools, settings) that model call {activity_id} was given are not those that \
+         are meant now, {digest}: a deploy has changed them"
     )]
     Definitions { activity_id: String, digest: String },
-    #[error("this activity belongs to no workflow run")]
+    #[error("the activity does not belong to a workflow run")]
     NoRun,
 }
 

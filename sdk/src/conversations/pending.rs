@@ -52,12 +52,12 @@ impl std::fmt::Display for Reference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Call { activity_id, part, start, end } => {
-                let verb = match part {
-                    Some(CallPart::Given) => "was given",
-                    Some(CallPart::Answered) => "answered",
-                    None => "was given and answered",
+                let part = match part {
+                    Some(CallPart::Given) => "input",
+                    Some(CallPart::Answered) => "output",
+                    None => "input and output",
                 };
-                write!(f, "items {start}..{end} that model call {activity_id} {verb}")
+                write!(f, "items {start}..{end} of the {part} of model call {activity_id}")
             }
             Self::Recorded { activity_id, start, end } => {
                 write!(f, "items {start}..{end} that activity {activity_id} recorded")

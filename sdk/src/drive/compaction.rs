@@ -21,9 +21,10 @@ use crate::{
     wire::{Definitions, Item, ModelCall, NewItem, NewItemKind},
 };
 
-const INSTRUCTIONS: &str = "You summarize conversations between a user, an assistant and its tools, so that the assistant can go on \
-     with the summary in place of the conversation. Keep what was asked, decisions, results of tools that still matter, names, \
-     numbers, identifiers, and what is still to be done. Write plain text.";
+const INSTRUCTIONS: &str = "You summarize conversations between a user, an assistant and its tools, so that the \
+                            assistant can go on with the summary in place of the conversation. Keep what was asked, \
+                            decisions, results of tools that still matter, names, numbers, identifiers, and what is \
+                            still to be done. Write plain text.";
 const QUESTION: &str = "Summarize the conversation so far.";
 const PREAMBLE: &str = "Summary of the conversation so far:";
 
@@ -186,7 +187,7 @@ async fn summary<H: Host>(
     engine.count(&response.usage);
     let text: String = response.output.iter().filter_map(Item::text).collect();
     if text.trim().is_empty() {
-        return failed("the model has answered without a text");
+        return failed("the model returned no text");
     }
     let raw = Item::message("assistant", format!("{PREAMBLE}\n\n{text}"));
     Ok(Some(NewItem { kind: NewItemKind::MessageOutput, agent, raw, handoff: None }))

@@ -24,7 +24,7 @@ impl Panic {
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "a value that is no text".to_owned());
+            .unwrap_or_else(|| "a value that is not a string".to_owned());
         Self { message }
     }
 }

@@ -289,7 +289,7 @@ fn activity<'f, H: Host>(
     let failed =
         move |source: BoxError| RunError::Function { function: function.clone(), agent: agent.name.clone(), source };
     if !matches!(tool.binding(), ToolBinding::Activity { .. }) {
-        let error = failed("it is made of a tool that is no activity; make it of ToolDef::activity".into());
+        let error = failed("the guardrail uses a tool that does not run as an activity; use ToolDef::activity".into());
         return std::future::ready(Err(error)).boxed_local();
     }
     let key_scope = key_scope.map_or_else(|| env.host.idempotency_scope(), str::to_owned);
@@ -304,7 +304,7 @@ fn activity<'f, H: Host>(
     async move {
         match calling.await {
             Ok(ToolAnswer { context_patch: Some(_), .. }) => {
-                Err(failed("it changes the run context, and a guardrail may only read it".into()))
+                Err(failed("the guardrail changes the run context, which it may only read".into()))
             }
             Ok(ToolAnswer { output, context_patch: None, .. }) => {
                 parse_guardrail_output(&output).map_err(|error| failed(error.into()))

@@ -144,8 +144,8 @@ fn check_names(agent: &AgentDef, tools: &[ToolDef]) -> Result<(), RunError> {
         Some(twice) => Err(RunError::User {
             agent: agent.name.clone(),
             message: format!(
-                "Duplicate tool names found across MCP servers: '{}'. Give one of the servers a McpServer::prefix, or leave the \
-                 tool out with McpServer::without.",
+                "Duplicate tool names found across MCP servers: '{}'. Set McpServer::prefix on one of the servers, or \
+                 exclude the tool with McpServer::without.",
                 twice.name()
             ),
             has_run_data: true,

@@ -36,8 +36,8 @@ const MAX_REESTABLISHED_SESSIONS: u32 = 3;
 /// The session of a run with a stateful MCP server was lost, and its state with it.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the session with MCP server {server:?} was lost: {source}; McpSessionRecovery::ReplaySetup opens another one where the set-up is all the \
-     state there is, OnToolError::by_kind tells the model"
+    "the session with MCP server {server:?} was lost: {source}; if the set-up calls restore the whole state of the \
+     session, use McpSessionRecovery::ReplaySetup; to report the loss to the model, use OnToolError::by_kind"
 )]
 pub struct McpSessionLost {
     /// Name of the MCP server.

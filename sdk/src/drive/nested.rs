@@ -125,7 +125,7 @@ pub(super) fn judge<'j, H: Host>(
             Ended::Interrupted | Ended::Moves => Err(RunError::Function {
                 function: format!("guardrail agent {:?}", judge.name),
                 agent: judge.name.clone(),
-                source: "it waits for an approval, which a guardrail cannot".into(),
+                source: "the agent waits for an approval, and a guardrail cannot wait".into(),
             }),
         }
     }

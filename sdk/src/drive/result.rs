@@ -162,7 +162,7 @@ pub(super) fn read<T: DeserializeOwned>(output: &Value, agent: &str) -> Result<T
 
 /// The end of a run that may wait for decisions.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "there is one in a run, and it is taken apart at once")]
+#[expect(clippy::large_enum_variant, reason = "a run has one, which is destructured at once")]
 pub enum RunOutcome<O> {
     /// The run ended with a final output.
     Finished(RunResult<O>),
@@ -172,8 +172,8 @@ pub enum RunOutcome<O> {
 
 /// A run that waits for decisions. The caller reads its
 /// [`interruptions`](PausedRun::interruptions), stores decisions in its
-/// [`state`](PausedRun::state), and passes the state to `run`: in the same workflow execution, after
-/// continue-as-new, or in another process.
+/// [`state`](PausedRun::state), and passes the state to `run`: in the same workflow execution,
+/// after continue-as-new, or in another process.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PausedRun {

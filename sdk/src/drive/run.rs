@@ -23,16 +23,18 @@ use crate::{
     },
 };
 
-const SESSION_WITH_SERVER: &str = "Session persistence cannot be combined with conversation_id, previous_response_id, or \
-     auto_previous_response_id.";
+const SESSION_WITH_SERVER: &str = "Session persistence cannot be combined with conversation_id, previous_response_id, \
+                                   or auto_previous_response_id.";
 
 const COMPACTION_WITH_SERVER: &str = "A compaction cannot be combined with conversation_id, previous_response_id, or \
-     auto_previous_response_id: the provider keeps the conversation, and it stays as long as it is.";
+                                      auto_previous_response_id: the provider keeps the conversation, and the run \
+                                      cannot shorten it.";
 
-const RESUMED_WITHOUT_SESSION: &str = "The run was started with a session and is resumed without one, so that the rest of \
-     it would be written nowhere: resume it with .session(..).";
-const RESUMED_WITH_SESSION: &str = "The run was started without a session, so that it cannot be resumed with one: resume it \
-     without .session(..).";
+const RESUMED_WITHOUT_SESSION: &str = "The run was started with a session and is resumed without one, so the \
+                                       remaining items would not be written to the session: resume the run with \
+                                       .session(..).";
+const RESUMED_WITH_SESSION: &str = "The run was started without a session and cannot be resumed with one: resume the \
+                                    run without .session(..).";
 
 /// The patch of runs with a compaction that leave an execution only between two turns, because only
 /// there the conversation can be shortened first.

@@ -19,8 +19,9 @@ use crate::{
     wire::{Definitions, HandoffSpec, ToolSpec, run_state::TurnSetup},
 };
 
-const GUARDRAILS_WITH_SERVER: &str = "Output guardrails cannot be combined with conversation_id, previous_response_id, or \
-     auto_previous_response_id because rejected output cannot be removed from server-managed conversation history.";
+const GUARDRAILS_WITH_SERVER: &str = "Output guardrails cannot be combined with conversation_id, \
+     previous_response_id, or auto_previous_response_id because rejected output cannot be removed from server-managed \
+     conversation history.";
 
 /// Prepares a turn: calls the hooks for the start of the agent, if `starts`, and sets up the turn.
 ///

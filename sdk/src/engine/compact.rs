@@ -41,10 +41,10 @@ pub fn json_len_of(items: &[NewItem]) -> usize {
 pub fn check_pairs(before: &[NewItem], after: &[NewItem]) -> Result<(), String> {
     let (pairs_before, pairs_after) = (Pairs::of(before), Pairs::of(after));
     if let Some(id) = pairs_after.orphan_outputs.iter().find(|id| !pairs_before.orphan_outputs.contains(id)) {
-        return Err(format!("the output of call {id:?} has lost its call"));
+        return Err(format!("the output of call {id:?} is separated from its call"));
     }
     if let Some(id) = pairs_after.open_calls.iter().find(|id| !pairs_before.open_calls.contains(id)) {
-        return Err(format!("call {id:?} has lost its output"));
+        return Err(format!("call {id:?} is separated from its output"));
     }
     Reasoned::of(before).check(after)
 }
@@ -82,11 +82,11 @@ impl Reasoned {
             if is_reasoning(item) {
                 let is_whole = self.led_to.get(&text).map_or(next.is_some(), |known| known.contains(&next.map(json)));
                 if !is_whole {
-                    return Err("reasoning has lost what it led to".to_owned());
+                    return Err("reasoning is separated from the item that it led to".to_owned());
                 }
             } else if !before.is_some_and(is_reasoning) && self.led.contains(&text) && !self.free.contains(&text) {
                 let id = item.raw.call_id().or_else(|| item.raw.id()).unwrap_or_default();
-                return Err(format!("{} {id:?} has lost the reasoning that led to it", item.raw.kind()));
+                return Err(format!("{} {id:?} is separated from the reasoning that led to it", item.raw.kind()));
             }
         }
         Ok(())

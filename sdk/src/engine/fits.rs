@@ -14,7 +14,7 @@ use crate::{
 /// # Retries
 /// Never retried: the same agents do not match the next time either.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the state of the run does not fit its agents:\n{}", list(.issues))]
+#[error("the state of the run does not match its agents:\n{}", list(.issues))]
 pub struct StateMismatch {
     /// All mismatches.
     pub issues: Vec<StateIssue>,
@@ -35,7 +35,7 @@ impl StateMismatch {
 #[non_exhaustive]
 pub enum StateIssue {
     /// The state names an agent that does not exist.
-    #[error("agent {agent:?} is not reachable from {start:?} (there are: {})", .known.join(", "))]
+    #[error("agent {agent:?} is not reachable from {start:?} (reachable agents: {})", .known.join(", "))]
     UnknownAgent {
         /// Name of the agent.
         agent: String,
@@ -55,7 +55,7 @@ pub enum StateIssue {
         call_id: String,
     },
     /// The tool of a call with a paused run is no longer an agent.
-    #[error("tool {tool:?} of agent {agent:?} is no agent, but call {call_id:?} of it is a paused run")]
+    #[error("tool {tool:?} of agent {agent:?} is not an agent, but its call {call_id:?} is a paused run")]
     NoAgentTool {
         /// Name of the agent that made the call.
         agent: String,
@@ -65,7 +65,7 @@ pub enum StateIssue {
         call_id: String,
     },
     /// The agent does not have the handoff that is due.
-    #[error("agent {agent:?} has no handoff {handoff:?}, but it is to be taken")]
+    #[error("agent {agent:?} has no handoff {handoff:?}, but the handoff is due")]
     UnknownHandoff {
         /// Name of the agent that hands off.
         agent: String,
@@ -73,7 +73,7 @@ pub enum StateIssue {
         handoff: String,
     },
     /// The agent does not have a handoff that the next model call offers.
-    #[error("agent {agent:?} has no handoff {handoff:?}, but its model is about to be offered it")]
+    #[error("agent {agent:?} has no handoff {handoff:?}, but its next model call offers it")]
     UnknownOffer {
         /// Name of the agent that calls the model.
         agent: String,
@@ -81,13 +81,13 @@ pub enum StateIssue {
         handoff: String,
     },
     /// A handoff is due, and the state names none.
-    #[error("agent {agent:?} is to hand off, but the state names no handoff")]
+    #[error("a handoff of agent {agent:?} is due, but the state names none")]
     NoHandoff {
         /// Name of the agent that hands off.
         agent: String,
     },
     /// The run has failed in the middle of a turn.
-    #[error("the run has failed and cannot go on, only a new one can: {reason}")]
+    #[error("the run has failed and cannot be resumed; start a new run: {reason}")]
     Failed {
         /// Error message of the failure.
         reason: String,

@@ -18,7 +18,7 @@ const IGNORED_HANDOFF: &str = "Multiple handoffs detected, ignoring this one.";
 /// Takes the first handoff. The model receives an output for each of the others that it was
 /// ignored.
 pub(super) fn switch_agent(state: &mut RunState, handoffs: &[PlannedHandoff]) -> Phase {
-    let (taken, ignored) = handoffs.split_first().expect("a handoff is due, and a state that names none does not fit");
+    let (taken, ignored) = handoffs.split_first().expect("a handoff is due: states without one are rejected");
     let source = std::mem::replace(&mut state.agent, taken.target.clone());
     for handoff in ignored {
         state.items.push(NewItem {

@@ -49,7 +49,7 @@ impl Engine {
             }),
             _ => None,
         };
-        let Phase::ModelDue { setup } = &self.state.phase else { unreachable!("the driver makes no model call now") };
+        let Phase::ModelDue { setup } = &self.state.phase else { unreachable!("no model call is due") };
         Ok(request::model_call(&self.state, setup, &self.rules))
     }
 }
@@ -61,12 +61,13 @@ fn missing(server: &ServerConversation) -> Option<String> {
     }
     Some(match &server.conversation_id {
         Some(id) => format!(
-            "the run does not know what conversation {id:?} held before it (RunConfig::conversation_id), so it cannot make the call in \
-             full; begin a run with all items as its input, in a conversation that is there, and where that is empty say so with \
-             RunConfig::conversation_begins_here"
+            "the run does not have the earlier items of conversation {id:?} (RunConfig::conversation_id), so it \
+             cannot make the call in full; start a run with all items as its input, in an existing conversation, and \
+             with RunConfig::conversation_begins_here if that conversation is empty"
         ),
-        None => "the run went on from a response of an earlier one (RunConfig::previous_response_id) and does not have the items before \
-                 it, so it cannot make the call in full; begin a run with all items as its input, without that id"
+        None => "the run continued from a response of an earlier run (RunConfig::previous_response_id) and does not \
+                 have the items before that response, so it cannot make the call in full; start a run with all items \
+                 as its input, without that id"
             .to_owned(),
     })
 }

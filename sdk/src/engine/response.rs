@@ -186,7 +186,10 @@ fn accept_native(state: &RunState, setup: &TurnSetup, kind: &str, sorted: &mut S
 fn question(state: &RunState, setup: &TurnSetup, request: &Item) -> Result<McpApproval, RunError> {
     let member = |name: &str| request.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let server_label = member("server_label");
-    let is_offered = |spec: &ToolSpec| matches!(spec, ToolSpec::Hosted { config, .. } if config.get("server_label").is_some_and(|label| *label == server_label));
+    let is_offered = |spec: &ToolSpec| match spec {
+        ToolSpec::Hosted { config, .. } => config.get("server_label").is_some_and(|label| *label == server_label),
+        _ => false,
+    };
     if !setup.definitions.tools.iter().any(is_offered) {
         return Err(misbehaved(state, format!("MCP server label {server_label} not found")));
     }

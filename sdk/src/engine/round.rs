@@ -283,7 +283,7 @@ fn answer(question: &McpApproval, decision: &Decision) -> Item {
     if let (false, Some(reason)) = (decision.approve, &decision.message) {
         answer["reason"] = reason.as_str().into();
     }
-    Item::try_from(answer).expect("it was made an object right here")
+    Item::try_from(answer).expect("the value is a JSON object")
 }
 
 fn push(state: &mut RunState, kind: NewItemKind, raw: Item) {

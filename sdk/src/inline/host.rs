@@ -79,8 +79,8 @@ pub(crate) type AttemptStates = Arc<dyn Fn(&CallInfo) -> StateMap + Send + Sync>
 /// The failure of a call of a tool that only a workflow can call.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "tool {tool:?} runs as an activity or workflow of another worker, which an inline run cannot reach; \
-         run the agent with Runner in a workflow, or give the inline run another tool of that name"
+    "tool {tool:?} runs as an activity or workflow of another worker, which an inline run cannot reach; run the agent \
+     with Runner in a workflow, or use another tool of that name in the inline run"
 )]
 struct NoWorkflow {
     tool: String,
@@ -90,8 +90,8 @@ struct NoWorkflow {
 #[cfg(feature = "nexus")]
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "tool {tool:?} is a Nexus operation, which only a workflow can call; run the agent with Runner in a workflow, or give the \
-     inline run another tool of that name"
+    "tool {tool:?} is a Nexus operation, which only a workflow can call; run the agent with Runner in a workflow, or \
+     use another tool of that name in the inline run"
 )]
 struct NexusToolNeedsWorkflow {
     tool: String,

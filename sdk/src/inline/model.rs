@@ -38,7 +38,7 @@ pub(crate) async fn call(
         let left = ALL_ATTEMPTS.saturating_sub(began.elapsed());
         // An attempt may not outlast the limit of the whole call.
         let limit = if left < time {
-            AttemptLimit { time: left, setting: "a call with all its attempts, 6 h" }
+            AttemptLimit { time: left, setting: "all attempts at a call, 6 h" }
         } else {
             AttemptLimit { time, setting }
         };
@@ -56,8 +56,8 @@ pub(crate) async fn call(
         let left = ALL_ATTEMPTS.saturating_sub(began.elapsed());
         if pause >= left {
             error.message = format!(
-                "{}; the next attempt would be after a pause of {pause:?}, but a call with all its attempts may take {ALL_ATTEMPTS:?}, \
-                 of which {left:?} are left",
+                "{}; the next attempt would follow after {pause:?}, but all attempts at a call together may last \
+                 {ALL_ATTEMPTS:?}, of which {left:?} remain",
                 error.message
             );
             failed(None).warn(&error);

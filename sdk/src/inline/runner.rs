@@ -190,8 +190,8 @@ impl InlineRunner {
     }
 
     /// Sets the rule for failed calls of tools that have none of their own:
-    /// [`OnToolError::describe_argument_errors`] reports to the model which arguments do not fit. See
-    /// [`RunConfig::on_tool_error`].
+    /// [`OnToolError::describe_argument_errors`] reports to the model which arguments do not fit.
+    /// See [`RunConfig::on_tool_error`].
     #[must_use]
     pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
         self.config.on_tool_error = rule;

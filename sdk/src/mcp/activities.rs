@@ -81,7 +81,9 @@ fn calling(
     let ServerActivities { server, conversations, beater } = shared;
     async move {
         let request: ToolRequest = read("tool request", &ctx, &request)?;
-        let Some(target) = request.mcp.clone() else { return Err(malformed("it names no tool of an MCP server")) };
+        let Some(target) = request.mcp.clone() else {
+            return Err(malformed("it does not name a tool of an MCP server"));
+        };
         let session = target.session.clone();
         let lost = |began, reason: &str| {
             let (server, reason) = (server.server().to_owned(), reason.to_owned());

@@ -30,7 +30,7 @@ pub(super) async fn answer(
     let name = operation.name();
     let unknown = || McpFailure::Unsupported {
         server: connections.server().to_owned(),
-        what: format!("cannot be asked to {name}"),
+        what: format!("does not support {name}"),
     };
     let lists_tools = matches!(operation, McpOperation::ListTools);
     let (answer, given) = connections
@@ -47,7 +47,7 @@ pub(super) async fn answer(
     match answer {
         Answer::Of(value) if !fits(&value) => {
             let what =
-                format!("answers {name} with more than {}; what is larger cannot be recorded", Bytes(MOST_BYTES));
+                format!("responds to {name} with more than {}, the limit of a recorded response", Bytes(MOST_BYTES));
             Err(McpFailure::TooLarge { server: server(), what })
         }
         Answer::Of(value) if given.is_empty() => Ok(value),
@@ -56,11 +56,12 @@ pub(super) async fn answer(
         Answer::TooLong(excess) => Err(McpFailure::TooLarge { server: server(), what: excess }),
         Answer::EndlessList => Err(McpFailure::Unsupported {
             server: server(),
-            what: "lists in circles: it gave a cursor twice".to_owned(),
+            what: "lists endlessly: it returned the same cursor twice".to_owned(),
         }),
-        Answer::Unreadable(reason) => {
-            Err(McpFailure::Unsupported { server: server(), what: format!("answered what cannot be read: {reason}") })
-        }
+        Answer::Unreadable(reason) => Err(McpFailure::Unsupported {
+            server: server(),
+            what: format!("sent a response that cannot be read: {reason}"),
+        }),
         Answer::NotKnown => Err(unknown()),
     }
 }

@@ -88,7 +88,8 @@ impl Client {
         let question = shown(message, &self.given.lock().unwrap_or_else(PoisonError::into_inner));
         tracing::warn!(
             question,
-            "an MCP server asks people something, and is declined; McpServer::asks_people lets the run wait for them"
+            "an elicitation request of an MCP server is declined; McpServer::asks_people lets the run wait for a \
+             person's answer"
         );
     }
 

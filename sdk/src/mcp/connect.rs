@@ -132,7 +132,7 @@ impl Opening<'_> {
                 }
             }
         }
-        Err(not_reached(server, "its factory makes nothing but factories".to_owned()))
+        Err(not_reached(server, "its factory returns only factories".to_owned()))
     }
 
     /// Returns the resolved value, and remembers the credentials that `credentials` finds in it.
@@ -172,8 +172,7 @@ impl Opening<'_> {
         let mut headers = HeaderMap::new();
         for (name, value) in &http.headers {
             let value = self.filled(value, |value| credentials::of_header(name, value))?;
-            let wrong =
-                || not_reached(self.server, format!("header {name:?} is none, or its value is none of a header"));
+            let wrong = || not_reached(self.server, format!("header {name:?} has an invalid name or value"));
             let mut value = value.to_str().and_then(|text| HeaderValue::from_str(text).ok()).ok_or_else(wrong)?;
             value.set_sensitive(true);
             headers.append(HeaderName::from_bytes(name.as_bytes()).map_err(|_| wrong())?, value);
@@ -209,8 +208,9 @@ async fn child(
     let started = TokioChildProcess::builder(grouped(command)).stderr(Stdio::inherit()).spawn();
     let (process, _) = started.map_err(|error| {
         // The program is logged, because it must not be in history.
-        tracing::error!(server, program = %stdio.program.display(), %error, "the program of an MCP server does not start");
-        not_reached(server, format!("its program, which the worker's log names, does not start: {error}"))
+        tracing::error!(server, program = %stdio.program.display(), %error, "the program of an MCP server cannot be \
+                                                                             started");
+        not_reached(server, format!("its program (see the worker's log) cannot be started: {error}"))
     })?;
     begin(server, client, process).await
 }

@@ -65,15 +65,15 @@ mod unix {
 
     impl ChildWrapper for Group {
         fn inner(&self) -> &dyn ChildWrapper {
-            &**self.leader.as_ref().expect("it is taken out by value")
+            &**self.leader.as_ref().expect("the leader is present until into_inner")
         }
 
         fn inner_mut(&mut self) -> &mut dyn ChildWrapper {
-            &mut **self.leader.as_mut().expect("it is taken out by value")
+            &mut **self.leader.as_mut().expect("the leader is present until into_inner")
         }
 
         fn into_inner(mut self: Box<Self>) -> Box<dyn ChildWrapper> {
-            self.leader.take().expect("it is taken out by value")
+            self.leader.take().expect("the leader is present until into_inner")
         }
 
         fn wait(&mut self) -> Pin<Box<dyn Future<Output = io::Result<ExitStatus>> + Send + '_>> {

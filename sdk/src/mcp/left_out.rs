@@ -43,7 +43,8 @@ pub(super) fn within_bounds(server: &str, mut list: Value) -> Value {
 /// which it names under `leftOut`. With the credentials redacted, calls would refer to tools or
 /// arguments that the server does not have.
 pub(super) fn without_credentials(server: &str, mut list: Value, given: &Given) -> Value {
-    const REASON: &str = "its name or its schema holds a credential of the server's transport; McpValue::plain exempts a value that is none";
+    const REASON: &str = "its name or its schema holds a credential of the server's transport; McpValue::plain \
+                          exempts a value that is not a credential";
     let Some(Value::Array(tools)) = list.get_mut("tools") else { return list };
     let mut left_out = Vec::new();
     tools.retain(|tool| {

@@ -42,7 +42,7 @@ impl Listed {
         let name = self.name;
         let too_long = |excess: String| ControlFlow::Break(Answer::TooLong(excess));
         if self.items.len() + items.len() > self.most {
-            return too_long(format!("lists more than {} {name}, which is the most that is taken", self.most));
+            return too_long(format!("lists more than {} {name}, the maximum", self.most));
         }
         for item in items {
             let kept = serde_json::to_value(item).map_err(|error| error.to_string()).and_then(self.of);
@@ -58,7 +58,7 @@ impl Listed {
         self.bytes += next.map_or(0, str::len);
         if self.bytes > MOST_BYTES {
             return too_long(format!(
-                "lists {name} of more than {}; what is larger cannot be recorded",
+                "lists {name} of more than {}, the limit of a recorded response",
                 Bytes(MOST_BYTES)
             ));
         }
@@ -66,7 +66,7 @@ impl Listed {
             None => ControlFlow::Break(Answer::Of(json!({ name: std::mem::take(&mut self.items) }))),
             Some(cursor) if !self.cursors.insert(cursor.to_owned()) => ControlFlow::Break(Answer::EndlessList),
             Some(_) if self.cursors.len() >= MOST_PAGES => {
-                too_long(format!("lists {name} on more than {MOST_PAGES} pages, which is the most that is taken"))
+                too_long(format!("lists {name} on more than {MOST_PAGES} pages, the maximum"))
             }
             Some(_) => ControlFlow::Continue(()),
         }

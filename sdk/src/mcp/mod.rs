@@ -2,9 +2,9 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `transport.rs` | the transport of a server: a child process, HTTP, in-process, or from a factory |
-//! | `value.rs` | the value of a header or a variable, which may be a reference to a variable of the worker |
-//! | `connections.rs` | connections of one server: on demand, shared, closed when idle, replaced when lost |
+//! | `transport.rs` | the transport of a server: child process, HTTP, in-process, from a factory |
+//! | `value.rs` | the value of a header or a variable: literal, or a variable of the worker |
+//! | `connections.rs` | connections of one server: shared, closed when idle, replaced when lost |
 //! | `sessions.rs` | sessions of runs with stateful servers: connections that are never replaced |
 //! | `client.rs` | the capabilities of this client, and its answers to elicitation requests |
 //! | `connect.rs` | opens a connection |

@@ -151,7 +151,7 @@ async fn make_set_up_call(
     }
     let texts =
         result.content.iter().filter_map(|block| Some(serde_json::to_value(block).ok()?["text"].as_str()?.to_owned()));
-    let what = format!("refuses {tool:?}, which is to begin a session: {}", texts.collect::<Vec<_>>().join("\n"));
+    let what = format!("refuses {tool:?}, a set-up call of the session: {}", texts.collect::<Vec<_>>().join("\n"));
     Err(McpFailure::Unsupported { server: server.server().to_owned(), what })
 }
 

@@ -17,7 +17,10 @@ use crate::tool::BoxError;
 /// # fn example(token: String) -> AgentsPlugin {
 /// AgentsPlugin::new()
 ///     .mcp_server("files", McpTransport::stdio("mcp-server-files", ["--read-only", "/srv"]))
-///     .mcp_server("tickets", McpTransport::streamable_http("https://tickets.example.com/mcp").bearer(token))
+///     .mcp_server(
+///         "tickets",
+///         McpTransport::streamable_http("https://tickets.example.com/mcp").bearer(token),
+///     )
 /// # }
 /// ```
 #[derive(Clone, Debug)]
@@ -144,8 +147,10 @@ impl McpHttp {
     /// ```
     /// use temporal_agents::{AgentsPlugin, mcp::McpTransport, worker_env};
     ///
-    /// let tickets = McpTransport::streamable_http("https://tickets.example.com/mcp").bearer(worker_env!("TICKETS_TOKEN"));
-    /// let plugin = AgentsPlugin::new().mcp_server("tickets", tickets).allow_env(["TICKETS_TOKEN"]);
+    /// let tickets = McpTransport::streamable_http("https://tickets.example.com/mcp")
+    ///     .bearer(worker_env!("TICKETS_TOKEN"));
+    /// let plugin =
+    ///     AgentsPlugin::new().mcp_server("tickets", tickets).allow_env(["TICKETS_TOKEN"]);
     /// ```
     #[must_use]
     pub fn bearer(self, token: impl Into<McpValue>) -> Self {

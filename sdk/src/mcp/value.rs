@@ -33,7 +33,8 @@ impl McpValue {
     /// ```
     /// use temporal_agents::mcp::{McpTransport, McpValue};
     ///
-    /// let crm = McpTransport::stdio("mcp-server-crm", [""; 0]).env("COMPANY", McpValue::plain("Acme Corporation"));
+    /// let crm = McpTransport::stdio("mcp-server-crm", [""; 0])
+    ///     .env("COMPANY", McpValue::plain("Acme Corporation"));
     /// ```
     pub fn plain(text: impl Into<OsString>) -> Self {
         Self(Kind::Plain(text.into()))

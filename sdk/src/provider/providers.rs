@@ -82,8 +82,8 @@ impl Providers {
             }
         }
         let message = format!(
-            "no model provider of this worker serves {name:?}; add one with AgentsPlugin::model_provider, \
-             or correct the model's name"
+            "no model provider of this worker serves {name:?}; add one with AgentsPlugin::model_provider, or correct \
+             the model's name"
         );
         Err(ModelError::new(ModelFailureKind::UnknownModel, message))
     }
@@ -96,7 +96,7 @@ async fn caught<T>(code: impl Future<Output = Result<T, ModelError>>) -> Result<
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())
             .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "a value that is no text".to_owned());
+            .unwrap_or_else(|| "a value that is not a string".to_owned());
         Err(ModelError::new(ModelFailureKind::Internal, format!("the model provider panicked: {message}")))
     })
 }

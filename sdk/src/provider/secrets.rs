@@ -100,8 +100,8 @@ fn refuse_credentials(headers: Option<&Map<String, Value>>) -> Result<(), ModelE
     let refused = literals.find(|(name, _)| CREDENTIALS.iter().any(|one| name.eq_ignore_ascii_case(one)));
     let Some((name, _)) = refused else { return Ok(()) };
     let message = format!(
-        "unsupported: a literal `{name}` in extra_headers: settings are recorded in history; refer to a variable of the \
-         worker with worker_env!, or give the header to the provider on the worker"
+        "unsupported: a literal `{name}` in extra_headers: settings are recorded in history; refer to a variable of \
+         the worker with worker_env!, or configure the header in the provider on the worker"
     );
     Err(ModelError::new(ModelFailureKind::Unsupported, message))
 }

@@ -69,21 +69,25 @@ impl Withheld {
         let why = match &self.why {
             Why::NotSet => "is not set on this worker; set it and restart the worker".to_owned(),
             Why::NoCredential => {
-                "this worker gives to certain destinations only, and there only as a credential (`authorization`, `headers`, \
-                 extra_headers, extra_query): elsewhere the model could read it; AgentsPlugin::allow_env allows it anywhere"
+                "this worker sends to certain destinations only, and there only as a credential (`authorization`, \
+                 `headers`, extra_headers, extra_query): elsewhere the model could read it; AgentsPlugin::allow_env \
+                 allows it for any destination"
                     .to_owned()
             }
             Why::NotAllowed => {
-                format!("this worker does not give away; add it to AgentsPlugin::allow_env if it may go to {receiver}")
+                format!(
+                    "this worker does not send anywhere; add it to AgentsPlugin::allow_env if it may be sent to \
+                     {receiver}"
+                )
             }
             Why::Elsewhere(Some(to)) => format!(
-                "this worker does not give to {to}, only to other destinations; add \
-                 allow_env_for({}, [{name:?}]) to the AgentsPlugin, InlineRunner or ToolRegistry if it may go there",
+                "this worker does not send to {to}, only to other destinations; add allow_env_for({}, [{name:?}]) to \
+                 the AgentsPlugin, InlineRunner or ToolRegistry if it may be sent there",
                 to.to_rust_expression()
             ),
             Why::Elsewhere(None) => {
-                "this worker gives to certain destinations only, and where it would go here cannot be \
-                                     told: an address beside it is not plain https, or the model provider has no name"
+                "this worker sends to certain destinations only, and the destination here cannot be determined: an \
+                 address beside it is not plain https, or the model provider has no name"
                     .to_owned()
             }
         };

@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument of a tool",
     label = "the model cannot write this type",
-    note = "it, and every type in it, needs `#[derive(serde::Deserialize, schemars::JsonSchema)]` \
-            and owns what it holds",
-    note = "what the worker supplies is taken as `State<{Self}>`"
+    note = "this type, and every type in it, needs `#[derive(serde::Deserialize, schemars::JsonSchema)]` and must own \
+            its data",
+    note = "a value that the worker supplies has the type `State<{Self}>`"
 )]
 pub trait ToolArgument: DeserializeOwned + JsonSchema + 'static {}
 

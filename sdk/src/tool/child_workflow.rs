@@ -15,7 +15,9 @@ use serde_json::{Map, Value};
 /// ```
 /// use temporal_agents::tool::{ChildWorkflow, ParentClosePolicy};
 ///
-/// let ship = ChildWorkflow::named("ship_order").task_queue("shipping").parent_close_policy(ParentClosePolicy::Abandon);
+/// let ship = ChildWorkflow::named("ship_order")
+///     .task_queue("shipping")
+///     .parent_close_policy(ParentClosePolicy::Abandon);
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -127,8 +127,9 @@ impl ToolError {
 ///
 /// Not implemented by hand.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no error that a tool can fail with",
-    label = "no error: write `ToolError::tell_model(..)` for what the model is to read, `ToolError::failed(..)` for what it is not"
+    message = "`{Self}` is not an error that a tool can return",
+    label = "not an error: write `ToolError::tell_model(..)` for a message that the model reads, \
+             `ToolError::failed(..)` for one that it does not"
 )]
 pub trait IntoToolError {
     /// Converts the error into a failure whose message the model does not see.

@@ -31,6 +31,8 @@ pub(crate) mod state;
 pub(crate) mod workflow_context;
 mod workflow_error;
 
+use serde_json::{Map, Value};
+
 pub(crate) use approval::ApprovalRule;
 pub use approval::NeedsApproval;
 pub use argument::ToolArgument;
@@ -98,7 +100,7 @@ pub trait Tool {
     /// The function runs in the workflow, and again on replay.
     fn needs_approval_when(
         &self,
-        predicate: impl Fn(&RunContext, &serde_json::Map<String, serde_json::Value>, &str) -> bool + Send + Sync + 'static,
+        predicate: impl Fn(&RunContext, &Map<String, Value>, &str) -> bool + Send + Sync + 'static,
     ) -> ToolDef
     where
         Self: Sized,
@@ -136,7 +138,8 @@ pub trait Tool {
     ///     euros: u32,
     /// }
     ///
-    /// let clerk = Agent::new("clerk").tool(refund.needs_approval_for(|_run, Amount { euros }| euros > 50));
+    /// let clerk = Agent::new("clerk")
+    ///     .tool(refund.needs_approval_for(|_run, Amount { euros }| euros > 50));
     /// # let _ = clerk;
     /// ```
     ///
@@ -165,7 +168,7 @@ pub trait Tool {
     }
 
     /// Adds a setting for the tool; see [`ToolDef::setting`].
-    fn setting(&self, name: impl Into<String>, value: impl Into<serde_json::Value>) -> ToolDef
+    fn setting(&self, name: impl Into<String>, value: impl Into<Value>) -> ToolDef
     where
         Self: Sized,
     {

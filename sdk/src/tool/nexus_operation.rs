@@ -16,7 +16,8 @@ use std::time::Duration;
 /// use std::time::Duration;
 /// use temporal_agents::tool::NexusOperation;
 ///
-/// let quote = NexusOperation::named("freight-endpoint", "Freight", "quote").schedule_to_close(Duration::from_secs(30));
+/// let quote = NexusOperation::named("freight-endpoint", "Freight", "quote")
+///     .schedule_to_close(Duration::from_secs(30));
 /// assert_eq!(quote.schedule_to_start, Duration::from_secs(300));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

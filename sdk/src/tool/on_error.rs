@@ -25,7 +25,7 @@ pub const OUTCOME_UNKNOWN: &str =
 /// The rule for a failed call of a tool: arguments that do not fit, an error of the body, a
 /// timeout.
 ///
-/// | [kind](ToolFailureKind) | retried first | what the model gets by `Standard` | `tell` is called |
+/// | [kind](ToolFailureKind) | retried first | the model gets, by `Standard` | `tell` is called |
 /// |---|---|---|---|
 /// | `Arguments` | no | [`TOOL_FAILED`] | yes |
 /// | `Told` | no | the tool's own message | no |
@@ -33,7 +33,7 @@ pub const OUTCOME_UNKNOWN: &str =
 /// | `Panicked` | yes | [`TOOL_FAILED`]; [`OUTCOME_UNKNOWN`] if not idempotent | yes |
 /// | `TimedOut` | yes | `Tool 'name' timed out after 20 seconds.` | no |
 /// | `OutcomeUnknown` | no | [`OUTCOME_UNKNOWN`] | no |
-/// | `Oversized` | no | its size, the limit, and advice to request less, or not to repeat it | yes |
+/// | `Oversized` | no | its size, the limit, and advice: request less, or do not repeat | yes |
 /// | `Agent` | no | [`TOOL_FAILED`] | yes |
 /// | `FailsRun` | no | nothing: the run ends | no |
 /// | `NotRegistered`, `SessionLost` | see these kinds | nothing: the run ends | no |
@@ -93,7 +93,9 @@ impl OnToolError {
     ///
     /// let rule = OnToolError::by_kind(|_call, failure| match failure.kind {
     ///     ToolFailureKind::Arguments => Some(failure.issues_message()),
-    ///     ToolFailureKind::NotRegistered => Some("This tool is being deployed. Go on without it.".to_owned()),
+    ///     ToolFailureKind::NotRegistered => {
+    ///         Some("This tool is being deployed. Continue without it.".to_owned())
+    ///     }
     ///     _ => None,
     /// });
     /// # let _ = rule;

@@ -104,9 +104,8 @@ impl<T: Serialize> ToolReturn for T {
 /// An error that a tool may return: a [`ToolError`], or any type that converts into one.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
-    label = "`{Self}` is no error",
-    note = "return `Result<_, ToolError>`: any `std::error::Error` becomes one by `?`, \
-            a text by `ToolError::failed(text)`"
+    label = "`{Self}` is not an error",
+    note = "return `Result<_, ToolError>`: `?` converts any `std::error::Error`, `ToolError::failed(message)` a string"
 )]
 pub trait ErrorReturn {
     /// Converts the error into the failure of the tool.

@@ -11,7 +11,9 @@ use std::time::Duration;
 /// use std::time::Duration;
 /// use temporal_agents::tool::RemoteActivity;
 ///
-/// let refund = RemoteActivity::named("issue_refund").task_queue("python").start_to_close(Duration::from_secs(20));
+/// let refund = RemoteActivity::named("issue_refund")
+///     .task_queue("python")
+///     .start_to_close(Duration::from_secs(20));
 /// assert_eq!(refund.attempts, 3);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ impl<T> Deref for State<T> {
 
 /// A tool parameter that does not come from the model.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no tool parameter",
+    message = "`{Self}` is not a tool parameter",
     note = "take `State<T>`, `&ToolContext`, or a type that implements `Deserialize` and `JsonSchema`"
 )]
 pub trait FromToolContext: Sized {
@@ -44,7 +44,7 @@ impl<T: Clone + Send + Sync + 'static> FromToolContext for State<T> {
     fn from_context(ctx: &ToolContext) -> Result<Self, ToolError> {
         ctx.states().get::<T>().map(State).ok_or_else(|| {
             ToolError::failed(format!(
-                "tool {:?} needs State<{}>, which this worker does not have; add .state(..) to its AgentsPlugin",
+                "tool {:?} requires State<{}>, which this worker does not have; add it with AgentsPlugin::state(..)",
                 ctx.info().tool,
                 type_name::<T>()
             ))

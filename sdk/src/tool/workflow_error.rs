@@ -19,7 +19,7 @@ pub enum WorkflowToolError {
         what: String,
     },
     /// The operation timed out.
-    #[error("{what} did not end in time")]
+    #[error("{what} timed out")]
     TimedOut {
         /// Name of the operation.
         what: String,
@@ -27,7 +27,7 @@ pub enum WorkflowToolError {
         after: Option<Duration>,
     },
     /// No worker has the activity or workflow type, or no worker has started it in time.
-    #[error("{what} finds no worker on task queue {task_queue:?}: {reason}")]
+    #[error("no worker for {what} on task queue {task_queue:?}: {reason}")]
     NotRegistered {
         /// Name of the operation.
         what: String,
@@ -49,7 +49,7 @@ pub enum WorkflowToolError {
         detail: Option<String>,
     },
     /// A workflow with this id is already running.
-    #[error("{what} cannot start: a workflow with id {id:?} runs already")]
+    #[error("{what} cannot start: a workflow with id {id:?} is already running")]
     AlreadyRuns {
         /// Name of the operation.
         what: String,
@@ -57,7 +57,7 @@ pub enum WorkflowToolError {
         id: String,
     },
     /// The operation has completed, but its result is not JSON.
-    #[error("what {what} returned cannot be read as JSON: {reason}")]
+    #[error("the result of {what} cannot be read as JSON: {reason}")]
     Unreadable {
         /// Name of the operation.
         what: String,

@@ -91,7 +91,7 @@ impl Definitions {
                 digested.drain(..(digested.len() + 1).saturating_sub(MAX_CACHED_DIGESTS));
                 digested.push((self.clone(), digest));
             }
-            digested.last().map(|(_, digest)| digest.clone()).expect("what was looked for is the last")
+            digested.last().map(|(_, digest)| digest.clone()).expect("the entry found or added is the last one")
         })
     }
 }

@@ -77,7 +77,9 @@ macro_rules! __error_debug {
                 .finish()
         });
     };
-    (enum $name:ident { $($(#[$cfg:meta])? $variant:ident $({ $($field:ident),* $(,)? })? $(( $($place:ident),* ))?),* $(,)? }) => {
+    (enum $name:ident {
+        $($(#[$cfg:meta])? $variant:ident $({ $($field:ident),* $(,)? })? $(( $($place:ident),* ))?),* $(,)?
+    }) => {
         $crate::__error_debug!(@impl $name, |error, f| {
             match error {
                 $($(#[$cfg])? Self::$variant $({ $($field),* })? $(( $($place),* ))? => {

@@ -68,7 +68,7 @@ pub enum McpOperation {
         set_up: Vec<McpSetUp>,
         /// Seconds that the session stays open without being used.
         idle_seconds: u64,
-        /// `true` if the server may ask people questions during calls.
+        /// `true` if the server may request input from people questions during calls.
         #[serde(default, skip_serializing_if = "is_false")]
         asks_people: bool,
     },
@@ -233,7 +233,7 @@ pub struct McpAnswer {
     pub content: Option<Map<String, Value>>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }

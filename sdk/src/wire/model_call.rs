@@ -97,7 +97,7 @@ pub enum UnfoldError {
     #[error("the model request refers to history")]
     Refers,
     /// The segments contain a different number of items than the request states.
-    #[error("the model request says it has {expected} items, but it has {found}")]
+    #[error("the model request states {expected} items, but contains {found}")]
     Count {
         /// Number of items that the message states.
         expected: u32,

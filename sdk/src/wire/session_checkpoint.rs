@@ -17,7 +17,7 @@
 //! | member | |
 //! |---|---|
 //! | `format` | `temporal-agents/session`: distinguishes it from the checkpoints of others |
-//! | `version` | of the wire contract; another major version starts the session over, with a warning |
+//! | `version` | of the wire contract; another major version restarts the session, with a warning |
 //! | `turns` | model calls so far, for people who look at the activity |
 //! | `results`, `origins` | collected results, and the run of each; null = collected between runs |
 //! | `runs` | each run, in the order in which they began |

@@ -41,7 +41,7 @@ impl Serialize for WireVersion {
 impl<'de> Deserialize<'de> for WireVersion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged, expecting = "a wire version is a text like \"1.1\", or an object with major and minor")]
+        #[serde(untagged, expecting = "a wire version is a string like \"1.1\", or an object with major and minor")]
         enum Written {
             Text(String),
             Object { major: u16, minor: u16 },
@@ -52,7 +52,7 @@ impl<'de> Deserialize<'de> for WireVersion {
                 let version = text
                     .split_once('.')
                     .and_then(|(major, minor)| Some(Self { major: major.parse().ok()?, minor: minor.parse().ok()? }));
-                version.ok_or_else(|| D::Error::custom(format_args!("{text:?} is no wire version, as \"1.1\" is one")))
+                version.ok_or_else(|| D::Error::custom(format_args!("{text:?} is not a wire version such as \"1.1\"")))
             }
         }
     }

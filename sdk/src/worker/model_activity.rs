@@ -135,8 +135,8 @@ async fn too_large(ctx: &ActivityContext, reply: &ModelReply) -> Option<ModelErr
     }
     let (json, sent, most) = (Bytes(json), Bytes(sent), Bytes(MAX_REPLY_BYTES));
     let message = format!(
-        "response too large: the model's reply is {json} of JSON, {sent} as it is sent, over the limit of {most}; it is not \
-         requested again. Lower max_tokens, or keep images and files of hosted tools out of the reply"
+        "response too large: the model's reply is {json} of JSON, {sent} when it is sent, over the limit of {most}; \
+         it is not requested again. Lower max_tokens, or keep images and files of hosted tools out of the reply"
     );
     Some(ModelError::new(ModelFailureKind::ResponseTooLarge, message))
 }

@@ -320,8 +320,8 @@ const MAX_RECORDING_BYTES: usize = 1_048_576;
 /// The JSON of a call, or of one of its items, is larger than the limit.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{what} {bytes} bytes, the limit is {limit}; shorten {shorten}, or raise ModelActivityOptions::max_request_bytes where a \
-     codec compresses payloads"
+    "{what} {bytes} bytes, the limit is {limit}; shorten {shorten}, or raise ModelActivityOptions::max_request_bytes \
+     if a codec compresses payloads"
 )]
 struct RequestTooLarge {
     what: String,

@@ -41,10 +41,10 @@ fn arguments(mut given: impl Iterator<Item = String>) -> Result<(Host, PathBuf),
             let name = given.next().ok_or("--host needs a name")?;
             host = name.parse().map_err(|error: conformance::UnknownHost| error.to_string())?;
         } else if folder.replace(PathBuf::from(argument)).is_some() {
-            return Err("there is one folder too many".to_owned());
+            return Err("unexpected second folder".to_owned());
         }
     }
-    Ok((host, folder.ok_or("there is no folder")?))
+    Ok((host, folder.ok_or("missing argument: folder")?))
 }
 
 fn print(observed: Observed) {

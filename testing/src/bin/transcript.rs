@@ -22,17 +22,17 @@ const USAGE: &str = "\
 usage: transcript --workflow ID [--run-id RUN] [--chain] [--address ADDRESS] [--namespace NAME] [output]
        transcript --history FILE [output]
 
-  --workflow ID     a workflow, as far as it has come
-  --run-id RUN      this run of it; without, the latest
-  --chain           the runs before it, too, if it has continued as new
-  --address ADDRESS the server, as HOST:PORT or as a URL; default $TEMPORAL_ADDRESS, else http://localhost:7233
-  --namespace NAME  default $TEMPORAL_NAMESPACE, else `default`
+  --workflow ID     a workflow, up to its current end
+  --run-id RUN      a run of the workflow; default: the latest
+  --chain           also the earlier runs of a workflow that continued as new
+  --address ADDRESS the server, as HOST:PORT or as a URL; default $TEMPORAL_ADDRESS, otherwise http://localhost:7233
+  --namespace NAME  default $TEMPORAL_NAMESPACE, otherwise `default`
                     An API key is taken from $TEMPORAL_API_KEY.
-  --history FILE    a saved history: JSON of the UI, the CLI or an SDK, or with the ending `.bin` the protobuf message
+  --history FILE    a saved history: JSON of the UI, the CLI or an SDK, or, with the extension `.bin`, protobuf
 
 output:
   --format markdown|json          default markdown
-  --request N                     instead of the transcript: model call N, as the provider got it (JSON)
+  --request N                     instead of the transcript: the request of model call N (JSON)
   --openai responses|chat         with --request: the body that the OpenAI provider sends for it";
 
 #[tokio::main]
@@ -94,7 +94,7 @@ impl Arguments {
                     arguments.json = match &*value()? {
                         "json" => true,
                         "markdown" => false,
-                        other => return Err(format!("--format is markdown or json, not {other:?}")),
+                        other => return Err(format!("--format must be markdown or json, not {other:?}")),
                     }
                 }
                 "--request" => {
@@ -106,10 +106,10 @@ impl Arguments {
                     arguments.openai = Some(match &*value()? {
                         "responses" => OpenAiApi::Responses,
                         "chat" => OpenAiApi::ChatCompletions,
-                        other => return Err(format!("--openai is responses or chat, not {other:?}")),
+                        other => return Err(format!("--openai must be responses or chat, not {other:?}")),
                     });
                 }
-                other => return Err(format!("there is no argument {other:?}")),
+                other => return Err(format!("unknown argument {other:?}")),
             }
         }
         arguments.checked().map(Some)
@@ -119,14 +119,14 @@ impl Arguments {
     fn checked(self) -> Result<Self, String> {
         let of_server = self.run_id.is_some() || self.chain || self.address.is_some() || self.namespace.is_some();
         match (&self.workflow, &self.history) {
-            (None, None) => Err("say which: --workflow ID, or --history FILE".to_owned()),
-            (Some(_), Some(_)) => Err("--workflow and --history are two sources; take one".to_owned()),
+            (None, None) => Err("missing source: pass --workflow ID or --history FILE".to_owned()),
+            (Some(_), Some(_)) => Err("--workflow and --history cannot be used together".to_owned()),
             (None, Some(_)) if of_server => {
-                Err("--run-id, --chain, --address and --namespace go with --workflow".to_owned())
+                Err("--run-id, --chain, --address and --namespace require --workflow".to_owned())
             }
-            _ if self.openai.is_some() && self.request.is_none() => Err("--openai goes with --request N".to_owned()),
+            _ if self.openai.is_some() && self.request.is_none() => Err("--openai requires --request N".to_owned()),
             _ if self.chain && self.request.is_some() => {
-                Err("--request counts the calls of one run: take --run-id instead of --chain".to_owned())
+                Err("--request counts the calls of one run: use --run-id instead of --chain".to_owned())
             }
             _ => Ok(self),
         }
@@ -183,7 +183,9 @@ async fn connect(arguments: &Arguments) -> Result<Client, Failure> {
     let address = if api_key.is_some() { address.with_tls_by_default() } else { address };
     let options = ConnectionOptions::new(address.url()).identity("transcript").maybe_api_key(api_key).build();
     let connection = Connection::connect(options).await.map_err(|error| {
-        format!("no Temporal server answers at {address}: {error}; start one, or name another with --address")
+        format!(
+            "no Temporal server answers at {address}: {error}; start a server, or pass another address with --address"
+        )
     })?;
     let namespace = setting(&arguments.namespace, "TEMPORAL_NAMESPACE", "default");
     Ok(Client::new(connection, ClientOptions::new(namespace).data_converter(data_converter()).build())?)
@@ -250,20 +252,17 @@ mod tests {
     #[test]
     fn arguments_that_do_not_go_together_are_refused_with_what_does() {
         let refused = |given: &[&str]| arguments(given).expect_err("they do not go together");
-        assert_eq!(refused(&[]), "say which: --workflow ID, or --history FILE");
-        assert_eq!(
-            refused(&["--workflow", "a", "--history", "b"]),
-            "--workflow and --history are two sources; take one"
-        );
+        assert_eq!(refused(&[]), "missing source: pass --workflow ID or --history FILE");
+        assert_eq!(refused(&["--workflow", "a", "--history", "b"]), "--workflow and --history cannot be used together");
         assert_eq!(
             refused(&["--history", "b", "--chain"]),
-            "--run-id, --chain, --address and --namespace go with --workflow"
+            "--run-id, --chain, --address and --namespace require --workflow"
         );
-        assert_eq!(refused(&["--workflow", "a", "--openai", "chat"]), "--openai goes with --request N");
+        assert_eq!(refused(&["--workflow", "a", "--openai", "chat"]), "--openai requires --request N");
         assert_eq!(refused(&["--workflow", "a", "--request", "two"]), "--request needs a number, not \"two\"");
         assert_eq!(refused(&["--workflow"]), "--workflow needs a value");
-        assert_eq!(refused(&["--format", "html"]), "--format is markdown or json, not \"html\"");
-        assert_eq!(refused(&["--verbose"]), "there is no argument \"--verbose\"");
+        assert_eq!(refused(&["--format", "html"]), "--format must be markdown or json, not \"html\"");
+        assert_eq!(refused(&["--verbose"]), "unknown argument \"--verbose\"");
         assert_eq!(refused(&["--help", "--nonsense"]), "help");
     }
 
@@ -310,7 +309,7 @@ mod tests {
         server.shutdown().await;
         let no_server = failed("localhost:1").await;
         assert!(no_server.starts_with("no Temporal server answers at localhost:1: "), "{no_server}");
-        assert!(no_server.ends_with("start one, or name another with --address"), "{no_server}");
+        assert!(no_server.ends_with("start a server, or pass another address with --address"), "{no_server}");
     }
 
     #[tokio::test]

@@ -38,10 +38,9 @@ pub(super) fn watch_round_trip(recorder: &Recorder, state: &RunState) {
     match read {
         Ok(read) if read == *state => {}
         Ok(read) => {
-            recorder
-                .complain(format!("a state is not the same once it was written and read: {state:?} became {read:?}"));
+            recorder.complain(format!("a state changed in a JSON round trip: {state:?} became {read:?}"));
         }
-        Err(error) => recorder.complain(format!("a state cannot be written and read: {error}: {state:?}")),
+        Err(error) => recorder.complain(format!("a state failed a JSON round trip: {error}: {state:?}")),
     }
 }
 

@@ -86,7 +86,7 @@ pub struct Activities {
 
 /// The error for a name that no host has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no host {name:?}; there are inline, workflow, workflow-uncached, session and session-interrupted")]
+#[error("unknown host {name:?}; expected inline, workflow, workflow-uncached, session or session-interrupted")]
 pub struct UnknownHost {
     /// The name, as passed to the parser.
     pub name: String,

@@ -85,7 +85,7 @@ pub(crate) enum PlayError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// A follow-up continues with an agent that the scenario does not contain.
-    #[error("the last agent {name:?} is none of the scenario's")]
+    #[error("the scenario does not contain the last agent {name:?}")]
     UnknownLastAgent {
         /// Name of the agent.
         name: String,
@@ -94,7 +94,7 @@ pub(crate) enum PlayError {
     #[error(transparent)]
     Decision(#[from] DecisionRefused),
     /// A paused state cannot be serialized or parsed again.
-    #[error("the paused state cannot be written and read again: {0}")]
+    #[error("the paused state failed a JSON round trip: {0}")]
     State(#[from] serde_json::Error),
 }
 

@@ -32,7 +32,7 @@ pub enum SuiteError {
         source: io::Error,
     },
     /// A file is not a JSON object with a name.
-    #[error("{} is no scenario: it has no name", .path.display())]
+    #[error("{} is not a scenario: it has no name", .path.display())]
     Nameless {
         /// The file.
         path: PathBuf,
@@ -47,7 +47,7 @@ pub enum SuiteError {
 enum ScenarioError {
     #[error("the scenario cannot be read: {0}")]
     Format(#[from] serde_json::Error),
-    #[error("the scenario is of format {format}, and this driver reads format 1")]
+    #[error("unsupported scenario format {format}; this driver supports format 1")]
     Version { format: u32 },
     #[error(transparent)]
     NotPlayed(#[from] NotPlayed),

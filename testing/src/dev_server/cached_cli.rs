@@ -64,7 +64,7 @@ impl CachedCli {
         if (record.length, record.modified) == (length, modified) {
             return Ok(binary);
         }
-        let unlike = || format!("{} is not what its record says", binary.display());
+        let unlike = || format!("{} does not match its record", binary.display());
         if record.length != length || sha256(&binary).map_err(|error| error.to_string())? != record.sha256 {
             return Err(unlike());
         }
@@ -76,7 +76,7 @@ impl CachedCli {
     fn check_pin(&self, sha256: &str) -> Result<(), String> {
         match self.pinned {
             Some(pinned) if pinned != sha256 => {
-                Err(format!("{} has SHA-256 {sha256}, pinned is {pinned}", self.binary().display()))
+                Err(format!("{} has SHA-256 {sha256}, expected the pinned {pinned}", self.binary().display()))
             }
             _ => Ok(()),
         }

@@ -63,7 +63,7 @@ pub enum DevServerError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// A Nexus endpoint could not be created.
-    #[error("the dev server does not make the Nexus endpoint {name:?}")]
+    #[error("the dev server cannot create the Nexus endpoint {name:?}")]
     NexusEndpoint {
         /// Name of the endpoint.
         name: String,

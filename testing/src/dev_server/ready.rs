@@ -60,7 +60,7 @@ async fn until_it_answers(
         let last_answer = match timeout(PATIENCE, probe(address, namespaces)).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(reason)) => reason,
-            Err(_) => "it did not answer".to_owned(),
+            Err(_) => "the server did not answer".to_owned(),
         };
         if Instant::now() >= deadline {
             return Err(DevServerError::NotReady {

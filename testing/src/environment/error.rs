@@ -36,8 +36,8 @@ pub enum EnvironmentError {
     NoWorkflow,
     /// The workflow did not end in time.
     #[error(
-        "workflow {workflow_id:?} has not ended after {patience:?}: a workflow task that fails again and again, or an activity \
-         that no worker takes; look at it with AgentEnvironment::start_workflow and its handle's describe()"
+        "workflow {workflow_id:?} did not end within {patience:?}: a workflow task fails repeatedly, or no worker \
+         polls for an activity; inspect it with AgentEnvironment::start_workflow and its handle's describe()"
     )]
     Hangs {
         /// Id of the workflow.

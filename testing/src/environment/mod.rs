@@ -19,15 +19,24 @@
 //! # #[temporalio_macros::workflow_methods]
 //! # impl Support {
 //! #     #[run]
-//! #     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+//! #     pub async fn run(
+//! #         ctx: &mut WorkflowContext<Self>,
+//! #         question: String,
+//! #     ) -> WorkflowResult<String> {
 //! #         Ok(Runner::new(ctx).run(&triage(), question).await?.final_output)
 //! #     }
 //! # }
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let model = FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
-//! let env = AgentEnvironment::builder().workflow::<Support>()?.model(&model).agent(triage).start().await?;
+//! let model =
+//!     FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
+//! let env = AgentEnvironment::builder()
+//!     .workflow::<Support>()?
+//!     .model(&model)
+//!     .agents((triage,))
+//!     .start()
+//!     .await?;
 //! let run = env.run(Support::run, "Weather in Oslo?".to_owned()).await?;
 //! assert_eq!(run.output()?, "12 degrees");
 //! env.finish().await?;

@@ -82,7 +82,7 @@ impl WorkerThread {
             // reason.
             Err(_) => Err(EnvironmentError::Worker(match thread.join() {
                 Ok(Err(message)) => message,
-                _ => "it panicked while starting".to_owned(),
+                _ => "it panicked during start-up".to_owned(),
             })),
         }
     }

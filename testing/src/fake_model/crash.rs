@@ -24,8 +24,10 @@ use temporal_agents::{
 /// use serde_json::json;
 /// use temporal_agents_testing::fake_model::{CrashAfterTurns, FakeModel, text, tool_call};
 ///
-/// let model = FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
-/// let crashing = CrashAfterTurns::new(1, model.clone()); // for `AgentEnvironment::builder().model_provider(..)`, or a worker
+/// let model =
+///     FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
+/// // For `AgentEnvironment::builder().model_provider(..)`, or a worker.
+/// let crashing = CrashAfterTurns::new(1, model.clone());
 /// # let _ = crashing;
 /// ```
 #[derive(Clone)]

@@ -4,7 +4,8 @@
 //! use serde_json::json;
 //! use temporal_agents_testing::fake_model::{FakeModel, text, tool_call};
 //!
-//! let model = FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
+//! let model =
+//!     FakeModel::script([tool_call("get_weather", json!({"city": "Oslo"})), text("12 degrees")]);
 //! ```
 //!
 //! A call beyond the script fails with an error that is not retried and that identifies the call;
@@ -102,7 +103,7 @@ impl FakeModel {
         let mut complaints = record.complaints.clone();
         if let Source::Script(replies) = &self.inner.source {
             for (index, reply) in replies.iter().enumerate().skip(record.calls.len()) {
-                complaints.push(format!("reply {} of the script was never asked for: {reply:?}", index + 1));
+                complaints.push(format!("reply {} of the script was not used: {reply:?}", index + 1));
             }
         }
         complaints
@@ -125,7 +126,7 @@ impl FakeModel {
             Source::Script(replies) => replies
                 .get(index)
                 .cloned()
-                .ok_or_else(|| format!("came after the last reply of the script, which has {}", replies.len())),
+                .ok_or_else(|| format!("exceeds the script, which has {} replies", replies.len())),
         };
         match reply.and_then(|reply| reply.check(call).map(|()| reply)) {
             Ok(reply) => Ok((index, reply)),

@@ -126,7 +126,7 @@ impl Reply {
     pub fn and(mut self, other: Self) -> Self {
         match (&mut self.outcome, other.outcome) {
             (Outcome::Items(items), Outcome::Items(more)) => items.extend(more),
-            _ => panic!("a failure has no items, so nothing can be joined to it"),
+            _ => panic!("a failure has no items to which others can be appended"),
         }
         self.expectations.extend(other.expectations);
         self
@@ -194,7 +194,7 @@ impl Reply {
     fn failure(&mut self) -> &mut Failure {
         match &mut self.outcome {
             Outcome::Failure(failure) => failure,
-            Outcome::Items(_) => panic!("only a failure has a status and a way to be retried"),
+            Outcome::Items(_) => panic!("only a failure has a status and retry settings"),
         }
     }
 

@@ -25,7 +25,7 @@ async fn a_script_answers_in_order_and_gives_ids() {
 async fn a_missing_reply_fails_the_call_and_the_test() {
     let model = FakeModel::script([]);
     let error = model.call(call(3)).await.unwrap_err();
-    let message = "call 1 (agent \"triage\", turn 3): came after the last reply of the script, which has 0";
+    let message = "call 1 (agent \"triage\", turn 3): exceeds the script, which has 0 replies";
     assert_eq!(error.to_string(), message);
     assert!(!error.should_retry());
     assert_eq!(model.complaints(), [message]);
@@ -35,7 +35,7 @@ async fn a_missing_reply_fails_the_call_and_the_test() {
 fn an_unused_reply_fails_the_test() {
     let model = FakeModel::script([text("never")]);
     let complaints = model.complaints();
-    assert!(complaints[0].starts_with("reply 1 of the script was never asked for"), "{complaints:?}");
+    assert!(complaints[0].starts_with("reply 1 of the script was not used"), "{complaints:?}");
 }
 
 #[tokio::test]

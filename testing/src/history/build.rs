@@ -8,7 +8,7 @@ use std::{env, error::Error};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = env::var("DEP_TEMPORALIO_PROTOS_DESCRIPTOR_PATH")
-        .map_err(|error| format!("temporalio-protos no longer says where its descriptors are: {error}"))?;
+        .map_err(|error| format!("temporalio-protos no longer exports the path of its descriptors: {error}"))?;
     println!("cargo::rustc-env=TEMPORAL_DESCRIPTORS={path}");
     Ok(())
 }

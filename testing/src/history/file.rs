@@ -25,7 +25,7 @@ pub enum HistoryFileError {
         source: io::Error,
     },
     /// The file does not contain a history.
-    #[error("{} does not hold a history", path.display())]
+    #[error("{} does not contain a history", path.display())]
     Json {
         /// Path of the file.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum HistoryFileError {
         source: HistoryJsonError,
     },
     /// The file does not contain a history as a protobuf message.
-    #[error("{} does not hold a history as a protobuf message", path.display())]
+    #[error("{} does not contain a history as a protobuf message", path.display())]
     Binary {
         /// Path of the file.
         path: PathBuf,

@@ -44,7 +44,11 @@ error_debug!(enum HistoryJsonError {
 /// ```
 /// use temporal_agents_testing::history;
 ///
-/// let exported = r#"{"events": [{"eventId": "1", "eventTime": "2026-01-02T03:04:05Z", "eventType": "WorkflowExecutionStarted"}]}"#;
+/// let exported = r#"{"events": [{
+///     "eventId": "1",
+///     "eventTime": "2026-01-02T03:04:05Z",
+///     "eventType": "WorkflowExecutionStarted"
+/// }]}"#;
 /// let history = history::from_json(exported)?;
 /// assert_eq!(history.events[0].event_id, 1);
 /// # Ok::<_, history::HistoryJsonError>(())

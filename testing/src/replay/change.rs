@@ -157,18 +157,17 @@ impl<'p> Divergence<'p> {
         let target = next.or_else(|| gone.strip_prefix("transfer_to_"));
         Some(match target.filter(|_| !was_tool && (next.is_some() || gone.starts_with("transfer_to_"))) {
             Some(target) if !self.agents.contains_key(target) => {
-                let cause = format!("history has a handoff to agent `{target}`, which is not in the graph any more");
+                let cause = format!("the history has a handoff to agent `{target}`, which is no longer in the graph");
                 ReplayChange::new(*turn, Some(name), None, cause)
             }
             Some(target) => {
-                let cause = format!(
-                    "history has a handoff to agent `{target}` (`{gone}`), which the agent does not have any more"
-                );
+                let cause =
+                    format!("the history has a handoff to agent `{target}` (`{gone}`), which the agent no longer has");
                 ReplayChange::new(*turn, Some(name), None, cause)
             }
             None => {
                 let has = if tools.is_empty() { "no tools".to_owned() } else { format!("`{}`", tools.join("`, `")) };
-                let cause = format!("history called it, and the agent does not have it any more (it has {has})");
+                let cause = format!("the history calls it, but the agent no longer has it (it has {has})");
                 ReplayChange::new(*turn, Some(name), Some(gone), cause)
             }
         })
@@ -180,10 +179,10 @@ impl<'p> Divergence<'p> {
             ReplayNote::Refused { agent, turn, tool, reason } => {
                 let cause = match reason.strip_prefix(&format!("Invalid JSON input for tool {tool}")) {
                     Some(issues) => format!(
-                        "the recorded arguments do not fit its schema any more: {}",
+                        "the recorded arguments no longer match its schema: {}",
                         issues_in_words(issues.trim_start_matches(": "))
                     ),
-                    None => format!("the call is not made now: {reason}"),
+                    None => format!("this build does not make the call: {reason}"),
                 };
                 Some(ReplayChange::new(Some(*turn), Some(agent), Some(tool), cause))
             }
@@ -200,8 +199,8 @@ impl<'p> Divergence<'p> {
         let new = asks_now.iter().find(|(agent, tool, _)| !has_asked(agent, tool));
         if let Some((agent, tool, kind)) = new.filter(|_| self.missing.is_some()) {
             let cause = match kind {
-                InterruptionKind::Output => "its output is supplied from outside now, history called it",
-                _ => "it asks for approval now, history called it without",
+                InterruptionKind::Output => "its output is now supplied externally; in the history it was called",
+                _ => "it now requires approval; in the history it was called without",
             };
             return Some(ReplayChange::new(turn, Some(agent), Some(tool), cause));
         }
@@ -211,7 +210,7 @@ impl<'p> Divergence<'p> {
             |tool: &String| self.started.iter().any(|kind| kind.strip_prefix("agents.tool.") == Some(tool.as_str()));
         let unasked = |(agent, _, tool): &&(String, u32, String)| !asks(agent, tool) && calls(tool);
         let (agent, turn, tool) = self.record.asked.iter().find(unasked)?;
-        let cause = "it is called without a decision now, history waited for one";
+        let cause = "it is now called without a decision; the history waited for one";
         Some(ReplayChange::new(Some(*turn), Some(agent), Some(tool), cause))
     }
 
@@ -223,7 +222,8 @@ impl<'p> Divergence<'p> {
         {
             let place = |is_local| if is_local { "a local activity" } else { "an activity" };
             let what = if tool.is_some() { "it" } else { "the model call" };
-            let cause = format!("{what} is {} now, history has {}", place(extra.is_local), place(command.is_local));
+            let cause =
+                format!("{what} is now {}; the history contains {}", place(extra.is_local), place(command.is_local));
             return Some(ReplayChange::new(*turn, agent.as_deref(), tool.as_deref(), cause));
         }
         if let Some(Recorded { agent: Some(agent), turn, tool: Some(tool), command, .. }) = self.missing
@@ -232,12 +232,12 @@ impl<'p> Divergence<'p> {
         {
             let cause = match now {
                 ToolBinding::Inline(_) | ToolBinding::Workflow(_) => {
-                    "it runs in the workflow itself now (inline), history has its activity".to_owned()
+                    "it now runs inline in the workflow; the history contains an activity".to_owned()
                 }
-                ToolBinding::Agent(_) => "it is an agent now, history has its activity".to_owned(),
+                ToolBinding::Agent(_) => "it is now an agent; the history contains an activity".to_owned(),
                 _ => match self.extra {
                     Some(extra) if extra.id == command.id => {
-                        format!("it is `{}` now, history has `{}`", extra.kind, command.kind)
+                        format!("it is now `{}`; the history contains `{}`", extra.kind, command.kind)
                     }
                     _ => return None,
                 },
@@ -249,7 +249,7 @@ impl<'p> Divergence<'p> {
         let tool = extra.kind.strip_prefix("agents.tool.")?;
         let answer = self.answer?;
         answer.functions.iter().any(|function| function == tool).then(|| {
-            let cause = "it is an activity now, history has none (it ran in the workflow itself)";
+            let cause = "it is now an activity; the history contains none (it ran inline in the workflow)";
             ReplayChange::new(answer.turn, answer.agent.as_deref(), Some(tool), cause)
         })
     }
@@ -268,7 +268,7 @@ impl<'p> Divergence<'p> {
         let (turn, error) = failed?;
         let agent = self.missing.or(self.answer).and_then(|recorded| recorded.agent.as_deref());
         let turn = turn.or_else(|| self.answer.and_then(|answer| answer.turn));
-        Some(ReplayChange::new(turn, agent, None, format!("the run fails now: {error}")))
+        Some(ReplayChange::new(turn, agent, None, format!("the run now fails: {error}")))
     }
 
     /// Reports a command of the build that is not in the history.
@@ -277,7 +277,8 @@ impl<'p> Divergence<'p> {
         let turn = turn_of(&extra.id).or_else(|| self.before_extra?.turn);
         let agent = self.record.commands.iter().find(|recorded| recorded.is_model_call() && recorded.turn == turn);
         let agent = agent.and_then(|recorded| recorded.agent.as_deref());
-        Some(ReplayChange::new(turn, agent, None, format!("{}, history does not", in_words(&extra.kind, "now it"))))
+        let cause = format!("{}, but the history does not", in_words(&extra.kind, "this build"));
+        Some(ReplayChange::new(turn, agent, None, cause))
     }
 
     /// Reports a command in the history that the build does not issue.
@@ -285,9 +286,9 @@ impl<'p> Divergence<'p> {
         let missing = self.missing?;
         let cause = match &missing.tool {
             Some(_) if !missing.command.kind.starts_with("agents.guardrail.") => {
-                "history called it, and it is not called now".to_owned()
+                "the history calls it, but this build does not".to_owned()
             }
-            _ => format!("{}, it does not now", in_words(&missing.command.kind, "history")),
+            _ => format!("{}, but this build does not", in_words(&missing.command.kind, "the history")),
         };
         let tool = missing.tool.as_deref().filter(|_| !missing.command.kind.starts_with("agents.guardrail."));
         Some(ReplayChange::new(missing.turn, missing.agent.as_deref(), tool, cause))

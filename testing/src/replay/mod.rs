@@ -99,7 +99,7 @@ impl ReplayError {
 /// #     W: temporalio_workflow::__private::sdk::WorkflowImplementation,
 /// #     <W::Run as temporalio_common::WorkflowDefinition>::Input: Send,
 /// # {
-/// // As exported by the Temporal UI, by `temporal workflow show --output json`, or by the Rust SDK.
+/// // Exported by the Temporal UI, `temporal workflow show --output json`, or the Rust SDK.
 /// replay::<W>(&history::load("tests/histories/refund.json")?).await?;
 /// # Ok(())
 /// # }
@@ -142,7 +142,9 @@ where
 /// }
 ///
 /// # async fn check(client: &Client) -> Result<(), Box<dyn std::error::Error>> {
-/// let build = ReplayCheck::new().workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(AgentSet::new((librarian,))))?;
+/// let build = ReplayCheck::new().workflow_with_factory::<ChatWorkflow, _>(
+///     ChatWorkflow::factory(AgentSet::new((librarian,))),
+/// )?;
 /// let report = build.open_workflows(client, "ChatWorkflow").await?.into_result()?;
 /// println!("{report}");
 /// build.folder("tests/histories").await?.into_result()?;
@@ -221,7 +223,7 @@ impl ReplayCheck {
     async fn replay_part(&self, part: &History, history: &History) -> Result<(), ReplayError> {
         if part.events.is_empty() {
             // Without events, the replayer would wait for a workflow task.
-            let failure = WorkflowReplayFailure::InvalidHistory { message: "it has no events".to_owned() };
+            let failure = WorkflowReplayFailure::InvalidHistory { message: "the history has no events".to_owned() };
             return Err(WorkflowReplayError::from(failure).into());
         }
         let journal = Journal::default();

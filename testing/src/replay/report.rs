@@ -9,7 +9,7 @@ use super::ReplayError;
 ///
 /// ```text
 /// 2 of 3 histories replay with this build; 1 would break:
-/// - chat-7 (run 0198..): turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required
+/// - chat-7 (run 0198..): turn 1, tool `order` of agent `desk`: the run now fails: ..
 /// ```
 ///
 /// [`into_result`](Self::into_result) converts a report with failures to an error, for `?` in a

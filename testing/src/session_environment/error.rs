@@ -18,11 +18,12 @@ pub enum AttemptError {
     #[error("the attempt was cancelled")]
     Cancelled,
     /// The activity reported that it will be completed asynchronously.
-    #[error("the attempt leaves it to others to complete the activity")]
+    #[error("the activity will be completed asynchronously")]
     WillCompleteAsync,
     /// The attempt did not end in time, and was dropped.
     #[error(
-        "the attempt has not ended after {patience:?}: a model, a tool or an approver that does not answer; its checkpoints say how far it is"
+        "the attempt did not end within {patience:?}: a model, a tool or an approver does not answer; its checkpoints \
+         show its progress"
     )]
     Hangs {
         /// Time waited for the attempt.
@@ -30,7 +31,8 @@ pub enum AttemptError {
     },
     /// No instance is registered on which to run the activity.
     #[error(
-        "activity {activity_type:?} has no instance to run with; add .register_activities(|| ..) to the SessionEnvironment"
+        "activity {activity_type:?} has no instance to run with; add .register_activities(|| ..) to the \
+         SessionEnvironment"
     )]
     NotRegistered {
         /// Type of the activity.

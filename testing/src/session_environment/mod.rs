@@ -20,7 +20,11 @@
 //! #[activities]
 //! impl Reviews {
 //!     #[activity]
-//!     async fn review(self: Arc<Self>, ctx: ActivityContext, diff: String) -> Result<String, ActivityError> {
+//!     async fn review(
+//!         self: Arc<Self>,
+//!         ctx: ActivityContext,
+//!         diff: String,
+//!     ) -> Result<String, ActivityError> {
 //!         let reviewer = Agent::new("reviewer").model("gpt-5-mini").tool(inspect);
 //!         AgenticSession::run(&ctx, async |session| {
 //!             Ok(session.runner(&self.runner).run(&reviewer, diff).await?.final_output)
@@ -37,7 +41,8 @@
 //!     _ => text("all fine"),
 //! });
 //! let runner = InlineRunner::new().model_provider(model.clone());
-//! let env = SessionEnvironment::new().register_activities(move || Reviews { runner: runner.clone() });
+//! let env =
+//!     SessionEnvironment::new().register_activities(move || Reviews { runner: runner.clone() });
 //!
 //! let first = env.attempt().run(Reviews::review, "a diff".to_owned()).await;
 //! assert_eq!(first.result?, "all fine");

@@ -57,7 +57,7 @@ struct AtOnce;
 impl Model for AtOnce {
     fn call(&self, call: ModelCall) -> BoxFuture<'_, Result<ModelResponse, ModelError>> {
         let said = call.input.first().and_then(Item::text).unwrap_or_default();
-        let burst = serde_json::from_str(&said).map_err(|error| wrong(format!("{said:?} is no burst: {error}")));
+        let burst = serde_json::from_str(&said).map_err(|error| wrong(format!("{said:?} is not a burst: {error}")));
         let is_done = call.input.iter().any(|item| script::is_tool_result(Some(item.kind()), item.call_id()));
         Box::pin(ready(burst.and_then(|burst| response(script::burst(&burst, is_done), u32::from(is_done)))))
     }
@@ -68,7 +68,7 @@ fn wrong(what: String) -> ModelError {
 }
 
 fn spec_of(said: &str) -> Result<Spec, ModelError> {
-    serde_json::from_str(said).map_err(|error| wrong(format!("{said:?} is no spec: {error}")))
+    serde_json::from_str(said).map_err(|error| wrong(format!("{said:?} is not a spec: {error}")))
 }
 
 fn answer(call: &ModelCall) -> Result<ModelResponse, ModelError> {

@@ -244,10 +244,10 @@ async fn a_durable_call_with_such_a_definition_fails_once_and_says_what_would_al
     let run = env.run(Careless::run, "Hello.".to_owned()).await?;
     assert_eq!(server.received_requests().await.expect("requests are recorded").len(), 0);
     assert_eq!(run.activities()[0].attempts, 1);
-    let expected = "the agent refers to the environment variable \"CARGO_PKG_DESCRIPTION\", which this worker does not give to the \
-                    host \"evil.test\" of a hosted tool, only to other destinations; add \
-                    allow_env_for(Destination::hosted_tool_host(\"evil.test\"), [\"CARGO_PKG_DESCRIPTION\"]) to the AgentsPlugin, \
-                    InlineRunner or ToolRegistry if it may go there";
+    let expected = "the agent refers to the environment variable \"CARGO_PKG_DESCRIPTION\", which this worker does \
+                    not send to the host \"evil.test\" of a hosted tool, only to other destinations; add \
+                    allow_env_for(Destination::hosted_tool_host(\"evil.test\"), [\"CARGO_PKG_DESCRIPTION\"]) to the \
+                    AgentsPlugin, InlineRunner or ToolRegistry if it may be sent there";
     let chain = run.failure_chain();
     assert!(
         chain.iter().any(|(kind, text)| kind == "ModelInvocationError.Unsupported" && text == expected),

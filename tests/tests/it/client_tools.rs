@@ -106,7 +106,7 @@ async fn a_call_waits_for_its_output_through_a_new_execution_and_another_worker(
     let agent = AgentHandle::new(env.client(), &*id);
     let asked = asks("call_0_0", "pick_file", InterruptionKind::Output);
     assert_eq!(state_when_waiting(&agent).await?.interruptions, [asked]);
-    let reason = "tool \"pick_file\" runs at its caller's, not here: supply its output (agent_supply_output), or reject the call";
+    let reason = "tool \"pick_file\" runs at the caller: supply its output (agent_supply_output), or reject the call";
     assert_eq!(agent.approve("call_0_0").await?, DecisionAnswer::Refused { reason: reason.to_owned() });
 
     env.stop_worker().await?;

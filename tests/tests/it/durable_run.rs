@@ -126,8 +126,8 @@ async fn a_run_out_of_turns_fails_the_workflow_and_says_so() -> anyhow::Result<(
         run.failure_chain(),
         [(
             "AgentsWorkflowError".to_owned(),
-            "Max turns (3) exceeded: it is the turn of agent \"clerk\" again; \
-             raise it with Runner::max_turns if the run is meant to be longer"
+            "Max turns (3) exceeded before the next turn of agent \"clerk\"; if the run needs more turns, raise the \
+             limit with Runner::max_turns"
                 .to_owned()
         )]
     );

@@ -115,11 +115,14 @@ async fn a_run_that_began_its_conversation_goes_on_without_it() -> anyhow::Resul
     Ok(())
 }
 
-const AFTER_A_RESPONSE: &str = "; the run went on from a response of an earlier one (RunConfig::previous_response_id) and does not \
-    have the items before it, so it cannot make the call in full; begin a run with all items as its input, without that id";
-const IN_A_CONVERSATION: &str = "; the run does not know what conversation \"conv_1\" held before it (RunConfig::conversation_id), so it \
-    cannot make the call in full; begin a run with all items as its input, in a conversation that is there, and where that is empty say \
-    so with RunConfig::conversation_begins_here";
+const AFTER_A_RESPONSE: &str = "; the run continued from a response of an earlier run \
+                                (RunConfig::previous_response_id) and does not have the items before that response, \
+                                so it cannot make the call in full; start a run with all items as its input, without \
+                                that id";
+const IN_A_CONVERSATION: &str = "; the run does not have the earlier items of conversation \"conv_1\" \
+                                 (RunConfig::conversation_id), so it cannot make the call in full; start a run with \
+                                 all items as its input, in an existing conversation, and with \
+                                 RunConfig::conversation_begins_here if that conversation is empty";
 
 #[rstest]
 #[case::after_a_response(Kept::AfterAResponse, AFTER_A_RESPONSE)]

@@ -40,8 +40,7 @@ async fn count_and_keep(State(results): State<SessionResults>) -> Result<u32, To
     Ok(7)
 }
 
-const MISSING: &str =
-    "- tool \"count\" needs State<it::inline_failures::Db>; add .state(..) with one to the InlineRunner";
+const MISSING: &str = "- tool \"count\" requires State<it::inline_failures::Db>; add it with InlineRunner::state(..)";
 
 fn runner(model: &FakeModel) -> InlineRunner {
     InlineRunner::new().model_provider(model.clone())
@@ -73,7 +72,7 @@ async fn everything_that_is_wrong_with_the_agents_is_reported_at_once() {
     let refused = runner(&FakeModel::script([])).run(&agent, "hi").await.expect_err("all is wrong");
     let expected = [
         "4 things are wrong with the agents:",
-        "- agent \"clerk\" hands off to \"nobody\", which is no agent of the graph (it has: clerk)",
+        "- agent \"clerk\" hands off to \"nobody\", which is not an agent of the graph (it has: clerk)",
         "- agent \"clerk\" has no model; add .model(..) to it, or to the Runner",
         MISSING,
         "- agent \"clerk\" has two tools named \"count\"; rename a tool with #[tool(name = ..)], a handoff with .tool_name(..)",
@@ -169,7 +168,8 @@ fn reader(tool: ToolDef) -> Agent {
 #[case::an_error(read_on_the_worker.definition().named("read_error"), "fails", "error=\"the ledger cannot be read: the disk is gone\"")]
 #[case::for_the_model(read_on_the_worker.definition().named("read_told"), "stays", "error=\"the ledger is closed\"")]
 #[case::a_panic(read_on_the_worker.definition().named("read_panic"), "panics", "error=\"it panicked: the ledger is on fire\"")]
-#[case::a_timeout(read_for_ever.definition().named("read_timeout"), "waits", "error=\"no end within 10ms, its start_to_close\"")]
+#[case::a_timeout(read_for_ever.definition().named("read_timeout"), "waits", "error=\"not finished within 10ms, its \
+                                                                              start_to_close\"")]
 #[case::in_the_loop(
     read_in_the_workflow.definition().named("read_inline"),
     "fails",

@@ -187,7 +187,10 @@ async fn a_reply_that_no_message_holds_fails_the_call_once_and_says_so() -> anyh
     let chain = run.failure_chain();
     let is_named = |(kind, message): &(String, String)| {
         kind == "ModelInvocationError.ResponseTooLarge"
-            && message.starts_with("response too large: the model's reply is 5.24 MB of JSON, 5.24 MB as it is sent, over the limit of 4.00 MB")
+            && message.starts_with(
+                "response too large: the model's reply is 5.24 MB of JSON, 5.24 MB when it is sent, over the limit of \
+                 4.00 MB",
+            )
     };
     assert!(chain.iter().any(is_named), "{chain:?}");
     assert_eq!((run.activities()[0].attempts, model.calls().len()), (1, 1));

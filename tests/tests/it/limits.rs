@@ -138,7 +138,7 @@ async fn a_summary_that_panics_fails_the_run() -> anyhow::Result<()> {
 async fn options_for_an_unknown_agent_fail_the_run_and_name_those_there_are() -> anyhow::Result<()> {
     let run = run("options for nobody", "hi", &FakeModel::script([])).await?;
     let (_, message) = &run.failure_chain()[0];
-    assert!(message.contains("agent \"clrek\", which is no agent of the graph (it has: clerk)"), "{message}");
+    assert!(message.contains("agent \"clrek\", which is not an agent of the graph (it has: clerk)"), "{message}");
     Ok(())
 }
 

@@ -81,7 +81,8 @@ async fn report(check: &ReplayCheck, client: &Client, kind: &str, count: usize) 
     tokio::time::timeout(Duration::from_mins(1), looking).await?
 }
 
-const WHY: &str = "turn 1, tool `order` of agent `desk`: the recorded arguments do not fit its schema any more: `details` is required";
+const WHY: &str = "turn 1, tool `order` of agent `desk`: the recorded arguments no longer match its schema: `details` \
+                   is required";
 
 #[tokio::test]
 async fn the_check_names_the_open_workflows_that_a_build_would_break() -> anyhow::Result<()> {

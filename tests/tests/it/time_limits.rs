@@ -126,7 +126,7 @@ async fn a_pause_beyond_the_time_of_the_call_fails_it_at_once(#[case] pause: Dur
     assert_eq!((error.kind, error.retry_after), (ModelFailureKind::RateLimit, Some(pause)));
     let (what, why) = error.message.split_once("; ").expect("a reason");
     assert_eq!(what, "come back later");
-    assert!(why.starts_with("the next attempt would be after a pause of 86400s, but a call"), "{why}");
+    assert!(why.starts_with("the next attempt would follow after 86400s, but all attempts"), "{why}");
     model.verify();
     Ok(())
 }

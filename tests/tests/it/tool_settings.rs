@@ -120,7 +120,7 @@ async fn a_variable_that_is_not_given_away_fails_the_call_and_the_author_is_told
     let run = env.run(Settings::run, "Find them.".to_owned()).await?;
     let failed = json!(TOOL_FAILED);
     assert_eq!(outputs(&model), [&failed, &failed, &failed, &failed, &failed, &json!("good day")].map(Clone::clone));
-    let reason = "add it to AgentsPlugin::allow_env if it may go to the tool";
+    let reason = "add it to AgentsPlugin::allow_env if it may be sent to the tool";
     assert_eq!([reason, &*value()].map(|text| holds(&run.history, text)), [true, false]);
     env.finish().await?;
     Ok(())

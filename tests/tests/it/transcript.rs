@@ -128,8 +128,8 @@ async fn a_workflow_that_is_not_there_is_an_error_that_says_what_to_look_at() ->
     let missing = Transcript::of_workflow(env.client(), "no-such-workflow", None).await.expect_err("it is not there");
     assert_eq!(
         missing.to_string(),
-        "there is no workflow \"no-such-workflow\" in namespace \"default\"; is the id right, and the namespace? A run that ended \
-         is gone after the namespace's retention period"
+        "there is no workflow \"no-such-workflow\" in namespace \"default\"; check the id and the namespace. A run \
+         that has ended is deleted after the namespace's retention period"
     );
     let no_run = Transcript::of_workflow(env.client(), &run.workflow_id, Some("7")).await.expect_err("no such run");
     assert!(matches!(no_run, TranscriptError::NotFound { .. }), "{no_run}");

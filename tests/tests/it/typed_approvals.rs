@@ -130,11 +130,11 @@ struct Renamed {
 #[rstest]
 #[case::a_member_that_is_no_parameter(
     refund.needs_approval_for(|_run, Renamed { amount }| amount > 50),
-    "reads [\"amount\"], and its parameters are [\"invoice\", \"euros\"]"
+    "reads [\"amount\"], but its parameters are [\"invoice\", \"euros\"]"
 )]
 #[case::anything(
     refund.needs_approval_for(|_run, arguments: Value| arguments["amount"] == 50),
-    "reads nothing by name, and its parameters are [\"invoice\", \"euros\"]"
+    "reads no named member, but its parameters are [\"invoice\", \"euros\"]"
 )]
 fn a_rule_that_does_not_fit_its_tool_is_refused_before_the_run(#[case] tool: ToolDef, #[case] why: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -144,8 +144,9 @@ fn a_rule_that_does_not_fit_its_tool_is_refused_before_the_run(#[case] tool: Too
     assert_eq!(
         refused.to_string(),
         format!(
-            "one thing is wrong with the agents:\n- tool \"refund\" of agent \"clerk\": its approval rule {why}; the type that the rule \
-             takes has members of these names"
+            "one thing is wrong with the agents:\n\
+             - tool \"refund\" of agent \"clerk\": its approval rule {why}; all members of the rule's type must be \
+             parameters of the tool"
         )
     );
 }

@@ -103,9 +103,9 @@ fn task_failure(history: &History) -> Option<String> {
 
 fn message(agent: &str, workflow_id: &str, why: &str) -> String {
     format!(
-        "the run{agent} that workflow {workflow_id:?} continues cannot be continued by this worker: {why}\nNothing is lost: this workflow \
-         task fails and is tried again until a worker can continue the run. Roll back to the build that had what is missing, or deploy one \
-         that has it again."
+        "the run{agent} that workflow {workflow_id:?} continues cannot be continued by this worker: {why}\n\
+         Nothing is lost: this workflow task fails and is retried until a worker can continue the run. Roll back to \
+         the build that had what is missing, or deploy one that has it again."
     )
 }
 
@@ -147,7 +147,8 @@ async fn a_run_whose_pending_tool_is_gone_waits_for_a_build_that_has_it() -> any
     held.asked().await?;
     build.deploy(set((desk_without_refunds,)));
     held.answer();
-    let why = "the state of the run does not fit its agents:\n- agent \"desk\" has no tool \"refund\", but call \"call_0_0\" of it is pending";
+    let why = "the state of the run does not match its agents:\n\
+               - agent \"desk\" has no tool \"refund\", but call \"call_0_0\" of it is pending";
     assert_eq!(failed_task(&env, &id).await?, message(" of agent \"desk\"", &id, why));
     env.stop_worker().await?;
     build.deploy(set((desk,)));
@@ -205,8 +206,8 @@ async fn a_run_of_a_newer_release_waits_for_a_worker_that_reads_it() -> anyhow::
     let found = failed_task(&env, "newer").await?;
     assert!(
         found.starts_with(
-            "the run of agent \"desk\" that workflow \"newer\" continues cannot be continued by this worker: its input is no agent \
-             request that this release reads: "
+            "the run of agent \"desk\" that workflow \"newer\" continues cannot be continued by this worker: its \
+             input is not an agent request that this release can read: "
         ),
         "{found}"
     );

@@ -14,8 +14,8 @@ fn numbers_with_units_add_up() {
 fn anything_else_is_refused() {
     for text in ["", "20", "s", "20 s", "20sec", "-1s", "1.5s", "30m1h", "1s1s", "1s "] {
         let message = parse(text).expect_err(text);
-        assert!(message.contains("is no duration"), "{text}: {message}");
+        assert!(message.contains("is not a duration"), "{text}: {message}");
     }
-    assert_eq!(parse("0s"), Err("\"0s\" is no time at all".to_owned()));
+    assert_eq!(parse("0s"), Err("\"0s\" is zero: a duration must be positive".to_owned()));
     assert_eq!(parse("9999999999999999h"), Err("\"9999999999999999h\" is too long".to_owned()));
 }

@@ -61,7 +61,10 @@ impl Bullets {
             let name = name.strip_prefix("r#").unwrap_or(name).to_owned();
             self.done.push(Bullet { name, text: text.to_owned(), span });
         } else {
-            mistakes.at(span, "this bullet names no argument: write ``* `city` - what the model should put there``");
+            mistakes.at(
+                span,
+                "this bullet does not name an argument: write ``* `city` - what the model should put there``",
+            );
         }
     }
 

@@ -78,7 +78,7 @@ fn client(
         ReturnType::Type(_, ty) => ty.to_token_stream(),
     };
     quote! {
-        #[allow(dead_code, reason = "who supplies the output is told of its type")]
+        #[allow(dead_code, reason = "the type of the output is recorded for its supplier")]
         type __Output = #returned;
 
         #[allow(dead_code, reason = "the arguments are read elsewhere")]
@@ -154,7 +154,9 @@ fn closure(tool: &ToolFn<'_>, private: &TokenStream) -> TokenStream {
         Home::Set => {
             uses_ctx = true;
             let (set, method) = (local("set"), &tool.function.sig.ident);
-            states.push(quote!(let #private::State(#set) = <#private::State<Self> as #private::FromToolContext>::from_context(#ctx)?;));
+            states.push(quote! {
+                let #private::State(#set) = <#private::State<Self> as #private::FromToolContext>::from_context(#ctx)?;
+            });
             quote!(#set.#method)
         }
     };

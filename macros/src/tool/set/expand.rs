@@ -105,7 +105,12 @@ fn plain(block: &ItemImpl) -> Item {
         }
         method.attrs.retain(|attribute| !is_tool(attribute));
         method.attrs.push(parse_quote! {
-            #[allow(clippy::needless_pass_by_value, clippy::unused_async, clippy::unused_self, reason = "tools are like that")]
+            #[allow(
+                clippy::needless_pass_by_value,
+                clippy::unused_async,
+                clippy::unused_self,
+                reason = "the signature of a tool is fixed"
+            )]
         });
         for input in &mut method.sig.inputs {
             declaration::strip(input);

@@ -26,7 +26,7 @@ pub(super) fn methods(set: &SetKeys, block: &ItemImpl, mistakes: &mut Mistakes) 
         let Some(attribute) = method.attrs.iter().find(|attribute| is_tool(attribute)) else { continue };
         let mut keys = Keys::parse(in_parentheses(attribute, mistakes), mistakes);
         if let Some(krate) = &keys.krate {
-            mistakes.on(krate, "say it once for all tools of the set: `#[tools(crate = ..)]`");
+            mistakes.on(krate, "write it once for all tools of the set: `#[tools(crate = ..)]`");
         }
         keys.krate.clone_from(&set.krate);
         let attrs = method.attrs.iter().filter(|attribute| !is_tool(attribute)).cloned().collect();
@@ -39,11 +39,11 @@ pub(super) fn methods(set: &SetKeys, block: &ItemImpl, mistakes: &mut Mistakes) 
 /// Checks the block, and each of its tools.
 pub(super) fn validate<'m>(block: &ItemImpl, methods: &'m [Method], mistakes: &mut Mistakes) -> Vec<ToolFn<'m>> {
     if let Some((path, _)) = &block.trait_ {
-        mistakes.on(path, "a set of tools is an `impl` of a type itself, not of a trait for it");
+        mistakes.on(path, "a set of tools is an inherent `impl` of a type, not the `impl` of a trait");
     }
     if !block.generics.params.is_empty() {
-        let message =
-            "a set of tools is one type, the state of one worker: name the types instead of generics or lifetimes";
+        let message = "a set of tools cannot be generic, because it is one state of a worker: name the types instead \
+                       of generics or lifetimes";
         mistakes.on(&block.generics.params, message);
     }
     if methods.is_empty() {
@@ -54,7 +54,7 @@ pub(super) fn validate<'m>(block: &ItemImpl, methods: &'m [Method], mistakes: &m
     for (at, tool) in tools.iter().enumerate() {
         if tools[..at].iter().any(|other| other.name == tool.name) {
             let ident = &tool.function.sig.ident;
-            mistakes.on(ident, format_args!("two tools of this set are called {:?}", tool.name));
+            mistakes.on(ident, format_args!("two tools of this set are named {:?}", tool.name));
         }
     }
     refuse_taken_names(block, &tools, mistakes);
@@ -68,10 +68,9 @@ fn refuse_taken_names(block: &ItemImpl, tools: &[ToolFn<'_>], mistakes: &mut Mis
         let name = method.sig.ident.unraw().to_string();
         let tool = name.strip_suffix("_tool").filter(|tool| tools.iter().any(|other| other.function.sig.ident == tool));
         if name == "tools" {
-            mistakes
-                .on(&method.sig.ident, "`#[tools]` adds a function `tools` to the type: give this one another name");
+            mistakes.on(&method.sig.ident, "`#[tools]` adds a function `tools` to the type: rename this one");
         } else if let Some(tool) = tool {
-            let message = format!("`#[tools]` adds `{name}`, the definition of `{tool}`: give this one another name");
+            let message = format!("`#[tools]` adds `{name}`, the definition of `{tool}`: rename this one");
             mistakes.on(&method.sig.ident, message);
         }
     }

@@ -106,7 +106,8 @@ impl HeartbeatSender {
                     Ok(_) => beats.wakes_at = Some(due),
                     Err(error) => {
                         drop(beats);
-                        tracing::warn!(%error, "there are no heartbeats until another activity begins: no thread for them");
+                        tracing::warn!(%error, "the heartbeat thread could not be started: there are no heartbeats \
+                                                until another activity starts");
                     }
                 }
             }

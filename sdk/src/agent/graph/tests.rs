@@ -25,7 +25,7 @@ struct Open {
 struct Nothing {}
 
 const BAD_NAME: &str =
-    "the name must be 1 to 64 characters without white space; most models take letters, digits, '_' and '-'";
+    "the name must be 1 to 64 characters without white space; most models accept letters, digits, '_' and '-'";
 
 fn agent(name: &str) -> Agent {
     Agent::new(name).model("gpt-5")
@@ -101,7 +101,7 @@ fn names_make_cycles() {
 
 #[test]
 fn an_agent_needs_a_name() {
-    assert_eq!(issues(&agent("")), ["an agent has an empty name; give it one in Agent::new"]);
+    assert_eq!(issues(&agent("")), ["an agent has an empty name; set one in Agent::new"]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_name_must_be_one_of_the_graph() {
     let start = agent("triage").handoff(agent("sales")).handoff(Handoff::to("nobody"));
     assert_eq!(
         issues(&start),
-        [r#"agent "triage" hands off to "nobody", which is no agent of the graph (it has: sales, triage)"#]
+        [r#"agent "triage" hands off to "nobody", which is not an agent of the graph (it has: sales, triage)"#]
     );
 }
 
@@ -231,7 +231,7 @@ fn all_issues_are_reported_in_the_order_of_the_agents_names() {
         format!(
             "2 things are wrong with the agents:\n\
              - tool \"\" of agent \"alpha\": {BAD_NAME}\n\
-             - agent \"zeta\" hands off to \"nobody\", which is no agent of the graph (it has: alpha, zeta)"
+             - agent \"zeta\" hands off to \"nobody\", which is not an agent of the graph (it has: alpha, zeta)"
         )
     );
 }

@@ -63,13 +63,13 @@ fn results_may_be_called_issues_and_the_version_may_be_missing() {
 #[test]
 fn what_is_no_checkpoint_says_why() {
     let why = |details| read(details).unwrap_err();
-    assert_eq!(why(json!("garbage")), "its text is no JSON: expected value at line 1 column 1");
-    assert_eq!(why(json!(7)), "it is no JSON object");
-    assert_eq!(why(json!({"version": 2, "messages": []})), "it is of version 2, and this build reads version 1");
+    assert_eq!(why(json!("garbage")), "its text is not JSON: expected value at line 1 column 1");
+    assert_eq!(why(json!(7)), "it is not a JSON object");
+    assert_eq!(why(json!({"version": 2, "messages": []})), "it has version 2, and this build reads version 1");
     assert_eq!(why(json!({"version": 1})), "it has no list of \"messages\"");
     assert_eq!(
         why(json!({"messages": [{"role": "user", "content": [{"type": "hologram"}]}]})),
-        "message 0: a block of type \"hologram\" is not known"
+        "message 0: a block has the unknown type \"hologram\""
     );
 }
 
@@ -98,7 +98,7 @@ fn a_checkpoint_of_a_run_in_the_middle_of_a_turn_is_refused() {
         assert!(read(with_phase(&phase)).is_ok(), "{phase}");
     }
     let tools_due = json!({"kind": "tools_due", "round": {"calls": []}});
-    let why = "its run 1 is at \"tools_due\", where no checkpoint is made of a run";
+    let why = "its run 1 is in phase \"tools_due\", in which no checkpoint is made";
     assert_eq!(read(with_phase(&tools_due)), Err(why.to_owned()));
     for phase in [
         json!({"kind": "resume_due", "round": {"calls": []}}),

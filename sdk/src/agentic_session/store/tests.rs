@@ -76,7 +76,8 @@ async fn a_checkpoint_that_is_not_what_was_written_is_refused() {
     let error = storage.fetch(heartbeat).await.unwrap_err().to_string();
     assert_eq!(
         error,
-        "the session's checkpoint could not be read from the checkpoint store: checkpoint \"s-2-1\" is not what was written"
+        "the session's checkpoint could not be read from the checkpoint store: checkpoint \"s-2-1\" does not match \
+         its digest"
     );
 }
 
@@ -101,7 +102,7 @@ async fn a_heartbeat_cannot_have_another_key_read() {
         let mut forged = heartbeat.clone();
         forged["kept"]["key"] = json!(key);
         let error = storage.fetch(forged).await.unwrap_err().to_string();
-        assert_eq!(error, format!("checkpoint {key:?} is not one of this session"));
+        assert_eq!(error, format!("checkpoint {key:?} does not belong to this session"));
     }
     assert!(storage.fetch(heartbeat).await.is_ok());
 }

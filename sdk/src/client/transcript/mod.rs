@@ -9,8 +9,8 @@
 //! |---|---|
 //! | `shape.rs` | the parts of a transcript, which are its JSON |
 //! | `fetch.rs` | the events of a workflow, page by page |
-//! | `events.rs`, `messages.rs`, `failure.rs` | from events to activities, with requests and results |
-//! | `activity_id.rs`, `assemble.rs`, `conversation.rs` | from activities to runs, turns and new items |
+//! | `events.rs`, `messages.rs`, `failure.rs` | events to activities, with requests, results |
+//! | `activity_id.rs`, `assemble.rs`, `conversation.rs` | activities to runs, turns, items |
 //! | `approvals.rs` | the approval requests and their decisions |
 //! | `request.rs` | one call as the provider received it |
 //! | `markdown/` | the transcript as Markdown |
@@ -48,7 +48,9 @@ use crate::wire::{ModelCall, Usage, error_debug};
 ///
 /// ```no_run
 /// use temporal_agents::client::transcript::Transcript;
-/// # async fn example(client: &temporalio_client::Client) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn example(
+/// #     client: &temporalio_client::Client,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
 ///
 /// let transcript = Transcript::of_workflow(client, "refund-7", None).await?;
 /// println!("{transcript}");
@@ -96,8 +98,8 @@ pub struct Transcript {
 pub enum TranscriptError {
     /// There is no such workflow, or no such run of it.
     #[error(
-        "there is no workflow {workflow_id:?}{} in namespace {namespace:?}; is the id right, and the namespace? A run that ended is \
-         gone after the namespace's retention period",
+        "there is no workflow {workflow_id:?}{} in namespace {namespace:?}; check the id and the namespace. A run \
+         that has ended is deleted after the namespace's retention period",
         .run_id.as_deref().map(|run_id| format!(" with a run {run_id:?}")).unwrap_or_default()
     )]
     NotFound {
@@ -112,12 +114,12 @@ pub enum TranscriptError {
     #[error("the workflow's history cannot be read: {0}")]
     Server(#[from] tonic::Status),
     /// The events are not the history of a workflow, or not from its beginning.
-    #[error("the history has no WorkflowExecutionStarted event: it is empty, or not whole")]
+    #[error("the history has no WorkflowExecutionStarted event: it is empty or incomplete")]
     NoStart,
     /// The data converter does not decode the payloads of a message.
     #[error(
-        "{what} cannot be decoded (encoding {encodings}): {why}; if payloads are encrypted or compressed, use a client, or a \
-         DataConverter, with the codec of the workers"
+        "{what} cannot be decoded (encoding {encodings}): {why}; if payloads are encrypted or compressed, use a \
+         client, or a DataConverter, with the codec of the workers"
     )]
     Encoded {
         /// Name of the message, for example `the request of activity k3x9q2ab-1-model`.
@@ -147,7 +149,7 @@ pub enum TranscriptError {
         calls: u32,
     },
     /// The call is a local activity, whose request is not in history.
-    #[error("model call {number} was a local activity ({activity_id}): history does not hold what it was given")]
+    #[error("model call {number} was a local activity ({activity_id}): history does not hold its request")]
     Local {
         /// Number of the model call.
         number: u32,
@@ -155,7 +157,7 @@ pub enum TranscriptError {
         activity_id: String,
     },
     /// A part that the request refers to is not in the history, or does not match its digest.
-    #[error("model call {number} ({activity_id}) cannot be put together: {why}")]
+    #[error("model call {number} ({activity_id}) cannot be assembled: {why}")]
     Incomplete {
         /// Number of the model call.
         number: u32,

@@ -35,7 +35,7 @@ fn a_range_of_a_call_becomes_the_ranges_that_call_was_given() {
 fn a_range_beyond_what_was_answered_stays_missing() {
     let mut wanted = pending(vec![of_call("1", CallPart::Answered, 0, 2)]);
     wanted.found("1", &pending(vec![]), &items(0, 1));
-    assert_eq!(wanted.missing().map(ToString::to_string).as_deref(), Some("items 0..2 that model call 1 answered"));
+    assert_eq!(wanted.missing().map(ToString::to_string).as_deref(), Some("items 0..2 of the output of model call 1"));
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn what_a_call_was_given_and_answered_is_one_list_and_the_results_of_its_tools_f
     let mut beyond = call(0, 6, 0);
     beyond.found("2-model", &given, &items(3, 5));
     let missing = beyond.missing().map(ToString::to_string);
-    assert_eq!(missing.as_deref(), Some("items 0..6 that model call 2-model was given and answered"));
+    assert_eq!(missing.as_deref(), Some("items 0..6 of the input and output of model call 2-model"));
 }
 
 #[test]

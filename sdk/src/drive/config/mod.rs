@@ -84,9 +84,9 @@ pub struct RunConfig {
     /// Makes the last change to the input of each model call.
     pub call_model_input_filter: Option<CallModelInputFilter>,
     /// The rule for failed calls of tools that have no rule of their own; agents used as tools and
-    /// tools of MCP servers included. [`OnToolError::describe_argument_errors`] reports the invalid arguments
-    /// to the model, whatever the tool. Default: the fixed text of the OpenAI Agents SDK, which
-    /// names nothing.
+    /// tools of MCP servers included. [`OnToolError::describe_argument_errors`] reports the invalid
+    /// arguments to the model, whatever the tool. Default: the fixed text of the OpenAI Agents SDK,
+    /// which names nothing.
     ///
     /// # Determinism
     /// It is workflow code. The message that the model received is recorded with the model call

@@ -91,13 +91,13 @@ impl RunEvent<'_> {
     pub(crate) fn warn(&self) {
         match self {
             Self::CallRefused { call, reason } => {
-                warn_of(call, reason, "the model is told only that the tool call failed");
+                warn_of(call, reason, "the model receives only a message that the tool call failed");
             }
             Self::ApprovalRuleFailed { call, reason } => {
                 warn_of(call, reason, "the approval rule failed, so the call waits for a decision");
             }
             Self::NotSummarized { agent, turn, reason } => {
-                tracing::warn!(agent, turn, reason, "the conversation is carried over without a summary");
+                tracing::warn!(agent, turn, reason, "the run continues with the whole conversation, without a summary");
             }
             _ => {}
         }

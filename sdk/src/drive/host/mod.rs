@@ -20,7 +20,7 @@ use crate::{
 /// The error of a host at which a run cannot leave the current execution, so that the run continues
 /// there.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("it cannot be left now")]
+#[error("the run cannot leave this execution now")]
 pub(crate) struct Stays;
 
 impl Stays {
@@ -67,7 +67,7 @@ pub trait Host {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
         let _ = (call, scope);
-        std::future::ready(Err(McpEffectError::Failed("this host reaches no MCP servers".into()))).boxed_local()
+        std::future::ready(Err(McpEffectError::Failed("this host has no access to MCP servers".into()))).boxed_local()
     }
 
     /// Opens a session with a stateful MCP server. The default, for a host that reaches no MCP
@@ -78,7 +78,7 @@ pub trait Host {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<McpSession, McpEffectError>> {
         let _ = (call, scope);
-        std::future::ready(Err(McpEffectError::Failed("this host reaches no MCP servers".into()))).boxed_local()
+        std::future::ready(Err(McpEffectError::Failed("this host has no access to MCP servers".into()))).boxed_local()
     }
 
     /// Closes a session, also when the run is cancelled. Returns nothing, because the run does not
@@ -118,13 +118,14 @@ pub trait Host {
         false
     }
 
-    /// Moves the run to the execution in which it continues, after [`is_continuation_due`](Self::is_continuation_due)
-    /// has returned `true`. Returns the error that ends the run in this execution. A host that
-    /// cannot leave now returns a [`RunError::Continuation`] whose source marks that the run stays.
-    /// The run then continues here, and until its next turn the host does not request a move again.
+    /// Moves the run to the execution in which it continues, after
+    /// [`is_continuation_due`](Self::is_continuation_due) has returned `true`. Returns the error
+    /// that ends the run in this execution. A host that cannot leave now returns a
+    /// [`RunError::Continuation`] whose source marks that the run stays. The run then continues
+    /// here, and until its next turn the host does not request a move again.
     fn continue_elsewhere<'a>(&'a self, state: &'a RunState, scope: &'a Self::Scope) -> LocalBoxFuture<'a, RunError> {
         let _ = scope;
-        let source = "this host moves no runs".into();
+        let source = "this host cannot continue a run in another execution".into();
         let error = RunError::Continuation { agent: state.agent.clone(), turn: state.turn, source };
         std::future::ready(error).boxed_local()
     }

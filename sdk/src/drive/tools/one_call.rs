@@ -126,8 +126,8 @@ impl<H: Host> CallExecution<'_, '_, H> {
                 self.usage.borrow_mut().add(&usage);
                 if let Some(key) = undeclared_key(tool, context_patch.as_ref()).filter(|_| !stays) {
                     let reason = format!(
-                        "tool {:?} changes {key:?} in the run context, which is none of the keys it names; add it to the tool's \
-                         context keys",
+                        "tool {:?} changes key {key:?} of the run context, which it does not declare; add it to the \
+                         context keys of the tool",
                         tool.name()
                     );
                     let failure = ToolFailure::new(ToolFailureKind::Failed, &*reason);

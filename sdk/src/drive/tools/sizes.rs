@@ -34,8 +34,8 @@ pub(super) fn of_request(
     let largest = sizes.max_by_key(|(bytes, _)| *bytes);
     let (bytes, key) = largest.map_or((0, ""), |(bytes, key)| (bytes, key.as_str()));
     let source = format!(
-        "what it is given is {}, the limit is {limit}: the run context's key {key:?} alone is {}; keep large values outside of the \
-         run context, or do not name this key among the tool's",
+        "its input is {}, the limit is {limit}: key {key:?} of the run context alone is {}; store large values \
+         outside of the run context, or remove this key from the context keys of the tool",
         Bytes(of_arguments + of_context),
         Bytes(bytes)
     );

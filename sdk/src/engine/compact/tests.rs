@@ -52,9 +52,15 @@ fn what_is_torn_apart_is_found_but_not_what_was_so_before() {
     let before = [call("0"), call("1"), output("1"), reasoning(), said()];
     assert_eq!(check_pairs(&before, &before), Ok(()));
     assert_eq!(check_pairs(&before, &before[..3]), Ok(()));
-    assert_eq!(check_pairs(&before, &before[2..]), Err("the output of call \"1\" has lost its call".to_owned()));
-    assert_eq!(check_pairs(&before, &before[..2]), Err("call \"1\" has lost its output".to_owned()));
-    assert_eq!(check_pairs(&before, &before[..4]), Err("reasoning has lost what it led to".to_owned()));
+    assert_eq!(
+        check_pairs(&before, &before[2..]),
+        Err("the output of call \"1\" is separated from its call".to_owned())
+    );
+    assert_eq!(check_pairs(&before, &before[..2]), Err("call \"1\" is separated from its output".to_owned()));
+    assert_eq!(
+        check_pairs(&before, &before[..4]),
+        Err("reasoning is separated from the item that it led to".to_owned())
+    );
 }
 
 #[test]
@@ -64,8 +70,14 @@ fn reasoning_in_the_middle_stays_with_what_it_led_to() {
     let keep = |kept: &[usize]| kept.iter().map(|place| before[*place].clone()).collect::<Vec<_>>();
     assert_eq!(check_pairs(&before, &keep(&[0, 1, 2, 6])), Ok(()));
     assert_eq!(check_pairs(&before, &keep(&[3, 4, 5])), Ok(()));
-    assert_eq!(check_pairs(&before, &keep(&[0, 3, 4, 5])), Err("reasoning has lost what it led to".to_owned()));
-    assert_eq!(check_pairs(&before, &keep(&[0, 4, 5])), Err("reasoning has lost what it led to".to_owned()));
-    let lost = "function_call \"2\" has lost the reasoning that led to it".to_owned();
+    assert_eq!(
+        check_pairs(&before, &keep(&[0, 3, 4, 5])),
+        Err("reasoning is separated from the item that it led to".to_owned())
+    );
+    assert_eq!(
+        check_pairs(&before, &keep(&[0, 4, 5])),
+        Err("reasoning is separated from the item that it led to".to_owned())
+    );
+    let lost = "function_call \"2\" is separated from the reasoning that led to it".to_owned();
     assert_eq!(check_pairs(&before, &keep(&[0, 1, 2, 4, 5])), Err(lost));
 }

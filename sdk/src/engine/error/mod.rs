@@ -28,8 +28,8 @@ use crate::{
 pub enum RunError {
     /// The run has made the maximum number of model calls.
     #[error(
-        "Max turns ({max_turns}) exceeded: it is the turn of agent {agent:?} again; \
-         raise it with Runner::max_turns if the run is meant to be longer"
+        "Max turns ({max_turns}) exceeded before the next turn of agent {agent:?}; if the run needs more turns, raise \
+         the limit with Runner::max_turns"
     )]
     MaxTurnsExceeded {
         /// Maximum number of model calls.
@@ -60,8 +60,8 @@ pub enum RunError {
     },
     /// The model made more calls in one response than the run accepts.
     #[error(
-        "the model answered agent {agent:?} with {calls} calls in one response (turn {turn}), the limit is {limit}; if so many are \
-         meant, raise RunConfig::max_calls_per_response"
+        "the model answered agent {agent:?} with {calls} calls in one response (turn {turn}), the limit is {limit}; \
+         to permit more calls, raise RunConfig::max_calls_per_response"
     )]
     TooManyCalls {
         /// Name of the agent that called the model.
@@ -114,7 +114,10 @@ pub enum RunError {
         from_tool: bool,
     },
     /// A guardrail before a tool has ended the run.
-    #[error("input guardrail {:?} of tool {tool:?} (agent {agent:?}) ended the run{}", .result.guardrail, said(&.result.output_info))]
+    #[error(
+        "input guardrail {:?} of tool {tool:?} (agent {agent:?}) ended the run{}",
+        .result.guardrail, said(&.result.output_info)
+    )]
     ToolInputGuardrailTripped {
         /// Name of the agent that made the call.
         agent: String,
@@ -124,7 +127,10 @@ pub enum RunError {
         result: Box<ToolGuardrailResult>,
     },
     /// A guardrail after a tool has ended the run.
-    #[error("output guardrail {:?} of tool {tool:?} (agent {agent:?}) ended the run{}", .result.guardrail, said(&.result.output_info))]
+    #[error(
+        "output guardrail {:?} of tool {tool:?} (agent {agent:?}) ended the run{}",
+        .result.guardrail, said(&.result.output_info)
+    )]
     ToolOutputGuardrailTripped {
         /// Name of the agent that made the call.
         agent: String,
@@ -167,8 +173,8 @@ pub enum RunError {
     },
     /// Calls wait for a decision, and the host cannot wait for it.
     #[error(
-        "agent {agent:?} waits for a decision on {}; run it with .until_paused(), or give the Runner an inbox \
-         (#[agent_handlers]) so that it waits for decisions by itself",
+        "agent {agent:?} waits for a decision on {}; call .until_paused(), or set an inbox on the Runner \
+         (#[agent_handlers]) so that the run waits for decisions",
         .tools.join(", ")
     )]
     NeedsApproval {
@@ -296,8 +302,8 @@ pub enum RunError {
     /// Not an error: the workflow continues as new, and the run continues in its next execution.
     /// The author returns it with `?`, so that it ends the workflow.
     #[error(
-        "the run goes on in the next execution of the workflow (agent {agent:?}, turn {turn}): \
-         this is to be passed on with `?` out of the workflow's run method, which then continues as new"
+        "the run continues in the next execution of the workflow (agent {agent:?}, turn {turn}): return this error \
+         with `?` from the workflow's run method, which then continues as new"
     )]
     ContinuesAsNew {
         /// Name of the agent whose turn it is.
@@ -319,9 +325,9 @@ pub enum RunError {
     },
     /// The conversation is too large to be carried to the next execution of the workflow.
     #[error(
-        "the conversation is too large to continue as new: the state of the run is {bytes} bytes of JSON, the limit is {limit} \
-         (agent {agent:?}); shorten it with Runner::compaction, keep large results outside and give the model references to them, \
-         or raise ContinueOptions::most_bytes"
+        "the conversation is too large to continue as new: the state of the run is {bytes} bytes of JSON, the limit \
+         is {limit} (agent {agent:?}); shorten it with Runner::compaction, store large results outside of the \
+         conversation and return references to them, or raise ContinueOptions::most_bytes"
     )]
     ConversationTooLarge {
         /// Name of the agent whose turn it is.

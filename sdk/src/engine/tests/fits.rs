@@ -71,10 +71,10 @@ fn all_that_is_missing_is_listed() {
     let error = check_fit(&paused(), &Graph::new(gone.def())).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the state of the run does not fit its agents:\n\
+        "the state of the run does not match its agents:\n\
          - agent \"triage\" has no tool \"pay\", but call \"c1\" of it is pending\n\
          - agent \"clerk\" has no tool \"sign\", but call \"i1\" of it is pending\n\
-         - agent \"triage\" has no handoff \"transfer_to_refunds\", but it is to be taken"
+         - agent \"triage\" has no handoff \"transfer_to_refunds\", but the handoff is due"
     );
 }
 
@@ -89,7 +89,7 @@ fn a_tool_that_is_no_agent_any_more_cannot_take_up_a_run() {
     let plain = without_tools().tool(tool("pay")).tool(tool("clerk"));
     assert_eq!(
         issues(&paused(), &plain),
-        [r#"tool "clerk" of agent "triage" is no agent, but call "c3" of it is a paused run"#]
+        [r#"tool "clerk" of agent "triage" is not an agent, but its call "c3" is a paused run"#]
     );
 }
 
@@ -99,7 +99,7 @@ fn the_agent_whose_turn_it_is_must_be_reachable() {
     state.agent = "archive".to_owned();
     assert_eq!(
         issues(&state, &triage()),
-        [r#"agent "archive" is not reachable from "triage" (there are: refunds, triage)"#]
+        [r#"agent "archive" is not reachable from "triage" (reachable agents: refunds, triage)"#]
     );
 }
 
@@ -107,7 +107,10 @@ fn the_agent_whose_turn_it_is_must_be_reachable() {
 fn a_run_inside_goes_on_with_an_agent_of_its_own_graph() {
     let renamed =
         without_tools().tool(tool("pay")).tool(Agent::new("notary").tool(tool("sign")).as_tool().name("clerk"));
-    assert_eq!(issues(&paused(), &renamed), [r#"agent "clerk" is not reachable from "notary" (there are: notary)"#]);
+    assert_eq!(
+        issues(&paused(), &renamed),
+        [r#"agent "clerk" is not reachable from "notary" (reachable agents: notary)"#]
+    );
 }
 
 #[rstest]
@@ -125,7 +128,7 @@ fn a_handoff_that_is_due_must_be_there_and_lead_where_it_led(#[case] handoff: Ha
     assert_eq!(issues(&state, &triage()), [""; 0]);
     assert_eq!(
         issues(&state, &Agent::new("triage").handoff(handoff)),
-        [r#"agent "triage" has no handoff "transfer_to_refunds", but it is to be taken"#]
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but the handoff is due"#]
     );
 }
 
@@ -150,7 +153,7 @@ fn what_a_round_names_must_be_there(#[case] phase: Phase) {
     assert_eq!(issues(&at(phase.clone()), &triage()), [""; 0]);
     assert_eq!(
         issues(&at(phase), &Agent::new("triage").tool(tool("pay")).tool(clerk().as_tool())),
-        [r#"agent "triage" has no handoff "transfer_to_refunds", but it is to be taken"#]
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but the handoff is due"#]
     );
 }
 
@@ -162,7 +165,7 @@ fn a_handoff_that_the_model_is_about_to_be_offered_must_be_there() {
     assert_eq!(issues(&state, &triage()), [""; 0]);
     assert_eq!(
         issues(&state, &Agent::new("triage")),
-        [r#"agent "triage" has no handoff "transfer_to_refunds", but its model is about to be offered it"#]
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but its next model call offers it"#]
     );
 }
 
@@ -175,12 +178,12 @@ fn a_handoff_that_was_taken_needs_the_agent_it_came_from() {
     assert_eq!(issues(&rewrite_due("triage"), &triage()), [""; 0]);
     assert_eq!(
         issues(&rewrite_due("nobody"), &triage()),
-        [r#"agent "nobody" is not reachable from "triage" (there are: refunds, triage)"#]
+        [r#"agent "nobody" is not reachable from "triage" (reachable agents: refunds, triage)"#]
     );
     let by_another_name = Handoff::to_agent(Agent::new("refunds")).tool_name("to_refunds");
     assert_eq!(
         issues(&rewrite_due("triage"), &Agent::new("triage").handoff(by_another_name)),
-        [r#"agent "triage" has no handoff "transfer_to_refunds", but it is to be taken"#]
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but the handoff is due"#]
     );
 }
 
@@ -188,7 +191,7 @@ fn a_handoff_that_was_taken_needs_the_agent_it_came_from() {
 fn a_run_that_failed_half_way_through_a_turn_cannot_go_on() {
     assert_eq!(
         issues(&at(Phase::Failed { reason: "no funds".to_owned() }), &triage()),
-        ["the run has failed and cannot go on, only a new one can: no funds"]
+        ["the run has failed and cannot be resumed; start a new run: no funds"]
     );
 }
 
@@ -200,7 +203,7 @@ fn of_functions_of_one_name_the_one_that_was_offered_must_be_there() {
     assert_eq!(issues(&due(1), &both), [""; 0]);
     assert_eq!(
         issues(&due(0), &both),
-        [r#"agent "triage" has no handoff "transfer_to_refunds", but it is to be taken"#],
+        [r#"agent "triage" has no handoff "transfer_to_refunds", but the handoff is due"#],
         "the first one leads elsewhere"
     );
     let setup = TurnSetup { variants: [("transfer_to_refunds".to_owned(), 1)].into(), ..setup() };
@@ -219,7 +222,7 @@ fn of_functions_of_one_name_the_one_that_was_offered_must_be_there() {
 fn a_handoff_that_is_due_is_named() {
     assert_eq!(
         issues(&at(Phase::HandoffDue { handoffs: Vec::new() }), &triage()),
-        [r#"agent "triage" is to hand off, but the state names no handoff"#]
+        [r#"a handoff of agent "triage" is due, but the state names none"#]
     );
 }
 

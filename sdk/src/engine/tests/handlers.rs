@@ -82,8 +82,8 @@ fn an_output_that_is_to_stay_out_of_the_history_adds_no_item(#[case] mut run: By
 #[rstest]
 #[case::max_turns(
     out_of_its_turn(),
-    "Max turns (1) exceeded: it is the turn of agent \"triage\" again; \
-     raise it with Runner::max_turns if the run is meant to be longer"
+    "Max turns (1) exceeded before the next turn of agent \"triage\"; if the run needs more turns, raise the limit \
+     with Runner::max_turns"
 )]
 #[case::a_refusal(refused(), r#"Model refused to produce output: not this (agent "triage")"#)]
 #[case::an_invalid_output(

@@ -23,8 +23,8 @@ fn a_response_with_more_calls_than_the_limit_ends_the_run() {
     let error = run.turn(setup(), three()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the model answered agent \"triage\" with 3 calls in one response (turn 1), the limit is 2; if so many are meant, raise \
-         RunConfig::max_calls_per_response"
+        "the model answered agent \"triage\" with 3 calls in one response (turn 1), the limit is 2; to permit more \
+         calls, raise RunConfig::max_calls_per_response"
     );
     let reference = error.reference();
     assert_eq!((reference.class, reference.has_run_data), (Some("ModelBehaviorError"), true));

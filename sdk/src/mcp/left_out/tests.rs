@@ -7,7 +7,7 @@ fn a_tool_with_a_schema_beyond_the_bounds_is_left_out_and_named() {
     let small = json!({"name": "small", "inputSchema": {"type": "object"}});
     let large = json!({"name": "large", "inputSchema": {"description": "x".repeat(70_000)}});
     let listed = within_bounds("files", json!({"tools": [large, small]}));
-    let reason = "its schema has 70018 bytes, and 65536 are the most; have the server list a smaller one";
+    let reason = "its schema has 70018 bytes, the limit is 65536; configure the server to list a smaller one";
     assert_eq!(listed, json!({"tools": [small], "leftOut": [{"name": "large", "reason": reason}]}));
 }
 

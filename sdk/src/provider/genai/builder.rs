@@ -33,7 +33,7 @@ pub struct GenaiBuilder {
 #[non_exhaustive]
 pub enum GenaiConfigError {
     /// No adapter has this name.
-    #[error("genai has no adapter `{adapter}`; it has {known}")]
+    #[error("genai has no adapter `{adapter}`; the adapters are {known}")]
     UnknownAdapter {
         /// The unknown name.
         adapter: String,
@@ -41,7 +41,7 @@ pub enum GenaiConfigError {
         known: String,
     },
     /// The key is empty.
-    #[error("the API key of `{adapter}` is empty (any text does where none is checked)")]
+    #[error("the API key of `{adapter}` is empty (any value works for a server that does not check it)")]
     KeyEmpty {
         /// Name of the adapter.
         adapter: String,
@@ -57,7 +57,7 @@ pub enum GenaiConfigError {
         reason: String,
     },
     /// The platform's certificates could not be loaded.
-    #[error("TLS could not be set up; are the system's CA certificates installed?")]
+    #[error("TLS could not be set up; check that the system's CA certificates are installed")]
     Tls {
         /// Underlying error.
         source: BoxError,
@@ -181,7 +181,7 @@ fn base(adapter: &str, text: &str) -> Result<Url, GenaiConfigError> {
         return Err(unusable("it has a query or a fragment"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(unusable("it holds credentials; give them as API key"));
+        return Err(unusable("it contains credentials; set them as API key"));
     }
     Ok(url)
 }

@@ -53,14 +53,14 @@ impl Dialect {
             AdapterKind::BedrockApi | AdapterKind::Ollama | AdapterKind::OllamaCloud => little(Shape::Plain, true),
             AdapterKind::OpenAIResp => {
                 return Err(unsupported(format_args!(
-                    "the adapter `{adapter}` is not served through genai; the Responses API is what provider::OpenAi speaks \
-                     whole, and Chat Completions is reached as `openai::{model_name}`"
+                    "the adapter `{adapter}` is not served through genai; use provider::OpenAi for the Responses API, \
+                     or `openai::{model_name}` for Chat Completions"
                 )));
             }
             AdapterKind::Cohere | AdapterKind::GeminiIx | AdapterKind::Baidu | AdapterKind::OpenCodeGo => {
                 return Err(unsupported(format_args!(
-                    "the adapter `{adapter}` of genai is not served: it drops parts of what a run sends (tools, results or \
-                     settings); ask for a model of another one"
+                    "the adapter `{adapter}` of genai is not served: it drops parts of a run's requests (tools, \
+                     results or settings); use a model of another adapter"
                 )));
             }
             _ => all(Shape::OpenAi),

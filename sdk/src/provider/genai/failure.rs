@@ -37,7 +37,8 @@ pub(super) fn of(error: Error, address: &str, redactor: &Arc<Redactor>) -> Model
         Error::Resolver { resolver_error: resolver::Error::ApiKeyEnvNotFound { env_name }, .. } => failure(
             ModelFailureKind::Authentication,
             &format!(
-                "{env_name} is not set; set it in the worker's environment, or give a key with `Genai::builder().api_key(..)`"
+                "{env_name} is not set; set it in the worker's environment, or set a key with \
+                 `Genai::builder().api_key(..)`"
             ),
         ),
         error @ (Error::Resolver { .. }
@@ -104,7 +105,7 @@ fn unreadable(body: &Value, cause: &str, redactor: &Arc<Redactor>) -> ModelError
     if let Some(reason) = body["promptFeedback"]["blockReason"].as_str() {
         return answer.failure(ModelFailureKind::BadRequest, &format!("the prompt was blocked ({reason})"));
     }
-    answer.invalid(&format!("the answer is not that of a model ({})", redactor.excerpt(cause, LONGEST)))
+    answer.invalid(&format!("the answer is not a model response ({})", redactor.excerpt(cause, LONGEST)))
 }
 
 /// Returns the answer with this body. The crate keeps only the body of a successful response; its

@@ -9,8 +9,8 @@
 //! |---|---|
 //! | `builder` | configuration, and its errors |
 //! | `dialect` | the features that each adapter supports, and the model names that are served |
-//! | `request`, `settings`, `messages`, `content`, `results` | from a model call to the crate's request |
-//! | `response`, `failure` | from the crate's response to ours, or to the failure that it represents |
+//! | `request`, `settings`, `messages`, `content`, `results` | model call to the crate's request |
+//! | `response`, `failure` | the crate's response to ours, or to its failure |
 //! | `thoughts` | reasoning of a model, in both directions |
 //!
 //! # Design
@@ -57,7 +57,8 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// // Keys from the worker's environment: ANTHROPIC_API_KEY, GEMINI_API_KEY, ..
-/// let plugin = AgentsPlugin::new().model_provider(Genai::from_env()?).model_provider(OpenAi::from_env()?);
+/// let plugin =
+///     AgentsPlugin::new().model_provider(Genai::from_env()?).model_provider(OpenAi::from_env()?);
 ///
 /// // Or with a key and an address of your own.
 /// let gateway = Genai::builder()
@@ -83,22 +84,28 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// reasoning effort, unless the settings have one.
 ///
 /// # What is mapped
+/// Anthropic are the adapters `anthropic` and `minimax`, Google `gemini` and `vertex`, Chat
+/// Completions most others.
 ///
-/// | of a call | Anthropic (`anthropic`, `minimax`) | Google (`gemini`, `vertex`) | Chat Completions (most others) |
+/// | of a call | Anthropic | Google | Chat Completions |
 /// |---|---|---|---|
 /// | instructions, `system` and `developer` messages | `system` | `systemInstruction` | messages |
-/// | functions and handoffs | `strict` if the schema is | without `strict` | `strict` if the schema is |
+/// | functions, handoffs | `strict` if the schema is | not `strict` | `strict` if the schema is |
 /// | output type | `output_config.format` | `responseJsonSchema` | `response_format` |
-/// | results of one round | one message, `is_error` if a tool failed | one message | one message each |
+/// | results of one round | one message, `is_error` for failures | one message | one message each |
 /// | images | `data:` URLs and addresses | `data:` URLs | `data:` URLs and addresses |
-/// | thinking | signed, sent back in its place | signatures are sent back | sent back beside calls |
+/// | thinking | signed, sent back in its place | signatures sent back | sent back beside calls |
 /// | `temperature`, `top_p`, `max_tokens`, `tool_choice` | yes | yes | yes |
-/// | `reasoning` | `effort`, `budget_tokens`, `summary` | `effort`, `budget_tokens`, `summary` | `effort` |
+/// | `reasoning`: `effort` | yes | yes | yes |
+/// | `reasoning`: `budget_tokens`, `summary` | yes | yes | refused |
 /// | `parallel_tool_calls` | yes | only `true` | yes |
-/// | `prompt_cache_retention` | `in_memory`, `5m`, `1h`: of instructions and tools | refused | unchanged |
+/// | `prompt_cache_retention` | of instructions and tools | refused | unchanged |
 /// | `metadata` | unchanged | refused | unchanged |
-/// | `verbosity`, `frequency_penalty`, `presence_penalty`, `store`, `prompt_cache_options` | refused | refused | unchanged |
+/// | `verbosity`, `store`, `prompt_cache_options` | refused | refused | unchanged |
+/// | `frequency_penalty`, `presence_penalty` | refused | refused | unchanged |
 /// | `extra_body`, `extra_args`, `extra_headers` | yes | yes | yes |
+///
+/// `prompt_cache_retention` of Anthropic is `in_memory`, `5m` or `1h`.
 ///
 /// `claude` models of `vertex`, and all of `bedrock_api`, `ollama` and `ollama_cloud`, support no
 /// output type, no tool choice and no extra body through the crate. Refused everywhere: hosted
@@ -189,7 +196,7 @@ impl GenaiModel {
     async fn ask(&self, call: ModelCall) -> Result<ModelResponse, ModelError> {
         let nothing = Arc::new(Redactor::new(Vec::new()));
         let target = self.client.resolve_service_target(&*self.name).await;
-        let target = target.map_err(|error| failure::of(error, "an address that is not known", &nothing))?;
+        let target = target.map_err(|error| failure::of(error, "an unknown address", &nothing))?;
         let dialect = Dialect::of(&target.model)?;
         let redactor = Arc::new(Redactor::new(secrets(&target)));
         let address = address::shown(target.endpoint.base_url(), &redactor);

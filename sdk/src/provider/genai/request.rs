@@ -73,7 +73,7 @@ fn function(
 ) -> Result<Tool, ModelError> {
     if RESERVED_NAMES.iter().any(|(shape, names)| *shape == dialect.shape && names.contains(&name)) {
         return Err(unsupported(format_args!(
-            "{} (through genai) has a hosted tool of its own under the name `{name}`; give the function another name",
+            "{} (through genai) has a hosted tool of its own under the name `{name}`; rename the function",
             dialect.adapter
         )));
     }

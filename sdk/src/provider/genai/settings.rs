@@ -144,17 +144,16 @@ fn choice(dialect: &Dialect, choice: Option<ToolChoice>) -> Result<Option<Choice
     match choice {
         Choice::Auto => Ok(Some(Choice::Auto)),
         choice if dialect.options => Ok(Some(choice)),
-        _ => Err(unsupported(format_args!(
-            "the {} API has no `tool_choice` through genai; leave it out",
-            dialect.adapter
-        ))),
+        _ => {
+            Err(unsupported(format_args!("the {} API has no `tool_choice` through genai; remove it", dialect.adapter)))
+        }
     }
 }
 
 /// Returns Anthropic's form of a tool choice that allows one call in a response.
 fn one_call_at_a_time(dialect: &Dialect, choice: Option<&Choice>) -> Result<Value, ModelError> {
     if dialect.shape != Shape::Anthropic || !dialect.options {
-        let what = format_args!("the {} API has no `parallel_tool_calls`; leave it out", dialect.adapter);
+        let what = format_args!("the {} API has no `parallel_tool_calls`; remove it", dialect.adapter);
         return Err(unsupported(what));
     }
     Ok(match choice {
@@ -174,7 +173,7 @@ fn retention(words: &str) -> Result<CacheControl, ModelError> {
         "5m" => Ok(CacheControl::Ephemeral5m),
         "1h" => Ok(CacheControl::Ephemeral1h),
         _ => Err(unsupported(format_args!(
-            "`prompt_cache_retention` is {words:?}; the prompt cache knows `in_memory`, `5m` and `1h`"
+            "`prompt_cache_retention` is {words:?}; the prompt cache supports `in_memory`, `5m` and `1h`"
         ))),
     }
 }
@@ -189,7 +188,7 @@ fn response_format(
     let Some(OutputSpec { name, schema, strict }) = output else { return Ok(None) };
     if !dialect.options {
         return Err(unsupported(format_args!(
-            "the {} API takes no output type through genai; let the agent answer in text, or by a tool",
+            "the {} API supports no output type through genai; let the agent answer in text, or with a tool",
             dialect.adapter
         )));
     }
@@ -206,11 +205,11 @@ fn effort(dialect: &Dialect, reasoning: Option<Value>) -> Result<(Option<Reasoni
     let api = &dialect.adapter;
     let Some(reasoning) = reasoning else { return Ok((None, false)) };
     if !dialect.reasoning {
-        return Err(unsupported(format_args!("the {api} API has no `reasoning` through genai; leave it out")));
+        return Err(unsupported(format_args!("the {api} API has no `reasoning` through genai; remove it")));
     }
     let Value::Object(mut reasoning) = reasoning else {
         return Err(unsupported(format_args!(
-            "`reasoning` is no object; it has `effort`, or `budget_tokens`, and `summary`"
+            "`reasoning` must be an object with `effort` or `budget_tokens`, and `summary`"
         )));
     };
     reasoning.retain(|_, value| !value.is_null());
@@ -221,12 +220,12 @@ fn effort(dialect: &Dialect, reasoning: Option<Value>) -> Result<(Option<Reasoni
         _ => (reasoning.shift_remove("budget_tokens"), reasoning.shift_remove("summary").is_some()),
     };
     if let Some((name, _)) = reasoning.iter().next() {
-        return Err(unsupported(format_args!("the {api} API has no `reasoning.{name}` through genai; leave it out")));
+        return Err(unsupported(format_args!("the {api} API has no `reasoning.{name}` through genai; remove it")));
     }
     let effort = match (effort, budget) {
         (None, None) => None,
         (None, Some(budget)) => Some(ReasoningEffort::Budget(budget.as_u64().map_or_else(
-            || Err(unsupported(format_args!("`reasoning.budget_tokens` is {budget}, no number of tokens"))),
+            || Err(unsupported(format_args!("`reasoning.budget_tokens` is {budget}, not a number of tokens"))),
             whole,
         )?)),
         (Some(Value::String(word)), None) => Some(ReasoningEffort::from_keyword(&word).ok_or_else(|| {
@@ -234,9 +233,9 @@ fn effort(dialect: &Dialect, reasoning: Option<Value>) -> Result<(Option<Reasoni
                 "`reasoning.effort` is {word:?}; it is one of none, minimal, low, medium, high, xhigh, max"
             ))
         })?),
-        (Some(effort), None) => return Err(unsupported(format_args!("`reasoning.effort` is {effort}, no text"))),
+        (Some(effort), None) => return Err(unsupported(format_args!("`reasoning.effort` is {effort}, not a string"))),
         (Some(_), Some(_)) => {
-            return Err(unsupported("`reasoning` has both `effort` and `budget_tokens`; give one of them"));
+            return Err(unsupported("`reasoning` has both `effort` and `budget_tokens`; set one of them"));
         }
     };
     Ok((effort, shows))

@@ -8,7 +8,9 @@
 //!
 //! ```json
 //! {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}],
-//!  "provider_data": {"genai": {"adapter": "anthropic", "thoughts": [{"signature": "EqoB.."}, {"summary": 0}]}}}
+//!  "provider_data": {"genai": {
+//!    "adapter": "anthropic",
+//!    "thoughts": [{"signature": "EqoB.."}, {"summary": 0}]}}}
 //! ```
 //!
 //! Data of one adapter is not sent to another: a signature is of no use there, and some adapters

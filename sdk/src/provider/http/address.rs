@@ -10,7 +10,7 @@ const LONGEST: usize = 200;
 /// Returns scheme, host, port and path of an address, without secrets. User, password and query are
 /// left out, because they may be secret.
 pub(crate) fn shown(base: &str, redactor: &Redactor) -> String {
-    let Ok(mut url) = Url::parse(base) else { return "an address that is none".to_owned() };
+    let Ok(mut url) = Url::parse(base) else { return "an invalid address".to_owned() };
     // An address that cannot have a user or a password has none.
     let _ = url.set_username("");
     let _ = url.set_password(None);

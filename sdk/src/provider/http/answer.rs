@@ -51,7 +51,7 @@ impl Answer {
                 Some(error) => Err(self.reported(error)),
                 None => Ok(object),
             },
-            Ok(_) => Err(self.invalid("the body is no JSON object")),
+            Ok(_) => Err(self.invalid("the body is not a JSON object")),
             Err(_) => Err(self.invalid("the body is not JSON")),
         }
     }

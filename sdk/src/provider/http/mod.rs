@@ -3,10 +3,10 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `outgoing` | the parts that settings add to a request, and the refusal of what an API does not have |
+//! | `outgoing` | the parts that settings add to a request; refuses what an API does not have |
 //! | `answer` | a whole response: its object, or the failure that it represents |
 //! | `body` | the bytes of a response, up to a limit |
-//! | `classify`, `advice`, `redact`, `address` | from a failed exchange to a `ModelError` without secrets |
+//! | `classify`, `advice`, `redact`, `address` | a failed exchange to a `ModelError` |
 
 pub(crate) mod address;
 pub(crate) mod advice;

@@ -62,7 +62,7 @@ pub(crate) fn unsupported(what: impl std::fmt::Display) -> ModelError {
 pub(crate) fn refuse<T: Serialize>(api: &str, setting: &str, value: Option<&T>) -> Result<(), ModelError> {
     match value {
         None => Ok(()),
-        Some(_) => Err(unsupported(format_args!("the {api} API has no `{setting}`; leave it out"))),
+        Some(_) => Err(unsupported(format_args!("the {api} API has no `{setting}`; remove it"))),
     }
 }
 
@@ -75,12 +75,13 @@ fn header_map(headers: Option<Map<String, Value>>) -> Result<HeaderMap, ModelErr
     for (name, value) in headers.into_iter().flatten() {
         if CREDENTIALS.iter().any(|credential| name.eq_ignore_ascii_case(credential)) {
             return Err(unsupported(format_args!(
-                "`{name}` in extra_headers: settings are recorded in history; give the key to the provider on the worker"
+                "`{name}` in extra_headers: settings are recorded in history; configure the key in the provider on \
+                 the worker"
             )));
         }
         let Some(text) = plain(&value) else { continue };
         let (Ok(header), Ok(mut value)) = (HeaderName::try_from(&name), HeaderValue::try_from(text)) else {
-            let message = format!("bad request: the extra header {name:?} is not one that HTTP can carry");
+            let message = format!("bad request: the extra header {name:?} is invalid in HTTP");
             return Err(ModelError::new(ModelFailureKind::BadRequest, message));
         };
         // The value may be that of an environment variable of the worker.

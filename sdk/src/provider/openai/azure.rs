@@ -13,7 +13,8 @@ use reqwest::Url;
 /// ```
 /// use temporal_agents::provider::Azure;
 ///
-/// let azure = Azure::new("https://contoso.openai.azure.com", "2025-04-01-preview").deployment("gpt-5", "prod-gpt-5");
+/// let azure = Azure::new("https://contoso.openai.azure.com", "2025-04-01-preview")
+///     .deployment("gpt-5", "prod-gpt-5");
 /// ```
 #[derive(Clone, Debug)]
 pub struct Azure {

@@ -41,13 +41,14 @@ pub struct OpenAiBuilder {
 pub enum OpenAiConfigError {
     /// The environment contains no key.
     #[error(
-        "OPENAI_API_KEY is not set; set it in the worker's environment, or give a key with \
+        "OPENAI_API_KEY is not set; set it in the worker's environment, or set a key with \
          `OpenAi::builder().api_key(..)`"
     )]
     KeyNotSet,
     /// No key is configured, or an empty one.
     #[error(
-        "the API key is empty; give one with `api_key(..)` or OPENAI_API_KEY (any text does where none is checked)"
+        "the API key is empty; set one with `api_key(..)` or OPENAI_API_KEY (any value works for a server that does \
+         not check it)"
     )]
     KeyEmpty,
     /// The address cannot be used.
@@ -63,13 +64,13 @@ pub enum OpenAiConfigError {
         reason: String,
     },
     /// The header contains characters that are invalid in HTTP.
-    #[error("the header {name:?} holds characters that HTTP cannot carry")]
+    #[error("the header {name:?} contains characters that are invalid in HTTP")]
     Header {
         /// Name of the header.
         name: String,
     },
     /// The platform's certificates could not be loaded.
-    #[error("TLS could not be set up; are the system's CA certificates installed?")]
+    #[error("TLS could not be set up; check that the system's CA certificates are installed")]
     Tls {
         /// Underlying error.
         source: BoxError,
@@ -266,7 +267,7 @@ fn base(
         reason: reason.to_owned(),
     };
     let text = match (base_url, azure) {
-        (Some(_), Some(_)) => return Err(unusable("there is an Azure endpoint, too; give one of them")),
+        (Some(_), Some(_)) => return Err(unusable("an Azure endpoint is also configured; set only one of them")),
         (None, Some(azure)) => format!("{}/openai", azure.endpoint().trim().trim_end_matches('/')),
         (base_url, None) => base_url.unwrap_or(OPENAI).trim().to_owned(),
     };
@@ -275,10 +276,10 @@ fn base(
         return Err(unusable(&format!("it starts with neither https:// nor http://; {IN_FULL}")));
     }
     if url.query().is_some() || url.fragment().is_some() {
-        return Err(unusable("it has a query or a fragment; give query parameters in the model settings"));
+        return Err(unusable("it has a query or a fragment; set query parameters in the model settings"));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(unusable("it holds credentials; give them as API key or header"));
+        return Err(unusable("it contains credentials; set them as API key or header"));
     }
     Ok(url)
 }

@@ -83,7 +83,7 @@ impl Transport {
                 })
             }
             Err(error) => Err(self.failure(error)),
-            Ok(IgnoredAny) => Err(ModelError::new(ModelFailureKind::Internal, "internal error: an answer was lost")),
+            Ok(IgnoredAny) => Err(ModelError::new(ModelFailureKind::Internal, "internal error: a response was lost")),
         }
     }
 

@@ -5,24 +5,25 @@
 #[non_exhaustive]
 pub enum ToolIssue {
     /// The name is not one that models accept.
-    #[error("the name must be 1 to 64 characters without white space; most models take letters, digits, '_' and '-'")]
+    #[error("the name must be 1 to 64 characters without white space; most models accept letters, digits, '_' and '-'")]
     Name,
     /// The tool must spill its output, but runs where it cannot write to a store.
     #[error(
-        "it is no activity of this library, which alone can spill an output; make it one, or take OversizedOutput::Truncate"
+        "only an activity of this library can spill an output, and it is not one; make it one, or use \
+         OversizedOutput::Truncate"
     )]
     SpillWithoutActivity,
     /// A setting refers to a secret, but the tool runs in the workflow, where none may be read.
     #[error(
-        "its setting {setting:?} refers to an environment variable, and it runs in the workflow, where none may be read; \
-         make it an activity"
+        "its setting {setting:?} refers to an environment variable, but it runs in the workflow, which must not read \
+         any; make it an activity"
     )]
     SecretInWorkflow {
         /// Name of the setting.
         setting: String,
     },
     /// The tool has a setting that its body cannot read.
-    #[error("it has the setting {setting:?}, and its body is not here to read it; drop the setting")]
+    #[error("it has the setting {setting:?}, but its body runs elsewhere and cannot read it; remove the setting")]
     UnusedSetting {
         /// Name of the setting.
         setting: String,
@@ -37,7 +38,8 @@ pub enum ToolIssue {
     },
     /// An approval rule reads a member that is not a parameter of the tool, or no member by name.
     #[error(
-        "its approval rule reads {}, and its parameters are {}; the type that the rule takes has members of these names",
+        "its approval rule reads {}, but its parameters are {}; all members of the rule's type must be parameters of \
+         the tool",
         listed(.reads), listed(.known)
     )]
     ApprovalRule {
@@ -47,7 +49,7 @@ pub enum ToolIssue {
         known: Vec<String>,
     },
     /// A local activity has a task queue, although it runs on the worker that runs the workflow.
-    #[error("it is a local activity and has task queue {task_queue:?}; drop one of the two")]
+    #[error("it is a local activity, but has task queue {task_queue:?}; remove one of the two")]
     LocalWithTaskQueue {
         /// Name of the task queue.
         task_queue: String,
@@ -55,8 +57,8 @@ pub enum ToolIssue {
     /// A local activity is not idempotent: it is recorded only with its workflow task, and runs
     /// again when that task is lost.
     #[error(
-        "it is a local activity and not idempotent: when its workflow task is lost it runs again, whatever its attempts; make it an \
-         activity, or say idempotent = true"
+        "it is a local activity and not idempotent: when its workflow task is lost it runs again, regardless of its \
+         attempts; make it an activity, or set idempotent = true"
     )]
     LocalNotIdempotent,
 }
@@ -76,5 +78,5 @@ impl ToolIssue {
 }
 
 fn listed(names: &[String]) -> String {
-    if names.is_empty() { "nothing by name".to_owned() } else { format!("{names:?}") }
+    if names.is_empty() { "no named member".to_owned() } else { format!("{names:?}") }
 }

@@ -107,7 +107,11 @@ impl ToolDef {
     /// use serde_json::json;
     /// use temporal_agents::{Agent, tool::ToolDef};
     ///
-    /// let schema = json!({"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]});
+    /// let schema = json!({
+    ///     "type": "object",
+    ///     "properties": {"title": {"type": "string"}},
+    ///     "required": ["title"],
+    /// });
     /// let pick_file = ToolDef::client("pick_file", "Lets the user pick a file.", schema);
     /// let editor = Agent::new("editor").model("gpt-5").tool(pick_file);
     /// ```
@@ -155,9 +159,18 @@ impl ToolDef {
     /// use serde_json::json;
     /// use temporal_agents::{ToolDef, tool::RemoteActivity};
     ///
-    /// let schema = json!({"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]});
+    /// let schema = json!({
+    ///     "type": "object",
+    ///     "properties": {"order": {"type": "string"}},
+    ///     "required": ["order"],
+    /// });
     /// let refund = RemoteActivity::named("issue_refund").task_queue("python").idempotent(false);
-    /// let refund = ToolDef::remote_activity("issue_refund", "Gives the money for an order back.", schema, refund);
+    /// let refund = ToolDef::remote_activity(
+    ///     "issue_refund",
+    ///     "Gives the money for an order back.",
+    ///     schema,
+    ///     refund,
+    /// );
     /// ```
     pub fn remote_activity(
         name: impl Into<String>,
@@ -191,9 +204,15 @@ impl ToolDef {
     /// use serde_json::json;
     /// use temporal_agents::{ToolDef, tool::NexusOperation};
     ///
-    /// let schema = json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]});
+    /// let schema =
+    ///     json!({"type": "object", "properties": {"to": {"type": "string"}}, "required": ["to"]});
     /// let quote = NexusOperation::named("freight-endpoint", "Freight", "quote");
-    /// let quote = ToolDef::nexus_operation("freight_quote", "What it costs to send a pallet.", schema, quote);
+    /// let quote = ToolDef::nexus_operation(
+    ///     "freight_quote",
+    ///     "What it costs to send a pallet.",
+    ///     schema,
+    ///     quote,
+    /// );
     /// ```
     #[cfg(feature = "nexus")]
     pub fn nexus_operation(

@@ -47,7 +47,9 @@ const LOCAL_BYTES: usize = 100_000;
 ///     b: i64,
 /// }
 ///
-/// let add = ToolDef::inline("add", "Adds two numbers.", |_ctx, Terms { a, b }| Ok((a + b).to_string().into()));
+/// let add = ToolDef::inline("add", "Adds two numbers.", |_ctx, Terms { a, b }| {
+///     Ok((a + b).to_string().into())
+/// });
 /// assert_eq!(add.name(), "add");
 /// ```
 #[derive(Clone, Debug)]

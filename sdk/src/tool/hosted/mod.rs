@@ -29,9 +29,14 @@ use crate::wire::ToolSpec;
 ///
 /// let researcher = Agent::new("researcher")
 ///     .model("gpt-5")
-///     .hosted(HostedTool::web_search().search_context_size("low").allowed_domains(["temporal.io"]))
+///     .hosted(
+///         HostedTool::web_search().search_context_size("low").allowed_domains(["temporal.io"]),
+///     )
 ///     .hosted(HostedTool::file_search(["vs_1"]).max_num_results(5))
-///     .hosted(HostedTool::mcp("crm", "https://crm.example/mcp").require_approval(RequireApproval::Always));
+///     .hosted(
+///         HostedTool::mcp("crm", "https://crm.example/mcp")
+///             .require_approval(RequireApproval::Always),
+///     );
 /// ```
 ///
 /// The configuration is recorded in history with every call, so it must not hold a secret. Options

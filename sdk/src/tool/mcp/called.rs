@@ -27,8 +27,10 @@ impl McpServer {
     /// use temporal_agents::{Agent, ToolError, tool::McpServer, wire::McpTool};
     ///
     /// # fn main() -> Result<(), serde_json::Error> {
-    /// let listed: Vec<McpTool> = serde_json::from_value(json!([{"name": "read_file", "description": "Reads a file."}]))?;
-    /// let files = McpServer::named("files").prefix("files_").tools_with_client(&listed, |tool, arguments| async move {
+    /// let listed: Vec<McpTool> =
+    ///     serde_json::from_value(json!([{"name": "read_file", "description": "Reads a file."}]))?;
+    /// let files = McpServer::named("files").prefix("files_");
+    /// let files = files.tools_with_client(&listed, |tool, arguments| async move {
     ///     // ask your client here
     ///     Ok::<_, ToolError>(format!("{tool} with {arguments:?}").into())
     /// });

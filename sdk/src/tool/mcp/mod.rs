@@ -34,7 +34,9 @@ use crate::wire::McpTool;
 /// ```
 /// use temporal_agents::{Agent, tool::McpServer};
 ///
-/// let files = McpServer::named("files").only(["read_file", "delete_file"]).needs_approval_for(["delete_file"]);
+/// let files = McpServer::named("files")
+///     .only(["read_file", "delete_file"])
+///     .needs_approval_for(["delete_file"]);
 /// let clerk = Agent::new("clerk").model("gpt-5-mini").mcp_server(files);
 /// # let _: Agent = clerk;
 /// ```
@@ -302,7 +304,7 @@ impl McpServer {
         self.session.as_ref()
     }
 
-    /// Returns `true` if the server may ask people questions.
+    /// Returns `true` if the server may request input from people questions.
     pub fn allows_elicitation(&self) -> bool {
         self.asks_people
     }

@@ -23,7 +23,8 @@ use crate::wire::mcp_call::McpSetUp;
 /// let terms = McpSessionOptions::new()
 ///     .set_up("login", json!({"user": "clerk", "password": worker_env!("SHOP_PASSWORD")}))
 ///     .reestablish(McpSessionRecovery::ReplaySetup);
-/// let clerk: Agent = Agent::new("clerk").model("gpt-5").mcp_server(McpServer::named("shop").stateful(terms));
+/// let clerk: Agent =
+///     Agent::new("clerk").model("gpt-5").mcp_server(McpServer::named("shop").stateful(terms));
 /// ```
 ///
 /// The worker is a `temporal_agents::worker::AgentsWorker`; a plain `AgentsPlugin::install` refuses

@@ -21,7 +21,7 @@ const MAX_DEPTH: usize = 64;
 /// # Retries
 /// Not retried by Temporal: the schema does not change.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("its schema has {found} {what}, and {most} are the most; have the server list a smaller one")]
+#[error("its schema has {found} {what}, the limit is {most}; configure the server to list a smaller one")]
 #[non_exhaustive]
 pub struct TooLarge {
     /// The unit of the count: `bytes`, `subschemas`, `references` or `levels`.

@@ -127,7 +127,7 @@ pub enum DecisionRefused {
         tool: String,
     },
     /// The answer to an MCP server is not a JSON object.
-    #[error("the answer to call {id:?} of tool {tool:?} is no JSON object")]
+    #[error("the answer to call {id:?} of tool {tool:?} is not a JSON object")]
     NoJsonObject {
         /// Id of the interruption.
         id: String,
@@ -135,7 +135,7 @@ pub enum DecisionRefused {
         tool: String,
     },
     /// A hosted MCP server makes the call itself, so no one else can supply its output.
-    #[error("MCP server {server:?} makes call {id:?} itself, if it may: approve or reject it")]
+    #[error("MCP server {server:?} makes call {id:?} itself once it is approved: approve or reject the call")]
     MadeByServer {
         /// Id of the interruption.
         id: String,

@@ -25,8 +25,8 @@ fn a_version_is_written_as_text_and_read_as_text_or_as_an_object() {
     assert_eq!(json!(version), json!("1.12"));
     assert_eq!(read(json!("1.12")), Ok(version));
     assert_eq!(read(json!({"major": 1, "minor": 12})), Ok(version));
-    assert_eq!(read(json!("new")), Err("\"new\" is no wire version, as \"1.1\" is one".to_owned()));
-    let shape = "a wire version is a text like \"1.1\", or an object with major and minor";
+    assert_eq!(read(json!("new")), Err("\"new\" is not a wire version such as \"1.1\"".to_owned()));
+    let shape = "a wire version is a string like \"1.1\", or an object with major and minor";
     assert_eq!(read(json!(1.1)), Err(shape.to_owned()));
 }
 

@@ -8,10 +8,13 @@
 //! # #[cfg(feature = "compression")] {
 //! use temporal_agents::worker::codec::{CodecChain, ZstdCodec};
 //! use temporalio_client::ClientOptions;
-//! use temporalio_common::data_converters::{DataConverter, DefaultFailureConverter, PayloadConverter};
+//! use temporalio_common::data_converters::{
+//!     DataConverter, DefaultFailureConverter, PayloadConverter,
+//! };
 //! # use temporalio_common::data_converters::DefaultPayloadCodec as Encryption;
 //!
-//! let codec = CodecChain::new().then(ZstdCodec::default()).then(Encryption); // Encryption: a codec of yours
+//! // `Encryption` is a codec of yours.
+//! let codec = CodecChain::new().then(ZstdCodec::default()).then(Encryption);
 //! let failures = DefaultFailureConverter::new(true); // failure messages are also encoded
 //! let converter = DataConverter::new(PayloadConverter::default(), failures, codec);
 //! let options = ClientOptions::new("default").data_converter(converter).build();

@@ -102,17 +102,18 @@ struct Budget {
 #[derive(Debug, thiserror::Error)]
 enum DecodeError {
     #[error(
-        "the compressed payloads of a message are together larger than {most} bytes; raise ZstdCodec's max_bytes if they are yours"
+        "the compressed payloads of a message together exceed {most} bytes; raise ZstdCodec's max_bytes if you trust \
+         their origin"
     )]
     TooLarge { most: usize },
     #[error(
-        "the compressed payloads of a message are together larger than {most} bytes, and more than {ratio} times their size; \
-         raise ZstdCodec's max_ratio if they are yours"
+        "the compressed payloads of a message together exceed {most} bytes and {ratio} times their size; raise \
+         ZstdCodec's max_ratio if you trust their origin"
     )]
     Suspicious { most: usize, ratio: usize },
-    #[error("a payload with the encoding binary/zstd is no frame of Zstandard: {0}")]
+    #[error("a payload with the encoding binary/zstd is not a Zstandard frame: {0}")]
     Frame(#[source] std::io::Error),
-    #[error("a compressed payload holds something else than a payload: {0}")]
+    #[error("a compressed payload does not contain a payload: {0}")]
     Message(#[from] prost::DecodeError),
 }
 

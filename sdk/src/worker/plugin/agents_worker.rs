@@ -48,7 +48,7 @@ pub enum AgentsWorkerError {
     #[error(transparent)]
     Install(#[from] InstallError),
     /// The SDK rejected the options, or the server is unavailable.
-    #[error("the worker cannot be made: {source}")]
+    #[error("the worker could not be created: {source}")]
     Worker {
         /// The error of the SDK.
         source: BoxError,

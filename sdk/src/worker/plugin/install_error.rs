@@ -4,7 +4,10 @@ use crate::{agent::GraphIssue, wire::error_debug};
 
 /// All issues that prevent a worker from running its agents.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the worker cannot run its agents:\n{}", .issues.iter().map(|issue| format!("- {issue}")).collect::<Vec<_>>().join("\n"))]
+#[error(
+    "the worker cannot run its agents:\n{}",
+    .issues.iter().map(|issue| format!("- {issue}")).collect::<Vec<_>>().join("\n")
+)]
 pub struct InstallError {
     /// The issues, in the order in which they were found; never empty.
     pub issues: Vec<InstallIssue>,
@@ -22,14 +25,15 @@ pub enum InstallIssue {
     /// The plugin has agents, but no provider of their models: each model call would wait for hours
     /// for a worker that has one.
     #[error(
-        "there are agents but no model provider; add .model_provider(..), or .without_models() if another worker calls models"
+        "there are agents but no model provider; add .model_provider(..), or .without_models() if another worker \
+         calls models"
     )]
     NoProvider,
     /// The graph of agents is invalid.
     #[error(transparent)]
     Graph(#[from] GraphIssue),
     /// A tool requires a state that is missing.
-    #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to AgentsPlugin")]
+    #[error("tool {tool:?} requires State<{state}>; add it with AgentsPlugin::state(..)")]
     MissingState {
         /// Name of the tool.
         tool: String,
@@ -45,8 +49,8 @@ pub enum InstallIssue {
     /// Two different tools have the same name and the same parameters, so that a call does not
     /// determine which one it is for.
     #[error(
-        "two different tools are named {tool:?}: their parameters are the same, and they differ in {}; rename one with \
-         #[tool(name = ..)] or .named(..), or make them alike",
+        "two different tools are named {tool:?}: their parameters are the same, and they differ in {}; rename one \
+         with #[tool(name = ..)] or .named(..), or make them equal",
         .differs.join(", ")
     )]
     DuplicateTool {
@@ -57,8 +61,8 @@ pub enum InstallIssue {
     },
     /// Two versions of a tool have different parameters, and some arguments fit both.
     #[error(
-        "two versions of tool {tool:?} have other parameters, and some arguments fit both: add .versioned() to the newer one, so that its \
-         calls say which version they are for; versions of an AgentSet are marked by .agents(&set)"
+        "two versions of tool {tool:?} have different parameters, and some arguments fit both: add .versioned() to \
+         the newer one, so that its calls contain their version; versions of an AgentSet are marked by .agents(&set)"
     )]
     UnmarkedVersion {
         /// Name of the tool.
@@ -66,8 +70,8 @@ pub enum InstallIssue {
     },
     /// An agent has the tools of an MCP server that this worker does not reach.
     #[error(
-        "agent {agent:?} has the tools of MCP server {server:?}, which this worker does not reach; \
-         add .mcp_server({server:?}, McpTransport::..) to AgentsPlugin (feature \"mcp\")"
+        "agent {agent:?} has the tools of MCP server {server:?}, to which this worker has no connection; add \
+         .mcp_server({server:?}, McpTransport::..) to AgentsPlugin (feature \"mcp\")"
     )]
     MissingMcpServer {
         /// Name of the agent.
@@ -77,8 +81,8 @@ pub enum InstallIssue {
     },
     /// An agent has sessions with an MCP server, and a plain worker holds no sessions.
     #[error(
-        "agent {agent:?} has sessions with MCP server {server:?}, which keeps a state for each; a plain worker holds none, so run it with \
-         AgentsWorker::new(.., &plugin, options) in place of plugin.install(..)"
+        "agent {agent:?} has sessions with MCP server {server:?}, which keeps a state for each; a plain worker holds \
+         none, so run it with AgentsWorker::new(.., &plugin, options) in place of plugin.install(..)"
     )]
     StatefulMcpServer {
         /// Name of the agent.

@@ -64,7 +64,9 @@ use crate::{
 /// # #[temporalio_macros::workflow_methods]
 /// # impl Support {
 /// #     #[run]
-/// #     pub async fn run(_ctx: &mut temporalio_sdk::WorkflowContext<Self>) -> temporalio_sdk::WorkflowResult<()> {
+/// #     pub async fn run(
+/// #         _ctx: &mut temporalio_sdk::WorkflowContext<Self>,
+/// #     ) -> temporalio_sdk::WorkflowResult<()> {
 /// #         Ok(())
 /// #     }
 /// # }
@@ -74,7 +76,10 @@ use crate::{
 /// }
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let plugin = AgentsPlugin::new().model_provider(OpenAi::from_env()?).state(WeatherApi::new()).agent(triage);
+/// let plugin = AgentsPlugin::new()
+///     .model_provider(OpenAi::from_env()?)
+///     .state(WeatherApi::new())
+///     .agents((triage,));
 /// let mut options = WorkerOptions::new("support").register_workflow::<Support>()?.build();
 /// plugin.install(&mut options)?;
 /// # Ok(())

@@ -103,8 +103,8 @@ fn check_versions(versions: &[ToolDef], issues: &mut Vec<InstallIssue>) {
             if schema::are_distinguishable(earlier.accepts(), tool.accepts()) {
                 tracing::warn!(
                     tool = tool.name(),
-                    "two versions of the tool are told apart by their arguments alone; add .versioned() to the newer one, so that a worker \
-                     with the other one refuses its calls"
+                    "two versions of the tool are distinguished by their arguments only; add .versioned() to the \
+                     newer one, so that a worker with the other one refuses its calls"
                 );
             } else {
                 add_unique(issues, [InstallIssue::UnmarkedVersion { tool: tool.name().to_owned() }]);
@@ -128,9 +128,9 @@ fn add_unique(issues: &mut Vec<InstallIssue>, found: impl IntoIterator<Item = In
 fn differences(one: &ToolDef, other: &ToolDef) -> Vec<&'static str> {
     let compared = [
         ("the description", one.description() == other.description()),
-        ("the schema that models are sent", one.parameters() == other.parameters()),
+        ("the schema in model requests", one.parameters() == other.parameters()),
         ("strict mode", one.is_strict() == other.is_strict()),
-        ("the states that the bodies take", one.requirements() == other.requirements()),
+        ("the states that the bodies require", one.requirements() == other.requirements()),
         ("the options", format!("{:?}", one.binding()) == format!("{:?}", other.binding())),
         ("the output limits", one.output_limit() == other.output_limit()),
         ("the redaction", one.redaction().is_some() == other.redaction().is_some()),

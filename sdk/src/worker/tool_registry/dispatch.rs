@@ -91,7 +91,7 @@ impl ToolRegistry {
 /// Describes a tool whose body is not in this process, and the remedy; returns `None` for other
 /// tools.
 fn elsewhere(binding: &ToolBinding) -> Option<(&'static str, &'static str)> {
-    const IN_A_WORKFLOW: &str = "give it to an agent that a workflow runs";
+    const IN_A_WORKFLOW: &str = "add it to an agent that a workflow runs";
     match binding {
         ToolBinding::Inline(_) | ToolBinding::Activity { .. } | ToolBinding::Workflow(_) => None,
         ToolBinding::RemoteActivity(_) => Some(("an activity of another worker", IN_A_WORKFLOW)),
@@ -99,9 +99,9 @@ fn elsewhere(binding: &ToolBinding) -> Option<(&'static str, &'static str)> {
         ToolBinding::ChildAgent(_) => Some(("an agent in a child workflow", IN_A_WORKFLOW)),
         #[cfg(feature = "nexus")]
         ToolBinding::Nexus(_) => Some(("a Nexus operation", IN_A_WORKFLOW)),
-        ToolBinding::Agent(_) => Some(("an agent", "run it with InlineRunner, or give it to another agent")),
+        ToolBinding::Agent(_) => Some(("an agent", "run it with InlineRunner, or add it to another agent")),
         ToolBinding::Client => {
-            Some(("made by a client", "make the call where the client is, and tell the model its output"))
+            Some(("made by a client", "make the call in the client, and send its output to the model"))
         }
         ToolBinding::Mcp(_) => Some((
             "made by an MCP server that an agent's host reaches",
@@ -153,8 +153,8 @@ impl Dispatch {
         self
     }
 
-    /// Sets the values that tools share; [`DispatchResult::context`] returns them with the changes of
-    /// the call. Default: none.
+    /// Sets the values that tools share; [`DispatchResult::context`] returns them with the changes
+    /// of the call. Default: none.
     pub fn context(mut self, context: RunContext) -> Self {
         self.context = context;
         self

@@ -8,8 +8,8 @@ use crate::{engine::RunError, tool::ToolIssue, wire::error_debug};
 pub enum RegisterError {
     /// Two tools have the same name.
     #[error(
-        "there is a tool {tool:?} already; rename one of the two with .named(..) or #[tool(name = ..)], or give the MCP server it is of a \
-         McpServer::prefix"
+        "a tool {tool:?} is already registered; rename one of the two with .named(..) or #[tool(name = ..)], or set \
+         McpServer::prefix on its MCP server"
     )]
     Duplicate {
         /// Name of both tools.
@@ -35,12 +35,13 @@ pub enum RegisterError {
     /// An MCP server is configured with a term that needs a run.
     #[cfg(feature = "mcp")]
     #[error(
-        "MCP server {server:?} {term}, which needs a run; give the server to an agent with Agent::mcp_server, or drop that term"
+        "MCP server {server:?} {term}, which needs a run; add the server to an agent with Agent::mcp_server, or \
+         remove that term"
     )]
     McpNeedsRun {
         /// Name of the server.
         server: String,
-        /// The term, as a predicate: `may ask people`.
+        /// The term, as a predicate: `may request input from people`.
         term: &'static str,
     },
 }
@@ -56,8 +57,8 @@ error_debug!(enum RegisterError {
 
 /// The reason that a call has no output for the model.
 ///
-/// A tool that fails is not an error: its call returns a [`DispatchResult`](super::DispatchResult) with a
-/// message for the model.
+/// A tool that fails is not an error: its call returns a [`DispatchResult`](super::DispatchResult)
+/// with a message for the model.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DispatchError {
@@ -81,7 +82,7 @@ pub enum DispatchError {
         fix: &'static str,
     },
     /// The tool requires a state that is missing.
-    #[error("tool {tool:?} needs State<{state}>; add .state(..) with one to the ToolRegistry")]
+    #[error("tool {tool:?} requires State<{state}>; add it with ToolRegistry::state(..)")]
     MissingState {
         /// Name of the tool.
         tool: String,
@@ -89,7 +90,7 @@ pub enum DispatchError {
         state: &'static str,
     },
     /// The call waits for a decision, which a registry cannot request.
-    #[error("call {call_id:?} of tool {tool:?} needs approval; dispatch it with .approved() once somebody has decided")]
+    #[error("call {call_id:?} of tool {tool:?} needs approval; dispatch it with .approved() after it was approved")]
     NeedsApproval {
         /// Name of the tool.
         tool: String,

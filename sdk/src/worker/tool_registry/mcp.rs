@@ -25,7 +25,9 @@ impl ToolRegistry {
     /// use temporal_agents::{mcp::McpTransport, tool::McpServer, worker::ToolRegistry};
     ///
     /// let files = McpServer::named("files").only(["read_file"]);
-    /// let registry = ToolRegistry::new().register_mcp(files, McpTransport::stdio("mcp-server-files", ["/srv/papers"])).await?;
+    /// let registry = ToolRegistry::new()
+    ///     .register_mcp(files, McpTransport::stdio("mcp-server-files", ["/srv/papers"]))
+    ///     .await?;
     /// println!("{}", registry.dispatch("read_file", r#"{"path": "a.txt"}"#).await?.text());
     /// # Ok(())
     /// # }
@@ -65,7 +67,7 @@ impl ToolRegistry {
             return Err(needs_run("keeps a state for each connection"));
         }
         if server.allows_elicitation() {
-            return Err(needs_run("may ask people"));
+            return Err(needs_run("may request input from people"));
         }
         let mut servers = McpServers::default();
         servers.allow(&self.env);

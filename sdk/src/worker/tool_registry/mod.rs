@@ -59,7 +59,8 @@ use crate::{
 /// // The call of a model, and the output for it.
 /// let sum = registry.dispatch("add", r#"{"a": 3, "b": 4}"#).await?;
 /// assert_eq!((sum.text().as_str(), sum.is_error()), ("7", false));
-/// let failed = registry.dispatch("balance", json!({"account": "7"}).to_string()).call_id("call_1").await?;
+/// let failed =
+///     registry.dispatch("balance", json!({"account": "7"}).to_string()).call_id("call_1").await?;
 /// assert_eq!((failed.text().as_str(), failed.is_error()), ("there is no account 7", true));
 ///
 /// let request = json!({"model": "some-model", "tools": registry.to_openai()});

@@ -41,8 +41,8 @@ fn a_second_tool_of_a_name_is_refused_and_changes_nothing() {
     let error = registry.add_all([weather("b"), weather("note")]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "there is a tool \"note\" already; rename one of the two with .named(..) or #[tool(name = ..)], or give the MCP server it is of \
-         a McpServer::prefix"
+        "a tool \"note\" is already registered; rename one of the two with .named(..) or #[tool(name = ..)], or set \
+         McpServer::prefix on its MCP server"
     );
     assert_eq!(registry.names().collect::<Vec<_>>(), ["weather", "note"]);
     let error = ToolRegistry::new().register_all([weather("b"), weather("b")]).unwrap_err();
@@ -55,7 +55,8 @@ fn a_tool_with_a_wrong_definition_is_refused() {
     assert!(matches!(&error, RegisterError::Invalid { issues, .. } if *issues == [ToolIssue::Name]), "{error}");
     assert_eq!(
         error.to_string(),
-        "tool \"two words\": the name must be 1 to 64 characters without white space; most models take letters, digits, '_' and '-'"
+        "tool \"two words\": the name must be 1 to 64 characters without white space; most models accept letters, \
+         digits, '_' and '-'"
     );
 }
 

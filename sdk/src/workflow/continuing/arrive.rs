@@ -51,7 +51,7 @@ pub(in crate::workflow) async fn arrive(
             (*state, RestoredRun { continued, bytes, sent_again: bytes })
         }
         CarriedState::Kept(kept) => {
-            ctx.show("loads its state from the execution before".to_owned());
+            ctx.show("loads its state from the previous execution".to_owned());
             let bytes = usize::try_from(kept.bytes).unwrap_or(usize::MAX);
             match stored::load(ctx, &run(), start, kept, token).await {
                 Ok(Loaded { state, activity_id, chunks }) => {

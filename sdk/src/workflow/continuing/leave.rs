@@ -184,9 +184,9 @@ impl ContinuableRun {
             // One of the handlers may wait for the run.
             Either::Right(((), _)) if self.is_in_no_handler.get() => Err(Stayed::Here),
             Either::Right(((), _)) => Err(Stayed::of(format!(
-                "handlers of the workflow (async signals or updates) have not finished within {:?}. If this run is inside \
-                 one of them: a handler cannot continue as new, run it in the workflow's run method. Else let them finish \
-                 when Runner::on_continue_as_new says so",
+                "handlers of the workflow (async signals or updates) have not finished within {:?}. If this run is \
+                 inside one of them, move it to the workflow's run method: a handler cannot continue as new. \
+                 Otherwise make them finish when Runner::on_continue_as_new is called",
                 self.options.handler_timeout
             ))),
         }
@@ -232,15 +232,15 @@ impl ContinuableRun {
 #[derive(Debug, thiserror::Error)]
 enum Stayed {
     /// The run cannot move now; it continues in this execution.
-    #[error("the execution cannot be left now")]
+    #[error("the run cannot leave this execution now")]
     Here,
     #[error("cancelled")]
     Cancelled,
     #[error("the state is {bytes} bytes, the limit is {limit}")]
     TooLarge { bytes: usize, limit: usize },
     #[error(
-        "the input of the next execution is {bytes} bytes, the limit is {MOST_BYTES}; what continue_with adds to what is \
-         carried is too large"
+        "the input of the next execution is {bytes} bytes, the limit is {MOST_BYTES}; the data that continue_with \
+         adds to the carried run is too large"
     )]
     InputTooLarge { bytes: usize },
     #[error("{0}")]

@@ -193,8 +193,9 @@ impl AutoContinue {
         arrived: Option<RestoredRun>,
     ) -> Result<ContinuableRun, RunError> {
         if self.continuable_runs.count() > 0 {
-            let message = "Two runs at the same time cannot both continue as new: the workflow would go on with one of them and \
-                           lose the other. Run one after the other, or let none of those that run at the same time continue as new."
+            let message = "Two runs at the same time cannot both continue as new: the workflow would continue with \
+                           one of them and lose the other. Run one after the other, or let none of those that run at \
+                           the same time continue as new."
                 .to_owned();
             return Err(RunError::User { agent: agent.to_owned(), message, has_run_data: false });
         }

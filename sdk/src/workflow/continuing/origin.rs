@@ -25,21 +25,21 @@ use crate::{
 pub(in crate::workflow) enum NotContinued {
     /// The execution was started, and not continued from another one.
     #[error(
-        "the server does not say that this execution was continued as new from another one, and only the execution before may \
-         leave it something"
+        "the server does not record that this execution was continued as new from another one, and only a previous \
+         execution may leave it data"
     )]
     Started,
     /// The workflow is retried. The server fills the same field for the next attempt, whose input
     /// is that of the previous attempt.
     #[error(
-        "this execution is a retry, which begins with the input that the attempt before was started with; start the workflow \
-         without a retry policy (its activities have their own)"
+        "this execution is a retry, which begins with the input of the previous attempt; start the workflow without a \
+         retry policy (its activities have their own)"
     )]
     Retry,
     /// The workflow has a cron schedule. The server fills the same field for the next execution of
     /// the schedule.
     #[error(
-        "the workflow has a cron schedule, whose executions begin with the same input again and again; start it by a Temporal \
+        "the workflow has a cron schedule, whose executions all begin with the same input; start it by a Temporal \
          schedule instead"
     )]
     Cron,
@@ -89,7 +89,7 @@ pub(in crate::workflow) fn check(
     match state {
         CarriedState::Kept(kept) if kept.run_id != before => {
             let reason = format!(
-                "its state is to be read from the history of execution {:?}, and the execution before is {before:?}",
+                "its state is in the history of execution {:?}, but the previous execution is {before:?}",
                 kept.run_id
             );
             Err(refused(agent, CARRIED_RUN, reason))
@@ -108,8 +108,8 @@ pub(super) fn check_phase(agent: &str, state: &RunState) -> Result<(), RunError>
         None => Ok(()),
         Some(kind) => {
             let reason = format!(
-                "it is at {kind:?}, and a run is left only where a turn begins (\"turn_due\"), where it waits for decisions \
-                 (\"interrupted\"), and at its end (\"finished\")"
+                "it is in phase {kind:?}, but a run is carried only at the beginning of a turn (\"turn_due\"), while \
+                 it waits for decisions (\"interrupted\"), or at its end (\"finished\")"
             );
             Err(refused(agent, CARRIED_RUN, reason))
         }

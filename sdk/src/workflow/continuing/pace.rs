@@ -13,8 +13,8 @@
 //! requests to models (outputs of client tools, inline tools and agents, definitions), decisions,
 //! what workflow tools start, and updates, of which the server admits a limited number. The second
 //! rule also counts all of that, as often as history holds it. Where only the second rule says that
-//! it is enough, the patch [`PATCH_COUNT_EVERYTHING`] decides: the run continued in the same execution in
-//! histories that were recorded before the patch.
+//! it is enough, the patch [`PATCH_COUNT_EVERYTHING`] decides: the run continued in the same
+//! execution in histories that were recorded before the patch.
 //!
 //! # Design
 //! **New content is counted, not the length of the history.** A run that begins with 16 MiB does

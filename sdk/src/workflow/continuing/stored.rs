@@ -60,8 +60,8 @@ impl<E: Into<BoxError>> From<E> for StoreError {
 /// No worker has registered the activity.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no worker on task queue {task_queue:?} has activity {activity}; install AgentsPlugin on the workers of the workflow\
-     {tried_for}"
+    "no worker on task queue {task_queue:?} has activity {activity}; install AgentsPlugin on the workers of the \
+     workflow{tried_for}"
 )]
 struct NotInstalled {
     task_queue: String,
@@ -102,7 +102,7 @@ impl StateWriter<'_> {
                 return Ok(kept);
             }
         }
-        Err("the state is another one each time it is made; is something in the workflow not deterministic?".into())
+        Err("the state differs each time it is encoded; check the workflow for nondeterminism".into())
     }
 
     /// Records the chunks one after another under their own ids. Returns `None` if they are not all
@@ -168,7 +168,8 @@ pub(super) async fn load(
     let found = Digest::of_text(&text);
     if found != digest {
         let error = format!(
-            "what was loaded from run {run_id:?} is not what was kept there: expected {bytes} bytes, {digest}, found {} bytes, {found}",
+            "the state loaded from run {run_id:?} differs from the stored one: expected {bytes} bytes, {digest}, \
+             found {} bytes, {found}",
             text.len()
         );
         return Err(StoreError::Failed(error.into()));

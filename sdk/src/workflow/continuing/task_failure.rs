@@ -53,8 +53,8 @@ fn message(agent: &str, workflow_id: &str, why: impl Display) -> String {
     let of = if agent.is_empty() { String::new() } else { format!(" of agent {agent:?}") };
     format!(
         "the run{of} that workflow {workflow_id:?} continues cannot be continued by this worker: {why}\n\
-         Nothing is lost: this workflow task fails and is tried again until a worker can continue the run. Roll back to the build that had what \
-         is missing, or deploy one that has it again."
+         Nothing is lost: this workflow task fails and is retried until a worker can continue the run. Roll back to \
+         the build that had what is missing, or deploy one that has it again."
     )
 }
 

@@ -28,8 +28,8 @@ use crate::{
 /// No worker on the task queue has the server.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no worker on task queue {task_queue:?} has MCP server {server:?}; add it with AgentsPlugin::mcp_server on that queue's worker\
-     {tried_for}"
+    "no worker on task queue {task_queue:?} has MCP server {server:?}; add it with AgentsPlugin::mcp_server on that \
+     queue's worker{tried_for}"
 )]
 pub(in crate::workflow) struct NoMcpServer {
     pub(in crate::workflow) server: String,
@@ -42,8 +42,8 @@ pub(in crate::workflow) struct NoMcpServer {
 /// No worker on the task queue holds sessions with the server.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no worker on task queue {task_queue:?} holds sessions with MCP server {server:?}; add it with AgentsPlugin::mcp_server, and run that \
-     queue's worker with AgentsWorker{tried_for}"
+    "no worker on task queue {task_queue:?} holds sessions with MCP server {server:?}; add it with \
+     AgentsPlugin::mcp_server, and run that queue's worker with AgentsWorker{tried_for}"
 )]
 pub(in crate::workflow) struct NoMcpSessions {
     server: String,
@@ -77,7 +77,7 @@ pub(in crate::workflow) async fn ask(
     let activity_type = format!("{MCP_ACTIVITY}.{}.{}", server.name(), operation.name());
     let (argument, id_of) = (server.factory_argument().cloned(), session.map(|session| session.id.clone()));
     let request = McpRequest { version: WIRE_VERSION, operation, argument, session: id_of };
-    size::check("what the MCP server is asked", &request).map_err(McpEffectError::Failed)?;
+    size::check("the request to the MCP server", &request).map_err(McpEffectError::Failed)?;
     let mut scheduled = activity_options(options, || summary, &id, token.clone());
     if session.is_some() {
         mcp_session::limit(server, &mut scheduled);

@@ -49,7 +49,7 @@ pub(in crate::workflow) async fn open(
     let summary = format!("session with {} · {agent} · turn {turn}", server.name());
     let opened = mcp_call::ask(ctx, Asked { server, operation, summary, session: None }, id, token).await?;
     let opened: McpOpened = serde_json::from_value(opened)
-        .map_err(|error| BoxError::from(format!("the answer to the opening cannot be read: {error}")))?;
+        .map_err(|error| BoxError::from(format!("the reply to the session request cannot be read: {error}")))?;
     let McpOpened { task_queue, session: id } = opened;
     let (server, argument) = (server.name().to_owned(), server.factory_argument().cloned());
     Ok(McpSession { server, argument, task_queue, id })

@@ -62,7 +62,7 @@ fn parts(items: Vec<Item>) -> Result<Vec<Vec<Item>>, BoxError> {
     let (mut full, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
     for item in items {
         // One byte more for the comma.
-        let more = size::check("an item of it", &item)? + 1;
+        let more = size::check("an item of the session", &item)? + 1;
         if bytes + more > size::MOST_BYTES && !part.is_empty() {
             full.push(std::mem::take(&mut part));
             bytes = 0;
@@ -96,7 +96,7 @@ struct Session<'c> {
 
 /// A reply that would make the run read the session forever.
 #[derive(Debug, thiserror::Error)]
-#[error("the session activity says that there are more items, and returns none")]
+#[error("the session activity reports that there are more items, but returns none")]
 struct EmptyPortion;
 
 impl Session<'_> {

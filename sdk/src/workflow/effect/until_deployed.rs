@@ -11,14 +11,18 @@
 //!
 //! | activity | waits |
 //! |---|---|
-//! | tools and guardrails in activities, including local ones | yes; a local one until the workflow itself moves to a worker that has it |
+//! | tools and guardrails in activities | yes |
+//! | those in local activities | yes, until the workflow moves to a worker that has them |
 //! | model calls, the items recorded for them | yes |
 //! | MCP servers: lists, calls, prompts, the opening of sessions | yes |
-//! | MCP servers: requests in a session, and its end | no: the queue of its one worker never gets another release |
+//! | MCP servers: requests in a session, and its end | no: its one worker stays as it is |
 //! | stored sessions, states that are kept or loaded | yes |
-//! | lookups of Nexus endpoints | yes, within the lookup's time limit; then the call shows whether the endpoint exists |
-//! | remote activities | yes, if the failure says that the activity is not registered: `NotFoundError` may also be the author's own |
-//! | child workflows, Nexus operations | not needed: a worker without them fails its task, and the server repeats that by itself |
+//! | lookups of Nexus endpoints | yes, within the time limit; then the call itself decides |
+//! | remote activities | yes, if the failure says that the activity is not registered |
+//! | child workflows, Nexus operations | not needed: the server repeats the failed task |
+//!
+//! The type `NotFoundError` alone is not enough for a remote activity: the author's own failure may
+//! have it too.
 //!
 //! # Determinism
 //! The delays and the limits decide which timers and activities are scheduled: a change here is a
@@ -110,7 +114,7 @@ pub(in crate::workflow) struct Answered<T> {
 
 /// The reason why an activity has no result.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is returned")]
+#[expect(clippy::large_enum_variant, reason = "callers destructure it at once")]
 pub(in crate::workflow) enum Unanswered {
     /// The run was cancelled.
     Cancelled,

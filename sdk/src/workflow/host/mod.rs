@@ -363,7 +363,7 @@ impl Host for WorkflowHost {
         if let Some(moving) = &self.moving {
             return moving.leave(self.place(scope), state).boxed_local();
         }
-        let source = "its runner does not say with which input (Runner::continue_with)".into();
+        let source = "its runner has no function that makes the next input (Runner::continue_with)".into();
         std::future::ready(RunError::Continuation { agent, turn, source }).boxed_local()
     }
 

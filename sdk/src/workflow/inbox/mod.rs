@@ -61,7 +61,9 @@ const MAX_TAKEN_BYTES: usize = 256 * 1024;
 /// # use temporal_agents::wire::RunState;
 /// # use temporal_agents::workflow::AgentInbox;
 /// # use temporalio_macros::{workflow, workflow_methods};
-/// # use temporalio_workflow::{ContinueAsNewOptions, WorkflowContext, WorkflowContextView, WorkflowResult};
+/// # use temporalio_workflow::{
+/// #     ContinueAsNewOptions, WorkflowContext, WorkflowContextView, WorkflowResult,
+/// # };
 /// # fn main() {}
 /// # fn refunds() -> Agent { Agent::new("refunds").model("gpt-5") }
 /// #[derive(Default, serde::Serialize, serde::Deserialize)]
@@ -94,7 +96,10 @@ const MAX_TAKEN_BYTES: usize = 256 * 1024;
 ///         match outcome {
 ///             RunOutcome::Finished(result) => Ok(result.final_output),
 ///             RunOutcome::Paused(PausedRun { state, .. }) => {
-///                 let carried = Carried { inbox: ctx.state(|refunds| refunds.inbox.clone()), paused: Some(state) };
+///                 let carried = Carried {
+///                     inbox: ctx.state(|refunds| refunds.inbox.clone()),
+///                     paused: Some(state),
+///                 };
 ///                 match ctx.continue_as_new(carried, ContinueAsNewOptions::default())? {}
 ///             }
 ///         }
@@ -321,10 +326,11 @@ fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
     let tool = &asked.tool;
     match decision {
         Verdict::Approve if asked.kind == InterruptionKind::Output => Some(format!(
-            "tool {tool:?} runs at its caller's, not here: supply its output ({AGENT_SUPPLY_OUTPUT}), or reject the call"
+            "tool {tool:?} runs at the caller: supply its output ({AGENT_SUPPLY_OUTPUT}), or reject the call"
         )),
         Verdict::Approve if asked.kind == InterruptionKind::Input => Some(format!(
-            "an MCP server asks something in the middle of this call of tool {tool:?}: supply the answer ({AGENT_SUPPLY_OUTPUT}), or reject it"
+            "an MCP server requests input during this call of tool {tool:?}: supply the answer \
+             ({AGENT_SUPPLY_OUTPUT}), or reject the call"
         )),
         Verdict::SupplyOutput { output } if asked.kind == InterruptionKind::Input => {
             let schema = asked.question.as_ref().map(|question| &question.schema)?;
@@ -333,15 +339,18 @@ fn refusal(asked: &AgentInterruption, decision: &Verdict) -> Option<String> {
             let invalid = parse_arguments_with(validate_earlier_keywords, tool, output, schema).err()?;
             let issues: Vec<String> = invalid.issues.iter().map(ToString::to_string).collect();
             Some(
-                format!("the answer does not fit what is asked: {invalid} {}", issues.join("; ")).trim_end().to_owned(),
+                format!("the answer does not match the requested schema: {invalid} {}", issues.join("; "))
+                    .trim_end()
+                    .to_owned(),
             )
         }
         Verdict::SupplyOutput { output } => match &asked.server {
             Some(server) => {
-                Some(format!("MCP server {server:?} makes this call itself, if it may: approve or reject it"))
+                Some(format!("MCP server {server:?} makes this call itself once it is approved: approve or reject it"))
             }
             None if output.len() > MOST_BYTES => Some(format!(
-                "the output of tool {tool:?} is {} bytes, the limit is {MOST_BYTES}: supply less, or where it is to be found",
+                "the output of tool {tool:?} is {} bytes, the limit is {MOST_BYTES}: supply a shorter output, or a \
+                 reference to it",
                 output.len()
             )),
             None => None,

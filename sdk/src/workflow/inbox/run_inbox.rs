@@ -33,7 +33,8 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "workflow `{Self}` has no inbox for decisions",
     label = "no inbox",
-    note = "write `#[agent_handlers]` above `#[workflow_methods]`, and give the workflow a field `inbox: AgentInbox`"
+    note = "write `#[agent_handlers]` above `#[workflow_methods]`, and add the field `inbox: AgentInbox` to the \
+            workflow"
 )]
 pub trait HasAgentInbox {
     /// Returns the inbox.

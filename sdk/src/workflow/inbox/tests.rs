@@ -189,11 +189,10 @@ fn a_call_of_a_client_tool_is_answered_by_its_output_or_a_rejection() {
     assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Kept { waits_for: Vec::new() });
     inbox.wait_for(&[AgentInterruption { kind: InterruptionKind::Output, ..call("a") }], &[]);
     assert!(!inbox.is_decided("a"));
-    let reason =
-        "tool \"refund\" runs at its caller's, not here: supply its output (agent_supply_output), or reject the call";
+    let reason = "tool \"refund\" runs at the caller: supply its output (agent_supply_output), or reject the call";
     assert_eq!(inbox.decide(AgentDecision::approve("a")), DecisionAnswer::Refused { reason: reason.to_owned() });
-    let reason =
-        "the output of tool \"refund\" is 2000001 bytes, the limit is 2000000: supply less, or where it is to be found";
+    let reason = "the output of tool \"refund\" is 2000001 bytes, the limit is 2000000: supply a shorter output, or a \
+                  reference to it";
     let large = "x".repeat(MOST_BYTES + 1);
     assert_eq!(
         inbox.supply_output(SuppliedOutput::new("a", large)),

@@ -50,7 +50,7 @@ pub(in crate::workflow) struct Nexus {
 
 /// The error for an endpoint that the server does not have.
 #[derive(Debug, thiserror::Error)]
-#[error("the server has no Nexus endpoint {endpoint:?}; create it, or name one that it has")]
+#[error("the server has no Nexus endpoint {endpoint:?}; create it, or use the name of an existing one")]
 struct NoEndpoint {
     endpoint: String,
 }

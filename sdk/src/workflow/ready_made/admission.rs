@@ -32,7 +32,11 @@ impl AgentSet {
     pub(super) fn admit(&self, agent: &str, asked: &Asked<'_>) -> Result<(), RunError> {
         if let Some(version) = asked.version {
             let what = format!("version {version:?} of the agents");
-            return Err(refused(agent, &what, "the workflow chooses the version, and leaves it to its next execution"));
+            return Err(refused(
+                agent,
+                &what,
+                "the workflow chooses the version, and carries it to its next execution",
+            ));
         }
         // For a child workflow, its parent's tool sets the keys and the limit.
         if !asked.is_child {
@@ -51,7 +55,11 @@ impl AgentSet {
         match asked {
             Some(true) if !self.last_agent_continues && !self.opens_last_agent => {
                 let what = "that messages begin with the agent that answered last";
-                Err(refused(agent, what, "the workflow's author decides that; AgentSet::open_last_agent lets callers"))
+                Err(refused(
+                    agent,
+                    what,
+                    "the workflow's author decides that; AgentSet::open_last_agent permits callers to choose it",
+                ))
             }
             asked => Ok(asked.unwrap_or(self.last_agent_continues)),
         }
@@ -65,8 +73,8 @@ impl AgentSet {
             None => Ok(()),
             Some(key) => {
                 let what = format!("context key {key:?}");
-                let reason = "the workflow sets run context itself, so that callers may set only the keys that \
-                              AgentSet::allow_context names";
+                let reason = "the workflow sets run context itself; callers may set only the keys in \
+                              AgentSet::allow_context";
                 Err(refused(agent, &what, reason))
             }
         }
@@ -77,7 +85,7 @@ impl AgentSet {
             (Some(asked), Some(limit)) if asked > limit => {
                 let what = format!("a limit of {asked} turns");
                 let reason = format!(
-                    "the workflow's own is {limit}, which callers may lower and not raise; RunConfig::max_turns in \
+                    "the workflow's limit is {limit}, which callers may lower but not raise; RunConfig::max_turns in \
                      AgentSet::config raises it"
                 );
                 Err(refused(agent, &what, reason))
@@ -100,7 +108,7 @@ impl AgentSet {
             Some((place, privilege)) => {
                 let what = format!("item {place} of {member:?}, {privilege},");
                 let reason =
-                    "it speaks for the operator, and a caller may not; AgentSet::allow_privileged_items lets callers";
+                    "it is reserved for the operator; AgentSet::allow_privileged_items permits callers to send it";
                 Err(refused(agent, &what, reason))
             }
         }

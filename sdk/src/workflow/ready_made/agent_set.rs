@@ -18,14 +18,14 @@ use crate::{
 /// beyond what a caller may request:
 ///
 /// - Where the [configuration](Self::config) sets run context, tools may trust it, and callers set
-///   only the keys that [`allow_context`](Self::allow_context) names. Where it sets none, callers may
-///   set all keys.
+///   only the keys that [`allow_context`](Self::allow_context) names. Where it sets none, callers
+///   may set all keys.
 /// - A turn limit may be lower than the configured one, never higher.
 /// - Input items may be messages of users and assistants, and outputs of tools. Messages of the
 ///   roles system and developer, references to content that is stored at the provider, and answers
 ///   to approval requests are reserved for the operator, unless
-///   [`allow_privileged_items`](Self::allow_privileged_items) permits them. A string is a message of
-///   the user.
+///   [`allow_privileged_items`](Self::allow_privileged_items) permits them. A string is a message
+///   of the user.
 ///
 /// A child workflow, whose parent the server names, may receive any key and any turn limit: its
 /// parent's author chooses them, with `ToolDef::with_context` and `max_turns` of the tool. Any

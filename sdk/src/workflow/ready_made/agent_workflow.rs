@@ -43,13 +43,16 @@ use crate::{
 /// }
 ///
 /// let factory = AgentWorkflow::factory(AgentSet::new((triage,)));
-/// let options = WorkerOptions::new("support").register_workflow_with_factory::<AgentWorkflow, _>(factory)?.build();
+/// let options = WorkerOptions::new("support")
+///     .register_workflow_with_factory::<AgentWorkflow, _>(factory)?
+///     .build();
 /// # Ok(())
 /// # }
 /// ```
 ///
 /// ```sh
-/// temporal workflow execute --type AgentWorkflow --task-queue support --input '{"agent": "triage", "input": "Where is my parcel?"}'
+/// temporal workflow execute --type AgentWorkflow --task-queue support \
+///     --input '{"agent": "triage", "input": "Where is my parcel?"}'
 /// ```
 #[workflow]
 pub struct AgentWorkflow {
@@ -95,13 +98,17 @@ impl AgentWorkflow {
         if let Some(Malformed { json, reason }) = malformed {
             if continued.is_ok() {
                 let agent = json["agent"].as_str().unwrap_or_default();
-                fail_task(ctx, agent, format_args!("its input is no agent request that this release reads: {reason}"))
-                    .await;
+                fail_task(
+                    ctx,
+                    agent,
+                    format_args!("its input is not an agent request that this release can read: {reason}"),
+                )
+                .await;
             }
-            return Err(nonsense("", format!("the input is no agent request: {reason}")));
+            return Err(nonsense("", format!("the input is not an agent request: {reason}")));
         }
         if carried.is_none() && input.is_empty() {
-            return Err(nonsense("", "the input asks nothing: it has no \"input\", or an empty one".to_owned()));
+            return Err(nonsense("", "the request is empty: it has no \"input\", or an empty one".to_owned()));
         }
         let agents = ctx.state_mut(|workflow| {
             if let Some(carried) = &carried {
@@ -184,7 +191,8 @@ fn written(agent: &str, result: RunResult<Value>, with_items: bool) -> WorkflowR
         let bytes = encoded_len(&report).unwrap_or_default();
         if bytes > MOST_BYTES {
             let message = format!(
-                "what has happened in the run is {bytes} bytes of JSON, and {MOST_BYTES} can be reported: call the agent without an output extractor"
+                "the report of the run is {bytes} bytes of JSON, the limit is {MOST_BYTES}: call the agent without an \
+                 output extractor"
             );
             let error = RunError::User { agent: agent.to_owned(), message, has_run_data: false };
             return Err(termination(error, Some(AgentReport::new(Value::Null, report.usage))));

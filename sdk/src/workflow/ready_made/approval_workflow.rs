@@ -164,7 +164,9 @@ impl ApprovalWorkflow {
             };
         }
         if self.is_closed {
-            return DecisionAnswer::Refused { reason: "nobody has decided in time: the call is rejected".to_owned() };
+            return DecisionAnswer::Refused {
+                reason: "there was no decision in time: the call is rejected".to_owned(),
+            };
         }
         let ruling = ApprovalRuling::from(decision.clone());
         if ruling.approve && call.kind != InterruptionKind::Approval {

@@ -97,26 +97,27 @@ impl Chat {
         let id = match &message.id {
             None => format!("{OWN_ID}{}", self.messages.saturating_add(1)),
             Some(id) if id.len() > MOST_ID => {
-                return Err(refuse("", "the message's id is too long: 256 bytes may be"));
+                return Err(refuse("", "the message's id is too long: the limit is 256 bytes"));
             }
             Some(id) if self.is_known(id) => return Ok(id.clone()),
             Some(id) if id.starts_with(OWN_ID) => {
                 return Err(refuse(
                     id,
-                    "ids that begin with # are given by the chat; send the message under another id",
+                    "ids that begin with # are assigned by the chat; send the message with another id",
                 ));
             }
             Some(id) => id.clone(),
         };
         let refused = |reason: &str| refuse(&id, reason);
         if self.is_ending {
-            return Err(refused("the chat ends; start another one"));
+            return Err(refused("the chat is ending; start another one"));
         }
         let of = |message: &ChatMessage| message.text.len() + message.id.as_ref().map_or(0, String::len);
         let waiting: usize = self.waiting.iter().map(of).sum();
         if waiting + of(&message) > MOST_WAITING {
             return Err(refused(
-                "the message is too long, or too many wait: 128 KiB of text may; say it after the others",
+                "the message is too long, or too many messages wait: the limit is 128 KiB in total; shorten it, or \
+                 send it after the others",
             ));
         }
         self.messages += 1;
@@ -228,7 +229,8 @@ fn carried(reply: &ChatReply) -> ChatReply {
     if size(reply) <= MOST_ANSWERS {
         return reply.clone();
     }
-    let reason = "the message was answered before, at length: the answer is in the transcript".to_owned();
+    let reason =
+        "the message was answered before; the answer is too large to be kept here, and is in the transcript".to_owned();
     ChatReply::new(&*reply.message, ChatOutcome::Refused { reason })
 }
 

@@ -119,7 +119,7 @@ fn found<W>(ctx: &WorkflowContext<W>, start: &AgentDef, name: &str) -> Option<Ag
         tracing::warn!(
             agent = name,
             start = start.name,
-            "the agent that answered last is not there any more; the message begins with the start agent"
+            "the agent that answered last no longer exists; the message begins with the start agent"
         );
     }
     found

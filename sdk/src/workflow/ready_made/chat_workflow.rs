@@ -42,7 +42,9 @@ const HOLDS_FEW_MESSAGES: &str = "temporal-agents/chat-holds-few-messages";
 /// }
 ///
 /// let factory = ChatWorkflow::factory(AgentSet::new((librarian,)));
-/// let options = WorkerOptions::new("library").register_workflow_with_factory::<ChatWorkflow, _>(factory)?.build();
+/// let options = WorkerOptions::new("library")
+///     .register_workflow_with_factory::<ChatWorkflow, _>(factory)?
+///     .build();
 /// # Ok(())
 /// # }
 /// ```
@@ -106,10 +108,14 @@ impl ChatWorkflow {
         if let Some(Malformed { json, reason }) = malformed {
             if continued.is_ok() {
                 let agent = json["agent"].as_str().unwrap_or_default();
-                fail_task(ctx, agent, format_args!("its input is no chat request that this release reads: {reason}"))
-                    .await;
+                fail_task(
+                    ctx,
+                    agent,
+                    format_args!("its input is not a chat request that this release can read: {reason}"),
+                )
+                .await;
             }
-            return Err(nonsense("", format!("the input is no chat request: {reason}")));
+            return Err(nonsense("", format!("the input is not a chat request: {reason}")));
         }
         let set = ctx.state(|workflow| workflow.agents.clone());
         let start = set.name(agent.as_deref());

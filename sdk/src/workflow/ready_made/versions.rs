@@ -87,7 +87,7 @@ impl AgentSet {
     ///
     /// | what was open when the version was deployed | its agents |
     /// |---|---|
-    /// | a run of an `AgentWorkflow` | the old ones, to its end, also after it has continued as new |
+    /// | a run of an `AgentWorkflow` | the old ones to its end, also after continuing as new |
     /// | a message that a chat is answering | the old ones |
     /// | the next message of this chat | the new ones |
     /// | a workflow that has ended, and is replayed or queried | those that it had |

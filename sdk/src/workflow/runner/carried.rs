@@ -43,11 +43,16 @@ impl<W: 'static> Runner<W> {
     /// #[workflow_methods]
     /// impl Researcher {
     ///     #[run(name = "researcher")]
-    ///     pub async fn run(ctx: &mut WorkflowContext<Self>, research: Research) -> WorkflowResult<String> {
+    ///     pub async fn run(
+    ///         ctx: &mut WorkflowContext<Self>,
+    ///         research: Research,
+    ///     ) -> WorkflowResult<String> {
     ///         let runner = Runner::new(ctx).unlimited_turns().continue_with(Research::Continued);
     ///         let result = match research {
     ///             Research::Question(question) => runner.run(&researcher(), question).await?,
-    ///             Research::Continued(carried) => runner.run(&researcher(), carried).await?,
+    ///             Research::Continued(carried) => {
+    ///                 runner.run_carried(&researcher(), carried).await?
+    ///             }
     ///         };
     ///         Ok(result.final_output)
     ///     }
@@ -136,10 +141,10 @@ impl<W: 'static> Runner<W> {
         self
     }
 
-    /// Sets a callback that reverts [`on_continue_as_new`](Self::on_continue_as_new), if the workflow
-    /// does not continue as new after all: handlers have not finished in time, so that the run
-    /// continues in this execution and tries again after its next turn; or the run has failed, or
-    /// was cancelled.
+    /// Sets a callback that reverts [`on_continue_as_new`](Self::on_continue_as_new), if the
+    /// workflow does not continue as new after all: handlers have not finished in time, so that the
+    /// run continues in this execution and tries again after its next turn; or the run has failed,
+    /// or was cancelled.
     #[must_use]
     pub fn on_continue_as_new_aborted(mut self, take_back: impl Fn(&mut W) + 'static) -> Self {
         let ctx = self.workflow.clone();

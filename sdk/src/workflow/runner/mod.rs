@@ -50,7 +50,10 @@ use crate::{
 /// #[workflow_methods]
 /// impl Support {
 ///     #[run(name = "support")]
-///     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+///     pub async fn run(
+///         ctx: &mut WorkflowContext<Self>,
+///         question: String,
+///     ) -> WorkflowResult<String> {
 ///         let result = Runner::new(ctx).max_turns(8).run(&triage(), question).await?;
 ///         Ok(result.final_output)
 ///     }
@@ -144,7 +147,10 @@ impl<W: 'static> Runner<W> {
     /// #[workflow_methods]
     /// impl Refunds {
     ///     #[run(name = "refunds")]
-    ///     pub async fn run(ctx: &mut WorkflowContext<Self>, request: String) -> WorkflowResult<String> {
+    ///     pub async fn run(
+    ///         ctx: &mut WorkflowContext<Self>,
+    ///         request: String,
+    ///     ) -> WorkflowResult<String> {
     ///         Ok(Runner::with_inbox(ctx).run(&refunds(), request).await?.final_output)
     ///     }
     /// }
@@ -262,7 +268,10 @@ impl<W: 'static> Runner<W> {
     /// # #[workflow_methods]
     /// # impl Hurried {
     /// #     #[run(name = "hurried")]
-    /// #     pub async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
+    /// #     pub async fn run(
+    /// #         ctx: &mut WorkflowContext<Self>,
+    /// #         question: String,
+    /// #     ) -> WorkflowResult<String> {
     /// let token = ctx.cancellation_token().child_token();
     /// let runner = Runner::new(ctx).cancellation_token(token.clone());
     /// let agent = triage();
@@ -272,7 +281,9 @@ impl<W: 'static> Runner<W> {
     /// };
     /// let (answer, ()) = join!(runner.run(&agent, question).into_future(), hurry);
     /// match answer {
-    ///     Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => Ok("That takes too long.".to_owned()),
+    ///     Err(RunFailure { error: RunError::Cancelled { .. }, .. }) => {
+    ///         Ok("That takes too long.".to_owned())
+    ///     }
     ///     answer => Ok(answer?.final_output),
     /// }
     /// #     }

@@ -45,11 +45,11 @@ impl<W: 'static> Runner<W> {
     /// ```
     ///
     /// # A paused run
-    /// A run from a [`RunState`](crate::wire::RunState) is resumed, after decisions on its calls: in
-    /// this workflow, after continue-as-new, or with the state of a run that paused elsewhere. With
-    /// an [inbox](Self::with_inbox), the run waits for the decisions that are missing. Without an
-    /// inbox, undecided calls keep the run paused: the request fails, or returns the paused run if
-    /// it is [`until_paused`](RunRequest::until_paused).
+    /// A run from a [`RunState`](crate::wire::RunState) is resumed, after decisions on its calls:
+    /// in this workflow, after continue-as-new, or with the state of a run that paused elsewhere.
+    /// With an [inbox](Self::with_inbox), the run waits for the decisions that are missing. Without
+    /// an inbox, undecided calls keep the run paused: the request fails, or returns the paused run
+    /// if it is [`until_paused`](RunRequest::until_paused).
     ///
     /// The state is trusted: it records what was checked and decided. A state that a caller has
     /// sent could skip guardrails and approvals, so store states where callers cannot write.

@@ -69,7 +69,7 @@ pub(super) enum DurableError {
     #[error("the workflow failed: {0}")]
     Workflow(#[from] WorkflowGetResultError),
     /// The workflow did not end in time.
-    #[error("the workflow has not ended after {PATIENCE:?}; its last failed workflow task: {reason}")]
+    #[error("the workflow did not end within {PATIENCE:?}; last workflow task failure: {reason}")]
     Hangs {
         /// Message of its last failed workflow task; `none` if no task failed.
         reason: String,
@@ -81,10 +81,10 @@ pub(super) enum DurableError {
     #[error("a history does not replay: {0}")]
     Replay(#[from] ReplayError),
     /// No transcript could be read from a history.
-    #[error("there is no transcript: {0}")]
+    #[error("the transcript could not be read: {0}")]
     Transcript(#[from] TranscriptError),
     /// The request of a model call cannot be reconstructed from its history.
-    #[error("a model call is not whole in the transcript: {reason}")]
+    #[error("a model call is incomplete in the transcript: {reason}")]
     Request {
         /// The reason that the transcript reports.
         reason: String,

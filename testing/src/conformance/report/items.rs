@@ -26,7 +26,10 @@ fn new_item(item: &NewItem) -> Value {
 
 /// Reports the calls that wait for decisions.
 pub(super) fn interruptions(pending: &[Interruption]) -> Value {
-    let reported = |Interruption { id: _, agent, tool, raw, kind: _, question: _ }: &Interruption| json!({"agent": agent, "tool_name": tool, "raw": raw});
+    let reported = |interruption: &Interruption| {
+        let Interruption { id: _, agent, tool, raw, kind: _, question: _ } = interruption;
+        json!({"agent": agent, "tool_name": tool, "raw": raw})
+    };
     pending.iter().map(reported).collect()
 }
 

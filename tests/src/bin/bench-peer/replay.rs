@@ -39,7 +39,7 @@ pub(crate) fn keep_to_one_cpu() -> anyhow::Result<()> {
 pub(crate) async fn replay(history: &Path, n: usize, warmup: usize) -> anyhow::Result<()> {
     let file = history.with_extension("bin");
     let bytes = fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))?;
-    let history = History::decode(&*bytes).with_context(|| format!("{} holds no history", file.display()))?;
+    let history = History::decode(&*bytes).with_context(|| format!("{} does not contain a history", file.display()))?;
     let replayer = worker::replayer()?;
     replay_all(&replayer, copies(&history, warmup)).await?;
     let histories = copies(&history, n);

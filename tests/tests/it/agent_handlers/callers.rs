@@ -26,7 +26,7 @@ async fn a_workflow_that_is_not_there_is_named() -> anyhow::Result<()> {
     let env = desk_with(&FakeModel::script([]), true).await?;
     let elsewhere = env.server().client().await?;
     let agent = AgentHandle::new(&elsewhere, "desk-99");
-    let words = "workflow \"desk-99\" is not there, or has ended";
+    let words = "workflow \"desk-99\" does not exist, or has ended";
     assert_eq!(agent.state().await.unwrap_err().to_string(), words);
     assert_eq!(agent.approve("call_0_0").await.unwrap_err().to_string(), words);
     assert_eq!(agent.supply_output("call_0_0", "x").await.unwrap_err().to_string(), words);
@@ -51,8 +51,8 @@ async fn a_workflow_without_handlers_says_so_and_goes_on(#[values(true, false)] 
     for (error, handler) in [(asked, "agent_state"), (decided, "agent_decide")] {
         assert!(matches!(&error, AgentHandleError::Refused { .. }), "{error:?}");
         let words = error.to_string();
-        assert!(words.starts_with("workflow \"clerk-0\" refused the message: "), "{words}");
-        assert!(words.contains(handler) && words.ends_with("; has it #[agent_handlers]?"), "{words}");
+        assert!(words.starts_with("workflow \"clerk-0\" rejected the message: "), "{words}");
+        assert!(words.contains(handler) && words.ends_with("; check that it has #[agent_handlers]"), "{words}");
     }
     held.answer();
     let run = env.await_run(&handle).await?;
@@ -131,7 +131,7 @@ async fn a_workflow_that_has_ended_takes_no_decisions() -> anyhow::Result<()> {
     env.run(Desk::run, request()).await?;
     let agent = AgentHandle::new(env.client(), "desk-0");
     let late = agent.approve("call_0_0").await.unwrap_err();
-    assert_eq!(late.to_string(), "workflow \"desk-0\" is not there, or has ended");
+    assert_eq!(late.to_string(), "workflow \"desk-0\" does not exist, or has ended");
     env.finish().await?;
     Ok(())
 }

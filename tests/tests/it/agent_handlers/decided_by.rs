@@ -75,7 +75,7 @@ async fn a_decision_says_who_made_it_and_the_transcript_shows_it(
     state_when_waiting(&agent).await?;
     let waiting = timeout(Duration::from_secs(20), asked(&env)).await??;
     assert_eq!(approval(&waiting), json!({"id": "call_0_0", "asked_at": "then"}));
-    assert!(waiting.to_markdown().contains("*Nobody has decided yet.*"), "{waiting}");
+    assert!(waiting.to_markdown().contains("*There is no decision yet.*"), "{waiting}");
 
     let by_ann = agent.by("ann@shop.test");
     assert_eq!(by_ann.decide(decision.clone()).await?, DecisionAnswer::Accepted);
@@ -92,7 +92,7 @@ async fn a_decision_says_who_made_it_and_the_transcript_shows_it(
         json!({"id": "call_0_0", "asked_at": "then", "decided_at": "then", "decision": verdict, "by": "ann@shop.test"});
     assert_eq!(approval(&transcript), expected);
     let page = transcript.to_markdown();
-    assert!(page.contains("*People were asked at ") && page.contains(line), "{page}");
+    assert!(page.contains("*Approval was requested at ") && page.contains(line), "{page}");
     assert!(!page.contains("too late"), "{page}");
     assert_eq!(page.contains("> ask the boss"), line.contains("Rejected"), "{page}");
     env.finish().await?;

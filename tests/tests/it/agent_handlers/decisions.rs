@@ -171,7 +171,7 @@ async fn a_hosted_server_makes_its_calls_itself(#[values(true, false)] cached: b
         question: None,
     };
     assert_eq!(state_when_waiting(&agent).await?.interruptions, [asked]);
-    let reason = "MCP server \"crm\" makes this call itself, if it may: approve or reject it".to_owned();
+    let reason = "MCP server \"crm\" makes this call itself once it is approved: approve or reject it".to_owned();
     assert_eq!(agent.supply_output("mcpr_1", "gone").await?, DecisionAnswer::Refused { reason });
     assert_eq!(agent.reject("mcpr_1", "not that one").await?, DecisionAnswer::Accepted);
     assert_eq!(env.await_run(&handle).await?.output()?, "done");

@@ -64,7 +64,7 @@ fn request(change: u32) -> Value {
 
 #[rstest]
 #[case::of_another_type("Impostor", None, request(7), "it is of type \"Impostor\", not \"ApprovalWorkflow\"")]
-#[case::about_another_call("ApprovalWorkflow", None, request(8), "it asks about another call")]
+#[case::about_another_call("ApprovalWorkflow", None, request(8), "it is about another call")]
 #[case::elsewhere("ApprovalWorkflow", Some("mine"), request(7), "it is on task queue \"mine\", not ")]
 #[tokio::test]
 async fn a_workflow_that_asks_something_else_decides_nothing(

@@ -87,7 +87,7 @@ async fn a_session_whose_checkpoint_is_too_large_says_what_to_do() -> anyhow::Re
     let chain: Vec<String> = run.failure_chain().into_iter().map(|(_, message)| message).collect();
     let chain = chain.join("\n");
     assert!(chain.contains("more than the 2.00 MB that a heartbeat may carry"), "{chain}");
-    assert!(chain.contains("RunConfig's compaction, or give the session a .checkpoint_store(..)"), "{chain}");
+    assert!(chain.contains("RunConfig's compaction, or set a .checkpoint_store(..)"), "{chain}");
     assert_eq!(model.calls().len(), 7, "the seventh page is too much");
     env.finish().await?;
     Ok(())

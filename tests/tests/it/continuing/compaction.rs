@@ -85,7 +85,10 @@ async fn the_authors_own_function_says_what_stays() -> anyhow::Result<()> {
 }
 
 #[rstest]
-#[case(Shortens::Torn, "the compaction of agent \"reader\" failed: the output of call \"page_3\" has lost its call")]
+#[case(
+    Shortens::Torn,
+    "the compaction of agent \"reader\" failed: the output of call \"page_3\" is separated from its call"
+)]
 #[case(Shortens::Fails, "the compaction of agent \"reader\" failed: no idea")]
 #[case(Shortens::Panics, "the compaction of agent \"reader\" panicked: at a loss")]
 #[tokio::test]

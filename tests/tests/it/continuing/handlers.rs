@@ -156,8 +156,9 @@ async fn the_second_of_two_runs_at_the_same_time_fails_at_once() -> anyhow::Resu
     let run = env.run(Parlour::run, Visit::IsDouble).await?;
     assert_eq!(
         run.output()?,
-        "Two runs at the same time cannot both continue as new: the workflow would go on with one of them and lose the \
-         other. Run one after the other, or let none of those that run at the same time continue as new. (agent \"reader\")"
+        "Two runs at the same time cannot both continue as new: the workflow would continue with one of them and lose \
+         the other. Run one after the other, or let none of those that run at the same time continue as new. (agent \
+         \"reader\")"
     );
     env.finish().await?;
     Ok(())

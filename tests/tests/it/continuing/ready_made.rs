@@ -101,7 +101,7 @@ async fn a_start_that_makes_no_sense_fails_and_says_why() -> anyhow::Result<()> 
     let message = "the workflow has no agent \"nobody\"; it has: reader, desk (agent \"nobody\")".to_owned();
     assert_eq!(run.failure_chain(), [("AgentsWorkflowError".to_owned(), message)]);
     let run = env.run(AgentWorkflow::run, serde_json::from_value(json!({"agent": "reader"}))?).await?;
-    let message = "the input asks nothing: it has no \"input\", or an empty one (agent \"\")".to_owned();
+    let message = "the request is empty: it has no \"input\", or an empty one (agent \"\")".to_owned();
     assert_eq!(run.failure_chain(), [("AgentsWorkflowError".to_owned(), message)]);
     // What would not be read at all would fail workflow tasks for ever.
     for unreadable in [json!(null), json!({"agent": 5, "carried": null})] {

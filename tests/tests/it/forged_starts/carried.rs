@@ -18,8 +18,8 @@ use crate::continuing::{
     support::{Job, chain, page_call, reader},
 };
 
-const NOT_CONTINUED: &str = "the server does not say that this execution was continued as new from another one, and only the \
-     execution before may leave it something";
+const NOT_CONTINUED: &str = "the server does not record that this execution was continued as new from another one, \
+                             and only a previous execution may leave it data";
 
 fn refused(what: &str, agent: &str) -> String {
     format!("the {what} that the input carries is refused: {NOT_CONTINUED} (agent {agent:?})")
@@ -144,8 +144,9 @@ async fn a_retry_goes_on_with_nothing() -> anyhow::Result<()> {
     let run = env.await_run(&started).await?;
     assert_refused(
         &run,
-        "the run that the input carries is refused: this execution is a retry, which begins with the input that the attempt before \
-         was started with; start the workflow without a retry policy (its activities have their own) (agent \"reader\")",
+        "the run that the input carries is refused: this execution is a retry, which begins with the input of the \
+         previous attempt; start the workflow without a retry policy (its activities have their own) (agent \
+         \"reader\")",
     );
     assert!(chain(&env, "retried").await?.len() > 2);
     env.finish().await?;

@@ -328,24 +328,24 @@ async fn the_providers_own_usage_is_kept_on_request() {
 }
 
 #[rstest]
-#[case(json!({"truncation": "auto"}), "the anthropic API has no `truncation`; leave it out")]
-#[case(json!({"frequency_penalty": 1.0}), "the anthropic API has no `frequency_penalty`; leave it out")]
-#[case(json!({"store": true}), "the anthropic API has no `store`; leave it out")]
-#[case(json!({"verbosity": "low"}), "the anthropic API has no `verbosity`; leave it out")]
-#[case(json!({"extra_query": {"a": "b"}}), "the anthropic API has no `extra_query`; leave it out")]
-#[case(json!({"top_logprobs": 1}), "the anthropic API has no `top_logprobs`; leave it out")]
-#[case(json!({"reasoning": {"mode": "x"}}), "the anthropic API has no `reasoning.mode` through genai; leave it out")]
+#[case(json!({"truncation": "auto"}), "the anthropic API has no `truncation`; remove it")]
+#[case(json!({"frequency_penalty": 1.0}), "the anthropic API has no `frequency_penalty`; remove it")]
+#[case(json!({"store": true}), "the anthropic API has no `store`; remove it")]
+#[case(json!({"verbosity": "low"}), "the anthropic API has no `verbosity`; remove it")]
+#[case(json!({"extra_query": {"a": "b"}}), "the anthropic API has no `extra_query`; remove it")]
+#[case(json!({"top_logprobs": 1}), "the anthropic API has no `top_logprobs`; remove it")]
+#[case(json!({"reasoning": {"mode": "x"}}), "the anthropic API has no `reasoning.mode` through genai; remove it")]
 #[case(
     json!({"reasoning": {"effort": "much"}}),
     "`reasoning.effort` is \"much\"; it is one of none, minimal, low, medium, high, xhigh, max"
 )]
 #[case(
     json!({"prompt_cache_retention": "24h"}),
-    "`prompt_cache_retention` is \"24h\"; the prompt cache knows `in_memory`, `5m` and `1h`"
+    "`prompt_cache_retention` is \"24h\"; the prompt cache supports `in_memory`, `5m` and `1h`"
 )]
 #[case(
     json!({"extra_headers": {"X-Api-Key": "k"}}),
-    "`X-Api-Key` in extra_headers: settings are recorded in history; give the key to the provider on the worker"
+    "`X-Api-Key` in extra_headers: settings are recorded in history; configure the key in the provider on the worker"
 )]
 #[case(
     json!({"extra_body": {"stream": true}}),
@@ -375,8 +375,8 @@ async fn hosted_tools_and_names_of_them_are_refused() {
     );
     assert_eq!(
         refused(function("web_search", false)).await,
-        "unsupported: anthropic (through genai) has a hosted tool of its own under the name `web_search`; give the function \
-         another name (agent \"clerk\", model \"claude-sonnet-4-6\")"
+        "unsupported: anthropic (through genai) has a hosted tool of its own under the name `web_search`; rename the \
+         function (agent \"clerk\", model \"claude-sonnet-4-6\")"
     );
     let search = call_of(json!([{"type": "web_search_call", "id": "ws_1"}]));
     assert_eq!(

@@ -82,7 +82,7 @@ async fn an_echoed_key_is_redacted() {
 #[case::html("text/html", "<p>the-secret-key</p>", "invalid response (200): the body is not JSON: <p>[redacted]</p>")]
 #[case::broken("application/json", "{\"content\": [", "invalid response (200): the body is not JSON: {\"content\": [")]
 #[case::empty("application/json", "", "invalid response (200): the body is empty")]
-#[case::no_content("application/json", "{}", "invalid response (200): the answer is not that of a model")]
+#[case::no_content("application/json", "{}", "invalid response (200): the answer is not a model response")]
 #[tokio::test]
 async fn a_success_that_is_no_answer_is_a_failure(#[case] kind: &str, #[case] body: &str, #[case] message: &str) {
     let error = failure(ResponseTemplate::new(200).set_body_raw(body, kind)).await;
@@ -120,7 +120,7 @@ async fn a_key_that_is_not_there_is_named() {
     let error = model(builder, "together::llama").await.call(hello()).await.expect_err("no key");
     assert_eq!(
         error.message,
-        "authentication failed: TOGETHER_API_KEY is not set; set it in the worker's environment, or give a key with \
+        "authentication failed: TOGETHER_API_KEY is not set; set it in the worker's environment, or set a key with \
          `Genai::builder().api_key(..)`"
     );
     assert_eq!((error.kind, error.should_retry()), (ModelFailureKind::Authentication, false));

@@ -219,9 +219,9 @@ async fn reasoning_goes_back_beside_calls_alone() {
 }
 
 #[rstest]
-#[case(json!({"extra_body": {"a": 1}}), "the ollama API has no `extra_body`; leave it out")]
-#[case(json!({"tool_choice": "required"}), "the ollama API has no `tool_choice` through genai; leave it out")]
-#[case(json!({"metadata": {}}), "the ollama API has no `metadata`; leave it out")]
+#[case(json!({"extra_body": {"a": 1}}), "the ollama API has no `extra_body`; remove it")]
+#[case(json!({"tool_choice": "required"}), "the ollama API has no `tool_choice` through genai; remove it")]
+#[case(json!({"metadata": {}}), "the ollama API has no `metadata`; remove it")]
 #[tokio::test]
 async fn what_an_adapter_would_drop_is_refused(#[case] settings: Value, #[case] why: &str) {
     let error = refusal("ollama", "ollama::qwen3", hello_with(settings)).await;

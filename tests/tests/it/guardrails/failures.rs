@@ -128,8 +128,8 @@ async fn an_output_guardrail_that_panics_fails_the_run(#[values(true, false)] ca
 #[tokio::test]
 async fn one_that_changes_the_run_context_fails_the_run(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
     let run = run("failures meddles", "Hello.", FakeModel::script([text("hello")]), cached).await?;
-    let words = "output guardrail \"meddles\" of agent \"desk\" failed: it changes the run context, and a guardrail may \
-                 only read it";
+    let words = "output guardrail \"meddles\" of agent \"desk\" failed: the guardrail changes the run context, which \
+                 it may only read";
     assert_eq!(failure(&run), workflow_error(words));
     Ok(())
 }

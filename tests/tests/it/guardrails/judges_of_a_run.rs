@@ -47,7 +47,7 @@ const HINT: &str = "has no model; add .model(..) to it, or to the Runner";
 #[case::handoff_of_the_judge(input_judge(judge().handoff(Agent::new("second"))), format!("agent \"second\" {HINT}"))]
 #[case::handoff_to_nobody(
     input_judge(judge().handoff(Handoff::to("nobody"))),
-    "agent \"judge\" hands off to \"nobody\", which is no agent of the graph (it has: judge)".to_owned()
+    "agent \"judge\" hands off to \"nobody\", which is not an agent of the graph (it has: judge)".to_owned()
 )]
 #[tokio::test]
 async fn a_judge_of_the_run_that_is_wrong_fails_the_run_before_any_model_call(

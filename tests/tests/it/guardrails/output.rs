@@ -76,8 +76,8 @@ async fn an_output_that_passes_is_the_result(#[values(true, false)] cached: bool
 #[tokio::test]
 async fn an_output_of_another_type_fails_the_run_by_name(#[values(true, false)] cached: bool) -> anyhow::Result<()> {
     let run = run("output of another type", "How many?", FakeModel::script([text("three")]), cached).await?;
-    let words = "output guardrail \"countable\" of agent \"teller\" failed: the final output is no u32: \
-                 invalid type: string \"three\", expected u32";
+    let words = "output guardrail \"countable\" of agent \"teller\" failed: the final output is not a u32: invalid \
+                 type: string \"three\", expected u32";
     assert_eq!(failure(&run), workflow_error(words));
     Ok(())
 }

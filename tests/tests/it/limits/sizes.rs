@@ -88,20 +88,21 @@ fn activities(run: &FinishedRun<String>) -> Vec<String> {
 #[case(
     "guardrail",
     &[],
-    "input guardrail \"looks\" of agent \"reader\" failed: what the call is given (arguments and run context) is 2250062 \
-     bytes of JSON, the limit is 2000000"
+    "input guardrail \"looks\" of agent \"reader\" failed: the input of the call (arguments and run context) is \
+     2250062 bytes of JSON, the limit is 2000000"
 )]
 #[case(
     "tool",
     &["agents.call_model"],
-    "the call of tool \"count\" by agent \"reader\" at turn 1 failed: what it is given is 2.25 MB, the limit is 2.00 MB: the run \
-     context's key \"book\" alone is 2.25 MB; keep large values outside of the run context, or do not name this key among the \
-     tool's"
+    "the call of tool \"count\" by agent \"reader\" at turn 1 failed: its input is 2.25 MB, the limit is 2.00 MB: key \
+     \"book\" of the run context alone is 2.25 MB; store large values outside of the run context, or remove this key \
+     from the context keys of the tool"
 )]
 #[case(
     "item",
     &["agents.session.shop"],
-    "the session \"customer 7\" could not be written: an item of it is 2250028 bytes of JSON, the limit is 2000000"
+    "the session \"customer 7\" could not be written: an item of the session is 2250028 bytes of JSON, the limit is \
+     2000000"
 )]
 #[tokio::test]
 async fn a_request_that_is_too_large_fails_the_run_and_is_named(

@@ -93,8 +93,9 @@ async fn one_item_that_is_too_large_fails_the_run_and_is_named() -> anyhow::Resu
     let run = env.run(LongStory::run, (vec![100, 2_100_000], LIMIT)).await?;
     assert_eq!(
         run.failure_chain()[0].1,
-        "the model call of agent \"reader\" at turn 1 (model \"gpt-5\") failed: a message (role user) in the conversation is 2100028 bytes, the \
-         limit is 2000000; shorten it, or raise ModelActivityOptions::max_request_bytes where a codec compresses payloads"
+        "the model call of agent \"reader\" at turn 1 (model \"gpt-5\") failed: a message (role user) in the \
+         conversation is 2100028 bytes, the limit is 2000000; shorten it, or raise \
+         ModelActivityOptions::max_request_bytes if a codec compresses payloads"
     );
     assert!(run.activities().is_empty());
     env.finish().await?;

@@ -112,8 +112,8 @@ async fn what_a_server_asks_waits_for_people_through_new_executions(
     assert_eq!(
         answer_to(async || agent.approve("call_1_0").await).await?,
         refused(
-            "an MCP server asks something in the middle of this call of tool \"order\": supply the answer (agent_supply_output), or \
-             reject it"
+            "an MCP server requests input during this call of tool \"order\": supply the answer \
+             (agent_supply_output), or reject the call"
         )
     );
     let wrong = agent.supply_output("call_1_0", json!({"quantity": "two"})).await?;

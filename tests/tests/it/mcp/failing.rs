@@ -113,8 +113,8 @@ async fn a_server_that_does_not_start_ends_the_run_with_its_name() -> anyhow::Re
     let nothing = McpTransport::stdio("no-such-program", ["--token=sesame"]);
     let env = workshop(&agent, &model, nothing, true).await?;
     let run = env.run(Workshop::run, "Work.".to_owned()).await?;
-    let reason = "McpError.NotReached: MCP server \"workshop\" could not be reached: its program, which the worker's log \
-                  names, does not start: No such file or directory (os error 2)";
+    let reason = "McpError.NotReached: MCP server \"workshop\" could not be reached: its program (see the worker's \
+                  log) cannot be started: No such file or directory (os error 2)";
     let (kind, message) = run.failure_chain().into_iter().next().expect("the run failed");
     assert_eq!(kind, "AgentsWorkflowError");
     assert_eq!(

@@ -207,8 +207,9 @@ async fn a_variable_that_is_not_given_away_ends_the_run_at_once_and_is_named() -
     let (model, (transport, _)) = (FakeModel::script([]), referring(By::Stdio, None));
     let env = workshop(&smith(McpServer::named("workshop")), &model, transport, true).await?;
     let run = env.run(Workshop::run, "Work.".to_owned()).await?;
-    let reason = "McpError.Unsupported: MCP server \"workshop\" refers to the environment variable \"CARGO_PKG_DESCRIPTION\", \
-                  which this worker does not give away; add it to AgentsPlugin::allow_env if it may go to the server";
+    let reason = "McpError.Unsupported: MCP server \"workshop\" refers to the environment variable \
+                  \"CARGO_PKG_DESCRIPTION\", which this worker does not send anywhere; add it to \
+                  AgentsPlugin::allow_env if it may be sent to the server";
     let told = format!("the tools of MCP server \"workshop\" (agent \"smith\", turn 1) could not be listed: {reason}");
     assert_eq!(run.failure_chain().into_iter().next(), Some(("AgentsWorkflowError".to_owned(), told)));
     assert_eq!(run.activities()[0].attempts, 1);

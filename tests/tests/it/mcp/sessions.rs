@@ -371,7 +371,8 @@ async fn a_set_up_may_refer_to_a_secret_and_its_refusal_does_not_tell_it() -> an
     let env = builder.plugin(|plugin| plugin.allow_env([NAME])).start().await?;
     let run = env.run(Shop::run, "Count.".to_owned()).await?;
     let message = run.failure_chain().into_iter().next().expect("the run failed").1;
-    let refused = "refuses \"login\", which is to begin a session: Error executing tool login: [redacted] is not the password of Ada";
+    let refused = "refuses \"login\", a set-up call of the session: Error executing tool login: [redacted] is not the \
+                   password of Ada";
     assert!(message.contains(refused), "{message}");
     assert!(!holds(&run.history, &value()));
     env.finish().await?;

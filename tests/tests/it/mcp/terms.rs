@@ -62,8 +62,8 @@ async fn two_servers_with_tools_of_one_name_need_a_prefix() -> anyhow::Result<()
     let RunError::User { message, .. } = failure.error else { panic!("{failure:?}") };
     assert_eq!(
         message,
-        "Duplicate tool names found across MCP servers: 'add'. Give one of the servers a McpServer::prefix, or leave the tool \
-         out with McpServer::without."
+        "Duplicate tool names found across MCP servers: 'add'. Set McpServer::prefix on one of the servers, or \
+         exclude the tool with McpServer::without."
     );
     runner(&model).run(&both(McpServer::named("workshop").prefix("other_")), "Work.").await?;
     assert_eq!(offered(&model), [["add", "other_add"]]);

@@ -77,7 +77,7 @@ async fn agents_that_are_wrong_fail_the_run_before_any_model_call() -> anyhow::R
         (
             Mistake::UnknownHandoffTarget,
             "one thing is wrong with the agents:\n\
-             - agent \"asker\" hands off to \"refunds\", which is no agent of the graph (it has: asker)",
+             - agent \"asker\" hands off to \"refunds\", which is not an agent of the graph (it has: asker)",
         ),
         (
             Mistake::MixedOutputTypes,

@@ -40,12 +40,14 @@ fn a_worker_that_cannot_run_its_agents_says_all_that_is_wrong() {
     assert_eq!(
         error.to_string(),
         "the worker cannot run its agents:\n\
-         - there are agents but no model provider; add .model_provider(..), or .without_models() if another worker calls models\n\
-         - tool \"count\" of agent \"chair\": the argument schema cannot be strict at \"#/properties/by_name/additionalProperties\": \
-         a map has free keys; use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`\n\
-         - tool \"stock_of\" needs State<it::support::Stock>; add .state(..) with one to AgentsPlugin\n\
-         - two different tools are named \"weigh\": their parameters are the same, and they differ in the description; rename one \
-         with #[tool(name = ..)] or .named(..), or make them alike"
+         - there are agents but no model provider; add .model_provider(..), or .without_models() if another worker \
+         calls models\n\
+         - tool \"count\" of agent \"chair\": the argument schema cannot be strict at \
+         \"#/properties/by_name/additionalProperties\": a map has free keys; use a Vec of {key, value} structs or \
+         mark the tool `#[tool(lenient)]`\n\
+         - tool \"stock_of\" requires State<it::support::Stock>; add it with AgentsPlugin::state(..)\n\
+         - two different tools are named \"weigh\": their parameters are the same, and they differ in the \
+         description; rename one with #[tool(name = ..)] or .named(..), or make them equal"
     );
 }
 

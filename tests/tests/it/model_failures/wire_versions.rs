@@ -87,7 +87,7 @@ async fn a_request_of_a_newer_release_waits_for_a_newer_worker(
 #[case::without_its_members(json!({"version": {"major": 1, "minor": 0}}), "model request is malformed: missing field `agent`")]
 #[case::with_fewer_items_than_it_says(
     request(|request| request["input"]["count"] = json!(2)),
-    "the model request says it has 2 items, but it has 1"
+    "the model request states 2 items, but contains 1"
 )]
 #[tokio::test]
 async fn a_request_that_is_malformed_is_read_once(#[case] request: Value, #[case] message: &str) -> anyhow::Result<()> {

@@ -12,7 +12,7 @@ use super::desk::{Desk, Task, desk, script, written};
 use crate::examples::{Cache, histories};
 
 /// All that the state names and the agents of today do not have.
-const MISSING: &str = "the state of the run does not fit its agents:\n\
+const MISSING: &str = "the state of the run does not match its agents:\n\
                        - agent \"desk\" has no tool \"wire\", but call \"call_0_0\" of it is pending\n\
                        - agent \"desk\" has no tool \"wire\", but call \"call_0_1\" of it is pending\n\
                        - agent \"clerk\" has no tool \"stamp\", but call \"call_1_0\" of it is pending";
@@ -61,8 +61,8 @@ async fn a_state_is_taken_up_only_where_its_agent_is() -> anyhow::Result<()> {
     let failure = inline.run(&office, paused.state).until_paused().await.expect_err("there is no desk");
     assert_eq!(
         failure.to_string(),
-        "the state of the run does not fit its agents:\n\
-         - agent \"desk\" is not reachable from \"office\" (there are: office)"
+        "the state of the run does not match its agents:\n\
+         - agent \"desk\" is not reachable from \"office\" (reachable agents: office)"
     );
     Ok(())
 }

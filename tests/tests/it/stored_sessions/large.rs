@@ -129,8 +129,8 @@ async fn a_session_that_fits_is_read_once() -> anyhow::Result<()> {
 #[case::forgotten(
     Archive { forgets: true, ..Archive::of(60, 50 * KB) },
     "SessionChanged",
-    "session \"customer 7\" was changed while it was read in portions: the items that were read first are not where they were; a store \
-     may only add items at the end"
+    "session \"customer 7\" was changed while it was read in portions: the items of the first read are no longer at \
+     their positions; a store may only add items at the end"
 )]
 #[tokio::test]
 async fn a_session_that_cannot_be_read_says_why(

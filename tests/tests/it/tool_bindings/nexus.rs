@@ -199,8 +199,8 @@ async fn a_failure_has_a_kind_and_says_which_operation_and_why() -> anyhow::Resu
             format!("Failed: {} failed: the parcel fell into the sea", what("ship")),
             "Told: The port is closed.".to_owned(),
             "TimedOut: Tool 'nobody' timed out after 1 seconds.".to_owned(),
-            "NotRegistered: the call of tool \"lost\" by agent \"curious\" at turn 1 failed: the server has no Nexus endpoint \
-             \"lost-endpoint\"; create it, or name one that it has"
+            "NotRegistered: the call of tool \"lost\" by agent \"curious\" at turn 1 failed: the server has no Nexus \
+             endpoint \"lost-endpoint\"; create it, or use the name of an existing one"
                 .to_owned(),
             format!(
                 "Failed: {} cannot be started: a type, id or task queue has 1 to 1000 bytes, and one has 0",
@@ -231,8 +231,8 @@ async fn an_endpoint_that_is_not_there_ends_the_run_and_says_what_to_do() -> any
         run.failure_chain()[0],
         (
             "AgentsWorkflowError".to_owned(),
-            "the call of tool \"quote\" by agent \"lost\" at turn 1 failed: the server has no Nexus endpoint \"lost-endpoint\"; create \
-             it, or name one that it has"
+            "the call of tool \"quote\" by agent \"lost\" at turn 1 failed: the server has no Nexus endpoint \
+             \"lost-endpoint\"; create it, or use the name of an existing one"
                 .to_owned()
         )
     );
@@ -366,7 +366,8 @@ async fn an_inline_run_says_that_it_cannot_call_the_operation() {
     let error = result.expect_err("there is no workflow").error.to_string();
     assert_eq!(
         error,
-        "the call of tool \"forget\" by agent \"forwarder\" at turn 1 failed: tool \"forget\" is a Nexus operation, which only a \
-         workflow can call; run the agent with Runner in a workflow, or give the inline run another tool of that name"
+        "the call of tool \"forget\" by agent \"forwarder\" at turn 1 failed: tool \"forget\" is a Nexus operation, \
+         which only a workflow can call; run the agent with Runner in a workflow, or use another tool of that name in \
+         the inline run"
     );
 }

@@ -126,8 +126,8 @@ workflow_of!(Lost, "remote_lost", lost);
 )]
 #[case(
     "nobody",
-    "tool \"nobody\" of agent \"lost\" is not registered on task queue \"nobody\"; start a worker that has it: \
-     activity \"absent\" finds no worker on task queue \"nobody\": none has taken it within 1 s"
+    "tool \"nobody\" of agent \"lost\" is not registered on task queue \"nobody\"; start a worker that has it: no worker \
+     for activity \"absent\" on task queue \"nobody\": none has taken it within 1 s"
 )]
 #[tokio::test]
 async fn an_activity_that_nobody_has_ends_the_run_and_says_what_to_do(
@@ -152,8 +152,8 @@ async fn an_inline_run_says_that_it_cannot_reach_the_activity() {
     let error = result.expect_err("there is no workflow").error.to_string();
     assert_eq!(
         error,
-        "the call of tool \"forget\" by agent \"clerk\" at turn 1 failed: tool \"forget\" runs as an activity or workflow of \
-         another worker, which an inline run cannot reach; run the agent with Runner in a workflow, or give the inline run \
-         another tool of that name"
+        "the call of tool \"forget\" by agent \"clerk\" at turn 1 failed: tool \"forget\" runs as an activity or \
+         workflow of another worker, which an inline run cannot reach; run the agent with Runner in a workflow, or \
+         use another tool of that name in the inline run"
     );
 }

@@ -117,7 +117,8 @@ const EXPECTED: [&str; 10] = [
     "Panicked: it panicked: panicked ***",
     "TimedOut: Tool 'fail' timed out after 1 seconds.",
     "well ***",
-    "Failed: tool \"fail\" changes \"money\" in the run context, which is none of the keys it names; add it to the tool's context keys",
+    "Failed: tool \"fail\" changes key \"money\" of the run context, which it does not declare; add it to the context \
+     keys of the tool",
     "Invalid JSON input for tool fail. What does not fit: \
      [{\"field\":\"way\",\"constraint\":\"type\",\"allowed\":\"string\"}]",
     "OutcomeUnknown: The tool call was interrupted. It is not known whether it took effect. Do not repeat it.",

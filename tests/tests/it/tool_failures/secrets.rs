@@ -112,7 +112,7 @@ async fn a_provider_that_quotes_the_value_does_not_get_it_into_history() -> anyh
 }
 
 #[rstest]
-#[case::not_allowed(&["PATH"], "which this worker does not give away; add it to AgentsPlugin::allow_env")]
+#[case::not_allowed(&["PATH"], "which this worker does not send anywhere; add it to AgentsPlugin::allow_env")]
 #[tokio::test]
 async fn a_variable_that_may_not_be_used_fails_at_once_and_is_named(
     #[case] allowed: &[&str],

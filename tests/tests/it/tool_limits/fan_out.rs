@@ -177,8 +177,8 @@ async fn a_response_with_more_calls_than_the_run_takes_ends_it_before_any_is_mad
     let env = builder.worker_options(|options| _ = options.register_activities(Post)).start().await?;
     let run = env.run(Modest::run, "Weigh them.".to_owned()).await?;
     assert_eq!(run.failed_workflow_tasks(), 0);
-    let message = "the model answered agent \"carrier\" with 4 calls in one response (turn 1), the limit is 3; if so many are meant, \
-                   raise RunConfig::max_calls_per_response";
+    let message = "the model answered agent \"carrier\" with 4 calls in one response (turn 1), the limit is 3; to \
+                   permit more calls, raise RunConfig::max_calls_per_response";
     assert_eq!(run.failure_chain(), [("AgentsWorkflowError".to_owned(), message.to_owned())]);
     assert_eq!(run.activities().len(), 1, "the model call");
     env.finish().await?;

@@ -115,7 +115,7 @@ async fn a_state_that_is_missing_is_named_before_anything_runs() {
     assert!(
         matches!(&error, DispatchError::MissingState { tool, state } if tool == "stock_of" && state.ends_with("Stock"))
     );
-    assert!(error.to_string().ends_with("add .state(..) with one to the ToolRegistry"), "{error}");
+    assert!(error.to_string().ends_with("add it with ToolRegistry::state(..)"), "{error}");
 }
 
 #[tokio::test]
@@ -132,11 +132,14 @@ async fn a_tool_without_a_body_here_is_refused_by_its_kind() -> anyhow::Result<(
     assert_eq!(
         [told("remote").await, told("child").await, told("pick").await, told("poet").await],
         [
-            "tool \"remote\" is an activity of another worker, which a registry cannot dispatch; give it to an agent that a workflow runs",
-            "tool \"child\" is a child workflow, which a registry cannot dispatch; give it to an agent that a workflow runs",
-            "tool \"pick\" is made by a client, which a registry cannot dispatch; make the call where the client is, and tell the model \
-             its output",
-            "tool \"poet\" is an agent, which a registry cannot dispatch; run it with InlineRunner, or give it to another agent",
+            "tool \"remote\" is an activity of another worker, which a registry cannot dispatch; add it to an agent \
+             that a workflow runs",
+            "tool \"child\" is a child workflow, which a registry cannot dispatch; add it to an agent that a workflow \
+             runs",
+            "tool \"pick\" is made by a client, which a registry cannot dispatch; make the call in the client, and \
+             send its output to the model",
+            "tool \"poet\" is an agent, which a registry cannot dispatch; run it with InlineRunner, or add it to \
+             another agent",
         ]
     );
     Ok(())
@@ -146,8 +149,7 @@ async fn a_tool_without_a_body_here_is_refused_by_its_kind() -> anyhow::Result<(
 async fn a_call_that_needs_approval_is_made_once_somebody_has_decided() -> anyhow::Result<()> {
     let registry = ToolRegistry::new().register(count.needs_approval())?;
     let error = registry.dispatch("count", "{}").call_id("call_1").await.unwrap_err();
-    let words =
-        "call \"call_1\" of tool \"count\" needs approval; dispatch it with .approved() once somebody has decided";
+    let words = "call \"call_1\" of tool \"count\" needs approval; dispatch it with .approved() after it was approved";
     assert_eq!(error.to_string(), words);
     assert_eq!(registry.dispatch("count", "{}").approved().await?.text(), "1");
     Ok(())

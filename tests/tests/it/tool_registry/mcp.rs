@@ -114,13 +114,13 @@ async fn a_server_that_needs_a_run_is_refused() {
         let registered = ToolRegistry::new().register_mcp(server, By::Stdio.reach().transport).await;
         registered.unwrap_err().to_string()
     };
-    let advice = ", which needs a run; give the server to an agent with Agent::mcp_server, or drop that term";
+    let advice = ", which needs a run; add the server to an agent with Agent::mcp_server, or remove that term";
     assert_eq!(
         told(McpServer::named("shop").stateful(McpSessionOptions::new())).await,
         format!("MCP server \"shop\" keeps a state for each connection{advice}")
     );
     assert_eq!(
         told(McpServer::named("shop").allow_elicitation()).await,
-        format!("MCP server \"shop\" may ask people{advice}")
+        format!("MCP server \"shop\" may request input from people{advice}")
     );
 }

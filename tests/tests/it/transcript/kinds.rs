@@ -66,7 +66,7 @@ async fn of_a_workflow_that_runs_it_says_which_attempt_is_under_way_and_why_the_
         (Status::Pending, 2, Some("ModelInvocationError.RateLimit"))
     );
     let page = transcript.to_markdown();
-    assert!(page.contains("*It has not ended, attempt 2 is due or under way.*"), "{page}");
+    assert!(page.contains("*It has not ended, attempt 2 is due or running.*"), "{page}");
     held.answer();
     env.await_run(&handle).await?;
     env.finish().await?;

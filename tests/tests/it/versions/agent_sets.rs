@@ -112,8 +112,8 @@ async fn a_caller_cannot_choose_the_version() -> anyhow::Result<()> {
         .await?;
     let request = json!({"agent": "desk", "input": "A pen.", "agent_version": "details"});
     let run = env.run(AgentWorkflow::run, serde_json::from_value(request)?).await?;
-    let message = "version \"details\" of the agents is refused: the workflow chooses the version, and leaves it to its next execution \
-                   (agent \"desk\")";
+    let message = "version \"details\" of the agents is refused: the workflow chooses the version, and carries it to \
+                   its next execution (agent \"desk\")";
     assert_eq!(run.failure_chain(), [("AgentsWorkflowError".to_owned(), message.to_owned())]);
     env.finish().await?;
     Ok(())

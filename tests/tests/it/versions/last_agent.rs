@@ -159,8 +159,8 @@ async fn a_caller_may_not_choose_it_where_the_set_does_not_let_callers() -> anyh
         .await?;
     let request = json!({"agent": "triage", "last_agent_continues": true});
     let run = env.run(ChatWorkflow::run, serde_json::from_value(request)?).await?;
-    let message = "that messages begin with the agent that answered last is refused: the workflow's author decides that; \
-                   AgentSet::open_last_agent lets callers (agent \"triage\")";
+    let message = "that messages begin with the agent that answered last is refused: the workflow's author decides \
+                   that; AgentSet::open_last_agent permits callers to choose it (agent \"triage\")";
     assert_eq!(run.failure_chain(), [("AgentsWorkflowError".to_owned(), message.to_owned())]);
     env.finish().await?;
     Ok(())

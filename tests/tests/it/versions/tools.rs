@@ -39,8 +39,9 @@ fn versions_that_required_parameters_tell_apart_are_registered_side_by_side() {
 #[test]
 fn versions_whose_parameters_may_be_alike_have_to_be_marked() {
     let unmarked = InstallIssue::UnmarkedVersion { tool: "order".to_owned() };
-    let message = "two versions of tool \"order\" have other parameters, and some arguments fit both: add .versioned() to the newer \
-                   one, so that its calls say which version they are for; versions of an AgentSet are marked by .agents(&set)";
+    let message = "two versions of tool \"order\" have different parameters, and some arguments fit both: add \
+                   .versioned() to the newer one, so that its calls contain their version; versions of an AgentSet \
+                   are marked by .agents(&set)";
     assert_eq!(unmarked.to_string(), message);
     let plugin = |new: ToolDef| AgentsPlugin::new().agents((agent(order), agent(new)));
     assert_eq!(installed(plugin(order_with_details.definition())), Err(InstallError { issues: vec![unmarked] }));
@@ -56,8 +57,9 @@ fn versions_whose_parameters_may_be_alike_have_to_be_marked() {
 fn tools_with_the_same_parameters_conflict_and_the_message_says_in_what(#[case] other: ToolDef, #[case] differs: &str) {
     let error = installed(AgentsPlugin::new().agents((agent(order), agent(other)))).unwrap_err();
     let message = format!(
-        "the worker cannot run its agents:\n- two different tools are named \"order\": their parameters are the same, and they differ \
-         in {differs}; rename one with #[tool(name = ..)] or .named(..), or make them alike"
+        "the worker cannot run its agents:\n\
+         - two different tools are named \"order\": their parameters are the same, and they differ in {differs}; \
+         rename one with #[tool(name = ..)] or .named(..), or make them equal"
     );
     assert_eq!(error.to_string(), message);
 }

@@ -217,7 +217,7 @@ fn other_items_than_were_digested_are_refused() {
 #[test]
 fn a_wrong_count_is_refused_before_anything_is_made_of_it() {
     let error = unfold(request_with("/input/count", json!(u32::MAX))).unwrap_err();
-    assert_eq!(error.to_string(), "the model request says it has 4294967295 items, but it has 7");
+    assert_eq!(error.to_string(), "the model request states 4294967295 items, but contains 7");
 }
 
 #[test]

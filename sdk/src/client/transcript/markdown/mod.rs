@@ -33,12 +33,12 @@ pub(super) fn transcript(transcript: &Transcript) -> String {
     let mut page = format!("# {} {}\n\n", plain(workflow_type), code(workflow_id));
     push(&mut page, format_args!("Run {}", code(run_id)));
     if let Some(before) = continued_from {
-        push(&mut page, format_args!(", which goes on from run {}", code(before)));
+        push(&mut page, format_args!(", continued from run {}", code(before)));
     }
     let calls = counted(transcript.calls().len(), "model call");
     push(&mut page, format_args!(". {calls}, {}.\n\n", tokens(usage)));
     if *input != Value::Null {
-        push(&mut page, format_args!("**Given**\n\n{}", fenced(input)));
+        push(&mut page, format_args!("**Input**\n\n{}", fenced(input)));
     }
     for run in runs.iter().filter(|run| run.parent.is_none()) {
         page += &one_run(run, runs, 0);
@@ -116,12 +116,12 @@ fn one_call(call: &Call, agent: &str) -> String {
         push(&mut part, format_args!("**instructions**\n\n{}", quoted(instructions)));
     }
     if let Some(why) = incomplete_input {
-        push(&mut part, format_args!("*The input is not whole: {}.*\n\n", plain(why)));
+        push(&mut part, format_args!("*The input is incomplete: {}.*\n\n", plain(why)));
     }
     part.extend(new_input.iter().map(item::given));
     part.extend(output.iter().map(|answered| item::answered(agent, answered)));
     if let Some(reason) = incomplete {
-        push(&mut part, format_args!("*The answer stops early: {}.*\n\n", plain(reason)));
+        push(&mut part, format_args!("*The response is incomplete: {}.*\n\n", plain(reason)));
     }
     part + &trouble(activity)
 }
@@ -158,13 +158,13 @@ fn decided(approval: &Approval) -> String {
     let Approval { id: _, asked_at, decided_at, decision, always, by } = approval;
     let at = |time: &Option<String>| time.as_ref().map(|time| format!(" at {time}")).unwrap_or_default();
     let by = by.as_ref().map(|name| format!(" by {}", plain(name))).unwrap_or_default();
-    let for_good = if *always { ", for later calls too" } else { "" };
+    let for_good = if *always { ", also for later calls" } else { "" };
     let mut part = String::new();
     if asked_at.is_some() {
-        push(&mut part, format_args!("*People were asked{}.* ", at(asked_at)));
+        push(&mut part, format_args!("*Approval was requested{}.* ", at(asked_at)));
     }
     let (verdict, message) = match decision {
-        None => return part + "*Nobody has decided yet.*\n\n",
+        None => return part + "*There is no decision yet.*\n\n",
         Some(Verdict::Approve) => ("Approved", None),
         Some(Verdict::Reject { message }) => ("Rejected", message.as_ref()),
         Some(Verdict::SupplyOutput { output }) => ("The output was supplied", Some(output)),
@@ -201,7 +201,7 @@ fn trouble(activity: &Activity) -> String {
     let Activity { id: _, summary: _, status, attempts, failure, earlier_failure } = activity;
     let tries = match attempts {
         0 | 1 => String::new(),
-        attempts if *status == Status::Pending => format!(", attempt {attempts} is due or under way"),
+        attempts if *status == Status::Pending => format!(", attempt {attempts} is due or running"),
         attempts => format!(" at attempt {attempts}"),
     };
     let mut part = match (status, failure) {
@@ -213,7 +213,7 @@ fn trouble(activity: &Activity) -> String {
         (_, None) => format!("*It failed{tries}.*\n\n"),
     };
     if let Some(earlier) = earlier_failure {
-        push(&mut part, format_args!("*An attempt before failed: {}*\n\n", plain(&reason(earlier))));
+        push(&mut part, format_args!("*The previous attempt failed: {}*\n\n", plain(&reason(earlier))));
     }
     part
 }
@@ -227,13 +227,13 @@ fn reason(failure: &Failure) -> String {
 
 fn ended(end: &End) -> String {
     match end {
-        End::Running => "## It runs\n\nThe history has no end yet.\n".to_owned(),
+        End::Running => "## Running\n\nThe history has no end yet.\n".to_owned(),
         End::Completed { result } => format!("## Result\n\n{}", fenced(result)),
         End::Failed { failure } => format!("## Failure\n\n{}", quoted(&reason(failure))),
         End::Cancelled => "## Cancelled\n".to_owned(),
         End::Terminated { reason } => format!("## Terminated\n\n{}", quoted(reason)),
         End::TimedOut => "## Timed out\n".to_owned(),
-        End::ContinuedAsNew { run_id } => format!("## Goes on\n\nIn run {}.\n", code(run_id)),
+        End::ContinuedAsNew { run_id } => format!("## Continued as new\n\nIn run {}.\n", code(run_id)),
     }
 }
 

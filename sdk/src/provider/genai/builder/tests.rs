@@ -11,14 +11,14 @@ fn refusal(builder: GenaiBuilder) -> GenaiConfigError {
 #[test]
 fn an_adapter_that_is_not_there_is_named_with_those_that_are() {
     let error = refusal(GenaiBuilder::new().api_key("antropic", "k")).to_string();
-    assert!(error.starts_with("genai has no adapter `antropic`; it has openai, "), "{error}");
+    assert!(error.starts_with("genai has no adapter `antropic`; the adapters are openai, "), "{error}");
     assert!(error.contains(", anthropic, "), "{error}");
 }
 
 #[rstest]
 #[case("localhost:1", " \"localhost:1\"", "it starts with neither https:// nor http://")]
 #[case("http://localhost/?a=b", "", "it has a query or a fragment")]
-#[case("http://user:secret@localhost/", "", "it holds credentials; give them as API key")]
+#[case("http://user:secret@localhost/", "", "it contains credentials; set them as API key")]
 fn an_address_that_cannot_be_used_says_why(#[case] url: &str, #[case] shown: &str, #[case] reason: &str) {
     let error = refusal(GenaiBuilder::new().base_url("anthropic", url));
     assert_eq!(error.to_string(), format!("the base URL{shown} of `anthropic` cannot be used: {reason}"));
@@ -27,7 +27,10 @@ fn an_address_that_cannot_be_used_says_why(#[case] url: &str, #[case] shown: &st
 #[test]
 fn an_empty_key_is_none() {
     let error = refusal(GenaiBuilder::new().base_url("anthropic", "http://localhost:1").api_key("anthropic", " "));
-    assert_eq!(error.to_string(), "the API key of `anthropic` is empty (any text does where none is checked)");
+    assert_eq!(
+        error.to_string(),
+        "the API key of `anthropic` is empty (any value works for a server that does not check it)"
+    );
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::*;
     "https://gateway.example.com/swordfish/v1",
     "https://gateway.example.com/[redacted]/v1"
 )]
-#[case::of_nothing("not an address", "an address that is none")]
+#[case::of_nothing("not an address", "an invalid address")]
 fn an_address_is_shown_without_what_may_be_secret(#[case] base: &str, #[case] expected: &str) {
     let redactor = Redactor::new(vec![SecretString::from("swordfish".to_owned())]);
     assert_eq!(shown(base, &redactor), expected);

@@ -109,7 +109,7 @@ fn no_secret_is_repeated() {
 #[case::blank(" \n", "invalid response (200): the body is empty")]
 #[case::html("<p>the-key</p>", "invalid response (200): the body is not JSON: <p>[redacted]</p>")]
 #[case::cut(r#"{"a": "#, r#"invalid response (200): the body is not JSON: {"a":"#)]
-#[case::list("[1]", "invalid response (200): the body is no JSON object: [1]")]
+#[case::list("[1]", "invalid response (200): the body is not a JSON object: [1]")]
 fn a_body_that_is_no_object_is_quoted(#[case] body: &str, #[case] message: &str) {
     let error = failure(200, body);
     assert_eq!((error.kind, error.message.as_str(), error.status), (InvalidResponse, message, Some(200)));

@@ -77,7 +77,7 @@ fn one_address_is_enough() {
 #[test]
 fn a_key_that_is_no_header_is_refused_without_showing_it() {
     let error = builder().api_key("the\nkey").build().expect_err("a broken key");
-    assert_eq!(error.to_string(), "the header \"authorization\" holds characters that HTTP cannot carry");
+    assert_eq!(error.to_string(), "the header \"authorization\" contains characters that are invalid in HTTP");
 }
 
 #[test]

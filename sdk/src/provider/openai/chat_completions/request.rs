@@ -123,11 +123,11 @@ fn response_format(output: OutputSpec) -> Value {
 /// Returns the effort, the only member of `reasoning` that the API knows.
 fn reasoning_effort(reasoning: Value) -> Result<Option<Value>, ModelError> {
     let Value::Object(mut reasoning) = reasoning else {
-        return Err(unsupported(format_args!("the {API} API takes `reasoning` as an object with `effort`")));
+        return Err(unsupported(format_args!("the {API} API requires `reasoning` to be an object with `effort`")));
     };
     let effort = reasoning.shift_remove("effort").filter(|effort| !effort.is_null());
     match reasoning.iter().find(|(_, value)| !value.is_null()) {
-        Some((name, _)) => Err(unsupported(format_args!("the {API} API has no `reasoning.{name}`; leave it out"))),
+        Some((name, _)) => Err(unsupported(format_args!("the {API} API has no `reasoning.{name}`; remove it"))),
         None => Ok(effort),
     }
 }

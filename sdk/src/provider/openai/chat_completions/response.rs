@@ -68,7 +68,7 @@ fn items(
     let (content, refusal, annotations) = (take("content"), take("refusal"), take("annotations"));
     let calls = match take("tool_calls") {
         Some(Value::Array(calls)) => calls,
-        Some(_) => return Err("the tool calls are no list"),
+        Some(_) => return Err("the tool calls are not a list"),
         None => Vec::new(),
     };
     message.retain(|_, value| !value.is_null());
@@ -122,7 +122,7 @@ fn parts(
 
 /// Converts a tool call to an item; a call of another kind than a function remains unchanged.
 fn function_call(call: Value, index: usize, completion: Option<&str>) -> Result<Item, &'static str> {
-    let Value::Object(mut call) = call else { return Err("a tool call is no object") };
+    let Value::Object(mut call) = call else { return Err("a tool call is not an object") };
     let Some(Value::Object(mut function)) = call.shift_remove("function") else { return Ok(call.into()) };
     let id = match (call.shift_remove("id"), completion) {
         (Some(Value::String(id)), _) if !id.is_empty() => id,

@@ -210,7 +210,7 @@ fn hosted_tools_and_server_side_state_are_refused() {
     let mut call = ModelCall::new("agent", "m", Definitions::default(), Vec::new());
     call.previous_response_id = Some("resp_1".into());
     let error = request::project("m", call).expect_err("a refusal");
-    assert_eq!(error.message, "unsupported: the Chat Completions API has no `previous_response_id`; leave it out");
+    assert_eq!(error.message, "unsupported: the Chat Completions API has no `previous_response_id`; remove it");
 }
 
 #[test]

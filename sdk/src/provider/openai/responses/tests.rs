@@ -166,8 +166,8 @@ fn extra_headers_and_parameters_go_around_the_body() {
 }
 
 #[rstest]
-#[case(json!({"frequency_penalty": 0.5}), "unsupported: the Responses API has no `frequency_penalty`; leave it out")]
-#[case(json!({"presence_penalty": 0.0}), "unsupported: the Responses API has no `presence_penalty`; leave it out")]
+#[case(json!({"frequency_penalty": 0.5}), "unsupported: the Responses API has no `frequency_penalty`; remove it")]
+#[case(json!({"presence_penalty": 0.0}), "unsupported: the Responses API has no `presence_penalty`; remove it")]
 #[case(
     json!({"extra_body": {"stream": true}}),
     "unsupported: `stream` in the extra arguments: a model call is one request and one response"
@@ -182,7 +182,7 @@ fn what_the_api_cannot_do_is_refused_by_name(#[case] over: Value, #[case] messag
 fn a_header_that_http_cannot_carry_is_named_without_its_value() {
     let error = refusal(json!({"extra_headers": {"X-A": "line\nbreak"}}));
     assert_eq!(error.kind, ModelFailureKind::BadRequest);
-    assert_eq!(error.message, "bad request: the extra header \"X-A\" is not one that HTTP can carry");
+    assert_eq!(error.message, "bad request: the extra header \"X-A\" is invalid in HTTP");
 }
 
 #[test]

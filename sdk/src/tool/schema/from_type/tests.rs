@@ -251,7 +251,7 @@ fn any_json_is_true() {
 #[case::value_root(schema_of::<Value>(), "#", "any value")]
 #[case::tuple(schema_of::<One<(u8, String)>>(), "#/properties/m", "a tuple")]
 #[case::enum_root(schema_of::<Step>(), "#", "the root is a union")]
-#[case::flattened_enum(schema_of::<One<Flattened>>(), "#/$defs/Flattened", "an object cannot be closed and a union")]
+#[case::flattened_enum(schema_of::<One<Flattened>>(), "#/$defs/Flattened", "an object cannot be both closed and a union")]
 fn a_type_is_refused(#[case] schema: Value, #[case] at: &str, #[case] start: &str) {
     let NotStrict { path, reason } = strict(schema).unwrap_err();
     assert_eq!(path, at);

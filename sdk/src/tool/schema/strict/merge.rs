@@ -56,15 +56,15 @@ fn check_closed(closed: &Map<String, Value>, other: &Map<String, Value>) -> Resu
     match added {
         None => Ok(()),
         Some(name) => Err(format!(
-            "the member `{name}` is added to an object with `additionalProperties: false`; \
-             remove that, or `deny_unknown_fields`, from the schema it is merged with"
+            "the member `{name}` is added to an object with `additionalProperties: false`; remove that, or \
+             `deny_unknown_fields`, from the schema it is merged with"
         )),
     }
 }
 
 fn conflict(keyword: &str) -> String {
     format!(
-        "`{keyword}` differs from `{keyword}` of the schema it is merged with by `$ref` or `allOf`; \
-         write one schema that says both"
+        "`{keyword}` differs from `{keyword}` of the schema it is merged with by `$ref` or `allOf`; write one schema \
+         with both"
     )
 }

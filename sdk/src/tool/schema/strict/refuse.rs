@@ -7,32 +7,32 @@ use super::{super::keywords::has_type, MAX_DEPTH, NotStrict};
 pub(super) const MAP: &str =
     "a map has free keys; use a Vec of {key, value} structs or mark the tool `#[tool(lenient)]`";
 pub(super) const ANY_VALUE: &str =
-    "any value fits here; give the value a type, take a String that holds JSON, or mark the tool `#[tool(lenient)]`";
+    "any value is valid here; use a specific type, or a String that holds JSON, or mark the tool `#[tool(lenient)]`";
 /// Returns the reason with other advice where there is no tool: an output, or the input of a
 /// handoff, is always strict.
 pub(super) fn beside_tools(reason: &str) -> &str {
     match reason {
         MAP => "a map has free keys; use a Vec of {key, value} structs, or a String that holds JSON",
-        ANY_VALUE => "any value fits here; give the value a type, or take a String that holds JSON",
+        ANY_VALUE => "any value is valid here; use a specific type, or a String that holds JSON",
         other => other,
     }
 }
 
-pub(super) const NO_VALUE: &str = "no value fits here; remove the member or the variant";
+pub(super) const NO_VALUE: &str = "no value is valid here; remove the member or the variant";
 pub(super) const NOT_A_SCHEMA: &str = "a schema is a JSON object; write one";
 pub(super) const UNION_ROOT: &str = "the root is a union; put the union into a member of an object";
 pub(super) const NO_OBJECT_ROOT: &str =
-    "the root does not always take an object; use a struct, or put the value into a member of an object";
+    "the root does not require an object; use a struct, or put the value into a member of an object";
 pub(super) const TOO_LARGE: &str = "more than 100000 schemas; references multiply each other, flatten the types";
 pub(super) const TOO_DEEP: &str = "nested more than 100 levels deep; flatten the types";
 
 const TUPLE: &str = "a tuple has no names for its members; use a struct";
 const CONDITION: &str = "conditions and negation are not available; use an enum with a variant for each case";
-const OPEN_ARRAY: &str = "an array without `items` takes any value; give the items a type";
-const ARRAY_CONTENTS: &str = "rules for some items of an array are not available; give all items one type";
+const OPEN_ARRAY: &str = "an array without `items` accepts any value; set the type of the items";
+const ARRAY_CONTENTS: &str = "rules for some items of an array are not available; use one type for all items";
 const ALL_OF: &str = "an `allOf` of several schemas is not available; write one object with all members";
 const UNION_OF_OBJECT: &str =
-    "an object cannot be closed and a union too; give the union (a flattened enum) a member of its own";
+    "an object cannot be both closed and a union; put the union (a flattened enum) into a member of its own";
 const NESTED_ID: &str = "a nested `$id` changes what references mean; remove it";
 
 const KEYWORDS: [(&str, &str); 16] = [
@@ -113,5 +113,5 @@ pub(super) fn unresolved_reference(reference: &Value) -> String {
 }
 
 pub(super) fn next_to_recursive_reference(keyword: &str) -> String {
-    format!("`{keyword}` stands beside a reference to a schema that contains it; move one of them into a member")
+    format!("`{keyword}` is next to a reference to a schema that contains it; move one of them into a member")
 }

@@ -195,7 +195,7 @@ fn a_recursive_definition_keeps_its_documented_reference() {
 #[case::condition(json!({"type": "object", "if": {}, "then": {}}), "", "conditions and negation")]
 #[case::dependency(json!({"type": "object", "dependentRequired": {}}), "", "conditions and negation")]
 #[case::several_all_of(json!({"allOf": [{"type": "string"}, {"minLength": 1}]}), "", "an `allOf` of several")]
-#[case::union_and_members(json!({"properties": {}, "anyOf": [{"type": "null"}]}), "", "an object cannot be closed and a union")]
+#[case::union_and_members(json!({"properties": {}, "anyOf": [{"type": "null"}]}), "", "an object cannot be both closed and a union")]
 #[case::unresolved_reference(json!({"$ref": "#/$defs/None"}), "", "\"#/$defs/None\" points to no schema")]
 #[case::remote(json!({"$ref": "https://example.com/a.json"}), "", "\"https://example.com/a.json\" points to no schema")]
 #[case::nested_id(json!({"$id": "a", "type": "null"}), "", "a nested `$id`")]
@@ -209,9 +209,9 @@ fn a_member_is_refused(#[case] member: Value, #[case] at: &str, #[case] reason: 
 }
 
 #[rstest]
-#[case::string(json!({"type": "string"}), "the root does not always take an object")]
-#[case::array(json!({"type": "array", "items": {"type": "null"}}), "the root does not always take an object")]
-#[case::nullable(json!({"type": ["object", "null"], "properties": {}}), "the root does not always take an object")]
+#[case::string(json!({"type": "string"}), "the root does not require an object")]
+#[case::array(json!({"type": "array", "items": {"type": "null"}}), "the root does not require an object")]
+#[case::nullable(json!({"type": ["object", "null"], "properties": {}}), "the root does not require an object")]
 #[case::any_of(json!({"anyOf": [{"type": "object"}]}), "the root is a union")]
 #[case::one_of(json!({"oneOf": [{"type": "object"}]}), "the root is a union")]
 #[case::anything(json!(true), "any value fits here")]

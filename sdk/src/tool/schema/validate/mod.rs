@@ -78,7 +78,8 @@ const MAX_DEPTH: usize = 512;
 /// use serde_json::json;
 /// # use temporal_agents::internal::tool::schema::validate;
 ///
-/// let schema = json!({"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]});
+/// let schema =
+///     json!({"type": "object", "properties": {"age": {"type": "integer"}}, "required": ["age"]});
 /// assert!(validate(&schema, &json!({"age": 36})).is_ok());
 ///
 /// let issues = validate(&schema, &json!({"age": "36"})).unwrap_err();

@@ -21,12 +21,12 @@ const MATCHER_BYTES: usize = 1 << 22;
 
 const SPACES: &str = r"\s\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}";
 
-const LOOK_AROUND: &str = "look-around is not matched in linear time";
-const BACK_REFERENCE: &str = "back references are not matched in linear time";
-const UNICODE: &str = "classes of Unicode are not matched";
-const FLAGS: &str = "flags are not matched";
-const TOO_LARGE: &str = "it is too large";
-const MALFORMED: &str = "it is malformed";
+const LOOK_AROUND: &str = "look-around is not supported, because it cannot be matched in linear time";
+const BACK_REFERENCE: &str = "back references are not supported, because they cannot be matched in linear time";
+const UNICODE: &str = "Unicode classes are not supported";
+const FLAGS: &str = "flags are not supported";
+const TOO_LARGE: &str = "the pattern is too large";
+const MALFORMED: &str = "the pattern is malformed";
 
 /// A pattern: compiled, or not checked.
 pub(super) enum Pattern {

@@ -511,7 +511,7 @@ fn keywords_that_are_not_checked_are_named() {
         [
             "exclusiveMinimum: true",
             r#"format "duration""#,
-            r#"pattern "(?=a)": look-around is not matched in linear time"#,
+            r#"pattern "(?=a)": look-around is not supported, because it cannot be matched in linear time"#,
             "unevaluatedItems"
         ]
     );

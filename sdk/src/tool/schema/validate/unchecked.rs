@@ -17,13 +17,17 @@ const MAX_SCHEMAS: usize = 10_000;
 
 /// Returns the keywords of a schema that could refuse a value but that
 /// [`validate`](super::validate()) does not check, as strings: `unevaluatedProperties`, `format
-/// "duration"`, `pattern "(?=a)": look-around is not matched in linear time`. At most 10.
+/// "duration"`, `pattern "(?=a)": look-around is not supported, because it cannot be matched in
+/// linear time`. At most 10.
 ///
 /// ```
 /// use serde_json::json;
 /// # use temporal_agents::internal::tool::schema::unchecked;
 ///
-/// assert_eq!(unchecked(&json!({"type": "string", "format": "duration"})), [r#"format "duration""#]);
+/// assert_eq!(
+///     unchecked(&json!({"type": "string", "format": "duration"})),
+///     [r#"format "duration""#]
+/// );
 /// ```
 pub fn unchecked(schema: &Value) -> Vec<String> {
     let mut named = BTreeSet::new();

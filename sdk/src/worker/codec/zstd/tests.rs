@@ -84,8 +84,8 @@ fn the_frame_holds_the_payload_as_a_protobuf_message() {
 #[test]
 fn a_small_frame_that_stands_for_too_much_is_an_error() {
     let codec = ZstdCodec::builder().max_bytes(100_000).build();
-    let too_large = "Encoding error: the compressed payloads of a message are together larger than 100000 bytes; raise ZstdCodec's max_bytes if they are \
-                     yours";
+    let too_large = "Encoding error: the compressed payloads of a message together exceed 100000 bytes; raise \
+                     ZstdCodec's max_bytes if you trust their origin";
     let says_so = zstd::bulk::compress(&vec![0; 1_000_000], 3).unwrap();
     assert!(says_so.len() < 200);
     assert_eq!(decode(codec, compressed(says_so)), Err(too_large.to_owned()));
@@ -102,8 +102,8 @@ fn many_payloads_of_a_message_share_one_budget() {
     let codec = ZstdCodec::builder().max_bytes(MIB).build();
     let bomb = compressed(zstd::bulk::compress(&json(vec![0; MIB - 100]).encode_to_vec(), 3).unwrap());
     assert!(decode(codec, bomb.clone()).is_ok(), "one alone is within the limit");
-    let too_large = "Encoding error: the compressed payloads of a message are together larger than 1048576 bytes; raise ZstdCodec's \
-                     max_bytes if they are yours";
+    let too_large = "Encoding error: the compressed payloads of a message together exceed 1048576 bytes; raise \
+                     ZstdCodec's max_bytes if you trust their origin";
     assert_eq!(decode_all(codec, vec![bomb; 32]), Err(too_large.to_owned()));
 }
 
@@ -113,8 +113,8 @@ fn what_a_message_stands_for_is_bounded_by_its_size() {
     let large = json(vec![0; 60 * MIB]);
     let bomb = compressed(zstd::bulk::compress(&large.encode_to_vec(), 3).unwrap());
     assert!(bomb.data.len() < 10_000);
-    let suspicious = "Encoding error: the compressed payloads of a message are together larger than 8388608 bytes, and more than 100 \
-                      times their size; raise ZstdCodec's max_ratio if they are yours";
+    let suspicious = "Encoding error: the compressed payloads of a message together exceed 8388608 bytes and 100 \
+                      times their size; raise ZstdCodec's max_ratio if you trust their origin";
     assert_eq!(decode(codec, bomb.clone()), Err(suspicious.to_owned()));
     assert_eq!(decode(ZstdCodec::builder().max_ratio(100_000).build(), bomb), Ok(large.clone()));
     // A payload that could not be read is not written compressed.

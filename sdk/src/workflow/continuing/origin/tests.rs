@@ -16,8 +16,8 @@ fn only_a_workflow_that_has_continued_itself_leaves_something() {
     assert_eq!(continued(Some("before"), Workflow, true), Err(NotContinued::Cron));
     assert_eq!(
         check("desk", Err(NotContinued::Cron), &inline(&json!({"kind": "turn_due"}))).unwrap_err().to_string(),
-        "the run that the input carries is refused: the workflow has a cron schedule, whose executions begin with the same input \
-         again and again; start it by a Temporal schedule instead (agent \"desk\")"
+        "the run that the input carries is refused: the workflow has a cron schedule, whose executions all begin with \
+         the same input; start it by a Temporal schedule instead (agent \"desk\")"
     );
 }
 
@@ -40,8 +40,8 @@ fn a_state_is_read_from_the_execution_before_and_from_no_other() {
     assert!(check("desk", Ok("victim".to_owned()), &kept).is_ok());
     assert_eq!(
         check("desk", Ok("before".to_owned()), &kept).unwrap_err().to_string(),
-        "the run that the input carries is refused: its state is to be read from the history of execution \"victim\", and the \
-         execution before is \"before\" (agent \"desk\")"
+        "the run that the input carries is refused: its state is in the history of execution \"victim\", but the \
+         previous execution is \"before\" (agent \"desk\")"
     );
 }
 
@@ -61,8 +61,9 @@ fn a_run_is_taken_up_only_where_runs_are_left() {
     let refused = |phase: &Value| check_phase("desk", &state(phase)).map_err(|error| error.to_string());
     assert_eq!(
         refused(&json!({"kind": "tools_due", "round": {"calls": []}})),
-        Err("the run that the input carries is refused: it is at \"tools_due\", and a run is left only where a turn begins \
-             (\"turn_due\"), where it waits for decisions (\"interrupted\"), and at its end (\"finished\") (agent \"desk\")"
+        Err("the run that the input carries is refused: it is in phase \"tools_due\", but a run is carried only at \
+             the beginning of a turn (\"turn_due\"), while it waits for decisions (\"interrupted\"), or at its end \
+             (\"finished\") (agent \"desk\")"
             .to_owned())
     );
     for inside in [

@@ -45,8 +45,8 @@ pub(super) async fn call(
 ) -> Result<(ToolAnswer, String), ToolEffectError> {
     let ToolEffect { tool, info, id: _, arguments, context, mcp, mcp_session: session } = effect;
     match &mcp {
-        None => size::check("what the call is given (arguments and run context)", &(&arguments, &context)),
-        Some(target) => size::check("what the call is given (arguments and _meta)", &(&arguments, target)),
+        None => size::check("the input of the call (arguments and run context)", &(&arguments, &context)),
+        Some(target) => size::check("the input of the call (arguments and _meta)", &(&arguments, target)),
     }
     .map_err(ToolEffectError::Host)?;
     let task_queue = || options.task_queue.clone().unwrap_or_else(|| ctx.task_queue());

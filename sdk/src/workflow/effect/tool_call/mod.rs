@@ -3,10 +3,10 @@
 //! | binding | file | in history |
 //! |---|---|---|
 //! | activity | `activity.rs` | an activity of this library, or the marker of a local one |
-//! | remote activity, child workflow | `foreign.rs` | an activity or a workflow outside this library |
+//! | remote activity, child workflow | `foreign.rs` | a foreign activity or workflow |
 //! | workflow | `in_workflow.rs` | everything that the body starts |
 //! | agent in a child workflow | `child_agent.rs` | an `AgentWorkflow` |
-//! | Nexus operation | `nexus.rs` | an operation, and before the first one at an endpoint an activity that looks it up |
+//! | Nexus operation | `nexus.rs` | an operation, after the lookup of its endpoint by an activity |
 
 pub(in crate::workflow) mod activity;
 mod child_agent;
@@ -63,7 +63,7 @@ pub(in crate::workflow) async fn call(
             });
         }
         ToolBinding::Inline(_) | ToolBinding::Agent(_) | ToolBinding::Client => {
-            unreachable!("the loop itself runs inline tools and agents, and asks for the outputs of client tools")
+            unreachable!("the loop itself runs inline tools and agents, and requests the outputs of client tools")
         }
     };
     Ok((answer?, id))

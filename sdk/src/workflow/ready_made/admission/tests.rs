@@ -25,8 +25,8 @@ fn said(set: &AgentSet, keys: &Value, max_turns: Option<u32>, is_child: bool) ->
         .map_err(|error| error.to_string())
 }
 
-const TENANT: &str = "context key \"tenant\" is refused: the workflow sets run context itself, so that callers may set only the keys \
-     that AgentSet::allow_context names (agent \"triage\")";
+const TENANT: &str = "context key \"tenant\" is refused: the workflow sets run context itself; callers may set only \
+                      the keys in AgentSet::allow_context (agent \"triage\")";
 
 #[test]
 fn where_the_set_has_run_context_callers_set_only_the_keys_it_opens() {
@@ -48,7 +48,7 @@ fn where_the_set_has_no_run_context_all_keys_are_the_callers() {
 
 #[test]
 fn a_turn_limit_is_lowered_and_not_raised() {
-    let raised = "a limit of 11 turns is refused: the workflow's own is 10, which callers may lower and not raise; \
+    let raised = "a limit of 11 turns is refused: the workflow's limit is 10, which callers may lower but not raise; \
                   RunConfig::max_turns in AgentSet::config raises it (agent \"triage\")";
     assert_eq!(said(&set(), &json!({}), Some(11), false), Err(raised.to_owned()));
     assert_eq!(said(&set(), &json!({}), Some(10), false), Ok(()));
@@ -72,8 +72,8 @@ fn said_of(set: &AgentSet, item: Value) -> Result<(), String> {
 fn what_speaks_for_the_operator_is_not_a_callers_to_send() {
     let refusal = |what: &str| {
         format!(
-            "item 1 of \"input\", {what}, is refused: it speaks for the operator, and a caller may not; \
-             AgentSet::allow_privileged_items lets callers (agent \"triage\")"
+            "item 1 of \"input\", {what}, is refused: it is reserved for the operator; \
+             AgentSet::allow_privileged_items permits callers to send it (agent \"triage\")"
         )
     };
     for (item, what) in [

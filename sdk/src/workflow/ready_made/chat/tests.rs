@@ -43,9 +43,9 @@ fn ids_that_a_chat_would_give_itself_and_long_ones_are_refused() {
         other => format!("{other:?}"),
     };
     let own = reason(chat.accept(said("#1", "Hello.")));
-    assert_eq!(own, "ids that begin with # are given by the chat; send the message under another id");
+    assert_eq!(own, "ids that begin with # are assigned by the chat; send the message with another id");
     let long = reason(chat.accept(said(&"x".repeat(257), "Hello.")));
-    assert_eq!(long, "the message's id is too long: 256 bytes may be");
+    assert_eq!(long, "the message's id is too long: the limit is 256 bytes");
     assert_eq!(chat.messages(), 0);
 }
 

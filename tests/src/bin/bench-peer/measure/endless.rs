@@ -33,7 +33,8 @@ pub(crate) async fn endless(turns: u32) -> anyhow::Result<()> {
         carried: None,
     };
     println!(
-        "| run | executions | turns in each | history, MB | largest, MB | wall, s | turn, ms | turn that continues as new, ms | worker CPU, ms/turn | worker memory peak, MiB |"
+        "| run | executions | turns in each | history, MB | largest, MB | wall, s | turn, ms | turn that continues as \
+         new, ms | worker CPU, ms/turn | worker memory peak, MiB |"
     );
     println!("|---|---|---|---:|---:|---:|---:|---:|---:|---:|");
     for work in [whole, trimmed] {
@@ -68,7 +69,7 @@ async fn row(work: Endless) -> anyhow::Result<String> {
         .start_workflow(Work("endless_bench"), work, WorkflowStartOptions::new("endless", "endless").build())
         .await?;
     let result = timeout(PATIENCE, handle.get_result(WorkflowGetResultOptions::default())).await;
-    let output = result.with_context(|| format!("the run has not ended after {PATIENCE:?}"))??;
+    let output = result.with_context(|| format!("the run did not end within {PATIENCE:?}"))??;
     let took = began.elapsed();
     ensure!(output == filler(&format!("turn-{}", spec.turns), spec.text_bytes), "it answered {output:?} to {spec:?}");
     let (cpu, peak) = (worker.cpu_ms()?, worker.peak_mib()?);

@@ -67,7 +67,7 @@ async fn an_approver_that_gave_no_decision_is_asked_the_same_by_the_next_attempt
     let env = environment(&model, boss.clone());
     let first = env.attempt().run(Desk::work, Value::Null).await;
     let error = first.result.expect_err("nobody is in");
-    let why = "the approver of the session gave no decision on a call of \"merge\": nobody is in";
+    let why = "the approver of the session returned no decision on a call of \"merge\": nobody is in";
     assert_eq!(error.to_string(), format!("the attempt failed: {why}"));
     let AttemptError::Failed(failure) = error else { panic!("{error}") };
     assert_eq!((failure.type_name(), failure.is_non_retryable()), (Some("AgenticSessionError"), false));
@@ -89,9 +89,9 @@ async fn workflow_approver_says_that_there_is_no_client() {
     let error = env.attempt().run(Desk::work, Value::Null).await.result.expect_err("there is no client");
     let error = error.to_string();
     let (begin, end) = (
-        "the attempt failed: the approver of the session gave no decision on a call of \"merge\": WorkflowApprover needs a client to \
-         start a workflow with, and the activity has none (",
-        "); in a test without a server, give the session an approver of the test's own",
+        "the attempt failed: the approver of the session returned no decision on a call of \"merge\": \
+         WorkflowApprover needs a client to start a workflow, and the activity has none (",
+        "); in a test without a server, use an approver of the test",
     );
     assert!(error.starts_with(begin) && error.ends_with(end), "{error}");
 }
