@@ -67,8 +67,8 @@ impl ServerAddress {
     /// a URL is kept.
     #[must_use]
     pub fn with_tls_by_default(mut self) -> Self {
-        // Parsed again, because a URL forgets a port that is the default of its scheme. What is an
-        // address with one scheme is an address with the other.
+        // Parsed again, because a URL forgets a port that is the default of its scheme. An address
+        // that is valid with one scheme is valid with the other.
         if let Ok(url) = url_of(&self.given, "https") {
             self.url = url;
         }

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 use super::histories_of;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[tokio::test]
 async fn a_session_whose_worker_is_killed_repeats_no_turn_before_its_checkpoint() -> anyhow::Result<()> {
