@@ -168,7 +168,7 @@ fn mcp_lists_and_calls_a_tool_of_the_built_in_server() {
         "The server has these tools:\n  roman - Writes a number",
         "  -> roman(",
         "  <- roman = MCMLXXXVII",
-        "The model was told:\nMCMLXXXVII",
+        "The model received:\nMCMLXXXVII",
     ];
     prints(env!("CARGO_BIN_EXE_mcp"), &lines);
 }
@@ -191,7 +191,7 @@ fn nexus_sends_goods_with_a_service_in_python() {
 fn secrets_are_in_no_history() {
     let lines = [
         "Ada buys lamps and pays with card [card number]. My token is [redacted].",
-        "The provider was given the token: yes",
+        "The provider received the token: yes",
         "  the reference to CRM_TOKEN: yes",
         "  the token: no",
         "  what the tool found: yes",

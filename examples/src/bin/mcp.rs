@@ -65,7 +65,7 @@ async fn main() -> anyhow::Result<()> {
         let task = format!("Call {tool} with {}, and tell me what it says.", Value::Object(arguments));
         println!("\n> {task}\n");
         let told = stage.run(Operation::run, task).await?;
-        println!("\nThe model was told:\n{told}");
+        println!("\nThe model received:\n{told}");
     }
     stage.clear().await
 }

@@ -36,7 +36,7 @@ async fn main() -> anyhow::Result<()> {
     });
     let stage = Stage::set_with::<Question>(options, env, model::scripted()).await?;
     println!("\n> Where is my parcel NO-71?\n");
-    println!("{} looks it up; then it has an outage, and {} goes on ...", MODELS[0], MODELS[1]);
+    println!("{} looks it up; then it has an outage, and {} continues ...", MODELS[0], MODELS[1]);
     let answer = stage.run(Question::run, "Where is my parcel NO-71?".to_owned()).await?;
     println!("\n{answer}\nThe parcel was looked up {} time(s).", lookups.0.load(Ordering::Relaxed));
     stage.clear().await

@@ -57,7 +57,7 @@ async fn answer(options: Options, token: &str) -> anyhow::Result<()> {
     println!("\n{}\n", stage.finish(started).await?);
 
     let call = model.calls().pop().context("the model was asked")?;
-    println!("The provider was given the token: {}", yes(model::token(&call) == Some(token)));
+    println!("The provider received the token: {}", yes(model::token(&call) == Some(token)));
     let history = history::fetch(stage.client(), &workflow_id, None).await?;
     println!("The history has {} events. It holds", history.events.len());
     println!("  the reference to {TOKEN}: {}", yes(holds(&history, "$worker_env")));

@@ -345,7 +345,7 @@ impl InlineHost {
                     }
                 }
                 Err(elapsed) => {
-                    let reason = format!("no end within {limit:?}, its start_to_close");
+                    let reason = format!("not finished within {limit:?}, its start_to_close");
                     (not_in_time(options, elapsed), reason)
                 }
             };

@@ -100,7 +100,7 @@ async fn a_hosted_tool_at_another_address_does_not_get_it(#[case] server_url: Va
         assert!(!sent);
         assert!(error.contains(NAME), "{error}");
         let as_credential = "there only as a credential";
-        let is_named = error.contains(named.unwrap_or("where it would go here cannot be told"));
+        let is_named = error.contains(named.unwrap_or("the destination here cannot be determined"));
         assert!(is_named || error.contains(as_credential), "{error}");
     }
 }

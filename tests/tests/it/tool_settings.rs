@@ -133,7 +133,7 @@ fn a_secret_for_a_tool_in_the_workflow_keeps_the_worker_from_starting() {
     let issues = plugin.install(&mut WorkerOptions::new("agents").build()).unwrap_err().issues;
     let told: Vec<String> = issues.iter().map(InstallIssue::to_string).collect();
     assert_eq!(told.len(), 1, "{told:?}");
-    let reason =
-        "its setting \"words\" refers to an environment variable, and it runs in the workflow, where none may be read";
+    let reason = "its setting \"words\" refers to an environment variable, but it runs in the workflow, which must not \
+                  read any";
     assert!(told[0].contains(reason), "{told:?}");
 }

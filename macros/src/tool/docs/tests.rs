@@ -91,7 +91,7 @@ fn a_bullet_without_a_name_is_a_mistake() {
     };
     let mut mistakes = Mistakes::default();
     Docs::read(&function.attrs, &mut mistakes);
-    assert!(mistakes.into_compile_errors().to_string().contains("names no argument"));
+    assert!(mistakes.into_compile_errors().to_string().contains("does not name an argument"));
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn a_truncated_binary_is_refused_and_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let cached = stored(directory.path(), "binary");
     fs::write(cached.binary(), "bin").unwrap();
-    assert!(cached.verified().unwrap_err().contains("not what its record says"));
+    assert!(cached.verified().unwrap_err().contains("does not match its record"));
     stored(directory.path(), "binary").verified().unwrap();
 }
 
@@ -88,7 +88,7 @@ fn a_binary_whose_record_fits_is_refused_where_another_one_is_pinned() {
     stored(directory.path(), "binary").verified().unwrap();
     let pinned = CachedCli::new(directory.path(), "1.0.0", Some("ba7816bf"));
     let reason = pinned.verified().unwrap_err();
-    assert!(reason.ends_with("pinned is ba7816bf"), "{reason}");
+    assert!(reason.ends_with("expected the pinned ba7816bf"), "{reason}");
 }
 
 #[test]

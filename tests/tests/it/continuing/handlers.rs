@@ -141,7 +141,7 @@ async fn a_run_in_a_handler_fails_where_it_would_continue_as_new() -> anyhow::Re
     let Err(WorkflowUpdateError::Failed(failure)) = read else { anyhow::bail!("it should have failed: {read:?}") };
     let failure = format!("{failure:?}");
     assert!(
-        failure.contains("have not finished within 1s. If this run is inside one of them: a handler cannot continue"),
+        failure.contains("have not finished within 1s. If this run is inside one of them, move it to the workflow"),
         "{failure}"
     );
     assert_eq!(env.await_run(&parlour).await?.output()?, "over");

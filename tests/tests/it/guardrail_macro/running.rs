@@ -139,7 +139,7 @@ fn an_output_comes_in_the_form_that_the_function_takes() {
     assert_eq!(ask_output(untyped, &plan).unwrap(), told(plan));
     let mismatch = ask_output(affordable, &json!({"dollars": 3})).unwrap_err().to_string();
     assert!(
-        mismatch.starts_with("the final output is no ") && mismatch.ends_with("missing field `euros`"),
+        mismatch.starts_with("the final output is not a ") && mismatch.ends_with("missing field `euros`"),
         "{mismatch}"
     );
 }
@@ -217,6 +217,6 @@ async fn an_activity_is_given_what_its_request_holds_and_what_the_worker_has() {
     let failure = ask_output_activity(priced, &json!({"euros": 30})).await.unwrap_err();
     assert_eq!(failure.message(), "nobody answers");
     let mismatch = ask_output_activity(priced, &json!("thirty")).await.unwrap_err();
-    assert!(mismatch.message().starts_with("the final output is no "), "{mismatch}");
+    assert!(mismatch.message().starts_with("the final output is not a "), "{mismatch}");
     assert_eq!(ask_output_activity(read, &json!({"a": 1})).await.unwrap(), told(json!("{\"a\":1}")));
 }

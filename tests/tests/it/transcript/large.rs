@@ -102,7 +102,7 @@ async fn a_summary_is_told_after_the_turn_that_it_shortens() -> anyhow::Result<(
             "### Turn 3 · reader",
             "#### Run `RUN-3-summary` of reader",
             "##### Turn 3 · reader",
-            "## Goes on"
+            "## Continued as new"
         ]
     );
     Ok(())

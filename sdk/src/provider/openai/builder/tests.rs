@@ -44,7 +44,7 @@ fn a_missing_key_is_told_from_an_empty_one() {
 #[case("localhost:1", "starts with neither")]
 #[case("/v1", "relative URL")]
 #[case("http://localhost/v1?api-version=1", "has a query")]
-#[case("http://user:pass@localhost/v1", "holds credentials")]
+#[case("http://user:pass@localhost/v1", "contains credentials")]
 fn an_unusable_address_is_refused(#[case] url: &str, #[case] reason: &str) {
     let error = builder().base_url(url).build().expect_err("an unusable address").to_string();
     assert!(error.contains(reason), "{error}");

@@ -182,13 +182,13 @@ fn a_recursive_definition_keeps_its_documented_reference() {
 #[case::open(json!({"type": "object", "additionalProperties": true}), "/additionalProperties", "a map has free keys")]
 #[case::open_by_schema(json!({"type": "object", "additionalProperties": {}}), "/additionalProperties", "a map has free keys")]
 #[case::pattern_map(json!({"type": "object", "patternProperties": {"^a": {"type": "null"}}}), "", "a map has free keys")]
-#[case::anything(json!(true), "", "any value fits here")]
-#[case::anything_empty(json!({}), "", "any value fits here")]
-#[case::anything_described(json!({"description": "d"}), "", "any value fits here")]
-#[case::nothing(json!(false), "", "no value fits here")]
+#[case::anything(json!(true), "", "any value is valid here")]
+#[case::anything_empty(json!({}), "", "any value is valid here")]
+#[case::anything_described(json!({"description": "d"}), "", "any value is valid here")]
+#[case::nothing(json!(false), "", "no value is valid here")]
 #[case::no_schema(json!("string"), "", "a schema is a JSON object")]
 #[case::array_of_anything(json!({"type": "array"}), "", "an array without `items`")]
-#[case::array_of_true(json!({"type": "array", "items": true}), "/items", "any value fits here")]
+#[case::array_of_true(json!({"type": "array", "items": true}), "/items", "any value is valid here")]
 #[case::tuple(json!({"type": "array", "prefixItems": [{"type": "null"}]}), "", "a tuple has no names")]
 #[case::old_tuple(json!({"type": "array", "items": [{"type": "null"}]}), "", "a tuple has no names")]
 #[case::negation(json!({"not": {"type": "null"}}), "", "conditions and negation")]
@@ -200,8 +200,8 @@ fn a_recursive_definition_keeps_its_documented_reference() {
 #[case::remote(json!({"$ref": "https://example.com/a.json"}), "", "\"https://example.com/a.json\" points to no schema")]
 #[case::nested_id(json!({"$id": "a", "type": "null"}), "", "a nested `$id`")]
 #[case::merge_conflict(json!({"type": "string", "allOf": [{"type": "null"}]}), "", "`type` differs")]
-#[case::in_a_variant(json!({"oneOf": [{"type": "null"}, {}]}), "/oneOf/1", "any value fits here")]
-#[case::odd_names(json!({"type": "object", "properties": {"a/b~": true}}), "/properties/a~1b~0", "any value fits here")]
+#[case::in_a_variant(json!({"oneOf": [{"type": "null"}, {}]}), "/oneOf/1", "any value is valid here")]
+#[case::odd_names(json!({"type": "object", "properties": {"a/b~": true}}), "/properties/a~1b~0", "any value is valid here")]
 fn a_member_is_refused(#[case] member: Value, #[case] at: &str, #[case] reason: &str) {
     let (path, given) = strict_member(&member).unwrap_err();
     assert_eq!(path, format!("#/properties/m{at}"));
@@ -214,7 +214,7 @@ fn a_member_is_refused(#[case] member: Value, #[case] at: &str, #[case] reason: 
 #[case::nullable(json!({"type": ["object", "null"], "properties": {}}), "the root does not require an object")]
 #[case::any_of(json!({"anyOf": [{"type": "object"}]}), "the root is a union")]
 #[case::one_of(json!({"oneOf": [{"type": "object"}]}), "the root is a union")]
-#[case::anything(json!(true), "any value fits here")]
+#[case::anything(json!(true), "any value is valid here")]
 #[case::no_schema(json!(null), "a schema is a JSON object")]
 fn a_root_is_refused(#[case] root: Value, #[case] reason: &str) {
     let NotStrict { path, reason: given } = strict(root).unwrap_err();

@@ -142,7 +142,7 @@ fn a_broken_frame_is_an_error() {
     let codec = ZstdCodec::default();
     let mut frame = encode(codec, json("z".repeat(5000))).data;
     let error = decode(codec, compressed(b"not a frame".to_vec())).unwrap_err();
-    assert!(error.contains("is no frame of Zstandard"), "{error}");
+    assert!(error.contains("is not a Zstandard frame"), "{error}");
     let cut = frame[..frame.len() - 5].to_vec();
     assert!(decode(codec, compressed(cut)).is_err());
     *frame.last_mut().unwrap() ^= 1;
