@@ -81,7 +81,7 @@
 //! | [`run`] | one run: input, configuration, result, [`RunError`], sessions |
 //! | [`workflow`] | the durable host: [`Runner`], `AgentInbox`, the ready-made workflows, options |
 //! | [`wire`] | the contract between workflow and worker: the messages that history records |
-//! | `worker` | the configuration of a worker: [`AgentsPlugin`], `ToolRegistry`, codecs (this and the next five: feature `worker`) |
+//! | `worker` | a worker: [`AgentsPlugin`], `ToolRegistry`, codecs (from here: feature `worker`) |
 //! | `provider` | [`Model`], [`ModelProvider`], the providers for OpenAI and for the crate genai |
 //! | `inline`, `agentic_session` | the two other hosts: plain tokio, and one activity |
 //! | `client` | handles for programs outside of a workflow, and the transcript of a run |
@@ -122,13 +122,13 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `macros` | yes | [`macro@tool`], [`tools`], [`guardrail`], [`agent_handlers`] |
-//! | `worker` | yes | the worker half (see above); without it the crate builds without any I/O crate |
+//! | `worker` | yes | the worker half (see above); without it no I/O crate is built |
 //! | `openai` | yes | the OpenAI provider, `provider::OpenAi` |
 //! | `genai` | no | `provider::Genai`: Anthropic, Gemini and others |
 //! | `mcp` | no | tools of MCP servers, `mcp::McpTransport` |
-//! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental in Temporal's SDK) |
+//! | `nexus` | no | Nexus operations as tools, `tool::NexusOperation` (experimental) |
 //! | `compression` | no | `worker::codec::ZstdCodec`, which compresses payloads |
-//! | `plugin` | no | Temporal's plugin trait for `AgentsPlugin` (experimental); `install` needs none |
+//! | `plugin` | no | Temporal's plugin trait for `AgentsPlugin` (experimental) |
 
 pub mod agent;
 mod drive;

@@ -6,7 +6,7 @@
 //! | [`environment`] | server, client and worker for one test; replays every run |
 //! | `session_environment` | agentic sessions without a server: their attempts and checkpoints |
 //! | [`dev_server`] | a real Temporal dev server as a child process, found or fetched |
-//! | [`ServerAddress`] | the address of a server in a flag or an environment variable: `HOST:PORT` or a URL |
+//! | [`ServerAddress`] | the address of a server in a flag or a variable: `HOST:PORT` or a URL |
 //! | [`conformance`] | plays the conformance suite on every host |
 //! | [`RecordedTools`] | tools that record their calls |
 //! | [`ReplayCheck`], [`replay()`] | replay of recorded and open workflows against this build |

@@ -16,7 +16,9 @@ use crate::{
 ///
 /// let researcher =
 ///     Agent::new("researcher").model("gpt-5").instructions("You research at length.");
-/// let child = ChildAgent::new().task_queue("research").parent_close_policy(ParentClosePolicy::Abandon);
+/// let child = ChildAgent::new()
+///     .task_queue("research")
+///     .parent_close_policy(ParentClosePolicy::Abandon);
 /// let editor =
 ///     Agent::new("editor").model("gpt-5").tool(researcher.as_tool().in_child_workflow(child));
 /// # let _: Agent<String> = editor;

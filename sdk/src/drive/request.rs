@@ -63,10 +63,9 @@ impl<'a, R: AgentRunner, O> RunRequest<'a, R, RunResult<O>> {
     ///
     /// # Determinism
     /// Safe. To wait for a decision afterwards, use the condition [`AgentInbox::has_decisions_on`].
-    /// A pause is recorded in the memo of the workflow
-    /// ([`AskedQuestions`](crate::wire::AskedQuestions)), which separates its workflow task from
-    /// that of the decision: everything that a workflow does at a pause, it does in the same task
-    /// on replay.
+    /// A pause is recorded in the memo of the workflow, which separates its workflow task from that
+    /// of the decision: everything that a workflow does at a pause, it does in the same task on
+    /// replay.
     ///
     /// [`AgentInbox::has_decisions_on`]: crate::workflow::AgentInbox::has_decisions_on
     pub fn until_paused(self) -> RunRequest<'a, R, RunOutcome<O>> {

@@ -232,7 +232,8 @@ impl InlineRunner {
     /// in this process or elsewhere. Calls without a decision keep the run paused.
     ///
     /// ```
-    /// # use temporal_agents::{Agent, RunFailure, inline::InlineRunner, run::RunOutcome, wire::RunState};
+    /// # use temporal_agents::{Agent, RunFailure, inline::InlineRunner};
+    /// # use temporal_agents::{run::RunOutcome, wire::RunState};
     /// # async fn example(runner: InlineRunner, clerk: Agent) -> Result<(), RunFailure> {
     /// # fn decided(state: RunState) -> RunState { state }
     /// let mut outcome = runner.run(&clerk, "Refund order 7.").until_paused().await?;

@@ -88,7 +88,7 @@ impl Client {
         let question = shown(message, &self.given.lock().unwrap_or_else(PoisonError::into_inner));
         tracing::warn!(
             question,
-            "an elicitation request of an MCP server is declined; McpServer::asks_people lets the run wait for a \
+            "an elicitation request of an MCP server is declined; McpServer::allow_elicitation lets the run wait for a \
              person's answer"
         );
     }

@@ -270,7 +270,7 @@ pub struct AgentInterruption {
     /// Label of the hosted MCP server that requests approval; absent for the tools of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What the call waits for; absent = [`Approval`](InterruptionKind::Approval).
+    /// The kind of the interruption; absent = [`Approval`](InterruptionKind::Approval).
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: InterruptionKind,
     /// Question of an MCP server, if `kind` is [`Input`](InterruptionKind::Input):

@@ -27,10 +27,9 @@ pub(in crate::workflow) struct Asked {
 
 impl AgentInbox {
     /// Returns `true` if a run that paused with this state could continue, because one of its calls
-    /// is decided. Use it in `ctx.wait_condition` after
-    /// [`Runner::run_until_paused`](crate::Runner::run_until_paused) or
-    /// [`Runner::resume_until_paused`](crate::Runner::resume_until_paused), which takes the
-    /// decision from this inbox: from then on this returns `false`.
+    /// is decided. Use it in `ctx.wait_condition` after a run
+    /// [until it paused](crate::run::RunRequest::until_paused). The run that is resumed with the
+    /// state takes the decision from this inbox: from then on this returns `false`.
     ///
     /// # Determinism
     /// Safe: it records nothing in history.

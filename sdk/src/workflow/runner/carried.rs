@@ -82,9 +82,9 @@ impl<W: 'static> Runner<W> {
     /// the run does not continue as new. Anything else that the workflow has under way is lost, as
     /// with any continue-as-new.
     ///
-    /// Do not use it under a cron schedule, where the next execution refuses [its
-    /// input](Self::run#a-carried-run): start such workflows by a Temporal schedule. A retry of an
-    /// execution that was continued is also refused, so do not set a retry policy for the workflow.
+    /// Do not use it under a cron schedule, where [`run`](Self::run) refuses the input of the next
+    /// execution: start such workflows by a Temporal schedule. A retry of an execution that was
+    /// continued is also refused, so do not set a retry policy for the workflow.
     ///
     /// # Determinism
     /// Adding this to a workflow, or removing it, changes the behavior of running executions: those

@@ -26,7 +26,9 @@ impl<W: 'static> Runner<W> {
     /// ```
     /// use temporal_agents::{Agent, Runner, run::RunOutcome};
     /// # use temporal_agents::{RunFailure, wire::RunState};
-    /// # async fn example<W: 'static>(runner: Runner<W>, triage: Agent, paused: RunState) -> Result<(), RunFailure> {
+    /// # async fn example<W: 'static>(
+    /// #     runner: Runner<W>, triage: Agent, paused: RunState,
+    /// # ) -> Result<(), RunFailure> {
     ///
     /// let result = runner.run(&triage, "Is it warm in Oslo?").await?;
     /// let answer: String = result.final_output;
@@ -37,7 +39,7 @@ impl<W: 'static> Runner<W> {
     /// // Resumes a run, until it has an output or needs another decision.
     /// match runner.run(&triage, paused).until_paused().await? {
     ///     RunOutcome::Finished(result) => println!("{}", result.final_output),
-    ///     RunOutcome::Paused(paused) => println!("{} decisions are missing", paused.interruptions().len()),
+    ///     RunOutcome::Paused(paused) => println!("{} decisions", paused.interruptions().len()),
     /// }
     /// # let _ = (answer, json);
     /// # Ok(())

@@ -128,8 +128,8 @@ async fn what_is_too_large_for_history_fails_at_once_and_names_server_and_limit(
         "MCP server \"library\" lists more than 10000 resources",
         "MCP server \"library\" lists more than 10000 resourceTemplates",
         "MCP server \"library\" lists more than 10000 prompts",
-        "MCP server \"library\" answers read_resource with more than 2.00 MB",
-        "MCP server \"library\" answers get_prompt with more than 2.00 MB",
+        "MCP server \"library\" responds to read_resource with more than 2.00 MB",
+        "MCP server \"library\" responds to get_prompt with more than 2.00 MB",
     ];
     for (told, expected) in told.iter().zip(expected) {
         assert!(told.contains(expected), "{told}");
