@@ -25,9 +25,9 @@ use super::{
     sessions::McpSessions,
     transport::McpTransport,
 };
-use crate::{
-    secret::worker_env::{AllowedEnv, Given},
-    worker::Destination,
+use crate::secret::{
+    Destination,
+    worker_env::{AllowedEnv, Given},
 };
 
 /// The time after which an idle connection is closed.
