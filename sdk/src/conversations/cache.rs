@@ -67,7 +67,7 @@ struct Call {
     activity_id: String,
     /// Activity id of the call whose conversation this one continues. That call is no longer needed
     /// once this one has a response.
-    continued_call: Option<String>,
+    continues: Option<String>,
     given: Vec<Item>,
     answered: Vec<Item>,
 }
@@ -122,13 +122,13 @@ impl Cache {
 
     /// Records the input of a model call whose digest was checked, or the items of an activity that
     /// only records them.
-    pub(super) fn given(&mut self, key: &RunKey, activity_id: &str, given: &[Item], continued_call: Option<String>) {
+    pub(super) fn given(&mut self, key: &RunKey, activity_id: &str, given: &[Item], continues: Option<String>) {
         let given = given.to_vec();
         self.change(key, |run| {
             run.forget(activity_id);
             run.add(&given);
             let activity_id = activity_id.to_owned();
-            run.calls.push_back(Call { activity_id, continued_call, given, answered: Vec::new() });
+            run.calls.push_back(Call { activity_id, continues, given, answered: Vec::new() });
             while run.calls.len() > CALLS {
                 let Some(oldest) = run.calls.front().map(|call| call.activity_id.clone()) else { break };
                 run.forget(&oldest);
@@ -160,7 +160,7 @@ impl Cache {
             }
             let mut before = None;
             for call in run.calls.iter_mut().filter(|call| call.activity_id == activity_id) {
-                before = call.continued_call.take();
+                before = call.continues.take();
                 for item in std::mem::replace(&mut call.answered, answered.to_vec()) {
                     drop_one(&mut run.items, &mut run.bytes, &item);
                 }
@@ -258,7 +258,7 @@ impl Run {
 
     fn forget(&mut self, activity_id: &str) {
         let Some(place) = self.calls.iter().position(|call| call.activity_id == activity_id) else { return };
-        let Some(Call { activity_id: _, continued_call: _, given, answered }) = self.calls.remove(place) else {
+        let Some(Call { activity_id: _, continues: _, given, answered }) = self.calls.remove(place) else {
             return;
         };
         for item in given.iter().chain(&answered) {

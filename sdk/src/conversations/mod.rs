@@ -195,7 +195,7 @@ impl ConversationCache {
         if let (Some(key), DefinitionsPart::Inline { digest, definitions }) = (&key, &request.definitions) {
             self.lock().defined(key, &activity_id, digest, definitions);
         }
-        let continued_call = continued_call(&request);
+        let continues = continues(&request);
         let call = match &key {
             // Boxed, because reading history needs many buffers, and most calls do not read it.
             Some(key) if request.refers() => Box::pin(self.find(&ctx.client(), key, request)).await?,
@@ -203,7 +203,7 @@ impl ConversationCache {
             _ => request.unfold()?,
         };
         if let Some(key) = &key {
-            self.lock().given(key, &activity_id, &call.input, continued_call);
+            self.lock().given(key, &activity_id, &call.input, continues);
         }
         Ok(call)
     }
@@ -317,7 +317,7 @@ impl ConversationCache {
 }
 
 /// Returns the activity id of the call whose input is the start of this request's input.
-fn continued_call(request: &ModelRequest) -> Option<String> {
+fn continues(request: &ModelRequest) -> Option<String> {
     match request.input.segments.first()? {
         InputSegment::Call { activity_id, part: None | Some(CallPart::Given), start: 0, .. } => {
             Some(activity_id.clone())
