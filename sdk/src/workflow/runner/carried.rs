@@ -51,7 +51,7 @@ impl<W: 'static> Runner<W> {
     ///         let result = match research {
     ///             Research::Question(question) => runner.run(&researcher(), question).await?,
     ///             Research::Continued(carried) => {
-    ///                 runner.run_carried(&researcher(), carried).await?
+    ///                 runner.run(&researcher(), carried).await?
     ///             }
     ///         };
     ///         Ok(result.final_output)
