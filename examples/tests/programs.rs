@@ -229,7 +229,7 @@ fn incident_triage_restarts_when_the_person_on_call_agrees() {
 fn provider_switch_goes_on_with_another_provider() {
     let lines = [
         "> Where is my parcel NO-71?",
-        "claude-sonnet-4-6 goes on",
+        "claude-sonnet-4-6 continues",
         "Your parcel waits in Bergen.",
         "The parcel was looked up 1 time(s).",
     ];
