@@ -87,7 +87,7 @@ impl AgenticSession {
     /// theirs with [`SessionResults`](super::SessionResults).
     ///
     /// # Errors
-    /// When the result cannot be written as JSON.
+    /// The result cannot be written as JSON.
     pub fn push(&self, result: impl Serialize) -> Result<(), serde_json::Error> {
         self.shared.progress.gather(serde_json::to_value(result)?);
         Ok(())
@@ -96,7 +96,7 @@ impl AgenticSession {
     /// Returns the results added so far, in order, including those of earlier attempts.
     ///
     /// # Errors
-    /// When a result is not of type `T`.
+    /// A result is not of type `T`.
     pub fn results<T: DeserializeOwned>(&self) -> Result<Vec<T>, serde_json::Error> {
         self.shared.progress.results().into_iter().map(serde_json::from_value).collect()
     }

@@ -106,7 +106,7 @@ impl WorkflowApprover {
     /// asked may be missing for a moment.
     ///
     /// # Errors
-    /// When the request to the server fails.
+    /// [`ClientError`] of a failed request to the server.
     pub async fn pending(client: &Client, workflow_id: &str) -> Result<Vec<AgentHandle>, ClientError> {
         let prefix = format!("{workflow_id}-approval-");
         let quoted = prefix.replace('\\', "\\\\").replace('\'', "\\'");

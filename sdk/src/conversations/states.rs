@@ -14,7 +14,7 @@ impl States {
     /// of its state.
     ///
     /// # Errors
-    /// When the chunks do not form a state.
+    /// The chunks do not form a state.
     pub(super) fn take(
         &mut self,
         activity: &str,

@@ -70,7 +70,7 @@ impl Compaction {
     /// The summary is a model call of the agent whose turn it is, in an activity like any other
     /// (`<run>-<turn>-summary`). Makes no call when all items fit.
     ///
-    /// When that call fails, the run continues with the whole conversation, as long as it is not
+    /// If that call fails, the run continues with the whole conversation, as long as it is not
     /// too large.
     pub fn summarize(bytes: usize) -> Self {
         Self(Kind::Summary { bytes, instructions: None, model: None })

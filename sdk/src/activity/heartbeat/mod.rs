@@ -65,7 +65,7 @@ struct Attempt {
 impl HeartbeatSender {
     /// Runs `body` with heartbeats.
     ///
-    /// When the activity is cancelled, or its worker shuts down, the body has `grace` to end.
+    /// The body has `grace` to end once the activity is cancelled or its worker shuts down.
     ///
     /// # Errors
     /// [`ActivityError::Cancelled`], if the body did not end in that time; it is then dropped.

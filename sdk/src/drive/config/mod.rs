@@ -137,17 +137,17 @@ pub struct RunConfig {
     /// Id of the conversation that the provider keeps.
     pub conversation_id: Option<String>,
     /// Marks that conversation as empty when the run begins, so that the run has all items of it.
-    /// When the provider has lost the conversation, such a run makes the call again in full and
+    /// If the provider has lost the conversation, such a run makes the call again in full and
     /// continues without it; any other run fails, because only the provider had the earlier items.
     /// Default: no.
     #[builder(default)]
     pub conversation_begins_here: bool,
     /// Id of the response that the run continues from, for a provider that keeps the conversation.
-    /// When the provider has lost the response, the run fails: only the provider had the earlier
+    /// If the provider has lost the response, the run fails: only the provider had the earlier
     /// items.
     pub previous_response_id: Option<String>,
     /// Chains the calls of the run at the provider: each call continues from the previous response.
-    /// When the provider has lost that response, the call is made again in full. Default: no.
+    /// If the provider has lost that response, the call is made again in full. Default: no.
     #[builder(default)]
     pub auto_previous_response_id: bool,
 }
