@@ -98,7 +98,9 @@ pub(crate) async fn desk_with_held(model: &HeldModel, cached: bool) -> anyhow::R
     Ok(environment::<Desk>(cached)?.model_provider(model.clone()).agents((desk,)).start().await?)
 }
 
-/// The state, once it is as `is_it` wants it.
+/// The state, once it is as `is_it` wants it, and stays so in a second query: the first one may read an event whose
+/// workflow task has not begun (without a cache, the worker runs all events), and a decision would overtake it. The
+/// server holds the second query back until this task has ended.
 pub(crate) async fn state_when(
     agent: &AgentHandle,
     what: &str,
@@ -107,7 +109,8 @@ pub(crate) async fn state_when(
     let mut last = None;
     let looking = async {
         loop {
-            let state = agent.state().await?;
+            let seen = agent.state().await?;
+            let state = if is_it(&seen) { agent.state().await? } else { seen };
             if is_it(&state) {
                 return anyhow::Ok(state);
             }

@@ -33,17 +33,19 @@ pub(super) fn case() -> Case {
     Case::new("The samovar came in pieces.", Duration::from_hours(1))
 }
 
-/// Waits until the workflow's run waits for a decision.
+/// Waits until the workflow's run waits for a decision, as two queries one after the other say: the first one may
+/// read an event whose workflow task has not begun.
 pub(super) async fn is_asked(agent: &AgentHandle) -> anyhow::Result<AgentState> {
     let deadline = Instant::now() + PATIENCE;
+    let mut was_waiting = false;
     loop {
         // A query may fail while no worker is there.
         let state = agent.state().await;
-        if let Ok(state) = &state
-            && state.status == AgentStatus::Waiting
-        {
-            return Ok(state.clone());
+        let is_waiting = state.as_ref().is_ok_and(|state| state.status == AgentStatus::Waiting);
+        if is_waiting && was_waiting {
+            return Ok(state?);
         }
+        was_waiting = is_waiting;
         anyhow::ensure!(Instant::now() < deadline, "the run does not wait for a decision: {state:?}");
         sleep(Duration::from_millis(20)).await;
     }
