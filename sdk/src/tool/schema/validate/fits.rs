@@ -114,6 +114,13 @@ impl<'a> Check<'a> {
         if self.leans_on != usize::MAX && (is_final || verdict > Verdict::No) {
             self.leaning.clear();
         }
+        // The pairs of this call are closed now, and their indices are used again: a verdict that
+        // depended on one of them depends on the pair that this verdict depends on.
+        if !is_final && verdict == Verdict::No {
+            for index in self.leaning.values_mut().filter(|index| **index >= begun) {
+                *index = self.leans_on;
+            }
+        }
         for pair in on_the_way {
             self.open.remove(&pair);
             if is_final {
