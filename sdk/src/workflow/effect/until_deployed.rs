@@ -55,8 +55,7 @@ use futures::future::LocalBoxFuture;
 use temporalio_workflow::{ActivityExecutionError, ActivityOptions, TimerOptions, WorkflowCancellationToken};
 
 use super::failure::{NOT_REGISTERED, NOT_REGISTERED_IN_GO, failure_type, is_non_retryable, message_of};
-use crate::wire::failure::WIRE_VERSION_MISMATCH;
-use crate::workflow::context::DurableContext;
+use crate::{wire::failure::WIRE_VERSION_MISMATCH, workflow::context::DurableContext};
 
 /// The patch of runs that wait for deploys.
 const WAITS_FOR_DEPLOYS: &str = "temporal-agents/waits-for-deploys";
@@ -202,7 +201,7 @@ impl Refusal {
             // The author's activity may itself fail with a type of this name, and has then run.
             NOT_REGISTERED if matches!(what, Requirement::Remote(_)) => {
                 let message = message_of(failure).to_ascii_lowercase();
-                message.contains("is not registered on this worker").then_some(Self::NotRegistered)
+                message.contains("is not registered on this").then_some(Self::NotRegistered)
             }
             NOT_REGISTERED => Some(Self::NotRegistered),
             NOT_REGISTERED_IN_GO if matches!(what, Requirement::Remote(_)) => Some(Self::NotRegistered),

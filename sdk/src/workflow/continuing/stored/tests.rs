@@ -57,3 +57,11 @@ fn the_largest_state_of_the_defaults_comes_and_goes_within_a_history() {
     let history = 2 * largest + options.new_bytes + LAST_TURN;
     assert!(history < SERVER, "{history} bytes");
 }
+
+/// A loaded state that no build can read is told from others by this message.
+#[test]
+fn json_that_is_too_deep_is_told_by_its_message() {
+    let deep = "[".repeat(200);
+    let error = serde_json::from_str::<serde_json::Value>(&deep).expect_err("200 levels").to_string();
+    assert!(error.starts_with("recursion limit exceeded"), "{error}");
+}
