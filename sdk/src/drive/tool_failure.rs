@@ -92,20 +92,23 @@ pub(super) fn from_effect_error(info: &CallInfo, error: ToolEffectError) -> Resu
     }
 }
 
-/// Sets the message for the model that is the same for all tools, for the kinds that have one.
+/// Sets the message that is the same for all tools, for the kinds that have one: for the model and
+/// for rules, which so receive nothing that a host or a server wrote.
 fn with_fixed_message(info: &CallInfo, mut failure: ToolFailure) -> ToolFailure {
     // The worker of an MCP server whose call was interrupted reports the unknown outcome with this
     // message.
     if failure.tell_model.as_deref() == Some(OUTCOME_UNKNOWN) {
         failure.kind = ToolFailureKind::OutcomeUnknown;
     }
-    match (failure.kind, failure.time_limit) {
-        (ToolFailureKind::OutcomeUnknown, _) => failure.tell_model = Some(OUTCOME_UNKNOWN.to_owned()),
+    let message = match (failure.kind, failure.time_limit) {
+        (ToolFailureKind::OutcomeUnknown, _) => OUTCOME_UNKNOWN.to_owned(),
         (ToolFailureKind::TimedOut, Some(limit)) => {
-            failure.tell_model = Some(format!("Tool '{}' timed out after {} seconds.", info.tool, limit.as_secs_f64()));
+            format!("Tool '{}' timed out after {} seconds.", info.tool, limit.as_secs_f64())
         }
-        _ => {}
-    }
+        _ => return failure,
+    };
+    failure.message.clone_from(&message);
+    failure.tell_model = Some(message);
     failure
 }
 
