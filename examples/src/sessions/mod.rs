@@ -18,7 +18,7 @@ use temporalio_sdk::{ContinueAsNewOptions, SyncWorkflowContext, WorkflowContext,
 /// returns `true` after thousands of events.
 pub const EXCHANGES: u32 = 2;
 
-/// HistoryAccount about a subject: title, author, pages.
+/// Books about a subject: title, author, pages.
 #[tool]
 async fn find_books(subject: String) -> Vec<(&'static str, &'static str, u32)> {
     match &*subject {

@@ -106,7 +106,7 @@ impl Calendar {
         ["Thursday", "Friday"].iter().filter(|day| is_free(day)).map(|day| (*day).to_owned()).collect()
     }
 
-    /// HistoryAccount a day for a repair.
+    /// Books a day for a repair.
     #[tool(idempotent = false)]
     async fn book(&self, day: String) -> Result<String, ToolError> {
         self.booked.lock().map_err(|_| ToolError::failed("the calendar is torn"))?.push(day.clone());
