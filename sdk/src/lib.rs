@@ -221,9 +221,10 @@ pub mod __private {
             },
         },
         tool::{
-            FromToolContext, NeedsApproval, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef,
-            ToolError, WorkflowToolContext,
+            NeedsApproval, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
+            WorkflowToolContext,
             output::{ResultKind, ValueKind},
+            state::FromToolContext,
         },
         wire::{
             AgentDecision, AgentState, DecisionReply, SuppliedOutput,

@@ -1,14 +1,13 @@
 //! One run of agents: its input and configuration, its result, its failure, and its session.
 //!
-//! The same on every host: a workflow's [`Runner`](crate::Runner), an `InlineRunner`, an
-//! `AgenticSession`.
+//! These names are common to all hosts: a workflow's [`Runner`](crate::Runner), an `InlineRunner`,
+//! an `AgenticSession`.
 
 pub use crate::{
     drive::{
         CallModelInputFilter, Compaction, ErrorHandler, ErrorHandlers, Handled, HandledError, HistoryMapper, IntoRun,
-        MemorySession, ModelInput, NameCollisions, PausedRun, RunConfig, RunEvent, RunFailure, RunInput, RunOutcome,
-        RunRequest, RunResult, SessionInputCallback, SessionRef, ToolErrorFormatter, ToolErrorMessage,
-        ToolErrorMessageKind,
+        MemorySession, ModelInput, NameCollisions, PausedRun, RunConfig, RunFailure, RunInput, RunOutcome, RunRequest,
+        RunResult, SessionInputCallback, SessionRef, ToolErrorFormatter, ToolErrorMessage, ToolErrorMessageKind,
     },
     engine::{ReasoningItemIds, RunError, StateIssue, StateMismatch, UnknownTools},
 };

@@ -101,7 +101,7 @@ impl Model for JournalledModel {
         async move {
             self.journal.add(&call, None)?;
             let response = self.model.call(call.clone()).await?;
-            let answer: Vec<String> = response.output.iter().filter_map(truncated_reason).collect();
+            let answer: Vec<String> = response.output.iter().filter_map(summary_of).collect();
             self.journal.add(&call, Some(answer.join(", ")))?;
             Ok(response)
         }
@@ -109,7 +109,7 @@ impl Model for JournalledModel {
     }
 }
 
-fn truncated_reason(item: &Item) -> Option<String> {
+fn summary_of(item: &Item) -> Option<String> {
     match item.view() {
         ItemView::FunctionCall(call) => Some(format!("{}({})", call.name, call.arguments)),
         _ => item.text(),

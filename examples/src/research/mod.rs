@@ -97,10 +97,7 @@ pub fn researcher() -> Agent {
 
 /// Returns the configuration of the run: the rule that shortens the conversation.
 pub fn config() -> RunConfig {
-    let mut config = RunConfig::default();
-    config.compaction = Some(Compaction::summarize(NEWEST));
-    config.max_turns = Some(MAX_TURNS);
-    config
+    RunConfig::builder().compaction(Compaction::summarize(NEWEST)).max_turns(MAX_TURNS).build()
 }
 
 /// The activity; the runner has the model and the MCP server.

@@ -45,7 +45,7 @@ pub fn has_ended(history: &History) -> bool {
 /// Returns the activities of a workflow that have not ended.
 ///
 /// # Errors
-/// When the server does not answer.
+/// The server does not answer.
 pub async fn pending(client: &Client, workflow_id: &str) -> anyhow::Result<Vec<PendingActivityInfo>> {
     let request = DescribeWorkflowExecutionRequest {
         namespace: client.namespace(),
@@ -56,7 +56,7 @@ pub async fn pending(client: &Client, workflow_id: &str) -> anyhow::Result<Vec<P
     Ok(described.into_inner().pending_activities)
 }
 
-/// The words of the innermost failure that ended the workflow.
+/// Returns the message of the innermost failure that ended the workflow.
 pub fn failure_of(history: &History) -> String {
     let mut failure = history.events.iter().rev().find_map(|event| match &event.attributes {
         Some(Attributes::WorkflowExecutionFailedEventAttributes(failed)) => failed.failure.as_ref(),

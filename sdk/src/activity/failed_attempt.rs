@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use temporalio_sdk::activities::ActivityInfo;
 
-use crate::drive::model_limits::{FACTOR, Retries};
-use crate::provider::ModelError;
+use crate::{
+    drive::model_limits::{FACTOR, Retries},
+    provider::ModelError,
+};
 
 /// A failed attempt at a model call.
 #[derive(Clone, Copy, Debug)]

@@ -16,15 +16,15 @@ use temporalio_common::{
 };
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use crate::wire::{
-    WIRE_VERSION, WireDecodeError,
-    carried::{KEEP_STATE_ACTIVITY, KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
-    decode,
-    failure::{MALFORMED_REQUEST, STATE_UNAVAILABLE},
-};
 use crate::{
     activity::model_failure::version_mismatch,
     conversations::{HistoryError, NewestFirst, RunKey},
+    wire::{
+        WIRE_VERSION, WireDecodeError,
+        carried::{KEEP_STATE_ACTIVITY, KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+        decode,
+        failure::{MALFORMED_REQUEST, STATE_UNAVAILABLE},
+    },
 };
 
 /// Records a chunk: the request is in history.

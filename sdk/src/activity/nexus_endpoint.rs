@@ -10,11 +10,13 @@ use temporalio_common::{
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use tokio::time::timeout;
 
-use crate::activity::model_failure::version_mismatch;
-use crate::wire::{
-    WIRE_VERSION, WireDecodeError, decode,
-    failure::MALFORMED_REQUEST,
-    nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
+use crate::{
+    activity::model_failure::version_mismatch,
+    wire::{
+        WIRE_VERSION, WireDecodeError, decode,
+        failure::MALFORMED_REQUEST,
+        nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
+    },
 };
 
 /// The timeout of the request to the server.

@@ -5,8 +5,11 @@ use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use crate::wire::{WireDecodeError, conversation::RecordRequest, decode, failure::MALFORMED_REQUEST};
-use crate::{activity::model_failure::version_mismatch, conversations::ConversationCache};
+use crate::{
+    activity::model_failure::version_mismatch,
+    conversations::ConversationCache,
+    wire::{WireDecodeError, conversation::RecordRequest, decode, failure::MALFORMED_REQUEST},
+};
 
 /// Adds the items to the conversation that this worker remembers.
 pub(crate) fn run(

@@ -11,8 +11,9 @@ use serde_json::Value;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use crate::{activity::model_failure::version_mismatch, store::Session};
 use crate::{
+    activity::model_failure::version_mismatch,
+    store::Session,
     tool::BoxError,
     wire::{
         Item, SessionPosition, WIRE_VERSION, WireDecodeError, WireVersion, decode,

@@ -15,8 +15,6 @@ use crate::{
     conversations::ConversationCache,
     secret::worker_env::{AllowedEnv, Given, Withheld},
     store::OptionalSpillStore,
-};
-use crate::{
     tool::{ActivityBody, CallInfo, Heartbeat, RunContext, StateMap, ToolContext, ToolDef, ToolError, idempotency_key},
     wire::{ToolReply, ToolRequest, WIRE_VERSION, WireDecodeError, failure::MALFORMED_REQUEST, version::Versioned},
 };

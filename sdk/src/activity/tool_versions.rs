@@ -25,8 +25,8 @@ use super::{
     message::Request,
     tool::{ToolActivity, read},
 };
-use crate::activity::model_failure::for_another_worker;
 use crate::{
+    activity::model_failure::for_another_worker,
     tool::{ToolDef, schema},
     wire::{ToolReply, ToolRequest, digest::Digest},
 };

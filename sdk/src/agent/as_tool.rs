@@ -131,7 +131,7 @@ impl AgentTool {
     }
 
     /// The function that returns the output of the tool, if one was set.
-    pub fn extractor(&self) -> Option<&ExtractOutput> {
+    pub(crate) fn extractor(&self) -> Option<&ExtractOutput> {
         self.extract.as_ref()
     }
 }

@@ -17,8 +17,8 @@ use super::{
     tool_use::ToolUseBehavior,
 };
 use crate::{
-    tool::{HostedTool, McpServer, Tool, ToolDef},
-    wire::{ModelSettings, Prompt, ToolSpec},
+    tool::{HostedTool, McpServer, RunContext, Tool, ToolDef},
+    wire::{Decision, ModelSettings, Prompt, ToolSpec, run_state::McpApproval},
 };
 
 /// An agent: a model with instructions, tools and handoffs. `O` is the type of its final output.
@@ -238,13 +238,18 @@ impl<O> Agent<O> {
         self
     }
 
-    /// Answers the approval requests of a hosted MCP server at once, instead of pausing the run.
+    /// Sets a function that answers the approval requests of a hosted MCP server at once, instead
+    /// of pausing the run. The message of its decision is sent to the server as the reason.
     ///
     /// # Determinism
     /// The function runs in the workflow, again on replay.
     #[must_use]
-    pub fn on_mcp_approval(mut self, server_label: impl Into<String>, answer: AnswerApproval) -> Self {
-        self.def.answers_approvals.insert(server_label.into(), answer);
+    pub fn on_mcp_approval(
+        mut self,
+        server_label: impl Into<String>,
+        answer: impl Fn(&RunContext, &McpApproval) -> Decision + Send + Sync + 'static,
+    ) -> Self {
+        self.def.answers_approvals.insert(server_label.into(), AnswerApproval::new(answer));
         self
     }
 
@@ -263,6 +268,7 @@ impl<O> Agent<O> {
 
     /// Sets an output definition that is not made of a Rust type; the final output is a JSON value.
     #[must_use]
+    #[doc(hidden)]
     pub fn output_def(mut self, output: OutputDef) -> Agent<Value> {
         self.def.output = Some(output);
         Agent { def: self.def, output: PhantomData }

@@ -7,8 +7,7 @@
 //!
 //! **An agent that was found in a graph keeps the graph.** Handoffs by name (`Handoff::to`) lead to
 //! agents of the whole graph; `Agent::find` returns the agent together with the other agents, as
-//! the
-//! start of the same graph.
+//! the start of the same graph.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

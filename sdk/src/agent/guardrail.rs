@@ -206,6 +206,7 @@ impl InputGuardrail {
     }
 
     /// Returns a guardrail with this implementation.
+    #[doc(hidden)]
     pub fn with_check(name: impl Into<String>, check: Check<CheckInput>) -> Self {
         Self { name: name.into(), check, runs_in_parallel: true }
     }
@@ -224,6 +225,7 @@ impl InputGuardrail {
     }
 
     /// The implementation of the guardrail.
+    #[doc(hidden)]
     pub fn check(&self) -> &Check<CheckInput> {
         &self.check
     }
@@ -271,6 +273,7 @@ impl OutputGuardrail {
     }
 
     /// Returns a guardrail with this implementation.
+    #[doc(hidden)]
     pub fn with_check(name: impl Into<String>, check: Check<CheckOutput>) -> Self {
         Self { name: name.into(), check }
     }
@@ -281,6 +284,7 @@ impl OutputGuardrail {
     }
 
     /// The implementation of the guardrail.
+    #[doc(hidden)]
     pub fn check(&self) -> &Check<CheckOutput> {
         &self.check
     }

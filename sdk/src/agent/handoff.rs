@@ -56,9 +56,9 @@ impl<T: Into<Handoff>> IntoHandoff for T {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum HandoffTarget {
-    /// This agent, which the handoff adds to the graph.
+    /// An agent that the handoff adds to the graph.
     Agent(Arc<AgentDef>),
-    /// The agent with this name, which another part of the graph adds; for cycles.
+    /// The name of an agent that another part of the graph adds; for cycles.
     Name(String),
 }
 
@@ -234,12 +234,12 @@ impl Handoff {
     }
 
     /// The agent that the handoff leads to.
-    pub fn target(&self) -> &HandoffTarget {
+    pub(crate) fn target(&self) -> &HandoffTarget {
         &self.target
     }
 
     /// The function that is called when the handoff is taken, if one was set.
-    pub fn callback(&self) -> Option<&OnHandoff> {
+    pub(crate) fn callback(&self) -> Option<&OnHandoff> {
         self.input.as_ref().map(|input| &input.take).or(self.taken.as_ref())
     }
 
@@ -255,7 +255,7 @@ impl Handoff {
     }
 
     /// The reason for which the input schema does not fit OpenAI strict mode, if it does not.
-    pub fn issue(&self) -> Option<&NotStrict> {
+    pub(crate) fn issue(&self) -> Option<&NotStrict> {
         self.input.as_ref().and_then(|input| input.issue.as_ref())
     }
 

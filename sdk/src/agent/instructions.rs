@@ -11,7 +11,7 @@ pub enum Instructions {
     /// No system prompt.
     #[default]
     None,
-    /// This string at every turn.
+    /// The same string at every turn.
     Text(String),
     /// The string that this function returns; see [`Instructions::computed`].
     Computed(ComputeInstructions),

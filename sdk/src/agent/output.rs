@@ -99,7 +99,7 @@ impl OutputDef {
     }
 
     /// The reason for which the schema does not fit OpenAI strict mode, if it does not.
-    pub fn issue(&self) -> Option<&NotStrict> {
+    pub(crate) fn issue(&self) -> Option<&NotStrict> {
         self.issue.as_ref()
     }
 

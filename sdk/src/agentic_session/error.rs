@@ -3,11 +3,12 @@
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::{ActivityError, ActivityInfo};
 
-use crate::{activity::model_failure, provider::ModelError};
 use crate::{
+    activity::model_failure,
     agent::GraphIssue,
     drive::RunFailure,
     engine::{ConversationLost, RunError},
+    provider::ModelError,
     tool::BoxError,
     wire::{error_debug, failure::AGENTIC_SESSION_ERROR, size::Bytes},
 };

@@ -20,10 +20,6 @@ use super::{
     results::SessionResults,
     session::Shared,
 };
-use crate::inline::{
-    host::{InlineHost, Settled},
-    states,
-};
 use crate::{
     agent::{Graph, GraphIssue},
     drive::{
@@ -31,6 +27,10 @@ use crate::{
         SessionEffect, SessionEffectError, Stays, ToolAnswer, ToolEffect, ToolEffectError, WaitOutcome,
     },
     engine::RunError,
+    inline::{
+        host::{InlineHost, Settled},
+        states,
+    },
     tool::{ToolBinding, ToolFailure, ToolFailureKind, state::StateRequirement},
     wire::{
         Item, McpTool, ModelCall, ModelResponse, RunState, Usage,

@@ -31,7 +31,7 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
+    reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
 mod cache;

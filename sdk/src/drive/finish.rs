@@ -139,7 +139,7 @@ fn handler<'r, H: Host>(env: &Env<'r, H>, error: &Recoverable) -> (&'static str,
     }
 }
 
-/// Returns the message of an error, as the OpenAI Agents SDK words it.
+/// Returns the message of an error, in the wording of the OpenAI Agents SDK.
 fn message(error: &Recoverable) -> String {
     match error {
         Recoverable::MaxTurns { max_turns } => format!("Max turns ({max_turns}) exceeded"),

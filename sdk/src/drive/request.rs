@@ -37,6 +37,13 @@ use crate::{
 /// The second argument is anything that a run can begin from: see [`IntoRun`]. The runner `R` is
 /// the workflow's [`Runner`](crate::Runner), an `InlineRunner` or a `SessionRunner`.
 ///
+/// # Errors
+/// [`RunFailure`]; the method `run` of each runner lists the reasons.
+///
+/// # Retries
+/// None of the run itself: see [`RunError`](crate::RunError).
+///
+/// # Futures
 /// A macro that takes futures, like `join!`, takes the request as
 /// `runner.run(&agent, "hi").into_future()`.
 #[must_use = "the run begins when it is awaited"]
@@ -118,7 +125,7 @@ impl<R: AgentRunner, T> fmt::Debug for RunRequest<'_, R, T> {
 /// |---|---|
 /// | `&str`, `String` | a new run, from a user message |
 /// | `Vec<Item>`, [`RunInput`] | a new run, from these items |
-/// | [`RunState`] | the paused or failed run of this state is resumed |
+/// | [`RunState`] | the run of this state is resumed: paused, or failed at a model call or between turns |
 /// | [`Carried`] | the run of the previous workflow execution continues; only in a workflow |
 ///
 /// It is implemented for these types only.

@@ -29,17 +29,15 @@ use crate::{
         answer::{Returned, answer},
         tool::{GRACE, env_variable_error},
     },
-    provider::providers::Providers,
-    secret::{Destination, worker_env::Given},
-    store::{OptionalSpillStore, Sessions},
-};
-use crate::{
     agent::{Graph, GraphIssue},
     drive::{
         EffectId, Host, McpEffect, McpEffectError, ModelEffectError, RunEvent, SessionAction, SessionEffect,
         SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
+    provider::providers::Providers,
+    secret::{Destination, worker_env::Given},
+    store::{OptionalSpillStore, Sessions},
     tool::{
         ActivityBody, BoxError, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding,
         ToolContext, ToolError, ToolFailure, ToolFailureKind,

@@ -1,9 +1,12 @@
 //! The inline host: runs agents in the calling process, without Temporal.
+//!
+//! No history is kept: a crash loses the run, unless a state from [`InlineRunner::on_checkpoint`]
+//! was stored. See [hosts](crate::guide::hosts).
 
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
+    reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
 mod body;

@@ -6,13 +6,11 @@ use tokio::time::{Instant, sleep};
 use super::host::Patience;
 use crate::{
     activity::failed_attempt::FailedAttempt,
+    drive::model_limits::{ALL_ATTEMPTS, ATTEMPT, TIMEOUT_SETTING, attempt_limit},
     provider::{
         ModelError,
         providers::{AttemptLimit, Providers},
     },
-};
-use crate::{
-    drive::model_limits::{ALL_ATTEMPTS, ATTEMPT, TIMEOUT_SETTING, attempt_limit},
     wire::{ModelCall, ModelResponse},
 };
 

@@ -7,8 +7,7 @@
 
 use serde_json::{Value, json};
 
-use crate::secret::worker_env::Given;
-use crate::tool::schema;
+use crate::{secret::worker_env::Given, tool::schema};
 
 /// Returns a list of tools without those beyond the limits of [`schema::measure`], which it names
 /// under `leftOut`. Keywords that the check of arguments ignores are logged, as for registered

@@ -31,7 +31,7 @@
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
+    reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
 mod activities;
@@ -56,5 +56,5 @@ pub(crate) use call::body;
 pub(crate) use connections::{McpServers, On};
 pub use failure::McpFailure;
 pub(crate) use sessions::{McpSessions, Opening};
-pub use transport::{McpHttp, McpStdio, McpStream, McpTransport};
+pub use transport::{McpHttp, McpStdio, McpTransport};
 pub use value::McpValue;

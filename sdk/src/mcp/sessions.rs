@@ -108,7 +108,7 @@ impl McpSessions {
             self.close(id);
             return Err(lost(false, "it was closed, or its worker has begun anew".to_owned()));
         };
-        let mut doubt = CloseUnanswered { sessions: self, id, is_unanswered: true };
+        let mut doubt = CloseSessionUnanswered { sessions: self, id, is_unanswered: true };
         let answer = question(session.running.peer().clone(), session.running.service().clone()).await;
         let answer = answer.map_err(|error| McpFailure::from_service_error(server, error).without(&session.given));
         // A refusal is a response; only a request that was lost, or not received, ends the session.
@@ -156,13 +156,13 @@ async fn make_set_up_call(
 }
 
 /// Closes a session if its response did not arrive.
-struct CloseUnanswered<'d> {
+struct CloseSessionUnanswered<'d> {
     sessions: &'d McpSessions,
     id: &'d str,
     is_unanswered: bool,
 }
 
-impl Drop for CloseUnanswered<'_> {
+impl Drop for CloseSessionUnanswered<'_> {
     fn drop(&mut self) {
         if self.is_unanswered {
             self.sessions.close(self.id);

@@ -37,7 +37,7 @@ pub(super) enum Kind {
 type Factory = Arc<dyn Fn(Option<Value>) -> BoxFuture<'static, Result<McpTransport, BoxError>> + Send + Sync>;
 
 /// A bidirectional byte stream, which connects a server in this process.
-pub trait McpStream: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait McpStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> McpStream for T {}
 
@@ -72,7 +72,10 @@ impl McpTransport {
 
     /// Creates the transport to a server in this process. `connect` starts a server and returns the
     /// stream to it, for example one end of a `tokio::io::duplex`.
-    pub fn in_process<S: McpStream + 'static>(connect: impl Fn() -> S + Send + Sync + 'static) -> Self {
+    pub fn in_process<S>(connect: impl Fn() -> S + Send + Sync + 'static) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
         Self(Kind::InProcess(Arc::new(move || Box::new(connect()))))
     }
 

@@ -1,10 +1,12 @@
-//! Providers of models: the traits [`Model`] and [`ModelProvider`], and the providers for OpenAI
-//! and for the crate genai.
+//! Providers of models: for OpenAI, for the crate genai, and the traits for others.
+//!
+//! A [`ModelProvider`] returns a [`Model`] by name; `AgentsPlugin::model_provider` adds it to a
+//! worker. The guide shows [a provider of your own](crate::guide::providers).
 
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
+    reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
 #[cfg(any(feature = "openai", feature = "genai"))]

@@ -7,9 +7,9 @@ use futures::FutureExt;
 use tokio::time::timeout;
 
 use super::model::{Model, ModelError, ModelProvider};
-use crate::secret::worker_env::AllowedEnv;
 use crate::{
     drive::model_limits::exceeded,
+    secret::worker_env::AllowedEnv,
     wire::{ModelCall, ModelFailureKind, ModelResponse},
 };
 

@@ -1,9 +1,12 @@
-//! Stores of the author's: sessions between runs, and outputs too large for history.
+//! The traits of stores that an author provides.
+//!
+//! [`Session`] keeps conversations between runs, [`SpillStore`] outputs that are too large for
+//! history. `AgentsPlugin::session_store` and `AgentsPlugin::spill_store` register them.
 
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
+    reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
 mod session;

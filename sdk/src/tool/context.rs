@@ -66,7 +66,7 @@ impl CallInfo {
 ///
 /// The worker implements it over the activity, and the inline host over its cancellation token.
 /// Tools that run in the workflow have none.
-pub trait Heartbeat: Send + Sync {
+pub(crate) trait Heartbeat: Send + Sync {
     /// Returns `true` if the call was cancelled.
     fn is_cancelled(&self) -> bool;
 }
@@ -116,8 +116,9 @@ impl ToolContext {
     }
 
     /// Adds the heartbeat of the activity.
+    #[cfg(feature = "worker")]
     #[must_use]
-    pub fn with_heartbeat(mut self, heartbeat: Arc<dyn Heartbeat>) -> Self {
+    pub(crate) fn with_heartbeat(mut self, heartbeat: Arc<dyn Heartbeat>) -> Self {
         self.heartbeat = Some(heartbeat);
         self
     }

@@ -60,6 +60,10 @@ pub enum ToolFailureKind {
 
 /// The failure of a tool call.
 ///
+/// Rules read it: [`OnToolError::tell`](super::OnToolError::tell) and
+/// [`by_kind`](super::OnToolError::by_kind) have examples. A test of a rule creates one with
+/// [`new`](Self::new).
+///
 /// `Display` writes the [reason](Self::reason), and for arguments the violations of the schema: for
 /// logs, not for a model.
 #[derive(Clone, PartialEq, Eq)]

@@ -38,7 +38,9 @@ pub use approval::NeedsApproval;
 pub use argument::ToolArgument;
 pub(crate) use binding::{ActivityBody, InlineBody, ToolBinding, WorkflowBody};
 pub use child_workflow::{ChildId, ChildWorkflow, ParentClosePolicy};
-pub use context::{CallInfo, Heartbeat, SettingError, ToolContext};
+#[cfg(feature = "worker")]
+pub(crate) use context::Heartbeat;
+pub use context::{CallInfo, SettingError, ToolContext};
 pub use definition::{ToolDef, ToolIssue};
 pub use enabled::Enabled;
 pub use error::{BoxError, IntoToolError, ToolError};
@@ -49,7 +51,7 @@ pub use hosted::{
 };
 pub(crate) use idempotency::idempotency_key;
 pub(crate) use mcp::McpBinding;
-pub use mcp::{McpMeta, McpRefresh, McpServer, McpSessionOptions, McpSessionRecovery};
+pub use mcp::{McpRefresh, McpServer, McpSessionOptions, McpSessionRecovery};
 #[cfg(feature = "nexus")]
 pub use nexus_operation::{NexusCancellation, NexusOperation};
 pub use on_error::{OUTCOME_UNKNOWN, OnToolError, TOOL_FAILED};
@@ -64,10 +66,8 @@ pub use remote_activity::RemoteActivity;
 pub(crate) use run_context::merge_patch_between;
 pub(crate) use run_context::named_keys;
 pub use run_context::{ContextError, RunContext};
-pub use schema::{InvalidArguments, InvalidArgumentsKind, Issue, NotStrict};
-pub use state::FromToolContext;
-pub use state::State;
-pub(crate) use state::StateMap;
+pub use schema::Issue;
+pub use state::{State, StateMap};
 pub(crate) use workflow_context::WorkflowEffects;
 pub use workflow_context::WorkflowToolContext;
 pub use workflow_error::WorkflowToolError;

@@ -38,8 +38,8 @@ pub struct NexusOperation {
     /// The event that a cancelled call waits for.
     pub cancellation: NexusCancellation,
     /// `true` if the operation may run twice without harm. Default `true`. With `false`, the model
-    /// is told that a call that timed out may have taken effect; the handler must prevent repeated
-    /// effects, by the idempotency key.
+    /// receives that a call which timed out may have taken effect; the handler must prevent
+    /// repeated effects, by the idempotency key.
     pub idempotent: bool,
 }
 

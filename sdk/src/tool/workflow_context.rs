@@ -21,7 +21,7 @@ use super::{
 /// are merged after all calls of the turn, in call order).
 ///
 /// Nothing is started before a future is awaited. To await several at once, use
-/// [`join_in_order`](crate::drive::join::join_in_order).
+/// `temporalio_workflow::join_all`.
 ///
 /// # Determinism
 /// The body runs in the workflow, and again on replay. It must await only the futures that this

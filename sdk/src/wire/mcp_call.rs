@@ -68,7 +68,7 @@ pub enum McpOperation {
         set_up: Vec<McpSetUp>,
         /// Seconds that the session stays open without being used.
         idle_seconds: u64,
-        /// `true` if the server may request input from people questions during calls.
+        /// `true` if the server may request values from people during calls.
         #[serde(default, skip_serializing_if = "is_false")]
         asks_people: bool,
     },
@@ -206,7 +206,8 @@ pub struct McpTarget {
     /// `true` if the model gets the structured content of a result, where there is any.
     #[serde(default, skip_serializing_if = "is_false")]
     pub structured_content: bool,
-    /// Answers of people to the server so far; absent = the server cannot ask people.
+    /// Answers of people to the server so far; absent = the server cannot request values
+    /// from people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<McpAnswer>>,
     /// `true` if the call must not be made twice.
@@ -214,7 +215,7 @@ pub struct McpTarget {
     pub once: bool,
 }
 
-/// A question that a server asks people during a call.
+/// The value that a server requests from people during a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpQuestion {
     /// Message for people.
@@ -223,7 +224,7 @@ pub struct McpQuestion {
     pub schema: Value,
 }
 
-/// The answer of people to a question.
+/// The answer of a person to the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct McpAnswer {
     /// The question.

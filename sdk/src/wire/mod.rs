@@ -39,9 +39,12 @@ pub(crate) mod usage;
 pub(crate) mod version;
 pub(crate) mod worker_env;
 
+pub(crate) use agent_handlers::AGENT_SUPPLY_OUTPUT;
+#[cfg(feature = "worker")]
+pub(crate) use agent_handlers::{AGENT_DECIDE, AGENT_STATE};
 pub use agent_handlers::{
-    AGENT_DECIDE, AGENT_STATE, AGENT_SUPPLY_OUTPUT, AgentDecision, AgentInterruption, AgentState, AgentStatus,
-    DecidedInterruption, DecisionAnswer, DecisionReply, SuppliedOutput, Verdict,
+    AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
+    SuppliedOutput, Verdict,
 };
 pub use approval::{ApprovalRequest, ApprovalRuling};
 pub use carried::Carried;
@@ -49,8 +52,7 @@ pub use conversation::{Conversation, InputSegment};
 pub(crate) use conversation::{Folded, Ledger, Noted};
 pub use definitions::{Definitions, HandoffSpec, OutputSpec, Prompt, ToolSpec};
 pub(crate) use digest::{DigestChain, ItemDigest};
-#[doc(hidden)]
-pub use error_debug::error_debug;
+pub(crate) use error_debug::error_debug;
 pub use failure::{ModelFailureDetails, ModelFailureKind};
 pub use item::{FunctionCall, Item, ItemView};
 pub use mcp_call::{McpAnswer, McpQuestion, McpTool};
@@ -59,15 +61,20 @@ pub use ready_made::{
     AgentReport, AgentRequest, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, RequestInput,
 };
 pub use run_state::{
-    Decision, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, NewItem, NewItemKind,
-    OutputGuardrailResult, RunState, ToolGuardrailResult,
+    Decision, DecisionRefused, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, McpApproval,
+    NewItem, NewItemKind, OutputGuardrailResult, RunState, ToolGuardrailBehavior, ToolGuardrailResult,
+    UnknownInterruption,
 };
 pub use schema::Schema;
-pub use session_call::SessionPosition;
-pub use session_checkpoint::{KeptCheckpoint, SessionCheckpoint};
+#[cfg(feature = "worker")]
+pub(crate) use session_call::SessionPosition;
+#[cfg(feature = "worker")]
+pub(crate) use session_checkpoint::KeptCheckpoint;
+pub use session_checkpoint::SessionCheckpoint;
 pub use settings::{ModelRetryBackoff, ModelRetrySettings, ModelSettings, ToolChoice};
 pub use tool_call::{ToolOutput, ToolReply, ToolRequest};
 pub(crate) use unread::Json;
 pub use usage::{InputTokensDetails, OutputTokensDetails, Usage};
-pub use version::{WIRE_VERSION, WireDecodeError, WireVersion, WireVersionMismatch, decode};
+pub(crate) use version::decode;
+pub use version::{WIRE_VERSION, WireDecodeError, WireVersion, WireVersionMismatch};
 pub use worker_env::worker_env;

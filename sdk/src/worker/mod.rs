@@ -1,11 +1,11 @@
-//! The worker half: the activities, and the configuration of a worker that runs them.
+//! The configuration of a worker: the plugin, the tool registry, and the codecs.
 //!
 //! [`AgentsPlugin`] is the entry point. [`ToolRegistry`] calls tools outside of a run.
 
 #![allow(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "activities run once, outside of workflows: clock, environment and tasks are theirs to use"
+    reason = "the worker half runs outside of workflows: it may use clock, environment and tasks"
 )]
 
 pub mod codec;

@@ -22,13 +22,6 @@ use temporalio_common::{
 };
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-use crate::drive::guard::guarded;
-use crate::wire::{
-    ModelCall, ModelFailureKind, ModelReply, ModelRequest, WIRE_VERSION, WireDecodeError,
-    failure::{CONVERSATION_UNAVAILABLE, ConversationUnavailable},
-    model_call::UnfoldError,
-    size::{Bytes, MOST_BYTES, encoded_len},
-};
 use crate::{
     activity::{
         failed_attempt::{FailedAttempt, pause_after},
@@ -37,7 +30,14 @@ use crate::{
         model_failure::{Retry, failure, version_mismatch},
     },
     conversations::{ConversationCache, ReadError},
+    drive::guard::guarded,
     provider::{ModelError, providers::Providers},
+    wire::{
+        ModelCall, ModelFailureKind, ModelReply, ModelRequest, WIRE_VERSION, WireDecodeError,
+        failure::{CONVERSATION_UNAVAILABLE, ConversationUnavailable},
+        model_call::UnfoldError,
+        size::{Bytes, MOST_BYTES, encoded_len},
+    },
 };
 
 /// The maximum size of a reply in bytes as it is sent, after codecs. The Temporal server reads

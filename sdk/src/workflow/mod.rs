@@ -1,8 +1,9 @@
 //! The durable host: runs agents inside a Temporal workflow.
 //!
-//! [`Runner`] is the entry point for a workflow's author; the other modules map the loop's effects
-//! to activities. Nothing here does I/O, reads a clock or draws a random number except through the
-//! workflow context.
+//! [`Runner`] runs agents in an author's workflow, [`AgentInbox`] receives decisions for them,
+//! [`AgentWorkflow`] and [`ChatWorkflow`] are ready-made workflows, and [`McpHandle`] reads prompts
+//! and resources of MCP servers. Nothing here does I/O, reads a clock or draws a random number
+//! except through the workflow context.
 
 mod activity_backed_model;
 mod context;

@@ -11,7 +11,8 @@ use std::{error::Error, io::Write, path::Path, process::ExitCode};
 
 use serde_json::Value;
 use temporal_agents::{
-    client::transcript::{Transcript, openai_request_body, request_json},
+    client::transcript::Transcript,
+    internal::transcript::{openai_request_body, request_json},
     provider::OpenAiApi,
 };
 use temporal_agents_testing::{ServerAddress, history};

@@ -7,9 +7,8 @@ use futures::future::{LocalBoxFuture, ready};
 use serde_json::{Value, json};
 use temporal_agents::{
     RunConfig, RunFailure,
-    internal::wire::run_state::DecisionRefused,
     run::{MemorySession, PausedRun, RunOutcome},
-    wire::{Decision, Item, RunState},
+    wire::{Decision, DecisionRefused, Item, RunState},
 };
 
 use super::{

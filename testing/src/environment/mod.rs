@@ -34,7 +34,7 @@
 //! let env = AgentEnvironment::builder()
 //!     .workflow::<Support>()?
 //!     .model(&model)
-//!     .agents((triage,))
+//!     .agent(triage)
 //!     .start()
 //!     .await?;
 //! let run = env.run(Support::run, "Weather in Oslo?".to_owned()).await?;

@@ -12,12 +12,12 @@ use temporal_agents::{
     agentic_session::AgenticSessionError,
     client::{AgentHandleError, transcript::TranscriptError},
     inline::InlineRunner,
-    internal::{tool::schema::parse_arguments, wire::run_state::UnknownInterruption},
+    internal::tool::schema::parse_arguments,
     mcp::McpFailure,
     provider::{GenaiConfigError, ModelError, OpenAiConfigError},
     run::RunFailure,
     tool::{SettingError, WorkflowToolError},
-    wire::{Item, ModelFailureKind},
+    wire::{Item, ModelFailureKind, UnknownInterruption},
     worker::{AgentsPlugin, AgentsWorkerError, DispatchError, InstallError, InstallIssue, RegisterError},
 };
 use temporal_agents_testing::{

@@ -6,8 +6,8 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     Agent, Runner, State, ToolContext, ToolDef, ToolError,
-    internal::tool::{StateMap, StateRequirement, ToolBinding},
-    tool::{CallInfo, RunContext},
+    internal::tool::{StateRequirement, ToolBinding},
+    tool::{CallInfo, RunContext, StateMap},
     tools,
 };
 use temporal_agents_testing::{

@@ -17,11 +17,13 @@ use temporal_agents::{
         mcp_call::{McpReply, McpRequest},
         nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
         session_call::{SessionReply, SessionRequest},
+        session_checkpoint::KeptCheckpoint,
+        version::decode,
     },
     wire::{
         AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-        ChatReply, ChatRequest, ChatTranscript, DecisionReply, KeptCheckpoint, ModelFailureDetails, ModelReply,
-        ModelRequest, RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError, decode,
+        ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunState,
+        SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
     },
 };
 

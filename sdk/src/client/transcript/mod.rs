@@ -24,7 +24,7 @@ mod failure;
 mod fetch;
 mod markdown;
 mod messages;
-mod request;
+pub(crate) mod request;
 mod shape;
 
 use serde::Serialize;
@@ -32,14 +32,13 @@ use serde_json::Value;
 use temporalio_client::Client;
 use temporalio_common::{data_converters::DataConverter, protos::temporal::api::history::v1::History};
 
-#[cfg(feature = "openai")]
-pub use self::request::openai_request_body;
-pub use self::{
-    request::request_json,
-    shape::{Activity, Approval, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn},
+pub use self::shape::{
+    Activity, Approval, Call, End, Failure, GuardrailCall, Run, SessionCall, Status, ToolKind, ToolUse, Turn,
 };
-use crate::conversations::{ReadError, Recorded};
-use crate::wire::{ModelCall, Usage, error_debug};
+use crate::{
+    conversations::{ReadError, Recorded},
+    wire::{ModelCall, Usage, error_debug},
+};
 
 /// The model calls and tool calls of one workflow run.
 ///

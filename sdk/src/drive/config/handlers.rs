@@ -38,7 +38,7 @@ type HandleError = dyn Fn(&HandledError<'_>) -> Result<Option<Handled>, BoxError
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct HandledError<'a> {
-    /// The message of the error, as the OpenAI Agents SDK words it.
+    /// The message of the error, in the wording of the OpenAI Agents SDK.
     pub message: &'a str,
     /// Name of the agent whose turn it was.
     pub last_agent: &'a str,

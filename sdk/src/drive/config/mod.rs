@@ -121,8 +121,8 @@ pub struct RunConfig {
     /// turn are in one history, with three events or more each, and a server accepts 51,200 events.
     #[builder(default = MAX_CALLS_PER_RESPONSE)]
     pub max_calls_per_response: usize,
-    /// Runs the input guardrails of a tool before a person is asked for approval. Default: no,
-    /// after the approval.
+    /// Runs the input guardrails of a tool also before a person is asked for approval, so that
+    /// nobody approves a call that they reject. Default: only after the approval.
     #[builder(default)]
     pub guard_tools_before_approval: bool,
     /// Builds the input from the stored items of the session and the new items. Default: both, in
@@ -166,7 +166,7 @@ impl RunConfig {
     }
 
     /// Returns the rules of the run that are plain data.
-    pub fn rules(&self) -> Rules {
+    pub(super) fn rules(&self) -> Rules {
         Rules {
             unknown_tools: self.unknown_tools,
             reasoning_item_ids: self.reasoning_item_ids,

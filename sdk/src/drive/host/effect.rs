@@ -132,7 +132,7 @@ pub struct ToolAnswer {
     pub context_patch: Option<Value>,
     /// Usage of a run that the call executed.
     pub usage: Usage,
-    /// A question that an MCP server asks people. If it is set, the output is ignored.
+    /// The value that an MCP server requests from people. If it is set, the output is ignored.
     pub question: Option<McpQuestion>,
 }
 

@@ -42,7 +42,7 @@ pub(super) fn begin<H: Host>(
 
 /// Returns `true` if the hooks are called now for the start of a call. Hooks were called earlier
 /// for an agent used as a tool whose run has paused, for a client tool when its output was
-/// requested, and for a call whose MCP server asked people a question.
+/// requested, and for a call whose MCP server has requested a value from people.
 fn begins(call: &Call<'_>) -> bool {
     let was_asked_for =
         || call.supplied.is_some() && call.tool.is_some_and(|tool| matches!(tool.binding(), ToolBinding::Client));

@@ -1,15 +1,19 @@
 //! The errors of a run.
 
+mod message;
 mod reference;
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
+pub(crate) use message::TriedFor;
 pub use reference::ReferenceError;
+
+use self::message::{registration_advice, said};
 
 use super::fits::StateMismatch;
 use crate::{
     agent::GraphError,
-    tool::{BoxError, WorkflowToolError},
+    tool::BoxError,
     wire::{
         error_debug,
         run_state::{InputGuardrailResult, OutputGuardrailResult, ToolGuardrailResult},
@@ -44,8 +48,8 @@ pub enum RunError {
         agent: String,
         /// The turn, counted from 1.
         turn: u32,
-        /// Description of the problem, as the OpenAI Agents SDK words it where it has the same
-        /// error.
+        /// Description of the problem, in the wording of the OpenAI Agents SDK where it has the
+        /// same error.
         message: String,
     },
     /// The model gave a call no id, or the id of another call.
@@ -55,7 +59,7 @@ pub enum RunError {
         agent: String,
         /// The turn, counted from 1.
         turn: u32,
-        /// Description of the problem, as the OpenAI Agents SDK words it.
+        /// Description of the problem, in the wording of the OpenAI Agents SDK.
         message: String,
     },
     /// The model made more calls in one response than the run accepts.
@@ -79,8 +83,8 @@ pub enum RunError {
     User {
         /// Name of the run's current agent.
         agent: String,
-        /// Description of the problem, as the OpenAI Agents SDK words it where it has the same
-        /// error.
+        /// Description of the problem, in the wording of the OpenAI Agents SDK where it has the
+        /// same error.
         message: String,
         /// `true` if the data of the run so far may be reported with the error.
         has_run_data: bool,
@@ -379,31 +383,3 @@ error_debug!(enum RunError {
     ConversationTooLarge { agent, bytes, limit },
     Cancelled { agent, turn },
 });
-
-/// The duration of the attempts at the end of an error message: ` (tried for 300 s)`, or an empty
-/// string for `None`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TriedFor(pub(crate) Option<Duration>);
-
-impl fmt::Display for TriedFor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |time| write!(f, " (tried for {} s)", time.as_secs()))
-    }
-}
-
-/// Returns the advice for a tool without a worker, for an error message.
-fn registration_advice(source: &BoxError) -> String {
-    match source.downcast_ref::<WorkflowToolError>() {
-        Some(error) => format!("start a worker that has it: {error}"),
-        None => "add the agent to AgentsPlugin::agents on that queue's worker".to_owned(),
-    }
-}
-
-/// Returns the information of a guardrail's result, for an error message.
-fn said(info: &serde_json::Value) -> String {
-    match info {
-        serde_json::Value::Null => String::new(),
-        serde_json::Value::String(text) => format!(": {text}"),
-        other => format!(": {other}"),
-    }
-}

@@ -19,6 +19,7 @@ pub struct ReferenceError {
 
 impl RunError {
     /// Returns the error as the OpenAI Agents SDK for Python reports it.
+    #[doc(hidden)]
     pub fn reference(&self) -> ReferenceError {
         let own = |class, message: String| ReferenceError { class: Some(class), message, has_run_data: true };
         let foreign = |message: String| ReferenceError { class: None, message, has_run_data: false };

@@ -25,23 +25,9 @@ use crate::{
 };
 
 impl ToolDef {
-    /// Replaces the body, or the place where it runs; everything else is unchanged. A test uses it
-    /// to replace a body, or to observe one.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use temporal_agents::{internal::tool::ToolBinding, tool::Tool};
-    /// # use temporal_agents::tool;
-    ///
-    /// /// Current weather for one city.
-    /// #[tool]
-    /// async fn get_weather(city: String) -> String {
-    ///     format!("{city}: ask the weather service")
-    /// }
-    ///
-    /// let always_mild = ToolBinding::Inline(Arc::new(|_ctx, _arguments| Ok("12 degrees".into())));
-    /// assert_eq!(get_weather.definition().with_binding(always_mild).name(), "get_weather");
-    /// ```
+    /// Replaces the body, or the place where it runs; everything else is unchanged. For tests that
+    /// observe or replace a body.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_binding(mut self, binding: ToolBinding) -> Self {
         // Settings and the rule for large outputs are applied again, since their problems depend on

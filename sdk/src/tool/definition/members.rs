@@ -103,11 +103,13 @@ impl ToolDef {
     }
 
     /// Returns the binding: the place where the body runs.
+    #[doc(hidden)]
     pub fn binding(&self) -> &ToolBinding {
         &self.binding
     }
 
     /// Returns the states that the body needs.
+    #[doc(hidden)]
     pub fn requirements(&self) -> &[StateRequirement] {
         &self.requirements
     }

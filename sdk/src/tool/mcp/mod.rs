@@ -65,7 +65,7 @@ pub struct McpServer {
 pub type McpToolFilter = Arc<dyn Fn(&RunContext, &str, &McpTool) -> bool + Send + Sync>;
 
 /// A function of run context and call that returns the `_meta` object that the server gets.
-pub type McpMeta = Arc<dyn Fn(&RunContext, &CallInfo) -> Map<String, Value> + Send + Sync>;
+pub(crate) type McpMeta = Arc<dyn Fn(&RunContext, &CallInfo) -> Map<String, Value> + Send + Sync>;
 
 /// The times at which a server's tools are listed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -214,18 +214,18 @@ impl McpServer {
     }
 
     /// Declares that the server keeps a state for each connection, so that each run has a session
-    /// with it, on these terms.
+    /// with it, with these options.
     #[must_use]
-    pub fn stateful(mut self, terms: McpSessionOptions) -> Self {
-        self.session = Some(terms);
+    pub fn stateful(mut self, options: McpSessionOptions) -> Self {
+        self.session = Some(options);
         self
     }
 
-    /// Allows the server to ask people questions during a call (elicitation): the run then waits
-    /// for their answer, durably, as an interruption of [kind
-    /// `Input`](crate::wire::run_state::InterruptionKind::Input), and the call is made again, with
-    /// the answers so far. The tool then repeats everything that it does before its question.
-    /// Default: the server is told that nobody can be asked, and its question is declined.
+    /// Allows the server to request values from people during a call (elicitation): the run then
+    /// waits for their answer, durably, as an interruption of
+    /// [kind `Input`](crate::wire::run_state::InterruptionKind::Input), and the call is made again,
+    /// with the answers so far. The tool then repeats everything that it does before its question.
+    /// Default: the client reports no support for elicitation, and declines the request.
     #[must_use]
     pub fn allow_elicitation(mut self) -> Self {
         self.asks_people = true;
@@ -299,18 +299,18 @@ impl McpServer {
         self.argument.as_ref()
     }
 
-    /// Returns the terms of a run's session with the server, if the server is stateful.
+    /// Returns the options of a run's session with the server, if the server is stateful.
     pub fn session_options(&self) -> Option<&McpSessionOptions> {
         self.session.as_ref()
     }
 
-    /// Returns `true` if the server may request input from people questions.
+    /// Returns `true` if the server may request values from people.
     pub fn allows_elicitation(&self) -> bool {
         self.asks_people
     }
 
     /// Returns the function for the `_meta` object of a call, if there is one.
-    pub fn meta_rule(&self) -> Option<&McpMeta> {
+    pub(crate) fn meta_rule(&self) -> Option<&McpMeta> {
         self.meta.as_ref()
     }
 }

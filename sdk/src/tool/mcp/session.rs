@@ -1,4 +1,5 @@
-//! Servers that keep a state for each connection: the terms of a run's session with such a server.
+//! Servers that keep a state for each connection: the options of a run's session with such a
+//! server.
 
 use std::time::Duration;
 
@@ -6,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::wire::mcp_call::McpSetUp;
 
-/// The terms of a run's session with a stateful server.
+/// The options of a run's session with a stateful server.
 ///
 /// Each run has a session of its own: a connection that one worker process holds, from the first
 /// listing of the tools until the run ends. Its calls run one after another, on that worker. The
@@ -20,11 +21,11 @@ use crate::wire::mcp_call::McpSetUp;
 ///     worker_env,
 /// };
 ///
-/// let terms = McpSessionOptions::new()
+/// let options = McpSessionOptions::new()
 ///     .set_up("login", json!({"user": "clerk", "password": worker_env!("SHOP_PASSWORD")}))
 ///     .reestablish(McpSessionRecovery::ReplaySetup);
 /// let clerk: Agent =
-///     Agent::new("clerk").model("gpt-5").mcp_server(McpServer::named("shop").stateful(terms));
+///     Agent::new("clerk").model("gpt-5").mcp_server(McpServer::named("shop").stateful(options));
 /// ```
 ///
 /// The worker is a `temporal_agents::worker::AgentsWorker`; a plain `AgentsPlugin::install` refuses
@@ -49,7 +50,8 @@ pub enum McpSessionRecovery {
     Never,
     /// A new session is opened, on any worker, with the set-up repeated, and the call is made
     /// there: for servers whose set-up restores all of their state. A call that has started, and
-    /// that must not be made twice, is not repeated; the model is told that its outcome is unknown.
+    /// that must not be made twice, is not repeated; the model receives that its outcome is
+    /// unknown.
     ReplaySetup,
 }
 
@@ -65,7 +67,7 @@ impl Default for McpSessionOptions {
 }
 
 impl McpSessionOptions {
-    /// Creates terms without a set-up and without a replacement for a lost session.
+    /// Creates options without a set-up and without a replacement for a lost session.
     pub fn new() -> Self {
         Self::default()
     }

@@ -239,7 +239,7 @@ pub enum CallProgress {
     NeedsApproval,
     /// The call is made elsewhere, and waits for its output.
     NeedsOutput,
-    /// An MCP server has asked people a question, and the call waits for their answer.
+    /// An MCP server has requested a value from people, and the call waits for their answer.
     NeedsInput {
         /// The question.
         question: McpQuestion,

@@ -79,7 +79,7 @@ use crate::{
 /// let plugin = AgentsPlugin::new()
 ///     .model_provider(OpenAi::from_env()?)
 ///     .state(WeatherApi::new())
-///     .agents((triage,));
+///     .agent(triage);
 /// let mut options = WorkerOptions::new("support").register_workflow::<Support>()?.build();
 /// plugin.install(&mut options)?;
 /// # Ok(())

@@ -35,8 +35,8 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// [`RegisterError`], if the server did not answer, after as many attempts as its
-    /// `list_options` specify; if it keeps a state or asks people, which needs a run; or if its
-    /// tools cannot be added to the others.
+    /// `list_options` specify; if it keeps a state or requests values from people, which needs a
+    /// run; or if its tools cannot be added to the others.
     pub async fn register_mcp(
         mut self,
         server: McpServer,

@@ -24,11 +24,11 @@ pub use self::{
     dispatch::{Dispatch, DispatchResult},
     error::{DispatchError, RegisterError},
 };
-use crate::tool::{StateMap, Tool, ToolDef, schema};
 use crate::{
     inline::host::Patience,
     secret::{Destination, worker_env::AllowedEnv},
     store::{OptionalSpillStore, SpillStore},
+    tool::{StateMap, Tool, ToolDef, schema},
 };
 
 /// Tools by name, in the order of their registration: to call them by hand, in an activity or a

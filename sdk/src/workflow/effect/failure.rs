@@ -22,12 +22,12 @@ use temporalio_workflow::{
     },
 };
 
-use crate::workflow::continuing::NextExecution;
 use crate::{
     drive::RunFailure,
     engine::{ConversationLost, RunError, TriedFor},
     tool::{BoxError, WorkflowToolError},
     wire::{AgentReport, decode, failure::AGENTS_WORKFLOW_ERROR},
+    workflow::continuing::NextExecution,
 };
 
 /// The failure type that a worker returns for an activity that it does not have. The worker marks

@@ -11,10 +11,6 @@ use super::{
     tool_call::activity::activity_options,
     until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
 };
-use crate::workflow::{
-    context::{DurableContext, McpCall},
-    limits::size,
-};
 use crate::{
     drive::McpEffectError,
     engine::TriedFor,
@@ -22,6 +18,10 @@ use crate::{
     wire::{
         McpTool, WIRE_VERSION,
         mcp_call::{MCP_ACTIVITY, McpOperation, McpReply, McpRequest, McpSession},
+    },
+    workflow::{
+        context::{DurableContext, McpCall},
+        limits::size,
     },
 };
 

@@ -15,7 +15,6 @@ use super::{
     failure::{NEVER_RETRIED, WORKER_SHUTDOWN, failure_type, string_detail, timeout_of},
     mcp_call::{self, Asked},
 };
-use crate::workflow::context::{DurableContext, McpCall};
 use crate::{
     drive::{McpEffect, McpEffectError},
     tool::{BoxError, McpServer, ToolActivityOptions},
@@ -24,6 +23,7 @@ use crate::{
         failure::{MCP_CALL_BEGAN, MCP_SESSION_LOST},
         mcp_call::{MCP_ACTIVITY, McpOpened, McpOperation, McpRequest, McpSession},
     },
+    workflow::context::{DurableContext, McpCall},
 };
 
 /// Disables waiting for a deploy: the task queue of a session's only worker never gets another

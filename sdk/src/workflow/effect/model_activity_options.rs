@@ -23,8 +23,8 @@ use crate::{
     wire::{ModelCall, ModelSettings},
 };
 
-/// Options for scheduling model calls as activities. With the defaults, attempts go on for 6 hours,
-/// so that a run survives a long outage of a provider, and a hung call is ended.
+/// Options for scheduling model calls as activities. With the defaults, attempts continue for 6
+/// hours, so that a run survives a long outage of a provider, and a hung call is ended.
 ///
 /// ```
 /// use std::time::Duration;

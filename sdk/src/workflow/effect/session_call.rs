@@ -9,7 +9,6 @@ use super::{
     failure::{EffectFailure, NEVER_RETRIED},
     until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
 };
-use crate::workflow::{context::DurableContext, limits::size};
 use crate::{
     agent::AgentInfo,
     drive::{SessionAction, SessionEffect, SessionEffectError},
@@ -18,6 +17,7 @@ use crate::{
         Item, Json, WIRE_VERSION,
         session_call::{SESSION_ACTIVITY, SessionOperation, SessionReply, SessionRequest},
     },
+    workflow::{context::DurableContext, limits::size},
 };
 
 const ONE_ATTEMPT: Duration = Duration::from_mins(1);

@@ -6,4 +6,5 @@ pub(super) mod local_gate;
 #[cfg(feature = "nexus")]
 pub(super) mod nexus;
 pub(super) mod open_updates;
+pub(super) mod request;
 pub(super) mod size;

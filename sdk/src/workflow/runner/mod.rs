@@ -2,7 +2,7 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `runner.rs` | the runner and its settings |
+//! | this file | the runner and its settings |
 //! | `running.rs` | runs, from an input or from a state |
 //! | `carried.rs` | runs that continue over several executions of their workflow |
 //! | `begin.rs` | the input of a run's loop, and its host |
@@ -127,6 +127,14 @@ impl<W: 'static> Runner<W> {
         }
     }
 
+    /// Returns a clone of the runner with another configuration. For the conformance suite, whose
+    /// runs of one workflow have different configurations and one ledger.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn reconfigured(&self, config: RunConfig) -> Self {
+        Self { config, ..self.clone() }
+    }
+
     /// Creates a runner that takes decisions on calls from the workflow's inbox, and waits for them
     /// there.
     ///
@@ -207,8 +215,8 @@ impl<W: 'static> Runner<W> {
     }
 
     /// Sets the rule for failed calls of tools that have none of their own:
-    /// [`OnToolError::describe_argument_errors`] tells the model which arguments do not fit. See
-    /// [`RunConfig::on_tool_error`].
+    /// [`OnToolError::describe_argument_errors`] reports to the model which arguments do not fit.
+    /// See [`RunConfig::on_tool_error`].
     #[must_use]
     pub fn on_tool_error(mut self, rule: OnToolError) -> Self {
         self.config.on_tool_error = rule;

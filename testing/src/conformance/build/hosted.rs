@@ -1,7 +1,10 @@
 //! Builds tools that the provider runs.
 
 use serde_json::json;
-use temporal_agents::{Agent, internal::agent::AnswerApproval, wire::Decision};
+use temporal_agents::{
+    Agent, RunContext,
+    wire::{Decision, McpApproval},
+};
 
 use crate::conformance::format::{ApprovalAnswer, HostedTool};
 
@@ -25,15 +28,14 @@ pub(super) fn with_hosted_tool(agent: Agent, tool: &HostedTool) -> Agent {
             });
             let agent = agent.hosted_tool("hosted_mcp", server);
             match on_approval_request.clone() {
-                Some(ApprovalAnswer { approve, reason }) => agent.on_mcp_approval(
-                    server_label,
-                    AnswerApproval::new(move |_run, _question| Decision {
+                Some(ApprovalAnswer { approve, reason }) => {
+                    agent.on_mcp_approval(server_label, move |_run: &RunContext, _request: &McpApproval| Decision {
                         approve,
                         message: reason.clone(),
                         supplied: false,
                         by: None,
-                    }),
-                ),
+                    })
+                }
                 None => agent,
             }
         }

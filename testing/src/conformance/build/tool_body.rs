@@ -6,8 +6,7 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use temporal_agents::{
     RunContext, State, ToolContext, ToolDef, ToolError,
-    internal::tool::{ActivityBody, ToolBinding},
-    tool::FromToolContext,
+    internal::tool::{ActivityBody, FromToolContext, ToolBinding},
     wire::ToolOutput,
 };
 use tokio::time::sleep;

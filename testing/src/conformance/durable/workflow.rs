@@ -48,7 +48,7 @@ impl ConformanceWorkflow {
             Ok(scenario) => scenario,
             Err(error) => return Ok(unplayable(error)),
         };
-        let host = InWorkflow(ctx.clone());
+        let host = InWorkflow(Runner::new(ctx));
         let mut progress = progress.unwrap_or_else(|| Progress::of(&scenario));
         loop {
             let paused = match play(&scenario, progress, &host).await {
@@ -73,8 +73,8 @@ fn unplayable(error: impl std::error::Error) -> Value {
 }
 
 /// Runs agents in a workflow.
-struct InWorkflow<W>(WorkflowContext<W>);
+struct InWorkflow<W>(Runner<W>);
 
 impl<W: 'static> Runs for InWorkflow<W> {
-    runs_with!(|Self(ctx): &Self, config| Runner::with_config(ctx, config));
+    runs_with!(|Self(runner): &Self, config| runner.reconfigured(config));
 }

@@ -177,7 +177,8 @@ impl Attempt {
         });
     }
 
-    /// Whether an attempt that lives ends before this effect, as none has ended before.
+    /// Returns `true` if a live attempt ends before this effect, and no attempt has ended before
+    /// it.
     fn ends_before(&self, life: Life, effect: String) -> bool {
         life == Life::Lives
             && self.attempts.interrupts

@@ -10,11 +10,12 @@ use temporal_agents::{
         mcp_call::{McpReply, McpRequest},
         nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
         session_call::{SessionReply, SessionRequest},
+        session_checkpoint::KeptCheckpoint,
     },
     wire::{
         AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-        ChatReply, ChatRequest, ChatTranscript, DecisionReply, KeptCheckpoint, ModelFailureDetails, ModelReply,
-        ModelRequest, RunState, SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest,
+        ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunState,
+        SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest,
     },
 };
 

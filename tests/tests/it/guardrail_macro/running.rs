@@ -10,9 +10,9 @@ use temporal_agents::{
     guardrail,
     internal::{
         agent::{Check, parse_guardrail_output},
-        tool::{StateMap, ToolBinding},
+        tool::ToolBinding,
     },
-    tool::{BoxError, CallInfo, ToolDef},
+    tool::{BoxError, CallInfo, StateMap, ToolDef},
     wire::Item,
 };
 

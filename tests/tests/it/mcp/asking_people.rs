@@ -6,10 +6,12 @@ use temporal_agents::{
     Agent,
     client::AgentHandle,
     inline::InlineRunner,
-    internal::wire::run_state::DecisionRefused,
     run::RunOutcome,
     tool::{McpServer, McpSessionOptions},
-    wire::{AgentInterruption, AgentRequest, AgentState, Decision, DecisionAnswer, InterruptionKind, McpQuestion},
+    wire::{
+        AgentInterruption, AgentRequest, AgentState, Decision, DecisionAnswer, DecisionRefused, InterruptionKind,
+        McpQuestion,
+    },
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{

@@ -4,10 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Runner, Tool, ToolError,
-    internal::wire::run_state::DecisionRefused,
     run::{PausedRun, RunOutcome},
     tool,
-    wire::{Decision, Interruption, RunState},
+    wire::{Decision, DecisionRefused, Interruption, RunState},
 };
 use temporal_agents_testing::{
     FakeModel,

@@ -60,8 +60,8 @@ mod shadowed {
 #[tokio::test]
 async fn shadowed_names_do_no_harm() {
     use temporal_agents::{
-        internal::tool::{StateMap, ToolBinding},
-        tool::CallInfo,
+        internal::tool::ToolBinding,
+        tool::{CallInfo, StateMap},
     };
 
     let mut states = StateMap::default();

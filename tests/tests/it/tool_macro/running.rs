@@ -5,9 +5,9 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 use temporal_agents::{
     RunContext, State, Tool, ToolContext, ToolError,
-    internal::tool::{StateMap, ToolBinding},
+    internal::tool::ToolBinding,
     tool,
-    tool::CallInfo,
+    tool::{CallInfo, StateMap},
     wire::ToolOutput,
 };
 

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    internal::wire::{digest::Digest, model_call::UnfoldError},
+    internal::wire::{digest::Digest, model_call::UnfoldError, version::decode},
     wire::{
         AgentRequest, Carried, ChatRequest, Item, ModelCall, ModelReply, ModelRequest, ModelSettings, ToolChoice,
-        ToolReply, ToolRequest, WireDecodeError, WireVersionMismatch, decode,
+        ToolReply, ToolRequest, WireDecodeError, WireVersionMismatch,
     },
 };
 

@@ -1,11 +1,11 @@
 //! Chat Completions: a model call as one `POST /chat/completions`, for servers that have no
 //! Responses API.
 //!
-//! The alternative to `responses.rs` as the last step of a model call: [`request`] and [`messages`]
-//! project the call, and [`response`] projects the provider's response into the items of the
-//! Responses API that the rest of this crate uses. Everything that the API cannot express (hosted
-//! tools, server-side state, prompt templates, some settings) is refused by name, never dropped
-//! silently.
+//! The alternative to `responses/mod.rs` as the last step of a model call: [`request`] and
+//! [`messages`] project the call, and [`response`] projects the provider's response into the items
+//! of the Responses API that the rest of this crate uses. Everything that the API cannot express
+//! (hosted tools, server-side state, prompt templates, some settings) is refused by name, never
+//! dropped silently.
 //!
 //! Members of an assistant message that only its server knows (`reasoning_content`, thought
 //! signatures) are stored in the item's `provider_data`, and are sent back to the server with the

@@ -72,7 +72,7 @@ impl NotStrict {
 ///         "required": ["city"],
 ///     })
 /// );
-/// # Ok::<(), temporal_agents::tool::NotStrict>(())
+/// # Ok::<(), temporal_agents::internal::tool::schema::NotStrict>(())
 /// ```
 ///
 /// # Errors

@@ -7,19 +7,6 @@ use temporalio_workflow::{
     RetryPolicy, WorkflowCancellationToken, common::protos::temporal::api::enums::v1::TimeoutType,
 };
 
-use crate::workflow::{
-    context::DurableContext,
-    effect::{
-        failure::{
-            EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, failure_type, is_not_registered,
-            message_of, string_detail, timeout_of,
-        },
-        mcp_session,
-        time::{LONGEST, accepted},
-        until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
-    },
-    limits::size,
-};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::{CallInfo, ToolActivityOptions, ToolBinding, ToolFailure, ToolFailureKind},
@@ -27,6 +14,19 @@ use crate::{
         ToolReply, ToolRequest, WIRE_VERSION,
         digest::Digest,
         failure::{MALFORMED_REQUEST, WIRE_VERSION_MISMATCH},
+    },
+    workflow::{
+        context::DurableContext,
+        effect::{
+            failure::{
+                EffectFailure, NEVER_RETRIED, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, failure_type, is_not_registered,
+                message_of, string_detail, timeout_of,
+            },
+            mcp_session,
+            time::{LONGEST, accepted},
+            until_deployed::{Answered, Requirement, Unanswered, Wanted, with_activity_id},
+        },
+        limits::size,
     },
 };
 

@@ -15,12 +15,12 @@ use super::{
     activity::summary_of,
     foreign::{At, child_id, child_with_report, outcome},
 };
-use crate::workflow::context::DurableContext;
 use crate::{
     agent::{AgentToolResult, ChildAgentTool},
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
     tool::{BoxError, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
     wire::{AgentReport, AgentRequest, Usage, WireDecodeError, decode},
+    workflow::context::DurableContext,
 };
 
 /// Runs the agent and returns its final output, with its usage.

@@ -17,24 +17,24 @@ use temporalio_workflow::{
 };
 
 use super::activity::{retry_policy, summary_of};
-use crate::workflow::{
-    context::{ChildWorkflowError, DurableContext},
-    effect::{
-        failure::{
-            NEVER_RETRIED, NOT_REGISTERED_IN_GO, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail_of, failure_type,
-            is_not_registered, message_of, report_of, string_detail, timeout_of,
-        },
-        json::Foreign,
-        time::{LONGEST, accepted},
-        until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
-    },
-    limits::size::{MOST_BYTES, encoded_len},
-};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded},
     engine::TriedFor,
     tool::{ChildId, ChildWorkflow, RemoteActivity, ToolFailure, ToolFailureKind, WorkflowToolError, text_of},
     wire::AgentReport,
+    workflow::{
+        context::{ChildWorkflowError, DurableContext},
+        effect::{
+            failure::{
+                NEVER_RETRIED, NOT_REGISTERED_IN_GO, PAYLOADS_TOO_LARGE, WORKER_SHUTDOWN, detail_of, failure_type,
+                is_not_registered, message_of, report_of, string_detail, timeout_of,
+            },
+            json::Foreign,
+            time::{LONGEST, accepted},
+            until_deployed::{Requirement, Unanswered, Wanted, with_activity_id},
+        },
+        limits::size::{MOST_BYTES, encoded_len},
+    },
 };
 
 /// Maximum bytes of a name, id or task queue that a server accepts by default.

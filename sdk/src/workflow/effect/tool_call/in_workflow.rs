@@ -21,20 +21,20 @@ use super::{
     activity::summary_of,
     foreign::{self, At, child_id},
 };
-use crate::workflow::{
-    context::DurableContext,
-    continuing::ContinuableRun,
-    effect::time::accepted,
-    limits::{
-        gate::{Cancelled, Gate},
-        size::encoded_len,
-    },
-};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
         ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
         WorkflowEffects, WorkflowToolContext, WorkflowToolError,
+    },
+    workflow::{
+        context::DurableContext,
+        continuing::ContinuableRun,
+        effect::time::accepted,
+        limits::{
+            gate::{Cancelled, Gate},
+            size::encoded_len,
+        },
     },
 };
 

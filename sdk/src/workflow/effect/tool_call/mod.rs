@@ -22,12 +22,12 @@ use std::rc::Rc;
 use temporalio_workflow::WorkflowCancellationToken;
 
 use super::{mcp_call::NoMcpServer, mcp_session};
-use crate::workflow::context::DurableContext;
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     engine::TriedFor,
     tool::ToolBinding,
     wire::digest::Digest,
+    workflow::context::DurableContext,
 };
 
 /// Makes the call under this id and awaits its outcome. Also returns the id of the activity that

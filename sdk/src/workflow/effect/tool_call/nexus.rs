@@ -18,14 +18,14 @@ use temporalio_workflow::{
 };
 
 use super::foreign::{answer, check, outcome, read};
-use crate::workflow::{
-    context::{DurableContext, NexusError},
-    effect::{failure::detail_of, time::accepted},
-};
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError},
     tool::{NexusCancellation, NexusOperation, WorkflowToolError},
     wire::failure::TOOL_ERROR,
+    workflow::{
+        context::{DurableContext, NexusError},
+        effect::{failure::detail_of, time::accepted},
+    },
 };
 
 /// The Nexus header with the call's idempotency key.

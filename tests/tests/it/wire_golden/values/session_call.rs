@@ -3,9 +3,9 @@
 use temporal_agents::{
     internal::wire::{
         digest::Digest,
-        session_call::{SessionOperation, SessionReply, SessionRequest},
+        session_call::{SessionOperation, SessionPosition, SessionReply, SessionRequest},
     },
-    wire::{SessionPosition, WIRE_VERSION},
+    wire::WIRE_VERSION,
 };
 
 use super::items;

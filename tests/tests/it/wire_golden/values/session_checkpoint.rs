@@ -6,9 +6,9 @@ use serde_json::json;
 use temporal_agents::{
     internal::wire::{
         digest::Digest,
-        session_checkpoint::{EffectAnswer, KeptAs, SessionRun, ToolFailed},
+        session_checkpoint::{EffectAnswer, KeptAs, KeptCheckpoint, SessionRun, ToolFailed},
     },
-    wire::{KeptCheckpoint, ModelReply, RunState, SessionCheckpoint, ToolReply},
+    wire::{ModelReply, RunState, SessionCheckpoint, ToolReply},
 };
 
 use super::{items, model_reply_full, run_states, tool_reply_content, tool_reply_question};

@@ -6,14 +6,11 @@ use serde_json::{Value, json};
 use temporal_agents::{
     internal::wire::{
         mcp_call::McpSession,
-        run_state::{
-            Admission, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, ToolGuardrailBehavior,
-            TurnMark,
-        },
+        run_state::{Admission, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
     },
     wire::{
         Decision, GuardrailResults, InputGuardrailResult, Item, NewItem, NewItemKind, OutputGuardrailResult, RunState,
-        ToolGuardrailResult,
+        ToolGuardrailBehavior, ToolGuardrailResult,
     },
 };
 

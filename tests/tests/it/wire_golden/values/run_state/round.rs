@@ -3,9 +3,9 @@
 use serde_json::json;
 use temporal_agents::{
     internal::wire::run_state::{
-        CallProgress, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff, RoundCall, ToolRound, ToolUse,
+        CallProgress, McpAnswerer, Phase, PlannedCall, PlannedHandoff, RoundCall, ToolRound, ToolUse,
     },
-    wire::{McpAnswer, McpQuestion, ToolOutput},
+    wire::{McpAnswer, McpApproval, McpQuestion, ToolOutput},
 };
 
 use super::state;
