@@ -98,7 +98,7 @@ pub mod tool {
     pub use crate::tool::on_error::{DescribeFailure, DescribeFailureByKind};
     pub use crate::tool::output::{ResultKind, ValueKind, text_of};
     pub use crate::tool::run_context::merge_patch_between;
-    pub use crate::tool::state::{FromToolContext, StateRequirement};
+    pub use crate::tool::state::StateRequirement;
     pub use crate::tool::workflow_context::WorkflowEffects;
     pub mod schema {
         pub use crate::tool::schema::*;

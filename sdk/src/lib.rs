@@ -221,10 +221,9 @@ pub mod __private {
             },
         },
         tool::{
-            NeedsApproval, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef, ToolError,
-            WorkflowToolContext,
+            FromToolContext, NeedsApproval, State, Tool, ToolActivityOptions, ToolArgument, ToolContext, ToolDef,
+            ToolError, WorkflowToolContext,
             output::{ResultKind, ValueKind},
-            state::FromToolContext,
         },
         wire::{
             AgentDecision, AgentState, DecisionReply, SuppliedOutput,

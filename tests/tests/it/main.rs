@@ -6,7 +6,6 @@ mod allowed_env;
 mod cancellation;
 mod cipher;
 mod client_tools;
-mod compile_errors;
 mod compression;
 mod conformance;
 mod continuing;

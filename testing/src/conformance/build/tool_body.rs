@@ -6,7 +6,8 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use temporal_agents::{
     RunContext, State, ToolContext, ToolDef, ToolError,
-    internal::tool::{ActivityBody, FromToolContext, ToolBinding},
+    internal::tool::{ActivityBody, ToolBinding},
+    tool::FromToolContext,
     wire::ToolOutput,
 };
 use tokio::time::sleep;

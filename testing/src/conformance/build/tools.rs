@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use temporal_agents::{
     State, ToolDef,
-    internal::tool::{FromToolContext, ToolBinding},
-    tool::{Enabled, NeedsApproval, OnToolError, ToolActivityOptions},
+    internal::tool::ToolBinding,
+    tool::{Enabled, FromToolContext, NeedsApproval, OnToolError, ToolActivityOptions},
 };
 
 use super::{guardrails, text::filled, tool_body};

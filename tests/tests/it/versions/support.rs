@@ -160,7 +160,7 @@ pub(crate) fn digests(history: &History) -> Vec<Option<Digest>> {
     tool_requests(history).into_iter().map(|request| digest(request).expect("a digest")).collect()
 }
 
-/// The patches whose markers a history has.
+/// The patches whose markers a history has, without those that the library records for any run.
 pub(crate) fn patches(history: &History) -> Vec<String> {
     let marker = |attributes: &Attributes| match attributes {
         Attributes::MarkerRecordedEventAttributes(marker) => {
@@ -171,7 +171,6 @@ pub(crate) fn patches(history: &History) -> Vec<String> {
         _ => None,
     };
     let patches = history.events.iter().filter_map(|event| event.attributes.as_ref().and_then(marker));
-    let of_the_library =
-        |patch: &str| patch.starts_with("temporal-agents/questions") || patch.starts_with("temporal-agents/unfit-run");
-    patches.filter(|patch| !of_the_library(patch)).collect()
+    let of_any_run = ["questions", "unfit-run", "continued-run"].map(|kind| format!("temporal-agents/{kind}"));
+    patches.filter(|patch| !of_any_run.iter().any(|kind| patch.starts_with(kind))).collect()
 }

@@ -1,6 +1,6 @@
 use temporal_agents::{agent_handlers, workflow::AgentInbox};
 use temporalio_macros::{workflow, workflow_methods};
-use temporalio_sdk::{WorkflowContext, WorkflowResult};
+use temporalio_workflow::{WorkflowContext, WorkflowResult};
 
 #[workflow]
 #[derive(Default)]

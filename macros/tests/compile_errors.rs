@@ -1,12 +1,14 @@
 //! The likeliest mistakes with the macros, and what the compiler says about each.
 //!
-//! The words are partly the compiler's own, and differ from release to release: they are compared with the release that
-//! `rust-toolchain.toml` names, and with no other.
+//! The words are partly the compiler's own, and differ from release to release: they are compared
+//! with the release that `rust-toolchain.toml` names, and with no other.
 
-use std::{path::Path, process::Command};
+#![allow(missing_docs, reason = "a test")]
+
+use std::{error::Error, path::Path, process::Command};
 
 #[test]
-fn mistakes_are_explained() -> anyhow::Result<()> {
+fn mistakes_are_explained() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the workspace");
     let toolchain = std::fs::read_to_string(root.join("rust-toolchain.toml"))?;
     let wanted = toolchain.lines().find_map(|line| line.strip_prefix("channel = ")).unwrap_or_default();

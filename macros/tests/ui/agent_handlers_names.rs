@@ -1,6 +1,6 @@
 use temporal_agents::{agent_handlers, workflow::AgentInbox};
 use temporalio_macros::{workflow, workflow_methods};
-use temporalio_sdk::{SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult};
+use temporalio_workflow::{SyncWorkflowContext, WorkflowContext, WorkflowContextView, WorkflowResult};
 
 #[workflow]
 #[derive(Default)]
