@@ -24,6 +24,8 @@ pub(crate) mod openai;
 pub(crate) mod providers;
 mod secrets;
 
+#[doc(no_inline)]
+pub use futures::future::BoxFuture;
 #[cfg(feature = "genai")]
 pub use genai::{Genai, GenaiBuilder, GenaiConfigError};
 pub use model::{Model, ModelError, ModelProvider};

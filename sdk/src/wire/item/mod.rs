@@ -104,6 +104,17 @@ impl Item {
         ]))
     }
 
+    /// Returns a function call of a model. `arguments` is the text that the model wrote: a JSON
+    /// object, unless the model made a mistake.
+    pub fn function_call(call_id: impl Into<String>, name: impl Into<String>, arguments: impl Into<String>) -> Self {
+        Self::from(Map::from_iter([
+            ("type".to_owned(), "function_call".into()),
+            ("call_id".to_owned(), Value::String(call_id.into())),
+            ("name".to_owned(), Value::String(name.into())),
+            ("arguments".to_owned(), Value::String(arguments.into())),
+        ]))
+    }
+
     /// Returns the output of a function call; `output` is a string or a list of content parts.
     pub fn function_call_output(call_id: &str, output: Value) -> Self {
         Self::from(Map::from_iter([
