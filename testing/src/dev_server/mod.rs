@@ -6,7 +6,8 @@
 //!
 //! Guarantees:
 //! - Servers of parallel tests and parallel test processes are isolated: each has its own ports,
-//!   directory and database.
+//!   directory and database. The environments of one process share a server, each in a namespace of
+//!   its own.
 //! - A returned server is the one that was started, not another that took its port in the meantime.
 //! - A server that does not start is an error with the end of its log, never a hang.
 //! - The server is stopped with the value, by its own process id; on Unix also if the test process
@@ -24,9 +25,13 @@ mod orphan_guard;
 mod ports;
 mod process;
 mod ready;
+mod shared;
 mod wheel;
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use temporalio_client::{Client, ClientOptions, Connection};
 
@@ -40,7 +45,9 @@ use self::{ports::Ports, process::ServerProcess};
 /// and using it.
 const PORT_ATTEMPTS: u32 = 5;
 
-/// A running Temporal dev server, which is stopped when the value is dropped.
+/// A running Temporal dev server, which is stopped when the value is dropped. (The server of an
+/// [`AgentEnvironment`](crate::AgentEnvironment) may be that of others too, and is stopped with the
+/// last of them.)
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), temporal_agents_testing::DevServerError> {
@@ -55,10 +62,15 @@ const PORT_ATTEMPTS: u32 = 5;
 /// ```
 #[derive(Debug)]
 pub struct DevServer {
+    running: Arc<RunningServer>,
+    namespace: String,
+}
+
+#[derive(Debug)]
+struct RunningServer {
     process: ServerProcess,
     ports: Ports,
     address: String,
-    namespace: String,
 }
 
 impl DevServer {
@@ -71,10 +83,74 @@ impl DevServer {
     ///
     /// The first start on a machine without the CLI fetches it, about 45 MB.
     pub async fn start_with(options: DevServerOptions) -> Result<Self, DevServerError> {
+        Ok(Self { running: Arc::new(RunningServer::start(&options).await?), namespace: options.namespace })
+    }
+
+    /// Returns a server that others of this process use too, with a namespace that is used by
+    /// nobody else. The server runs no schedules, batch operations and worker deployments.
+    pub(crate) async fn shared() -> Result<Self, DevServerError> {
+        shared::server().await
+    }
+
+    /// Returns the gRPC address as `HOST:PORT`, the form of `temporal --address` and
+    /// `TEMPORAL_ADDRESS`.
+    pub fn address(&self) -> &str {
+        &self.running.address
+    }
+
+    /// Returns the gRPC address as a URL, the form that a client's connection options take.
+    pub fn target_url(&self) -> String {
+        format!("http://{}", self.running.address)
+    }
+
+    /// Returns the address of the web UI, if the options enable it.
+    pub fn ui_url(&self) -> Option<String> {
+        self.running.ports.ui_address().map(|address| format!("http://{address}"))
+    }
+
+    /// Returns the namespace that tests use, which exists on the server.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// Returns the process id of the server.
+    pub fn pid(&self) -> u32 {
+        self.running.process.pid()
+    }
+
+    /// Returns the path of the `temporal` binary that runs the server, for tests that call the CLI.
+    pub fn cli(&self) -> &Path {
+        self.running.process.cli()
+    }
+
+    /// Connects a new client, bound to [`namespace`](Self::namespace), with the default data
+    /// converter.
+    pub async fn client(&self) -> Result<Client, DevServerError> {
+        self.client_with(ClientOptions::new(self.namespace()).build()).await
+    }
+
+    /// Connects a new client with custom options: namespace, data converter, interceptors.
+    pub async fn client_with(&self, options: ClientOptions) -> Result<Client, DevServerError> {
+        let connection = Connection::connect(ready::connection_options(&self.running.address).build())
+            .await
+            .map_err(|source| DevServerError::connect(&self.running.address, source))?;
+        Client::new(connection, options).map_err(|source| DevServerError::connect(&self.running.address, source))
+    }
+
+    /// Stops the server and waits until its process has ended, without blocking the async runtime
+    /// as a drop would.
+    pub async fn shutdown(self) {
+        // An error means that the blocking pool is shutting down; it drops the server in that case.
+        let _ = tokio::task::spawn_blocking(move || drop(self)).await;
+    }
+}
+
+impl RunningServer {
+    async fn start(options: &DevServerOptions) -> Result<Self, DevServerError> {
         let cli = find_cli().await?;
         let mut attempt = 1;
         loop {
-            match Self::launch(&cli, &options).await {
+            match Self::launch(&cli, options).await {
                 Err(error) if error.is_port_conflict() && options.port.is_none() && attempt < PORT_ATTEMPTS => {
                     attempt += 1;
                 }
@@ -89,59 +165,7 @@ impl DevServer {
         let mut process = ServerProcess::spawn(cli, &options.arguments(&ports, &birthmark))?;
         let address = ports.grpc_address();
         ready::wait(&mut process, &address, [&options.namespace, &birthmark]).await?;
-        Ok(Self { process, ports, address, namespace: options.namespace.clone() })
-    }
-
-    /// Returns the gRPC address as `HOST:PORT`, the form of `temporal --address` and
-    /// `TEMPORAL_ADDRESS`.
-    pub fn address(&self) -> &str {
-        &self.address
-    }
-
-    /// Returns the gRPC address as a URL, the form that a client's connection options take.
-    pub fn target_url(&self) -> String {
-        format!("http://{}", self.address)
-    }
-
-    /// Returns the address of the web UI, if the options enable it.
-    pub fn ui_url(&self) -> Option<String> {
-        self.ports.ui_address().map(|address| format!("http://{address}"))
-    }
-
-    /// Returns the namespace that tests use, which exists on the server.
-    pub fn namespace(&self) -> &str {
-        &self.namespace
-    }
-
-    /// Returns the process id of the server.
-    pub fn pid(&self) -> u32 {
-        self.process.pid()
-    }
-
-    /// Returns the path of the `temporal` binary that runs the server, for tests that call the CLI.
-    pub fn cli(&self) -> &Path {
-        self.process.cli()
-    }
-
-    /// Connects a new client, bound to [`namespace`](Self::namespace), with the default data
-    /// converter.
-    pub async fn client(&self) -> Result<Client, DevServerError> {
-        self.client_with(ClientOptions::new(self.namespace()).build()).await
-    }
-
-    /// Connects a new client with custom options: namespace, data converter, interceptors.
-    pub async fn client_with(&self, options: ClientOptions) -> Result<Client, DevServerError> {
-        let connection = Connection::connect(ready::connection_options(&self.address).build())
-            .await
-            .map_err(|source| DevServerError::connect(&self.address, source))?;
-        Client::new(connection, options).map_err(|source| DevServerError::connect(&self.address, source))
-    }
-
-    /// Stops the server and waits until its process has ended, without blocking the async runtime
-    /// as a drop would.
-    pub async fn shutdown(self) {
-        // An error means that the blocking pool is shutting down; it drops the server in that case.
-        let _ = tokio::task::spawn_blocking(move || drop(self)).await;
+        Ok(Self { process, ports, address })
     }
 }
 

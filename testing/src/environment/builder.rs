@@ -32,7 +32,7 @@ pub struct AgentEnvironmentBuilder {
     workflows: Vec<Configure>,
     replay: Option<WorkflowReplayerOptions>,
     configure: Vec<Configure>,
-    server: DevServerOptions,
+    server: Option<DevServerOptions>,
     without_cache: bool,
     agents_worker: bool,
     data_converter: DataConverter,
@@ -184,10 +184,12 @@ impl AgentEnvironmentBuilder {
         self
     }
 
-    /// Sets the options of the dev server.
+    /// Starts a dev server with these options for this environment alone. Default: the environments
+    /// of a process share a server, each in a namespace of its own, without schedules, batch
+    /// operations and worker deployments; Nexus endpoints would be visible in all of them.
     #[must_use]
     pub fn server_options(mut self, options: DevServerOptions) -> Self {
-        self.server = options;
+        self.server = Some(options);
         self
     }
 
@@ -200,7 +202,10 @@ impl AgentEnvironmentBuilder {
         let Self { plugin, models, workflows, configure, server, without_cache, agents_worker, data_converter, .. } =
             self;
         replay.data_converter = data_converter.clone();
-        let server = DevServer::start_with(server).await?;
+        let server = match server {
+            Some(options) => DevServer::start_with(options).await?,
+            None => DevServer::shared().await?,
+        };
         let task_queue = "agents".to_owned();
         let mut options = WorkerOptions::new(&*task_queue).build();
         options.graceful_shutdown_period = Some(Duration::from_secs(1));

@@ -80,7 +80,8 @@ use crate::{
 /// it.)
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A dev server, a client and a worker with agents. Dropping it stops the server and the worker.
+/// A namespace of a dev server, a client and a worker with agents. Dropping it stops the worker, and
+/// the server unless another environment of this process uses it.
 pub struct AgentEnvironment {
     // Declared in the order in which they must be dropped.
     worker: Option<WorkerThread>,
@@ -172,8 +173,8 @@ impl AgentEnvironment {
         Ok(())
     }
 
-    /// Stops the worker and the server, and verifies that each scripted model received exactly the
-    /// calls of its script.
+    /// Stops the worker, and verifies that each scripted model received exactly the calls of its
+    /// script.
     ///
     /// # Errors
     /// [`EnvironmentError::Script`] with the mismatches of the models, or the error of the worker.

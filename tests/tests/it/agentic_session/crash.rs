@@ -149,14 +149,14 @@ async fn killed(hold: Hold, every: NonZero<u32>, first: &[&str], second: &[&str]
     let directory = tempfile::tempdir()?;
     let ledger = ledger(&directory);
     let env = office()?.start().await?;
-    let (client, target) = (env.client(), env.server().target_url());
-    let victim = worker::start(target.clone(), &ledger, Work::Review { hold, every }).await?;
+    let client = env.client();
+    let victim = worker::start(env.server(), &ledger, Work::Review { hold, every }).await?;
     let handle = env.start_workflow(Office::run, order(HEARTBEAT_TIMEOUT)).await?;
     until_there(client, &handle.info().workflow_id, &ledger, hold, first).await?;
     victim.kill()?;
     assert_eq!(ledger.of_attempt(1)?, first, "it was over before the kill");
 
-    let successor = worker::start(target, &ledger, Work::Review { hold: Hold::Nothing, every }).await?;
+    let successor = worker::start(env.server(), &ledger, Work::Review { hold: Hold::Nothing, every }).await?;
     let (approval, call) = asked(client).await?;
     assert_eq!(approval.approve(&*call.id).await?, DecisionAnswer::Accepted);
     let run = env.await_run(&handle).await?;
@@ -206,7 +206,7 @@ async fn with_a_long_heartbeat_timeout_a_crash_costs_at_most_the_turn_under_way_
     let ledger = ledger(&directory);
     let env = office()?.start().await?;
     let work = Work::Endless { pace: Duration::from_millis(200), throttled };
-    let victim = worker::start(env.server().target_url(), &ledger, work).await?;
+    let victim = worker::start(env.server(), &ledger, work).await?;
     let handle = env.start_workflow(Office::run, order(Duration::from_mins(1))).await?;
     let turns = || anyhow::Ok(ledger.lines()?.iter().filter(|line| line.what == "model").count());
     let deadline = Instant::now() + PATIENCE;

@@ -72,8 +72,8 @@ async fn a_tool_that_ends_well_while_its_worker_stops_is_not_run_again() -> anyh
         let mut options = WorkerOptions::new(QUEUE).build();
         options.register_activities(desk);
         options.graceful_shutdown_period = Some(Duration::from_millis(100));
-        let target = env.server().target_url();
-        anyhow::Ok(tokio::task::spawn_blocking(move || WorkerThread::start(target, "default", options)).await??)
+        let (target, namespace) = (env.server().target_url(), env.server().namespace().to_owned());
+        anyhow::Ok(tokio::task::spawn_blocking(move || WorkerThread::start(target, &namespace, options)).await??)
     };
     let mut first = worker().await?;
     let order = Order { task_queue: Some(QUEUE.to_owned()), ..Order::new(Value::Null) };
@@ -128,8 +128,8 @@ async fn a_session_whose_worker_is_stopped_goes_on_at_once_in_another_one() -> a
         let mut options = WorkerOptions::new(QUEUE).build();
         options.register_activities(desk(&model));
         options.graceful_shutdown_period = Some(Duration::from_millis(100));
-        let target = env.server().target_url();
-        anyhow::Ok(tokio::task::spawn_blocking(move || WorkerThread::start(target, "default", options)).await??)
+        let (target, namespace) = (env.server().target_url(), env.server().namespace().to_owned());
+        anyhow::Ok(tokio::task::spawn_blocking(move || WorkerThread::start(target, &namespace, options)).await??)
     };
     let mut first = worker().await?;
     // The server would wait for a minute, if the worker did not say that it goes.

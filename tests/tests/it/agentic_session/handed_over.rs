@@ -119,8 +119,8 @@ async fn a_session_that_python_code_of_the_proposal_has_begun_goes_on_here() -> 
     let mut options = WorkerOptions::new(QUEUE).build();
     options.register_activities(desk);
     options.graceful_shutdown_period = Some(Duration::from_secs(1));
-    let target = env.server().target_url();
-    let worker = tokio::task::spawn_blocking(move || WorkerThread::start(target, "default", options)).await??;
+    let (target, namespace) = (env.server().target_url(), env.server().namespace().to_owned());
+    let worker = tokio::task::spawn_blocking(move || WorkerThread::start(target, &namespace, options)).await??;
     let run = env.await_run(&started).await?;
     assert_eq!(run.activities()[0].attempts, 2);
     assert_eq!(run.output()?, outcome());

@@ -4,7 +4,7 @@ use std::{path::PathBuf, process::Command, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use temporal_agents_examples::stage::process::{WorkerProcess, work_until_orphaned};
-use temporal_agents_testing::environment::WorkerThread;
+use temporal_agents_testing::{DevServer, environment::WorkerThread};
 use temporalio_sdk::WorkerOptions;
 
 use super::{
@@ -20,14 +20,21 @@ const TASK: &str = "TEMPORAL_AGENTS_TEST_DESK";
 #[derive(Debug, Serialize, Deserialize)]
 struct Task {
     target: String,
+    namespace: String,
     ledger: PathBuf,
     work: Work,
 }
 
 /// Starts a worker process.
-pub(super) async fn start(target: String, ledger: &Ledger, work: Work) -> anyhow::Result<WorkerProcess> {
+pub(super) async fn start(server: &DevServer, ledger: &Ledger, work: Work) -> anyhow::Result<WorkerProcess> {
     let test = "agentic_session::crash::worker::a_worker_works_only_where_a_test_has_started_it";
-    let task = serde_json::to_string(&Task { target, ledger: ledger.path.clone(), work })?;
+    let task = Task {
+        target: server.target_url(),
+        namespace: server.namespace().to_owned(),
+        ledger: ledger.path.clone(),
+        work,
+    };
+    let task = serde_json::to_string(&task)?;
     let mut program = Command::new(std::env::current_exe()?);
     program.args([test, "--exact", "--nocapture"]).env(TASK, task);
     tokio::task::spawn_blocking(move || WorkerProcess::start(&mut program)).await?
@@ -41,7 +48,7 @@ fn a_worker_works_only_where_a_test_has_started_it() -> anyhow::Result<()> {
     }
 }
 
-fn work(Task { target, ledger, work }: Task) -> anyhow::Result<()> {
+fn work(Task { target, namespace, ledger, work }: Task) -> anyhow::Result<()> {
     let mut options = WorkerOptions::new(TASK_QUEUE).build();
     options.register_activities(review::desk(&Ledger { path: ledger }, work));
     options.graceful_shutdown_period = Some(Duration::from_secs(1));
@@ -49,5 +56,5 @@ fn work(Task { target, ledger, work }: Task) -> anyhow::Result<()> {
         // Its heartbeat timeout is short, and the machine may be busy.
         options.max_heartbeat_throttle_interval = Duration::from_millis(500);
     }
-    work_until_orphaned(WorkerThread::start(target, "default", options)?)
+    work_until_orphaned(WorkerThread::start(target, &namespace, options)?)
 }
