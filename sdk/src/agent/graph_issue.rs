@@ -8,6 +8,7 @@ use crate::{tool::ToolIssue, wire::error_debug};
 /// Never retried: the run fails before any model call, and the worker does not start.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} wrong with the agents:\n{}", count(.issues), list(.issues))]
+#[non_exhaustive]
 pub struct GraphError {
     /// The issues, each reported once.
     pub issues: Vec<GraphIssue>,

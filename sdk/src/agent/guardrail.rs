@@ -22,6 +22,7 @@ use crate::{
 
 /// The result of a guardrail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct GuardrailOutput {
     /// `true` if the guardrail trips, which ends the run.
     pub tripwire_triggered: bool,

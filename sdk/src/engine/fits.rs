@@ -15,6 +15,7 @@ use crate::{
 /// Never retried: the same agents do not match the next time either.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the state of the run does not match its agents:\n{}", list(.issues))]
+#[non_exhaustive]
 pub struct StateMismatch {
     /// All mismatches.
     pub issues: Vec<StateIssue>,

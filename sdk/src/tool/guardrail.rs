@@ -10,6 +10,7 @@ use crate::wire::{ToolOutput, run_state::ToolGuardrailBehavior};
 
 /// The result of a tool's guardrail.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ToolGuardrailOutput {
     /// The handling of the call: allowed, rejected, or the end of the run.
     pub behavior: ToolGuardrailBehavior,

@@ -21,6 +21,7 @@ pub struct RunContext {
 /// The error of a value of the run context that is not of the requested type.
 #[derive(thiserror::Error)]
 #[error("run context key {key:?} is not a {expected}: {source}")]
+#[non_exhaustive]
 pub struct ContextError {
     /// Name of the key.
     pub key: String,

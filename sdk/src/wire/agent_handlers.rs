@@ -31,6 +31,7 @@ pub const AGENT_STATE: &str = "agent_state";
 /// JSON shape: `{"interruption_id": "call_1", "decision": {"kind": "approve"}}`, optionally with a
 /// member `"by": "ann"`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AgentDecision {
     /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
@@ -113,6 +114,7 @@ impl AgentDecision {
 ///
 /// JSON shape: `{"interruption_id": "call_1", "output": "paid by hand"}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SuppliedOutput {
     /// The version of this message; absent = 1.0.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
@@ -155,6 +157,7 @@ impl From<SuppliedOutput> for AgentDecision {
 
 /// The result of the updates `agent_decide` and `agent_supply_output`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DecisionReply {
     /// The version of this message.
     pub version: WireVersion,
@@ -211,6 +214,7 @@ pub enum DecisionAnswer {
 /// Progress of a workflow's runs, and the calls that they wait for. Of several runs at the same
 /// time, `agent` and `turn` are those of the latest turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AgentState {
     /// The version of this message.
     pub version: WireVersion,
@@ -257,6 +261,7 @@ pub enum AgentStatus {
 /// An interruption: a call that waits for a decision, or, according to its `kind`, for its
 /// [`Output`](InterruptionKind::Output) or for an [`Input`](InterruptionKind::Input).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AgentInterruption {
     /// Id to decide by: the id of the call, with a suffix (`#2` and so on) if another interruption
     /// had that id.
@@ -291,6 +296,7 @@ impl From<Interruption> for AgentInterruption {
 
 /// A decision that the workflow has received.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct DecidedInterruption {
     /// Id of the interruption.
     pub id: String,

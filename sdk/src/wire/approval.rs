@@ -19,6 +19,7 @@ pub const APPROVAL_WORKFLOW: &str = "ApprovalWorkflow";
 
 /// The workflow's input: a call that a person decides on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ApprovalRequest {
     /// The version of this message; absent = 1.0.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
@@ -31,6 +32,7 @@ pub struct ApprovalRequest {
 
 /// The workflow's result: the decision. `{"approve": true}` is sufficient.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ApprovalRuling {
     /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]

@@ -28,6 +28,7 @@ pub const LOAD_STATE_ACTIVITY: &str = "agents.load_state";
 /// may also write one. Reading it fails on a version that is not [read here](WireVersion::check):
 /// the workflow task is then retried until a newer worker takes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Carried {
     /// The version of this value.
     #[serde(deserialize_with = "readable_version")]

@@ -22,6 +22,7 @@ use super::{
 
 /// Definitions of an agent for the model at one turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Definitions {
     /// The system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,6 +112,7 @@ const MAX_CACHED_INSTRUCTIONS_BYTES: usize = 16_384;
 
 /// A prompt template stored at the provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Prompt {
     /// Id of the template.
     pub id: String,
@@ -120,6 +122,27 @@ pub struct Prompt {
     /// Values of the template's variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<Map<String, Value>>,
+}
+
+impl Prompt {
+    /// Refers to the newest version of the template with this id.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), version: None, variables: None }
+    }
+
+    /// Refers to this version of the template.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = Some(version.into());
+        self
+    }
+
+    /// Sets a variable of the template.
+    #[must_use]
+    pub fn variable(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.variables.get_or_insert_default().insert(name.into(), value.into());
+        self
+    }
 }
 
 /// A tool as the model sees it. The configuration of a hosted tool is data and is sent to the
@@ -172,6 +195,7 @@ impl ToolSpec {
 
 /// A handoff as the model sees it: a function that transfers the conversation to another agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct HandoffSpec {
     /// Name of the function that the model calls, for example `transfer_to_refunds`.
     pub tool_name: String,
@@ -187,6 +211,7 @@ pub struct HandoffSpec {
 
 /// The shape of a final answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct OutputSpec {
     /// Name of the schema at the provider.
     pub name: String,

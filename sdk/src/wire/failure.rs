@@ -138,6 +138,7 @@ impl ModelFailureKind {
 
 /// The first detail of a failed model call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ModelFailureDetails {
     /// The version of this message.
     pub version: WireVersion,

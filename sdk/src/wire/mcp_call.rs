@@ -157,6 +157,7 @@ impl Versioned for McpReply {
 /// A tool of a server, in the shape of the protocol.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct McpTool {
     /// Name of the tool at the server.
     pub name: String,
@@ -217,6 +218,7 @@ pub struct McpTarget {
 
 /// The value that a server requests from people during a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct McpQuestion {
     /// Message for people.
     pub message: String,
@@ -226,6 +228,7 @@ pub struct McpQuestion {
 
 /// The answer of a person to the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct McpAnswer {
     /// The question.
     pub question: McpQuestion,

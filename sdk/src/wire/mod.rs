@@ -78,3 +78,6 @@ pub use usage::{InputTokensDetails, OutputTokensDetails, Usage};
 pub(crate) use version::decode;
 pub use version::{WIRE_VERSION, WireDecodeError, WireVersion, WireVersionMismatch};
 pub use worker_env::worker_env;
+
+#[cfg(test)]
+mod tests;

@@ -64,6 +64,7 @@ impl ModelCall {
 
 /// The input of the model activity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ModelRequest {
     /// The version of this message.
     pub version: WireVersion,
@@ -202,6 +203,7 @@ impl ModelRequest {
 
 /// The response of a model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ModelResponse {
     /// The output items, unchanged and in their order.
     pub output: Vec<Item>,
@@ -223,8 +225,16 @@ pub struct ModelResponse {
     pub raw_usage: Option<Value>,
 }
 
+impl ModelResponse {
+    /// Creates a complete response of these items, without ids.
+    pub fn new(output: Vec<Item>, usage: Usage) -> Self {
+        Self { output, usage, ..Self::default() }
+    }
+}
+
 /// The result of the model activity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ModelReply {
     /// The version of this message.
     pub version: WireVersion,

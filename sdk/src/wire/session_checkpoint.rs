@@ -53,6 +53,7 @@ pub const SESSION_FORMAT: &str = "temporal-agents/session";
 
 /// The checkpoint of an agentic session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct SessionCheckpoint {
     /// [`SESSION_FORMAT`].
     pub format: String,

@@ -16,6 +16,7 @@ use super::{
 
 /// The input of a tool activity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolRequest {
     /// The version of this message.
     pub version: WireVersion,
@@ -57,6 +58,7 @@ impl Versioned for ToolRequest {
 
 /// The result of a tool activity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolReply {
     /// The version of this message.
     pub version: WireVersion,
@@ -81,6 +83,7 @@ impl Versioned for ToolReply {
 /// `input_image`, `input_file`).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum ToolOutput {
     /// A string, or the compact JSON of a value.
     Text(String),

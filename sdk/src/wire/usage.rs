@@ -11,6 +11,7 @@ use super::absent::is_default;
 /// usage of each call).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Usage {
     /// Number of requests made to a provider.
     pub requests: u64,
@@ -74,6 +75,7 @@ pub(super) mod in_answer {
 /// Breakdown of the tokens read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct InputTokensDetails {
     /// Number of tokens read from the provider's prompt cache.
     pub cached_tokens: u64,
@@ -84,6 +86,7 @@ pub struct InputTokensDetails {
 /// Breakdown of the tokens written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
+#[non_exhaustive]
 pub struct OutputTokensDetails {
     /// Number of tokens spent on reasoning.
     pub reasoning_tokens: u64,

@@ -87,6 +87,7 @@ impl WireVersion {
     .reads.major.saturating_sub(1),
     if self.is_newer() { "deploy a newer worker" } else { "finish or reset runs of the old release" }
 )]
+#[non_exhaustive]
 pub struct WireVersionMismatch {
     /// Name of the message, for example `model request`.
     pub message: &'static str,

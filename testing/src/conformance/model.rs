@@ -35,12 +35,12 @@ impl Model for ScriptedModel {
             self.recorder.model_is_due(&self.agent).await.map_err(|over| failure(over.to_string()))?;
             match self.recorder.model_called(&self.agent, self.call_json(call)) {
                 Response { raises: Some(text), .. } => Err(failure(text)),
-                Response { output, usage, response_id, raises: None } => Ok(ModelResponse {
-                    output: output.unwrap_or_default(),
-                    usage: usage.unwrap_or_default().into(),
-                    response_id,
-                    ..ModelResponse::default()
-                }),
+                Response { output, usage, response_id, raises: None } => {
+                    let usage = usage.unwrap_or_default().into();
+                    let mut response = ModelResponse::new(output.unwrap_or_default(), usage);
+                    response.response_id = response_id;
+                    Ok(response)
+                }
             }
         })
     }
@@ -49,7 +49,7 @@ impl Model for ScriptedModel {
 impl ScriptedModel {
     /// Converts the call to the form in which the format reports it.
     fn call_json(&self, call: ModelCall) -> Value {
-        let Definitions { instructions, prompt: _, tools, handoffs, output, settings } = call.definitions;
+        let Definitions { instructions, tools, handoffs, output, settings, .. } = call.definitions;
         json!({
             "agent": self.agent,
             "system_instructions": instructions,
@@ -82,7 +82,7 @@ fn tool_json(tool: ToolSpec) -> Value {
 }
 
 fn handoff_json(handoff: HandoffSpec) -> Value {
-    let HandoffSpec { tool_name, tool_description, input_json_schema, strict, agent_name: _ } = handoff;
+    let HandoffSpec { tool_name, tool_description, input_json_schema, strict, .. } = handoff;
     json!({
         "tool_name": tool_name,
         "tool_description": tool_description,
@@ -92,6 +92,6 @@ fn handoff_json(handoff: HandoffSpec) -> Value {
 }
 
 fn output_json(output: OutputSpec) -> Value {
-    let OutputSpec { name, schema, strict } = output;
+    let OutputSpec { name, schema, strict, .. } = output;
     json!({"name": name, "schema": schema, "strict": strict})
 }

@@ -166,7 +166,7 @@ impl Recorder {
         }
         let number = record.calls.len() - 1;
         for item in response.output.iter().flatten() {
-            if let ItemView::FunctionCall(FunctionCall { name, call_id, arguments, namespace: _ }) = item.view() {
+            if let ItemView::FunctionCall(FunctionCall { name, call_id, arguments, .. }) = item.view() {
                 record.written.push(ScriptedCall {
                     response: number,
                     name: name.to_owned(),

@@ -11,6 +11,7 @@ use crate::history::History;
 
 /// A workflow that has ended, and whose history replays.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct FinishedRun<T> {
     /// Id of the workflow.
     pub workflow_id: String,
@@ -49,6 +50,11 @@ pub enum ActivityOutcome {
 }
 
 impl<T> FinishedRun<T> {
+    /// Describes a workflow whose result and history were fetched by other means.
+    pub fn new(workflow_id: impl Into<String>, result: Result<T, WorkflowGetResultError>, history: History) -> Self {
+        Self { workflow_id: workflow_id.into(), result, history }
+    }
+
     /// Returns the output of the workflow.
     ///
     /// # Errors

@@ -205,13 +205,13 @@ impl Reply {
     pub(super) async fn answer(self, call: usize) -> Result<ModelResponse, ModelError> {
         tokio::time::sleep(self.delay).await;
         match self.outcome {
-            Outcome::Items(items) => Ok(ModelResponse {
-                output: items.into_iter().enumerate().map(|(place, item)| with_ids(&item, call, place)).collect(),
-                usage: self.usage,
-                response_id: Some(format!("resp_{call}")),
-                incomplete: self.incomplete,
-                ..ModelResponse::default()
-            }),
+            Outcome::Items(items) => {
+                let output = items.into_iter().enumerate().map(|(place, item)| with_ids(&item, call, place)).collect();
+                let mut response = ModelResponse::new(output, self.usage);
+                response.response_id = Some(format!("resp_{call}"));
+                response.incomplete = self.incomplete;
+                Ok(response)
+            }
             Outcome::Failure(Failure { kind, message, status, retry_after, retryable }) => {
                 let mut error = ModelError::new(kind, message);
                 error.status = status;

@@ -15,6 +15,7 @@ use super::ReplayError;
 /// [`into_result`](Self::into_result) converts a report with failures to an error, for `?` in a
 /// `main` or a test; `Debug` has the same output as `Display`.
 #[derive(thiserror::Error)]
+#[non_exhaustive]
 pub struct ReplayReport {
     /// All histories, in the order in which they were listed.
     pub checked: Vec<CheckedHistory>,

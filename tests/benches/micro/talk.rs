@@ -28,10 +28,8 @@ impl Talk {
     pub(crate) fn after(turns: u32) -> Self {
         let spec = Spec::tools(u32::MAX);
         let agent = agents::assistant();
-        let definitions = Definitions {
-            tools: agent.def().tools.iter().map(temporal_agents::ToolDef::spec).collect(),
-            ..Definitions::default()
-        };
+        let mut definitions = Definitions::default();
+        definitions.tools = agent.def().tools.iter().map(temporal_agents::ToolDef::spec).collect();
         let setup = TurnSetup {
             model: "scripted".to_owned(),
             definitions,
@@ -62,7 +60,7 @@ impl Talk {
         self.up_to_the_model_call();
         let output = script::answer(&self.spec, self.done);
         let output = output.into_iter().map(|item| Item::try_from(item).expect("the script writes objects")).collect();
-        let response = ModelResponse { output, usage: Usage::of_tokens(100, 20), ..ModelResponse::default() };
+        let response = ModelResponse::new(output, Usage::of_tokens(100, 20));
         self.resolve(Resolution::Answered(response));
         self.done += 1;
         let Step::CallTools { calls, .. } = self.engine.next() else { panic!("the script calls a tool") };

@@ -85,10 +85,8 @@ fn answer(call: &ModelCall) -> Result<ModelResponse, ModelError> {
 
 fn response(output: Vec<Value>, done: u32) -> Result<ModelResponse, ModelError> {
     let output = output.into_iter().map(Item::try_from).collect::<Result<_, _>>();
-    Ok(ModelResponse {
-        output: output.map_err(|error| wrong(error.to_string()))?,
-        usage: Usage::of_tokens(100, 20),
-        response_id: Some(script::response_id(done)),
-        ..ModelResponse::default()
-    })
+    let output = output.map_err(|error| wrong(error.to_string()))?;
+    let mut response = ModelResponse::new(output, Usage::of_tokens(100, 20));
+    response.response_id = Some(script::response_id(done));
+    Ok(response)
 }

@@ -27,6 +27,7 @@ use crate::{
     agent_handlers::support::{last_outputs, state_when, state_when_waiting},
     continuing::ready_made::histories,
     held_model::HeldModel,
+    support::read,
 };
 
 fn no_secrets() -> ToolOutputGuardrail {
@@ -66,15 +67,8 @@ fn title(title: &str) -> Value {
 }
 
 fn asks(id: &str, tool: &str, kind: InterruptionKind) -> AgentInterruption {
-    AgentInterruption {
-        id: id.to_owned(),
-        agent: "editor".to_owned(),
-        tool: tool.to_owned(),
-        arguments: title("Minutes").to_string(),
-        server: None,
-        kind,
-        question: None,
-    }
+    let arguments = title("Minutes").to_string();
+    read(json!({"id": id, "agent": "editor", "tool": tool, "arguments": arguments, "kind": kind}))
 }
 
 /// The editor in a workflow that continues as new whenever it may.

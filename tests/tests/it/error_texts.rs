@@ -1,6 +1,6 @@
 //! What `main` and `unwrap` print of an error: `Debug`, which ends in what `Display` says.
 
-use std::{collections::BTreeMap, error::Error, io, time::Duration};
+use std::{collections::BTreeMap, error::Error, fs, io, path::Path, time::Duration};
 
 use rstest::rstest;
 use schemars::JsonSchema;
@@ -8,17 +8,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use temporal_agents::{
     Agent, RunError, ToolError,
-    agent::{GraphError, GraphIssue},
+    agent::GraphError,
     agentic_session::AgenticSessionError,
     client::{AgentHandleError, transcript::TranscriptError},
     inline::InlineRunner,
-    internal::tool::schema::parse_arguments,
+    internal::{agent::Graph, tool::schema::parse_arguments},
     mcp::McpFailure,
     provider::{GenaiConfigError, ModelError, OpenAiConfigError},
     run::RunFailure,
     tool::{SettingError, WorkflowToolError},
-    wire::{Item, ModelFailureKind, UnknownInterruption},
-    worker::{AgentsPlugin, AgentsWorkerError, DispatchError, InstallError, InstallIssue, RegisterError},
+    wire::{Decision, Item, ModelFailureKind, RunState},
+    worker::{AgentsPlugin, AgentsWorkerError, DispatchError, InstallError, RegisterError},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -30,7 +30,12 @@ use temporal_agents_testing::{
 use temporalio_sdk::WorkerOptions;
 
 fn graph() -> GraphError {
-    GraphError { issues: vec![GraphIssue::NoModel { agent: "clerk".to_owned() }] }
+    Graph::new(Agent::new("clerk").def()).check_models(None).expect_err("the clerk has no model")
+}
+
+fn uninstalled() -> InstallError {
+    let mut options = WorkerOptions::new("desk").build();
+    AgentsPlugin::new().install(&mut options).expect_err("it has nothing")
 }
 
 fn broken_json() -> serde_json::Error {
@@ -49,9 +54,9 @@ const NO_MODEL: &str = "GraphError { issues: [NoModel { agent: \"clerk\" }] }";
     error(GenaiConfigError::KeyEmpty { adapter: "anthropic".to_owned() }),
     "KeyEmpty { adapter: \"anthropic\" }"
 )]
-#[case::of_a_worker(error(InstallError { issues: vec![InstallIssue::Empty] }), "InstallError { issues: [Empty] }")]
+#[case::of_a_worker(error(uninstalled()), "InstallError { issues: [Empty] }")]
 #[case::of_a_worker_with_sessions(
-    error(AgentsWorkerError::Install(InstallError { issues: vec![InstallIssue::Empty] })),
+    error(AgentsWorkerError::Install(uninstalled())),
     "Install(InstallError { issues: [Empty] })"
 )]
 #[case::of_agents(error(graph()), NO_MODEL)]
@@ -98,7 +103,9 @@ fn bad_arguments() -> Box<dyn Error> {
 }
 
 fn no_question() -> Box<dyn Error> {
-    error(UnknownInterruption { id: "call_1".to_owned(), pending: vec![] })
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/wire/v1.1/run_state-turn_due.json");
+    let mut state: RunState = serde_json::from_slice(&fs::read(path).expect("it is there")).expect("a run state");
+    error(state.decide("call_1", Decision::approve()).expect_err("it does not wait"))
 }
 
 fn no_history() -> Box<dyn Error> {
@@ -137,9 +144,7 @@ async fn a_failed_run_is_printed_without_its_conversation() {
 
 #[test]
 fn what_a_worker_refuses_is_printed_with_its_list() {
-    let mut options = WorkerOptions::new("desk").build();
-    let refused = AgentsPlugin::new().install(&mut options).expect_err("it has nothing");
-    let printed = format!("{refused:?}");
+    let printed = format!("{:?}", uninstalled());
     assert!(
         printed.ends_with(
             ": the worker cannot run its agents:\n- the plugin has neither a model provider nor agents nor tools"

@@ -59,5 +59,4 @@ mod transcript;
 mod typed_approvals;
 mod unfit_runs;
 mod versions;
-mod wire_golden;
 mod worker_versioning;

@@ -6,13 +6,12 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
     provider::{Azure, Model, ModelError, ModelProvider, OpenAi, OpenAiApi, OpenAiBuilder},
-    wire::{
-        Definitions, HandoffSpec, Item, ModelCall, ModelFailureKind, ModelResponse, ModelSettings, OutputSpec, Prompt,
-        ToolSpec,
-    },
+    wire::{Definitions, Item, ModelCall, ModelFailureKind, ModelResponse, ModelSettings, Prompt, ToolSpec},
 };
 use tokio::net::{TcpListener, TcpStream};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate, matchers};
+
+use crate::support::read;
 
 const KEY: &str = "the-secret-key";
 
@@ -84,65 +83,55 @@ async fn the_smallest_call_is_one_small_request() {
 
 /// Definitions in which nothing the Responses API knows is left out.
 fn full_definitions() -> Definitions {
-    Definitions {
-        instructions: Some("be brief".into()),
-        prompt: Some(Prompt {
-            id: "pmpt_1".into(),
-            version: Some("2".into()),
-            variables: Some([("city".to_owned(), json!("Oslo"))].into_iter().collect()),
-        }),
-        tools: vec![
-            ToolSpec::Function {
-                name: "get_weather".into(),
-                description: "Weather".into(),
-                parameters: json!({"type": "object", "properties": {"b": {}, "a": {}}}).into(),
-                strict: true,
-            },
-            ToolSpec::Hosted {
-                name: "web_search".into(),
-                config: [("type".to_owned(), json!("web_search")), ("size".to_owned(), json!("low"))]
-                    .into_iter()
-                    .collect(),
-            },
-        ],
-        handoffs: vec![HandoffSpec {
-            tool_name: "transfer_to_refunds".into(),
-            tool_description: "Refunds".into(),
-            input_json_schema: json!({"type": "object"}).into(),
-            strict: false,
-            agent_name: "refunds".into(),
-        }],
-        output: Some(OutputSpec {
-            name: "final_output".into(),
-            schema: json!({"type": "object"}).into(),
+    let mut definitions = Definitions::default();
+    definitions.instructions = Some("be brief".into());
+    definitions.prompt = Some(Prompt::new("pmpt_1").version("2").variable("city", "Oslo"));
+    definitions.tools = vec![
+        ToolSpec::Function {
+            name: "get_weather".into(),
+            description: "Weather".into(),
+            parameters: json!({"type": "object", "properties": {"b": {}, "a": {}}}).into(),
             strict: true,
-        }),
-        settings: settings(json!({
-            "temperature": 0.5,
-            "top_p": 0.25,
-            "tool_choice": "web_search",
-            "parallel_tool_calls": false,
-            "truncation": "auto",
-            "max_tokens": 100,
-            "reasoning": {"effort": "low", "summary": "auto"},
-            "verbosity": "high",
-            "metadata": {"a": "b"},
-            "store": false,
-            "prompt_cache_retention": "24h",
-            "include_usage": true,
-            "response_include": ["reasoning.encrypted_content"],
-            "top_logprobs": 3,
-            "extra_query": {"trace": "1"},
-            "extra_body": {"service_tier": "flex"},
-            "extra_headers": {"X-Extra": "yes"},
-            "extra_args": {"service_tier": "auto", "user": "u"},
-            "retry": {"max_retries": 2},
-            "context_management": [{"type": "compaction"}],
-            "prompt_cache_options": {"ttl": "1h"},
-            "preserve_raw_usage": true,
-            "timeout": 10.0,
-        })),
-    }
+        },
+        ToolSpec::Hosted {
+            name: "web_search".into(),
+            config: [("type".to_owned(), json!("web_search")), ("size".to_owned(), json!("low"))].into_iter().collect(),
+        },
+    ];
+    definitions.handoffs = vec![read(json!({
+        "tool_name": "transfer_to_refunds",
+        "tool_description": "Refunds",
+        "input_json_schema": {"type": "object"},
+        "strict": false,
+        "agent_name": "refunds",
+    }))];
+    definitions.output = Some(read(json!({"name": "final_output", "schema": {"type": "object"}, "strict": true})));
+    definitions.settings = settings(json!({
+        "temperature": 0.5,
+        "top_p": 0.25,
+        "tool_choice": "web_search",
+        "parallel_tool_calls": false,
+        "truncation": "auto",
+        "max_tokens": 100,
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "verbosity": "high",
+        "metadata": {"a": "b"},
+        "store": false,
+        "prompt_cache_retention": "24h",
+        "include_usage": true,
+        "response_include": ["reasoning.encrypted_content"],
+        "top_logprobs": 3,
+        "extra_query": {"trace": "1"},
+        "extra_body": {"service_tier": "flex"},
+        "extra_headers": {"X-Extra": "yes"},
+        "extra_args": {"service_tier": "auto", "user": "u"},
+        "retry": {"max_retries": 2},
+        "context_management": [{"type": "compaction"}],
+        "prompt_cache_options": {"ttl": "1h"},
+        "preserve_raw_usage": true,
+        "timeout": 10.0,
+    }));
+    definitions
 }
 
 #[tokio::test]
@@ -218,7 +207,9 @@ async fn key_order_of_schemas_reaches_the_server() {
         parameters: json!({"type": "object", "properties": {"z": {}, "a": {}}}).into(),
         strict: true,
     };
-    let call = ModelCall::new("a", "gpt-5", Definitions { tools: vec![tool], ..Definitions::default() }, Vec::new());
+    let mut definitions = Definitions::default();
+    definitions.tools = vec![tool];
+    let call = ModelCall::new("a", "gpt-5", definitions, Vec::new());
     let (request, _) = exchange(call, ok()).await;
     let text = String::from_utf8(request.body).expect("UTF-8");
     assert!(text.contains(r#""properties":{"z":{},"a":{}}"#), "{text}");

@@ -1,7 +1,8 @@
 //! The agents most tests run: a triage agent that hands off to a specialist with tools.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
 use temporal_agents::{Agent, Runner, State, ToolError, tool};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
@@ -74,4 +75,9 @@ impl Clerk {
     pub(crate) async fn run(ctx: &mut WorkflowContext<Self>, question: String) -> WorkflowResult<String> {
         Ok(Runner::new(ctx).max_turns(3).run(&clerk(), question).await?.final_output)
     }
+}
+
+/// A value of which only the library makes literals, as its JSON says.
+pub(crate) fn read<T: DeserializeOwned>(json: Value) -> T {
+    serde_json::from_value(json).expect("JSON of this type")
 }

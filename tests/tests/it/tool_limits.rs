@@ -1,4 +1,6 @@
 //! Outputs and arguments that are too large, thousands of calls, calls one after another: the run goes on, no workflow task fails.
+//!
+//! Those that keep a server busy have one of their own.
 
 mod agents;
 mod fan_out;

@@ -127,10 +127,13 @@ async fn a_workflow_that_is_not_there_is_an_error_that_says_what_to_look_at() ->
     let model = script();
     let (env, run) = played(&model, DataConverter::default()).await?;
     let missing = Transcript::of_workflow(env.client(), "no-such-workflow", None).await.expect_err("it is not there");
+    let namespace = env.server().namespace();
     assert_eq!(
         missing.to_string(),
-        "there is no workflow \"no-such-workflow\" in namespace \"default\"; check the id and the namespace. A run \
-         that has ended is deleted after the namespace's retention period"
+        format!(
+            "there is no workflow \"no-such-workflow\" in namespace {namespace:?}; check the id and the namespace. A \
+             run that has ended is deleted after the namespace's retention period"
+        )
     );
     let no_run = Transcript::of_workflow(env.client(), &run.workflow_id, Some("7")).await.expect_err("no such run");
     assert!(matches!(no_run, TranscriptError::NotFound { .. }), "{no_run}");

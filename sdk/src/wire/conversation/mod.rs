@@ -32,6 +32,7 @@ pub(crate) const WORTH_A_REFERENCE: usize = 256;
 
 /// The input of a model call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Conversation {
     /// The segments, in the order of their items.
     pub segments: Vec<InputSegment>,
@@ -44,6 +45,7 @@ pub struct Conversation {
 /// A part of a model call's input. An *instruction*: an unknown kind is refused.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum InputSegment {
     /// The items themselves.
     Items {

@@ -43,6 +43,7 @@ pub enum ItemView<'a> {
 
 /// The parts of a `function_call` item.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FunctionCall<'a> {
     /// Name of the function, as the model wrote it.
     pub name: &'a str,

@@ -31,6 +31,7 @@ pub const CHAT_END: &str = "chat_end";
 /// JSON shape: `{"agent": "librarian"}`, or `{}` if there is one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct ChatRequest {
     /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
@@ -129,6 +130,7 @@ impl<'de> Deserialize<'de> for ChatRequest {
 
 /// A message to a chat; JSON shape: `{"text": "Where is my parcel?"}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ChatMessage {
     /// The version of this message; absent = 1.0.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
@@ -151,6 +153,7 @@ impl ChatMessage {
 
 /// The reply to a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ChatReply {
     /// The version of this message.
     pub version: WireVersion,
@@ -202,6 +205,7 @@ impl ChatReply {
 
 /// The conversation of a chat.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ChatTranscript {
     /// The version of this message.
     pub version: WireVersion,

@@ -34,6 +34,7 @@ pub const AGENT_WORKFLOW: &str = "AgentWorkflow";
 /// is one agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct AgentRequest {
     /// The version of this message; absent = 1.0, since people may write this message by hand.
     #[serde(default = "first_version", deserialize_with = "readable_version")]
@@ -100,6 +101,7 @@ fn read<'de, D: Deserializer<'de>, T>(
 /// Input of an agent; JSON shape: a string, or a list of items.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum RequestInput {
     /// A message of the user.
     Text(String),
@@ -184,6 +186,7 @@ impl Serialize for AgentRequest {
 /// failure has the report as its detail, with the usage of the model calls until then, and without
 /// an output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct AgentReport {
     /// The version of this message.
     pub version: WireVersion,

@@ -9,6 +9,7 @@ use crate::wire::{absent::is_default, decider};
 
 /// A decision on a call that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Decision {
     /// `true` if the call is made.
     pub approve: bool,

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 /// Results of all guardrails, in the order in which they were called.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct GuardrailResults {
     /// Results of the input guardrails.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -29,6 +30,7 @@ impl GuardrailResults {
 
 /// The result of an input guardrail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct InputGuardrailResult {
     /// Name of the guardrail.
     pub guardrail: String,
@@ -41,6 +43,7 @@ pub struct InputGuardrailResult {
 
 /// The result of an output guardrail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct OutputGuardrailResult {
     /// Name of the guardrail.
     pub guardrail: String,
@@ -57,6 +60,7 @@ pub struct OutputGuardrailResult {
 
 /// The result of a tool guardrail.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ToolGuardrailResult {
     /// Name of the guardrail.
     pub guardrail: String,

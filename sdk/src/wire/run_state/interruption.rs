@@ -16,6 +16,7 @@ use crate::wire::error_debug;
 
 /// A call that waits for a decision, or for its output.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Interruption {
     /// Id to decide by: the call id; in agents used as tools, the ids of the calls on the way,
     /// joined by `/`. A `/` in a call id is written `~1`, a `~` is written `~0`, as in a JSON
@@ -92,6 +93,7 @@ impl Interruption {
 /// Error of a decision under an id that the run does not wait for.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the run does not wait for a decision on {id:?}; it waits for: {}", waiting(.pending))]
+#[non_exhaustive]
 pub struct UnknownInterruption {
     /// The unknown id.
     pub id: String,

@@ -44,6 +44,7 @@ use super::{
 /// [read here](WireVersion::check), whatever its shape.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
+#[non_exhaustive]
 pub struct RunState {
     /// The version of this value.
     pub version: WireVersion,

@@ -6,6 +6,7 @@ use crate::wire::item::Item;
 
 /// An item that a run has produced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct NewItem {
     /// Kind of the item in the run.
     #[serde(rename = "type")]

@@ -275,6 +275,7 @@ pub struct PlannedCall {
 
 /// An approval request of a hosted MCP server for a call of one of its tools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct McpApproval {
     /// Id of the request.
     pub request_id: String,

@@ -8,6 +8,7 @@ use crate::{agent::GraphIssue, wire::error_debug};
     "the worker cannot run its agents:\n{}",
     .issues.iter().map(|issue| format!("- {issue}")).collect::<Vec<_>>().join("\n")
 )]
+#[non_exhaustive]
 pub struct InstallError {
     /// The issues, in the order in which they were found; never empty.
     pub issues: Vec<InstallIssue>,

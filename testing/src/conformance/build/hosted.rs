@@ -29,11 +29,10 @@ pub(super) fn with_hosted_tool(agent: Agent, tool: &HostedTool) -> Agent {
             let agent = agent.hosted_tool("hosted_mcp", server);
             match on_approval_request.clone() {
                 Some(ApprovalAnswer { approve, reason }) => {
-                    agent.on_mcp_approval(server_label, move |_run: &RunContext, _request: &McpApproval| Decision {
-                        approve,
-                        message: reason.clone(),
-                        supplied: false,
-                        by: None,
+                    agent.on_mcp_approval(server_label, move |_run: &RunContext, _request: &McpApproval| {
+                        let mut decision = if approve { Decision::approve() } else { Decision::reject() };
+                        decision.message.clone_from(&reason);
+                        decision
                     })
                 }
                 None => agent,

@@ -105,5 +105,6 @@ fn result_of(output: &ToolOutput) -> Value {
     match output {
         ToolOutput::Text(text) => text.as_str().into(),
         ToolOutput::Content(parts) => parts.iter().map(without_type).collect(),
+        other => json!(other),
     }
 }

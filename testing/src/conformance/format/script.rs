@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::Deserialize;
-use temporal_agents::wire::{self, InputTokensDetails, Item, OutputTokensDetails};
+use temporal_agents::wire::{self, Item};
 
 /// The responses, one per call.
 #[derive(Clone, Debug, Deserialize)]
@@ -62,16 +62,12 @@ impl From<Usage> for wire::Usage {
             requests,
         } = usage;
         let (read, written) = (input_tokens.unwrap_or(0), output_tokens.unwrap_or(0));
-        Self {
-            requests: requests.unwrap_or(1),
-            input_tokens: read,
-            input_tokens_details: InputTokensDetails {
-                cached_tokens: cached_tokens.unwrap_or(0),
-                cache_write_tokens: cache_write_tokens.unwrap_or(0),
-            },
-            output_tokens: written,
-            output_tokens_details: OutputTokensDetails { reasoning_tokens: reasoning_tokens.unwrap_or(0) },
-            total_tokens: total_tokens.unwrap_or_else(|| read.saturating_add(written)),
-        }
+        let mut converted = Self::of_tokens(read, written);
+        converted.requests = requests.unwrap_or(1);
+        converted.input_tokens_details.cached_tokens = cached_tokens.unwrap_or(0);
+        converted.input_tokens_details.cache_write_tokens = cache_write_tokens.unwrap_or(0);
+        converted.output_tokens_details.reasoning_tokens = reasoning_tokens.unwrap_or(0);
+        converted.total_tokens = total_tokens.unwrap_or_else(|| read.saturating_add(written));
+        converted
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn new_items(items: &[NewItem]) -> Value {
 }
 
 fn new_item(item: &NewItem) -> Value {
-    let NewItem { kind, agent, raw, handoff } = item;
+    let NewItem { kind, agent, raw, handoff, .. } = item;
     let mut reported = json!({"type": kind, "agent": agent, "raw": raw});
     if let Some(HandoffEnds { source, target }) = handoff {
         reported["source_agent"] = source.as_str().into();
@@ -27,7 +27,7 @@ fn new_item(item: &NewItem) -> Value {
 /// Reports the calls that wait for decisions.
 pub(super) fn interruptions(pending: &[Interruption]) -> Value {
     let reported = |interruption: &Interruption| {
-        let Interruption { id: _, agent, tool, raw, kind: _, question: _ } = interruption;
+        let Interruption { agent, tool, raw, .. } = interruption;
         json!({"agent": agent, "tool_name": tool, "raw": raw})
     };
     pending.iter().map(reported).collect()
@@ -35,10 +35,11 @@ pub(super) fn interruptions(pending: &[Interruption]) -> Value {
 
 /// Reports the usage of a run.
 pub(super) fn usage(usage: &Usage) -> Value {
-    let Usage { requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens } =
-        usage;
-    let InputTokensDetails { cached_tokens, cache_write_tokens } = input_tokens_details;
-    let OutputTokensDetails { reasoning_tokens } = output_tokens_details;
+    let Usage {
+        requests, input_tokens, input_tokens_details, output_tokens, output_tokens_details, total_tokens, ..
+    } = usage;
+    let InputTokensDetails { cached_tokens, cache_write_tokens, .. } = input_tokens_details;
+    let OutputTokensDetails { reasoning_tokens, .. } = output_tokens_details;
     json!({
         "requests": requests,
         "input_tokens": input_tokens,
@@ -52,7 +53,7 @@ pub(super) fn usage(usage: &Usage) -> Value {
 
 /// Reports the four lists of findings, as members of an outcome.
 pub(super) fn guardrail_results(results: &GuardrailResults) -> Map<String, Value> {
-    let GuardrailResults { input, output, tool_input, tool_output } = results;
+    let GuardrailResults { input, output, tool_input, tool_output, .. } = results;
     Map::from_iter([
         ("input_guardrail_results".to_owned(), input.iter().map(input_result).collect()),
         ("output_guardrail_results".to_owned(), output.iter().map(output_result).collect()),
@@ -63,13 +64,13 @@ pub(super) fn guardrail_results(results: &GuardrailResults) -> Map<String, Value
 
 /// Reports the finding of an input guardrail.
 pub(super) fn input_result(result: &InputGuardrailResult) -> Value {
-    let InputGuardrailResult { guardrail, tripwire_triggered, output_info } = result;
+    let InputGuardrailResult { guardrail, tripwire_triggered, output_info, .. } = result;
     json!({"guardrail": guardrail, "tripwire_triggered": tripwire_triggered, "output_info": output_info})
 }
 
 /// Reports the finding of an output guardrail.
 pub(super) fn output_result(result: &OutputGuardrailResult) -> Value {
-    let OutputGuardrailResult { guardrail, agent, agent_output, tripwire_triggered, output_info } = result;
+    let OutputGuardrailResult { guardrail, agent, agent_output, tripwire_triggered, output_info, .. } = result;
     json!({
         "guardrail": guardrail,
         "agent": agent,
@@ -80,6 +81,6 @@ pub(super) fn output_result(result: &OutputGuardrailResult) -> Value {
 }
 
 fn tool_result(result: &ToolGuardrailResult) -> Value {
-    let ToolGuardrailResult { guardrail, behavior, output_info } = result;
+    let ToolGuardrailResult { guardrail, behavior, output_info, .. } = result;
     json!({"guardrail": guardrail, "behavior": behavior, "output_info": output_info})
 }

@@ -13,9 +13,7 @@ use temporal_agents::{
     inline::InlineRunner,
     run::RunOutcome,
     tool,
-    wire::{
-        AgentDecision, ApprovalRuling, DecidedInterruption, Decision, DecisionAnswer, RunState, SuppliedOutput, Verdict,
-    },
+    wire::{AgentDecision, ApprovalRuling, Decision, DecisionAnswer, RunState, SuppliedOutput, Verdict},
 };
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel,
@@ -84,7 +82,8 @@ async fn a_decision_says_who_made_it_and_the_transcript_shows_it(
     assert!(matches!(late, DecisionAnswer::AlreadyDecided { .. }), "{late:?}");
     handle.signal(Desk::close, (), temporalio_client::WorkflowSignalOptions::default()).await?;
     let run = env.await_run(&handle).await?;
-    let by = DecidedInterruption { by: Some("ann@shop.test".to_owned()), ..taken("call_0_0", decision.decision) };
+    let mut by = taken("call_0_0", decision.decision);
+    by.by = Some("ann@shop.test".to_owned());
     assert_eq!(agent.state().await?.decided, [by]);
 
     let transcript = Transcript::of_workflow(env.client(), &run.workflow_id, None).await?;

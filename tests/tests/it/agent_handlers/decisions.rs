@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
     client::AgentHandle,
-    wire::{AgentDecision, AgentInterruption, AgentStatus, DecisionAnswer, InterruptionKind, Verdict},
+    wire::{AgentDecision, AgentInterruption, AgentStatus, DecisionAnswer, Verdict},
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -15,7 +15,7 @@ use super::support::{
     Desk, MODEL, REFUND, activity_types, desk_with, desk_with_held, interruption, last_outputs, lingering, request,
     state, state_when, state_when_waiting, taken,
 };
-use crate::held_model::HeldModel;
+use crate::{held_model::HeldModel, support::read};
 
 const SUPPLIED: &str = "paid by hand";
 
@@ -161,15 +161,9 @@ async fn a_hosted_server_makes_its_calls_itself(#[values(true, false)] cached: b
     let env = desk_with(&model, cached).await?;
     let handle = env.start_workflow(Desk::run, request()).await?;
     let agent = AgentHandle::new(env.client(), "desk-0");
-    let asked = AgentInterruption {
-        id: "mcpr_1".to_owned(),
-        agent: "desk".to_owned(),
-        tool: "delete".to_owned(),
-        arguments: "{\"id\":3}".to_owned(),
-        server: Some("crm".to_owned()),
-        kind: InterruptionKind::Approval,
-        question: None,
-    };
+    let asked: AgentInterruption = read(json!({
+        "id": "mcpr_1", "agent": "desk", "tool": "delete", "arguments": "{\"id\":3}", "server": "crm",
+    }));
     assert_eq!(state_when_waiting(&agent).await?.interruptions, [asked]);
     let reason = "MCP server \"crm\" makes this call itself once it is approved: approve or reject it".to_owned();
     assert_eq!(agent.supply_output("mcpr_1", "gone").await?, DecisionAnswer::Refused { reason });

@@ -2,16 +2,13 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use temporal_agents::{
     Agent, Runner, Tool, ToolError, agent_handlers,
     client::{AgentHandle, AgentHandleError},
     tool,
     tool::{HostedTool, RequireApproval},
-    wire::{
-        AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, InterruptionKind, Verdict,
-        WIRE_VERSION,
-    },
+    wire::{AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, Verdict, WIRE_VERSION},
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{
@@ -23,7 +20,7 @@ use temporalio_sdk::{SyncWorkflowContext, WorkflowContext, WorkflowResult};
 use temporalio_workflow::__private::sdk::WorkflowImplementation;
 use tokio::time::timeout;
 
-use crate::held_model::HeldModel;
+use crate::{held_model::HeldModel, support::read};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -144,37 +141,24 @@ pub(crate) async fn answer_to(
 
 /// The state of a run of the desk.
 pub(crate) fn state(status: AgentStatus, turn: u32) -> AgentState {
-    AgentState {
-        version: WIRE_VERSION,
-        status,
-        agent: (turn > 0).then(|| "desk".to_owned()),
-        turn,
-        interruptions: Vec::new(),
-        decided: Vec::new(),
-    }
+    let agent = (turn > 0).then_some("desk");
+    read(json!({"version": WIRE_VERSION, "status": status, "agent": agent, "turn": turn}))
 }
 
 /// A refund that waits for a decision.
 pub(crate) fn interruption(id: &str, order: u32) -> AgentInterruption {
-    AgentInterruption {
-        id: id.to_owned(),
-        agent: "desk".to_owned(),
-        tool: "refund".to_owned(),
-        arguments: format!("{{\"order\":{order}}}"),
-        server: None,
-        kind: InterruptionKind::Approval,
-        question: None,
-    }
+    let arguments = format!("{{\"order\":{order}}}");
+    read(json!({"id": id, "agent": "desk", "tool": "refund", "arguments": arguments}))
 }
 
 /// A decision that the run has taken.
 pub(crate) fn taken(id: &str, decision: Verdict) -> DecidedInterruption {
-    DecidedInterruption { id: id.to_owned(), decision, always: false, taken: true, by: None }
+    read(json!({"id": id, "decision": decision, "taken": true}))
 }
 
 /// A decision that waits for its question.
 pub(crate) fn kept(id: &str, decision: Verdict) -> DecidedInterruption {
-    DecidedInterruption { taken: false, ..taken(id, decision) }
+    read(json!({"id": id, "decision": decision, "taken": false}))
 }
 
 /// The types of the activities of a run.

@@ -11,7 +11,7 @@ use temporal_agents::{
     provider::ModelError,
     run::Compaction,
     tool,
-    wire::{AgentRequest, AgentStatus, DecisionAnswer, Item, ModelCall, ModelResponse},
+    wire::{AgentRequest, AgentStatus, DecisionAnswer, Item, ModelCall, ModelResponse, Usage},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{AgentEnvironment, environment::activities, history::History};
@@ -52,7 +52,7 @@ impl Model for Snapshots {
                 json!({"type": "function_call", "id": id, "call_id": id, "name": "snapshot", "arguments": arguments});
             Item::try_from(call).expect("a call is an object")
         };
-        let response = ModelResponse { output: vec![output], ..ModelResponse::default() };
+        let response = ModelResponse::new(vec![output], Usage::default());
         Box::pin(std::future::ready(Ok(response)))
     }
 }

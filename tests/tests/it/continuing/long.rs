@@ -29,14 +29,7 @@ impl Model for Pages {
         } else {
             Item::try_from(page_call(call.turn, self.words)).expect("a call is an object")
         };
-        let response = ModelResponse {
-            output: vec![output],
-            usage: Usage::of_tokens(100, 20),
-            response_id: None,
-            request_id: None,
-            incomplete: None,
-            raw_usage: None,
-        };
+        let response = ModelResponse::new(vec![output], Usage::of_tokens(100, 20));
         Box::pin(std::future::ready(Ok(response)))
     }
 }

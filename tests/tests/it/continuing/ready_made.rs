@@ -19,6 +19,7 @@ use super::support::{chain, pages, reader};
 use crate::{
     agent_handlers::support::{desk, interruption, last_outputs, state, state_when_waiting},
     held_model::HeldModel,
+    support::read,
 };
 
 fn set(new_events: u32) -> AgentSet {
@@ -128,11 +129,8 @@ fn librarian() -> FakeModel {
 }
 
 fn answered(message: &str, text: &str) -> ChatReply {
-    ChatReply {
-        version: WIRE_VERSION,
-        message: message.to_owned(),
-        outcome: ChatOutcome::Answered { output: json!(text) },
-    }
+    let outcome = ChatOutcome::Answered { output: json!(text) };
+    read(json!({"version": WIRE_VERSION, "message": message, "outcome": outcome}))
 }
 
 async fn chat(

@@ -23,6 +23,7 @@ use temporalio_common::protos::temporal::api::history::v1::history_event::Attrib
 use tokio::time::{Instant, sleep, timeout};
 
 use super::{Cache, Played, histories};
+use crate::agent_handlers::support::taken;
 
 /// The id that the scripted model gives its call.
 pub(super) const CALL: &str = "call_1_0";
@@ -74,7 +75,7 @@ fn continues_another(history: &History) -> bool {
 
 /// An approved refund as the workflow remembers it at its end.
 pub(super) fn approved() -> Vec<DecidedInterruption> {
-    vec![DecidedInterruption { id: CALL.to_owned(), decision: Verdict::Approve, always: false, taken: true, by: None }]
+    vec![taken(CALL, Verdict::Approve)]
 }
 
 /// What the workflow gave, what was paid, and the inbox at the end.
@@ -145,13 +146,7 @@ async fn a_rejected_refund_is_not_paid_and_the_model_is_told_why() -> anyhow::Re
     let outcome = Outcome {
         settled: "I am sorry, there is no refund. we only pay for tea cups".to_owned(),
         payments: vec![],
-        decided: vec![DecidedInterruption {
-            id: CALL.to_owned(),
-            decision: verdict,
-            always: false,
-            taken: true,
-            by: None,
-        }],
+        decided: vec![taken(CALL, verdict)],
     };
     assert_eq!(played.output, outcome);
     assert_eq!(played.activities(), ["agents.call_model"; 2]);

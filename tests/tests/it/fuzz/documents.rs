@@ -1,6 +1,6 @@
 //! JSON documents that were changed at random.
 
-use std::fmt;
+use std::{fmt, fs, path::Path};
 
 use proptest::{collection::vec, prelude::any, sample::Index, strategy::Strategy};
 use serde_json::{Map, Value, json};
@@ -29,6 +29,20 @@ impl fmt::Debug for Document {
         let cut = text.char_indices().nth(20_000).map_or(text.len(), |(at, _)| at);
         write!(f, "{} ({} bytes): {}", self.name, self.text.len(), &text[..cut])
     }
+}
+
+/// The golden messages of all versions of the wire contract, each under the name of its file.
+pub(super) fn golden_messages() -> Vec<(String, Value)> {
+    let entries = |directory: &Path| -> Vec<_> {
+        let entries = fs::read_dir(directory).expect("the golden files are there");
+        let mut paths: Vec<_> = entries.map(|entry| entry.expect("readable").path()).collect();
+        paths.sort();
+        paths
+    };
+    let versions = entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/wire"));
+    let files = versions.iter().flat_map(|version| entries(version));
+    let read = |path: &Path| serde_json::from_slice(&fs::read(path).expect("readable")).expect("JSON");
+    files.map(|path| (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), read(&path))).collect()
 }
 
 /// One change: what, where, and with what.

@@ -21,9 +21,8 @@ use temporal_agents::{
 
 use super::{
     cases::check,
-    documents::{Document, documents},
+    documents::{Document, documents, golden_messages},
 };
-use crate::wire_golden::golden_messages;
 
 const CASES: u32 = 1000;
 /// A default that is written out, an escape that is longer than what it stands for: what is written is so many times what was read at most.

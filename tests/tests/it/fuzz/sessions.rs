@@ -9,10 +9,10 @@ use tokio::{runtime::Runtime, time::timeout};
 
 use super::{
     cases::check,
-    documents::documents,
+    documents::{documents, golden_messages},
     states::{desk, runner},
 };
-use crate::{agentic_session::desk::Desk, wire_golden::golden_messages};
+use crate::agentic_session::desk::Desk;
 
 const CASES: u32 = 100;
 /// An attempt that takes longer hangs: nothing in it waits.

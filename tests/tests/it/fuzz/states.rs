@@ -16,8 +16,10 @@ use temporal_agents::{
 use temporal_agents_testing::fake_model::{FakeModel, Reply, handoff, text, tool_calls};
 use tokio::{runtime::Runtime, time::timeout};
 
-use super::{cases::check, documents::documents};
-use crate::wire_golden::golden_messages;
+use super::{
+    cases::check,
+    documents::{documents, golden_messages},
+};
 
 const CASES: u32 = 200;
 /// A run that takes longer hangs: nothing in it waits.

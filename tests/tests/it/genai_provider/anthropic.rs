@@ -2,16 +2,14 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::wire::{
-    Definitions, HandoffSpec, InputTokensDetails, Item, ModelFailureKind, OutputSpec, OutputTokensDetails, ToolSpec,
-    Usage,
-};
+use temporal_agents::wire::{Definitions, Item, ModelFailureKind, ToolSpec};
 use wiremock::ResponseTemplate;
 
 use super::{
     CLAUDE, KEY, body, call_of, call_with, claude, exchange, function, header, hello, hello_with, items, refusal, says,
     settings,
 };
+use crate::support::read;
 
 fn ok() -> Value {
     says(json!([{"type": "text", "text": "hi"}]), "end_turn")
@@ -45,50 +43,48 @@ async fn the_smallest_call_is_one_small_request() {
     );
     assert_eq!((response.incomplete, response.response_id, response.raw_usage), (None, None, None));
     assert_eq!(
-        response.usage,
-        Usage {
-            requests: 1,
-            input_tokens: 100,
-            input_tokens_details: InputTokensDetails { cached_tokens: 85, cache_write_tokens: 5 },
-            output_tokens: 20,
-            output_tokens_details: OutputTokensDetails { reasoning_tokens: 7 },
-            total_tokens: 120,
-        }
+        serde_json::to_value(&response.usage).expect("usage is JSON"),
+        json!({
+            "requests": 1,
+            "input_tokens": 100,
+            "input_tokens_details": {"cached_tokens": 85, "cache_write_tokens": 5},
+            "output_tokens": 20,
+            "output_tokens_details": {"reasoning_tokens": 7},
+            "total_tokens": 120,
+        })
     );
 }
 
 #[tokio::test]
 async fn every_part_of_a_call_has_its_place() {
     let schema = json!({"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"], "additionalProperties": false});
-    let definitions = Definitions {
-        instructions: Some("be brief".into()),
-        tools: vec![function("get_weather", true)],
-        handoffs: vec![HandoffSpec {
-            tool_name: "transfer_to_refunds".into(),
-            tool_description: "Refunds".into(),
-            input_json_schema: json!({"type": "object", "properties": {}}).into(),
-            strict: false,
-            agent_name: "refunds".into(),
-        }],
-        output: Some(OutputSpec { name: "final_output".into(), schema: schema.clone().into(), strict: true }),
-        settings: settings(json!({
-            "temperature": 0.5,
-            "top_p": 0.25,
-            "tool_choice": "get_weather",
-            "parallel_tool_calls": false,
-            "max_tokens": 100,
-            "reasoning": {"effort": "low", "summary": "auto"},
-            "metadata": {"user_id": "u"},
-            "prompt_cache_retention": "1h",
-            "include_usage": true,
-            "extra_body": {"service_tier": "auto"},
-            "extra_headers": {"anthropic-beta": "b1"},
-            "extra_args": {"top_k": 5},
-            "retry": {"max_retries": 2},
-            "timeout": 10.0,
-        })),
-        ..Definitions::default()
-    };
+    let mut definitions = Definitions::default();
+    definitions.instructions = Some("be brief".into());
+    definitions.tools = vec![function("get_weather", true)];
+    definitions.handoffs = vec![read(json!({
+        "tool_name": "transfer_to_refunds",
+        "tool_description": "Refunds",
+        "input_json_schema": {"type": "object", "properties": {}},
+        "strict": false,
+        "agent_name": "refunds",
+    }))];
+    definitions.output = Some(read(json!({"name": "final_output", "schema": schema, "strict": true})));
+    definitions.settings = settings(json!({
+        "temperature": 0.5,
+        "top_p": 0.25,
+        "tool_choice": "get_weather",
+        "parallel_tool_calls": false,
+        "max_tokens": 100,
+        "reasoning": {"effort": "low", "summary": "auto"},
+        "metadata": {"user_id": "u"},
+        "prompt_cache_retention": "1h",
+        "include_usage": true,
+        "extra_body": {"service_tier": "auto"},
+        "extra_headers": {"anthropic-beta": "b1"},
+        "extra_args": {"top_k": 5},
+        "retry": {"max_retries": 2},
+        "timeout": 10.0,
+    }));
     let call =
         call_with(definitions, json!([{"role": "developer", "content": "rules"}, {"role": "user", "content": "hi"}]));
     let answer = ResponseTemplate::new(200).set_body_json(ok());
@@ -361,7 +357,8 @@ async fn a_setting_it_does_not_have_is_refused(#[case] settings: Value, #[case] 
 #[tokio::test]
 async fn hosted_tools_and_names_of_them_are_refused() {
     let refused = async |tool| {
-        let definitions = Definitions { tools: vec![tool], ..Definitions::default() };
+        let mut definitions = Definitions::default();
+        definitions.tools = vec![tool];
         refusal("anthropic", CLAUDE, call_with(definitions, json!([]))).await.message
     };
     let hosted = ToolSpec::Hosted {

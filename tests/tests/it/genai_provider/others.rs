@@ -2,10 +2,11 @@
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::wire::{Definitions, Item, ModelFailureKind, OutputSpec, Usage};
+use temporal_agents::wire::{Definitions, Item, ModelFailureKind, Usage};
 use wiremock::ResponseTemplate;
 
 use super::{KEY, body, call_of, call_with, exchange, function, header, hello, hello_with, items, refusal, settings};
+use crate::support::read;
 
 const GEMINI: &str = "gemini-2.5-flash";
 
@@ -20,7 +21,8 @@ fn gemini(parts: Value, finish_reason: &str) -> ResponseTemplate {
 #[tokio::test]
 async fn a_round_trip_with_google() {
     let parts = json!([{"functionCall": {"name": "get_weather", "args": {"z": "Oslo"}}, "thoughtSignature": "sigG"}]);
-    let mut definitions = Definitions { instructions: Some("be brief".into()), ..Definitions::default() };
+    let mut definitions = Definitions::default();
+    definitions.instructions = Some("be brief".into());
     definitions.tools = vec![function("get_weather", true)];
     definitions.settings = settings(json!({"tool_choice": "required", "max_tokens": 100}));
     let call = call_with(definitions, json!([{"role": "user", "content": "hi"}]));
@@ -34,7 +36,8 @@ async fn a_round_trip_with_google() {
     assert_eq!(sent["tools"][0]["functionDeclarations"][0]["name"], "get_weather");
 
     let response = response.expect("a response");
-    let usage = Usage { output_tokens_details: response.usage.output_tokens_details.clone(), ..Usage::of_tokens(3, 6) };
+    let mut usage = Usage::of_tokens(3, 6);
+    usage.output_tokens_details = response.usage.output_tokens_details.clone();
     assert_eq!((&response.usage, response.usage.output_tokens_details.reasoning_tokens), (&usage, 2));
     let kinds: Vec<&str> = response.output.iter().map(Item::kind).collect();
     assert_eq!(kinds, ["reasoning", "function_call"]);
@@ -132,8 +135,7 @@ async fn a_round_trip_with_chat_completions() {
         "prompt_cache_retention": "24h",
     }));
     call.definitions.tools = vec![function("f", false)];
-    call.definitions.output =
-        Some(OutputSpec { name: "o".into(), schema: json!({"type": "object"}).into(), strict: false });
+    call.definitions.output = Some(read(json!({"name": "o", "schema": {"type": "object"}, "strict": false})));
     let (request, response) = exchange("openai", "openai::gpt-4.1", call, completion(message, "tool_calls")).await;
     assert_eq!(request.url.path(), "/v1/chat/completions");
     assert_eq!(header(&request, "authorization"), Some("Bearer the-secret-key"));

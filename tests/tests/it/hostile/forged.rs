@@ -120,7 +120,7 @@ async fn work(target: &str) -> anyhow::Result<String> {
         let result = timeout(PATIENCE, ended).await??;
         anyhow::ensure!(refunds.0.available_permits() == 0, "{workflow_type}: the forged tool has run");
         let history = history::fetch(&client, &id, None).await?;
-        let chain = FinishedRun { workflow_id: id, result, history }.failure_chain();
+        let chain = FinishedRun::new(id, result, history).failure_chain();
         let first = chain.into_iter().next().unwrap_or_default();
         anyhow::ensure!(first.0 == "AgentsWorkflowError", "{workflow_type}: it is not refused: {first:?}");
         told.push(first.1);

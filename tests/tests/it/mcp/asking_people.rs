@@ -8,10 +8,7 @@ use temporal_agents::{
     inline::InlineRunner,
     run::RunOutcome,
     tool::{McpServer, McpSessionOptions},
-    wire::{
-        AgentInterruption, AgentRequest, AgentState, Decision, DecisionAnswer, DecisionRefused, InterruptionKind,
-        McpQuestion,
-    },
+    wire::{AgentInterruption, AgentRequest, AgentState, Decision, DecisionAnswer, DecisionRefused, McpQuestion},
     workflow::{AgentSet, AgentWorkflow, ContinueOptions},
 };
 use temporal_agents_testing::{
@@ -26,6 +23,7 @@ use super::{
 use crate::{
     agent_handlers::support::{answer_to, state_when, state_when_waiting},
     continuing::ready_made::histories,
+    support::read,
 };
 
 fn asking() -> McpServer {
@@ -53,19 +51,14 @@ fn how_many() -> McpQuestion {
         "properties": {"quantity": {"type": "integer", "title": "Quantity"}},
         "required": ["quantity"],
     });
-    McpQuestion { message: "How many chairs?".to_owned(), schema }
+    read(json!({"message": "How many chairs?", "schema": schema}))
 }
 
 fn asks(id: &str, question: McpQuestion) -> AgentInterruption {
-    AgentInterruption {
-        id: id.to_owned(),
-        agent: "smith".to_owned(),
-        tool: "order".to_owned(),
-        arguments: json!({"item": "chairs"}).to_string(),
-        server: None,
-        kind: InterruptionKind::Input,
-        question: Some(question),
-    }
+    let arguments = json!({"item": "chairs"}).to_string();
+    read(json!({
+        "id": id, "agent": "smith", "tool": "order", "arguments": arguments, "kind": "input", "question": question,
+    }))
 }
 
 /// The agent in a workflow that continues as new whenever it may.

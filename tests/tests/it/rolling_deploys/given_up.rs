@@ -67,7 +67,7 @@ pub(crate) async fn given_up(_cache: Cache) -> anyhow::Result<Recorded> {
 fn recorded(number: u32) -> anyhow::Result<FinishedRun<()>> {
     let file = format!("golden/histories/v0.1/deploy_given_up-{number}.json");
     let history: History = history::load(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file))?;
-    Ok(FinishedRun { workflow_id: String::new(), result: Ok(()), history })
+    Ok(FinishedRun::new("", Ok(()), history))
 }
 
 #[test]

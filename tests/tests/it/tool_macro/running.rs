@@ -30,7 +30,7 @@ async fn run_in(ctx: &mut ToolContext, tool: impl Tool, arguments: Value) -> Res
     };
     output.map(|output| match output {
         ToolOutput::Text(text) => text,
-        other @ ToolOutput::Content(_) => panic!("{other:?} is no text"),
+        other => panic!("{other:?} is no text"),
     })
 }
 

@@ -1,10 +1,8 @@
 //! Test vectors of canonical JSON and of digests, for other implementations as well as for this one.
 
 use serde_json::{Value, json};
-use temporal_agents::{
-    internal::wire::{canonical, digest::Digest},
-    wire::Item,
-};
+
+use crate::wire::{Item, canonical, digest::Digest};
 
 use super::values::item;
 

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use temporal_agents::internal::wire::run_state::{
-    FinalOutput, FinalSource, Phase, PlannedHandoff, Recoverable, ToolUse, TurnSetup,
+
+use crate::wire::{
+    run_state::{FinalOutput, FinalSource, Phase, PlannedHandoff, Recoverable, ToolUse, TurnSetup},
+    tests::values::definitions,
 };
 
 use super::round::{handoff, round, small_round, waiting_for_input, waiting_for_output};
-use crate::wire_golden::values::definitions;
 
 /// Every phase by the name of its golden file.
 pub(super) fn phases() -> Vec<(&'static str, Phase)> {

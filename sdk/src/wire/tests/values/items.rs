@@ -1,14 +1,15 @@
 //! Conversation items.
 
 use serde_json::{Value, json};
-use temporal_agents::wire::Item;
 
-pub(in crate::wire_golden) fn item(json: Value) -> Item {
+use crate::wire::Item;
+
+pub(in crate::wire::tests) fn item(json: Value) -> Item {
     Item::try_from(json).expect("an object")
 }
 
 /// Items of every kind the loop knows, and of one it does not.
-pub(in crate::wire_golden) fn items() -> Vec<Item> {
+pub(in crate::wire::tests) fn items() -> Vec<Item> {
     vec![
         Item::user("Is it raining in Oslo?"),
         item(json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA=="})),

@@ -1,18 +1,16 @@
 //! Tool calls: requests and replies.
 
 use serde_json::{Map, json};
-use temporal_agents::{
-    internal::wire::digest::Digest,
-    wire::{McpQuestion, ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, worker_env},
-};
+
+use crate::wire::{McpQuestion, ToolOutput, ToolReply, ToolRequest, WIRE_VERSION, digest::Digest, worker_env};
 
 use super::object;
 
-pub(in crate::wire_golden) fn tool_request_full() -> ToolRequest {
+pub(in crate::wire::tests) fn tool_request_full() -> ToolRequest {
     ToolRequest { context: object(json!({"customer": {"id": 7}})), ..tool_request_minimal() }
 }
 
-pub(in crate::wire_golden) fn tool_request_minimal() -> ToolRequest {
+pub(in crate::wire::tests) fn tool_request_minimal() -> ToolRequest {
     ToolRequest {
         version: WIRE_VERSION,
         tool: "get_weather".to_owned(),
@@ -28,21 +26,21 @@ pub(in crate::wire_golden) fn tool_request_minimal() -> ToolRequest {
     }
 }
 
-pub(in crate::wire_golden) fn tool_request_version() -> ToolRequest {
+pub(in crate::wire::tests) fn tool_request_version() -> ToolRequest {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
     ToolRequest { schema: Some(Digest::of_value(&schema)), ..tool_request_keyed() }
 }
 
-pub(in crate::wire_golden) fn tool_request_keyed() -> ToolRequest {
+pub(in crate::wire::tests) fn tool_request_keyed() -> ToolRequest {
     ToolRequest { idempotency_key: Some("X-msHvbBsvCjqPS3".to_owned()), ..tool_request_full() }
 }
 
-pub(in crate::wire_golden) fn tool_request_set() -> ToolRequest {
+pub(in crate::wire::tests) fn tool_request_set() -> ToolRequest {
     let settings = object(json!({"region": "eu", "token": worker_env("CRM_TOKEN")}));
     ToolRequest { settings, ..tool_request_keyed() }
 }
 
-pub(in crate::wire_golden) fn tool_reply_text() -> ToolReply {
+pub(in crate::wire::tests) fn tool_reply_text() -> ToolReply {
     ToolReply {
         version: WIRE_VERSION,
         output: ToolOutput::Text("12 degrees, dry".to_owned()),
@@ -51,13 +49,13 @@ pub(in crate::wire_golden) fn tool_reply_text() -> ToolReply {
     }
 }
 
-pub(in crate::wire_golden) fn tool_reply_question() -> ToolReply {
+pub(in crate::wire::tests) fn tool_reply_question() -> ToolReply {
     let schema = json!({"type": "object", "properties": {"quantity": {"type": "integer"}}});
     let question = McpQuestion { message: "How many?".to_owned(), schema };
     ToolReply { version: WIRE_VERSION, output: String::new().into(), context_patch: None, question: Some(question) }
 }
 
-pub(in crate::wire_golden) fn tool_reply_content() -> ToolReply {
+pub(in crate::wire::tests) fn tool_reply_content() -> ToolReply {
     ToolReply {
         version: WIRE_VERSION,
         output: ToolOutput::Content(vec![

@@ -7,13 +7,14 @@ mod round;
 use std::collections::BTreeMap;
 
 use serde_json::Map;
-use temporal_agents::{
-    internal::wire::run_state::{Admission, Approvals, Phase, TurnMark},
-    wire::{GuardrailResults, Item, RunState, Usage, WIRE_VERSION},
+
+use crate::wire::{
+    GuardrailResults, Item, RunState, Usage, WIRE_VERSION,
+    run_state::{Admission, Approvals, Phase, TurnMark},
 };
 
 /// A state in every phase, and some with everything else there may be.
-pub(in crate::wire_golden) fn run_states() -> Vec<(&'static str, RunState)> {
+pub(in crate::wire::tests) fn run_states() -> Vec<(&'static str, RunState)> {
     let mut states: Vec<_> = phases::phases().into_iter().map(|(kind, phase)| (kind, state(phase))).collect();
     states.extend([
         ("everything", parts::everything()),

@@ -1,17 +1,15 @@
 //! Model calls: requests in full and by reference, replies.
 
 use serde_json::json;
-use temporal_agents::{
-    internal::wire::{conversation::RecordRequest, definitions::DefinitionsPart},
-    wire::{
-        Conversation, Definitions, InputSegment, InputTokensDetails, ModelCall, ModelReply, ModelRequest,
-        ModelResponse, OutputTokensDetails, Usage,
-    },
+
+use crate::wire::{
+    Conversation, Definitions, InputSegment, InputTokensDetails, ModelCall, ModelReply, ModelRequest, ModelResponse,
+    OutputTokensDetails, Usage, conversation::RecordRequest, definitions::DefinitionsPart,
 };
 
 use super::{definitions, items};
 
-pub(in crate::wire_golden) fn model_call() -> ModelCall {
+pub(in crate::wire::tests) fn model_call() -> ModelCall {
     let mut call = ModelCall::new("weather desk", "gpt-5", definitions(), items());
     call.turn = 2;
     call.previous_response_id = Some("resp_1".to_owned());
@@ -19,16 +17,16 @@ pub(in crate::wire_golden) fn model_call() -> ModelCall {
     call
 }
 
-pub(in crate::wire_golden) fn model_request_full() -> ModelRequest {
+pub(in crate::wire::tests) fn model_request_full() -> ModelRequest {
     ModelRequest::in_full(&model_call())
 }
 
-pub(in crate::wire_golden) fn model_request_minimal() -> ModelRequest {
+pub(in crate::wire::tests) fn model_request_minimal() -> ModelRequest {
     ModelRequest::in_full(&ModelCall::new("triage", "gpt-5", Definitions::default(), vec![]))
 }
 
 /// References to earlier calls and to the result of a tool.
-pub(in crate::wire_golden) fn model_request_by_reference() -> ModelRequest {
+pub(in crate::wire::tests) fn model_request_by_reference() -> ModelRequest {
     let mut request = model_request_full();
     let Conversation { count, digest, .. } = request.input;
     let call = |start, end, results| InputSegment::Call {
@@ -51,7 +49,7 @@ pub(in crate::wire_golden) fn model_request_by_reference() -> ModelRequest {
 }
 
 /// References to items that were recorded by themselves.
-pub(in crate::wire_golden) fn model_request_by_recording() -> ModelRequest {
+pub(in crate::wire::tests) fn model_request_by_recording() -> ModelRequest {
     let mut request = model_request_by_reference();
     let recorded =
         |number, start, end| InputSegment::Recorded { activity_id: format!("r1-2-model-items-{number}"), start, end };
@@ -59,7 +57,7 @@ pub(in crate::wire_golden) fn model_request_by_recording() -> ModelRequest {
     request
 }
 
-pub(in crate::wire_golden) fn record_request() -> RecordRequest {
+pub(in crate::wire::tests) fn record_request() -> RecordRequest {
     RecordRequest::from(items())
 }
 
@@ -74,7 +72,7 @@ pub(super) fn usage() -> Usage {
     }
 }
 
-pub(in crate::wire_golden) fn model_reply_full() -> ModelReply {
+pub(in crate::wire::tests) fn model_reply_full() -> ModelReply {
     ModelReply::from(ModelResponse {
         output: items().split_off(1),
         usage: usage(),
@@ -85,6 +83,6 @@ pub(in crate::wire_golden) fn model_reply_full() -> ModelReply {
     })
 }
 
-pub(in crate::wire_golden) fn model_reply_minimal() -> ModelReply {
+pub(in crate::wire::tests) fn model_reply_minimal() -> ModelReply {
     ModelReply::from(ModelResponse::default())
 }

@@ -1,14 +1,13 @@
 //! Failures as history has them.
 
 use serde_json::{Map, Value, json};
-use temporal_agents::{
-    internal::wire::failure::{
-        AGENTS_WORKFLOW_ERROR, ConversationPart, ConversationUnavailable, TOOL_ERROR, WIRE_VERSION_MISMATCH,
-    },
-    wire::{ModelFailureDetails, ModelFailureKind, WIRE_VERSION},
+
+use crate::wire::{
+    ModelFailureDetails, ModelFailureKind, WIRE_VERSION,
+    failure::{AGENTS_WORKFLOW_ERROR, ConversationPart, ConversationUnavailable, TOOL_ERROR, WIRE_VERSION_MISMATCH},
 };
 
-pub(in crate::wire_golden) fn model_failure_details_full() -> ModelFailureDetails {
+pub(in crate::wire::tests) fn model_failure_details_full() -> ModelFailureDetails {
     ModelFailureDetails {
         status: Some(429),
         code: Some("rate_limit_exceeded".to_owned()),
@@ -18,7 +17,7 @@ pub(in crate::wire_golden) fn model_failure_details_full() -> ModelFailureDetail
     }
 }
 
-pub(in crate::wire_golden) fn model_failure_details_minimal() -> ModelFailureDetails {
+pub(in crate::wire::tests) fn model_failure_details_minimal() -> ModelFailureDetails {
     ModelFailureDetails {
         version: WIRE_VERSION,
         kind: ModelFailureKind::RateLimit.name().to_owned(),
@@ -31,19 +30,19 @@ pub(in crate::wire_golden) fn model_failure_details_minimal() -> ModelFailureDet
     }
 }
 
-pub(in crate::wire_golden) fn model_failure_details_response_too_large() -> ModelFailureDetails {
+pub(in crate::wire::tests) fn model_failure_details_response_too_large() -> ModelFailureDetails {
     let kind = ModelFailureKind::ResponseTooLarge;
     assert!(!kind.retryable());
     ModelFailureDetails { kind: kind.name().to_owned(), status: Some(200), ..model_failure_details_minimal() }
 }
 
-pub(in crate::wire_golden) fn conversation_unavailable() -> Vec<(&'static str, ConversationUnavailable)> {
+pub(in crate::wire::tests) fn conversation_unavailable() -> Vec<(&'static str, ConversationUnavailable)> {
     let of = |what| ConversationUnavailable { version: WIRE_VERSION, what, cause: "history is gone".to_owned() };
     vec![("definitions", of(ConversationPart::Definitions)), ("items", of(ConversationPart::Items))]
 }
 
 /// The failure types seen in history; of those of a model call, whether Temporal retries them.
-pub(in crate::wire_golden) fn failure_types() -> Value {
+pub(in crate::wire::tests) fn failure_types() -> Value {
     use ModelFailureKind as Kind;
     let kinds = [
         Kind::RateLimit,

@@ -1,17 +1,15 @@
 //! What the ready-made workflows are started with, are told, and answer.
 
 use serde_json::json;
-use temporal_agents::{
-    internal::wire::ready_made::CarriedChat,
-    wire::{
-        AgentReport, AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, NewItem,
-        NewItemKind, RequestInput, Usage, WIRE_VERSION,
-    },
+
+use crate::wire::{
+    AgentReport, AgentRequest, Carried, ChatMessage, ChatOutcome, ChatReply, ChatRequest, ChatTranscript, NewItem,
+    NewItemKind, RequestInput, Usage, WIRE_VERSION, ready_made::CarriedChat,
 };
 
 use super::{carried, items, object};
 
-pub(in crate::wire_golden) fn agent_requests() -> Vec<(&'static str, AgentRequest)> {
+pub(in crate::wire::tests) fn agent_requests() -> Vec<(&'static str, AgentRequest)> {
     let mut everything = AgentRequest::new("triage", "");
     everything.input = RequestInput::Items(items().into_iter().take(1).collect());
     everything.context = object(json!({"customer": 7}));
@@ -34,17 +32,17 @@ pub(in crate::wire_golden) fn agent_requests() -> Vec<(&'static str, AgentReques
     ]
 }
 
-pub(in crate::wire_golden) fn agent_report() -> AgentReport {
+pub(in crate::wire::tests) fn agent_report() -> AgentReport {
     AgentReport::new(json!("hello"), Usage::of_tokens(100, 20))
 }
 
-pub(in crate::wire_golden) fn agent_report_with_items() -> AgentReport {
+pub(in crate::wire::tests) fn agent_report_with_items() -> AgentReport {
     let raw = items().into_iter().next().expect("there are items");
     let item = NewItem { kind: NewItemKind::MessageOutput, agent: "triage".to_owned(), raw, handoff: None };
     AgentReport { new_items: vec![item], last_agent: "triage".to_owned(), ..agent_report() }
 }
 
-pub(in crate::wire_golden) fn chat_requests() -> Vec<(&'static str, ChatRequest)> {
+pub(in crate::wire::tests) fn chat_requests() -> Vec<(&'static str, ChatRequest)> {
     let mut everything = ChatRequest::new("triage");
     everything.conversation = items().into_iter().take(1).collect();
     let mut continued = ChatRequest::new("triage");
@@ -73,12 +71,12 @@ pub(in crate::wire_golden) fn chat_requests() -> Vec<(&'static str, ChatRequest)
     ]
 }
 
-pub(in crate::wire_golden) fn chat_messages() -> Vec<(&'static str, ChatMessage)> {
+pub(in crate::wire::tests) fn chat_messages() -> Vec<(&'static str, ChatMessage)> {
     let nameless = ChatMessage { id: None, ..ChatMessage::new("", "hi") };
     vec![("minimal", nameless), ("with_an_id", ChatMessage::new("m1", "hi"))]
 }
 
-pub(in crate::wire_golden) fn chat_replies() -> Vec<(&'static str, ChatReply)> {
+pub(in crate::wire::tests) fn chat_replies() -> Vec<(&'static str, ChatReply)> {
     let reply = |outcome| ChatReply { outcome, ..answered() };
     vec![
         ("answered", answered()),
@@ -89,7 +87,7 @@ pub(in crate::wire_golden) fn chat_replies() -> Vec<(&'static str, ChatReply)> {
     ]
 }
 
-pub(in crate::wire_golden) fn chat_transcripts() -> Vec<(&'static str, ChatTranscript)> {
+pub(in crate::wire::tests) fn chat_transcripts() -> Vec<(&'static str, ChatTranscript)> {
     let empty = ChatTranscript {
         version: WIRE_VERSION,
         agent: None,

@@ -1,10 +1,10 @@
 //! What the workflow that waits for a person's decision is asked, and what it answers.
 
-use temporal_agents::wire::{AgentInterruption, AgentStatus, ApprovalRequest, ApprovalRuling, Decision, WIRE_VERSION};
+use crate::wire::{AgentInterruption, AgentStatus, ApprovalRequest, ApprovalRuling, Decision, WIRE_VERSION};
 
 use super::agent_states;
 
-pub(in crate::wire_golden) fn approval_requests() -> Vec<(&'static str, ApprovalRequest)> {
+pub(in crate::wire::tests) fn approval_requests() -> Vec<(&'static str, ApprovalRequest)> {
     let waiting = agent_states().into_iter().filter(|(_, state)| state.status == AgentStatus::Waiting);
     let calls: Vec<AgentInterruption> = waiting.flat_map(|(_, state)| state.interruptions).collect();
     let request = |id: &str| {
@@ -14,7 +14,7 @@ pub(in crate::wire_golden) fn approval_requests() -> Vec<(&'static str, Approval
     vec![("minimal", request("call_1")), ("output", request("call_1#2")), ("server", request("mcpr_1"))]
 }
 
-pub(in crate::wire_golden) fn approval_rulings() -> Vec<(&'static str, ApprovalRuling)> {
+pub(in crate::wire::tests) fn approval_rulings() -> Vec<(&'static str, ApprovalRuling)> {
     let always = ApprovalRuling { always: true, ..Decision::approve().into() };
     vec![
         ("approve", Decision::approve().into()),

@@ -1,7 +1,8 @@
 //! What an agent is to a model: settings, tools, handoffs, output.
 
 use serde_json::json;
-use temporal_agents::wire::{
+
+use crate::wire::{
     Definitions, HandoffSpec, ModelRetryBackoff, ModelRetrySettings, ModelSettings, OutputSpec, Prompt, ToolChoice,
     ToolSpec,
 };
@@ -39,7 +40,7 @@ fn settings() -> ModelSettings {
         .build()
 }
 
-pub(in crate::wire_golden) fn definitions() -> Definitions {
+pub(in crate::wire::tests) fn definitions() -> Definitions {
     Definitions {
         instructions: Some("You know the weather.".to_owned()),
         prompt: Some(Prompt {

@@ -1,9 +1,11 @@
 //! What MCP servers are asked, and answer.
 
 use serde_json::{Map, json};
-use temporal_agents::{
-    internal::wire::mcp_call::{McpOperation, McpReply, McpRequest, McpSetUp, McpTarget},
-    wire::{McpAnswer, McpQuestion, ToolRequest, WIRE_VERSION, worker_env},
+
+use crate::wire::{
+    McpAnswer, McpQuestion, ToolRequest, WIRE_VERSION,
+    mcp_call::{McpOperation, McpReply, McpRequest, McpSetUp, McpTarget},
+    worker_env,
 };
 
 use super::{object, tool_request_minimal};
@@ -12,7 +14,7 @@ fn request(operation: McpOperation) -> McpRequest {
     McpRequest { version: WIRE_VERSION, operation, argument: None, session: None }
 }
 
-pub(in crate::wire_golden) fn mcp_requests() -> Vec<(&'static str, McpRequest)> {
+pub(in crate::wire::tests) fn mcp_requests() -> Vec<(&'static str, McpRequest)> {
     let (name, arguments) = ("greeting".to_owned(), object(json!({"name": "Ada"})));
     let uri = "rules://house".to_owned();
     let login = object(json!({"password": worker_env("SHOP_PASSWORD")}));
@@ -33,7 +35,7 @@ pub(in crate::wire_golden) fn mcp_requests() -> Vec<(&'static str, McpRequest)> 
     ]
 }
 
-pub(in crate::wire_golden) fn mcp_reply() -> McpReply {
+pub(in crate::wire::tests) fn mcp_reply() -> McpReply {
     let tool = json!({
         "name": "read",
         "description": "Reads a file.",
@@ -43,12 +45,12 @@ pub(in crate::wire_golden) fn mcp_reply() -> McpReply {
     McpReply { version: WIRE_VERSION, result: json!({"tools": [tool]}) }
 }
 
-pub(in crate::wire_golden) fn mcp_reply_left_out() -> McpReply {
+pub(in crate::wire::tests) fn mcp_reply_left_out() -> McpReply {
     let left_out = json!({"name": "search", "reason": "its schema has 70018 bytes"});
     McpReply { version: WIRE_VERSION, result: json!({"tools": [], "leftOut": [left_out]}) }
 }
 
-pub(in crate::wire_golden) fn mcp_tool_requests() -> Vec<(&'static str, ToolRequest)> {
+pub(in crate::wire::tests) fn mcp_tool_requests() -> Vec<(&'static str, ToolRequest)> {
     let minimal = McpTarget {
         server: "files".to_owned(),
         tool: "read".to_owned(),

@@ -8,32 +8,23 @@ mod values;
 mod vectors;
 
 use serde_json::Value;
-use temporal_agents::{
-    internal::wire::{
-        asked_questions::AskedQuestions,
-        carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
-        conversation::RecordRequest,
-        failure::ConversationUnavailable,
-        mcp_call::{McpReply, McpRequest},
-        nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
-        session_call::{SessionReply, SessionRequest},
-        session_checkpoint::KeptCheckpoint,
-        version::decode,
-    },
-    wire::{
-        AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
-        ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunState,
-        SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
-    },
+
+use crate::wire::{
+    AgentDecision, AgentReport, AgentRequest, AgentState, ApprovalRequest, ApprovalRuling, Carried, ChatMessage,
+    ChatReply, ChatRequest, ChatTranscript, DecisionReply, ModelFailureDetails, ModelReply, ModelRequest, RunState,
+    SessionCheckpoint, SuppliedOutput, ToolReply, ToolRequest, WireDecodeError,
+    asked_questions::AskedQuestions,
+    carried::{KeepStateReply, KeepStateRequest, LoadStateReply, LoadStateRequest},
+    conversation::RecordRequest,
+    failure::ConversationUnavailable,
+    mcp_call::{McpReply, McpRequest},
+    nexus_endpoint::{NexusEndpointReply, NexusEndpointRequest},
+    session_call::{SessionReply, SessionRequest},
+    session_checkpoint::KeptCheckpoint,
+    version::decode,
 };
 
 use files::{check, check_all, difference, every_file};
-
-/// The golden messages of all versions, each under the name of its file.
-pub(crate) fn golden_messages() -> Vec<(String, Value)> {
-    let name = |path: &std::path::Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    every_file().into_iter().map(|(path, json)| (name(&path), json)).collect()
-}
 
 #[test]
 fn model_requests_have_their_golden_shape() {

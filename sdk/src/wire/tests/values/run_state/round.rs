@@ -1,15 +1,14 @@
 //! What a response asked for.
 
 use serde_json::json;
-use temporal_agents::{
-    internal::wire::run_state::{
-        CallProgress, McpAnswerer, Phase, PlannedCall, PlannedHandoff, RoundCall, ToolRound, ToolUse,
-    },
-    wire::{McpAnswer, McpApproval, McpQuestion, ToolOutput},
+
+use crate::wire::{
+    McpAnswer, McpApproval, McpQuestion, ToolOutput,
+    run_state::{CallProgress, McpAnswerer, Phase, PlannedCall, PlannedHandoff, RoundCall, ToolRound, ToolUse},
+    tests::values::item,
 };
 
 use super::state;
-use crate::wire_golden::values::item;
 
 /// One call, and nothing else.
 pub(super) fn small_round() -> ToolRound {

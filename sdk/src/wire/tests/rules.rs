@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::{
-    internal::wire::{digest::Digest, model_call::UnfoldError, version::decode},
-    wire::{
-        AgentRequest, Carried, ChatRequest, Item, ModelCall, ModelReply, ModelRequest, ModelSettings, ToolChoice,
-        ToolReply, ToolRequest, WireDecodeError, WireVersionMismatch,
-    },
+
+use crate::wire::{
+    AgentRequest, Carried, ChatRequest, Item, ModelCall, ModelReply, ModelRequest, ModelSettings, ToolChoice,
+    ToolReply, ToolRequest, WireDecodeError, WireVersionMismatch, digest::Digest, model_call::UnfoldError,
+    version::decode,
 };
 
 use super::values;

@@ -8,10 +8,11 @@ use std::{
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use temporal_agents::wire::WIRE_VERSION;
+
+use crate::wire::WIRE_VERSION;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/wire")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/wire")
 }
 
 /// Compares a value with its golden file, in both directions and byte for byte.

@@ -3,19 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use temporal_agents::{
-    internal::wire::{
-        mcp_call::McpSession,
-        run_state::{Admission, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
-    },
-    wire::{
-        Decision, GuardrailResults, InputGuardrailResult, Item, NewItem, NewItemKind, OutputGuardrailResult, RunState,
-        ToolGuardrailBehavior, ToolGuardrailResult,
-    },
+
+use crate::wire::{
+    Decision, GuardrailResults, InputGuardrailResult, Item, NewItem, NewItemKind, OutputGuardrailResult, RunState,
+    ToolGuardrailBehavior, ToolGuardrailResult,
+    mcp_call::McpSession,
+    run_state::{Admission, HandoffEnds, Phase, Rewritten, ServerConversation, SessionProgress, TurnMark},
+    tests::values::{item, model_call::usage, object},
 };
 
 use super::{round::round, state};
-use crate::wire_golden::values::{item, model_call::usage, object};
 
 /// Every member, and an item of every kind.
 pub(super) fn everything() -> RunState {

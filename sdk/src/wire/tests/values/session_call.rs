@@ -1,11 +1,9 @@
 //! Reads and writes of sessions.
 
-use temporal_agents::{
-    internal::wire::{
-        digest::Digest,
-        session_call::{SessionOperation, SessionPosition, SessionReply, SessionRequest},
-    },
-    wire::WIRE_VERSION,
+use crate::wire::{
+    WIRE_VERSION,
+    digest::Digest,
+    session_call::{SessionOperation, SessionPosition, SessionReply, SessionRequest},
 };
 
 use super::items;
@@ -14,7 +12,7 @@ fn request(operation: SessionOperation) -> SessionRequest {
     SessionRequest { version: WIRE_VERSION, session_id: "customer 7".to_owned(), operation }
 }
 
-pub(in crate::wire_golden) fn session_requests() -> Vec<(&'static str, SessionRequest)> {
+pub(in crate::wire::tests) fn session_requests() -> Vec<(&'static str, SessionRequest)> {
     let key = "r1-input".to_owned();
     vec![
         ("read", request(SessionOperation::Read { limit: None })),
@@ -24,7 +22,7 @@ pub(in crate::wire_golden) fn session_requests() -> Vec<(&'static str, SessionRe
     ]
 }
 
-pub(in crate::wire_golden) fn session_replies() -> Vec<(&'static str, SessionReply)> {
+pub(in crate::wire::tests) fn session_replies() -> Vec<(&'static str, SessionReply)> {
     let reply = |items| SessionReply { version: WIRE_VERSION, items, more: None };
     let some = || items().into_iter().take(1).collect();
     let portion = SessionReply { more: Some(place()), ..reply(some()) };

@@ -3,17 +3,16 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::json;
-use temporal_agents::{
-    internal::wire::{
-        digest::Digest,
-        session_checkpoint::{EffectAnswer, KeptAs, KeptCheckpoint, SessionRun, ToolFailed},
-    },
-    wire::{ModelReply, RunState, SessionCheckpoint, ToolReply},
+
+use crate::wire::{
+    ModelReply, RunState, SessionCheckpoint, ToolReply,
+    digest::Digest,
+    session_checkpoint::{EffectAnswer, KeptAs, KeptCheckpoint, SessionRun, ToolFailed},
 };
 
 use super::{items, model_reply_full, run_states, tool_reply_content, tool_reply_question};
 
-pub(in crate::wire_golden) fn session_checkpoints() -> Vec<(&'static str, SessionCheckpoint)> {
+pub(in crate::wire::tests) fn session_checkpoints() -> Vec<(&'static str, SessionCheckpoint)> {
     let state = |phase: &str| -> Option<Box<RunState>> {
         run_states().into_iter().find(|(kind, _)| *kind == phase).map(|(_, state)| Box::new(state))
     };
@@ -73,7 +72,7 @@ fn answers() -> BTreeMap<String, EffectAnswer> {
     answers.into_iter().enumerate().map(|(index, answer)| (id(index), answer)).collect()
 }
 
-pub(in crate::wire_golden) fn kept_checkpoint() -> KeptCheckpoint {
+pub(in crate::wire::tests) fn kept_checkpoint() -> KeptCheckpoint {
     let kept = KeptAs { key: "Xv7-1-3".to_owned(), bytes: 3_000_000, digest: Digest::of_text("{}") };
     KeptCheckpoint::new(kept)
 }

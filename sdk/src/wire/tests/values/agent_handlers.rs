@@ -1,15 +1,13 @@
 //! What people say to a run that waits for them, and what they are told.
 
 use serde_json::json;
-use temporal_agents::{
-    internal::wire::asked_questions::AskedQuestions,
-    wire::{
-        AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
-        InterruptionKind, McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION,
-    },
+
+use crate::wire::{
+    AgentDecision, AgentInterruption, AgentState, AgentStatus, DecidedInterruption, DecisionAnswer, DecisionReply,
+    InterruptionKind, McpQuestion, SuppliedOutput, Verdict, WIRE_VERSION, asked_questions::AskedQuestions,
 };
 
-pub(in crate::wire_golden) fn agent_decisions() -> Vec<(&'static str, AgentDecision)> {
+pub(in crate::wire::tests) fn agent_decisions() -> Vec<(&'static str, AgentDecision)> {
     let supplied = Verdict::SupplyOutput { output: "paid by hand".to_owned() };
     vec![
         ("approve", AgentDecision::approve("call_1")),
@@ -21,7 +19,7 @@ pub(in crate::wire_golden) fn agent_decisions() -> Vec<(&'static str, AgentDecis
     ]
 }
 
-pub(in crate::wire_golden) fn supplied_outputs() -> Vec<(&'static str, SuppliedOutput)> {
+pub(in crate::wire::tests) fn supplied_outputs() -> Vec<(&'static str, SuppliedOutput)> {
     vec![
         ("text", SuppliedOutput::new("call_1", "paid by hand")),
         ("json", SuppliedOutput::new("call_1", json!({"paid": true}))),
@@ -29,7 +27,7 @@ pub(in crate::wire_golden) fn supplied_outputs() -> Vec<(&'static str, SuppliedO
     ]
 }
 
-pub(in crate::wire_golden) fn decision_replies() -> Vec<(&'static str, DecisionReply)> {
+pub(in crate::wire::tests) fn decision_replies() -> Vec<(&'static str, DecisionReply)> {
     let waits_for = vec!["call_1".to_owned(), "call_2/call_3".to_owned()];
     let rejected = || Verdict::Reject { message: Some("too much".to_owned()) };
     let answers = [
@@ -47,7 +45,7 @@ pub(in crate::wire_golden) fn decision_replies() -> Vec<(&'static str, DecisionR
 }
 
 /// What a pause records of the questions that a state names.
-pub(in crate::wire_golden) fn asked_questions() -> Vec<(&'static str, AskedQuestions)> {
+pub(in crate::wire::tests) fn asked_questions() -> Vec<(&'static str, AskedQuestions)> {
     let states = agent_states().into_iter().filter(|(_, state)| !state.interruptions.is_empty());
     let asked = states.map(|(name, state)| (name, AskedQuestions::new("refunds", state.turn, state.interruptions)));
     let long = AgentInterruption {
@@ -63,7 +61,7 @@ pub(in crate::wire_golden) fn asked_questions() -> Vec<(&'static str, AskedQuest
     asked.chain([("cut", AskedQuestions::new("refunds", 3, many))]).collect()
 }
 
-pub(in crate::wire_golden) fn agent_states() -> Vec<(&'static str, AgentState)> {
+pub(in crate::wire::tests) fn agent_states() -> Vec<(&'static str, AgentState)> {
     let state = |status, agent: Option<&str>, turn| AgentState {
         version: WIRE_VERSION,
         status,
