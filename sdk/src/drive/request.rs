@@ -125,7 +125,7 @@ impl<R: AgentRunner, T> fmt::Debug for RunRequest<'_, R, T> {
 /// |---|---|
 /// | `&str`, `String` | a new run, from a user message |
 /// | `Vec<Item>`, [`RunInput`] | a new run, from these items |
-/// | [`RunState`] | the run of this state goes on: paused, or failed at a model call or between turns |
+/// | [`RunState`] | the paused run of this state is resumed; also one that failed at a model call |
 /// | [`Carried`] | the run of the previous workflow execution continues; only in a workflow |
 ///
 /// It is implemented for these types only.

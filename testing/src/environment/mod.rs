@@ -80,8 +80,8 @@ use crate::{
 /// it.)
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A namespace of a dev server, a client and a worker with agents. Dropping it stops the worker, and
-/// the server unless another environment of this process uses it.
+/// A namespace of a dev server, a client and a worker with agents. Dropping it stops the worker,
+/// and the server unless another environment of this process uses it.
 pub struct AgentEnvironment {
     // Declared in the order in which they must be dropped.
     worker: Option<WorkerThread>,

@@ -2,6 +2,8 @@
 //!
 //! `UPDATE_GOLDEN=1` writes files that are missing; no file is ever overwritten.
 
+#![expect(clippy::disallowed_methods, reason = "tests may read the environment: UPDATE_GOLDEN")]
+
 mod files;
 mod rules;
 mod values;
