@@ -121,7 +121,7 @@ pub fn tool(attribute: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// Methods with `#[tool]` are activity tools; they take `&self`, and otherwise the same parameters
 /// and keys as a function with `#[tool]`. The type is `Clone + Send + Sync`, and
-/// `AgentsPlugin::state(set)` registers its value with the worker; a worker without it does not
+/// `Resources::state(set)` registers its value with the worker; a worker without it does not
 /// start. The other methods are unchanged.
 ///
 /// The type gets a function `tools()`, which returns all its tools, and one function for each tool,

@@ -35,9 +35,8 @@
 //! }
 //!
 //! async fn worker(url: Url) -> Result<(), Box<dyn std::error::Error>> {
-//!     let plugin = AgentsPlugin::new()
-//!         .model_provider(OpenAi::from_env()?) // OPENAI_API_KEY
-//!         .agent(travel_desk);
+//!     let models = OpenAi::from_env()?; // OPENAI_API_KEY
+//!     let plugin = AgentsPlugin::new(models).agent(travel_desk);
 //!     let mut options = WorkerOptions::new("support").register_workflow::<Support>()?.build();
 //!     plugin.install(&mut options)?; // checks the agents, registers what they need
 //!
@@ -89,7 +88,8 @@
 //! | `store` | traits for session stores and spill stores |
 //! | [`guide`] | the guide |
 //!
-//! The names that every program uses are at the root.
+//! The names that every program uses are at the root. [`Resources`] declares the models, states,
+//! stores and MCP servers that a worker, an inline runner or a tool registry has.
 //!
 //! # Two halves
 //!
@@ -156,6 +156,8 @@ pub mod mcp;
 #[cfg(feature = "worker")]
 pub mod provider;
 #[cfg(feature = "worker")]
+mod resources;
+#[cfg(feature = "worker")]
 mod secret;
 #[cfg(feature = "worker")]
 pub mod store;
@@ -172,6 +174,7 @@ pub use workflow::{ActivityBackedModel, ModelActivityOptions, Runner};
 #[cfg(feature = "worker")]
 pub use {
     provider::{Model, ModelProvider},
+    resources::Resources,
     worker::AgentsPlugin,
 };
 
@@ -193,7 +196,7 @@ pub use {
 /// ```
 ///
 /// The worker allows the variable for a destination:
-/// `AgentsPlugin::new().allow_env_for(Destination::hosted_tool_host("crm.test"), ["CRM_TOKEN"])`.
+/// `Resources::new().allow_env_for(Destination::hosted_tool_host("crm.test"), ["CRM_TOKEN"])`.
 #[macro_export]
 macro_rules! worker_env {
     ($name:literal) => {

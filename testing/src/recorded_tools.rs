@@ -25,7 +25,7 @@ use temporal_agents::{
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let recorded = RecordedTools::new([add]);
-/// let registry = ToolRegistry::new().register_all(recorded.tools())?;
+/// let registry = ToolRegistry::default().register_all(recorded.tools())?;
 /// let clerk: Agent = Agent::new("clerk").model("gpt-5").tools(recorded.tools());
 ///
 /// registry.dispatch("add", r#"{"a": 3, "b": 4}"#).await?;

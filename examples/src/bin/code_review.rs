@@ -2,7 +2,7 @@
 //! the comment.
 
 use clap::Parser;
-use temporal_agents::{inline::InlineRunner, provider::OpenAi, workflow::ApprovalWorkflow};
+use temporal_agents::{Resources, inline::InlineRunner, provider::OpenAi, workflow::ApprovalWorkflow};
 use temporal_agents_examples::{
     code_review::{
         Forge, model,
@@ -23,9 +23,13 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     let Arguments { options } = Arguments::parse();
     let forge = Forge::new();
-    let runner = InlineRunner::new().state(forge.clone());
-    let runner =
-        if has_key() { runner.model_provider(OpenAi::from_env()?) } else { runner.model_provider(model::scripted()) };
+    let resources = Resources::new().state(forge.clone());
+    let resources = if has_key() {
+        resources.model_provider(OpenAi::from_env()?)
+    } else {
+        resources.model_provider(model::scripted())
+    };
+    let runner = InlineRunner::new(resources);
     let env = AgentEnvironment::builder().workflow::<ApprovalWorkflow>()?.worker_options(move |options| {
         options.register_activities(Reviews { runner });
     });

@@ -1,7 +1,7 @@
 //! Triages an incident inside one activity, with an MCP server and the consent of the person on call.
 
 use clap::Parser;
-use temporal_agents::{inline::InlineRunner, provider::OpenAi, workflow::ApprovalWorkflow};
+use temporal_agents::{Resources, inline::InlineRunner, provider::OpenAi, workflow::ApprovalWorkflow};
 use temporal_agents_examples::{
     incident_triage::{Incident, OnCall, Page, SERVER, model, operations},
     stage::{Options, Stage, model::has_key},
@@ -18,9 +18,13 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let Arguments { options } = Arguments::parse();
-    let runner = InlineRunner::new().mcp_server(SERVER, operations::transport());
-    let runner =
-        if has_key() { runner.model_provider(OpenAi::from_env()?) } else { runner.model_provider(model::scripted()) };
+    let resources = Resources::new().mcp_server(SERVER, operations::transport());
+    let resources = if has_key() {
+        resources.model_provider(OpenAi::from_env()?)
+    } else {
+        resources.model_provider(model::scripted())
+    };
+    let runner = InlineRunner::new(resources);
     let env = AgentEnvironment::builder().workflow::<ApprovalWorkflow>()?.worker_options(move |options| {
         options.register_activities(OnCall { runner });
     });

@@ -4,6 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use clap::Parser;
 use temporal_agents::{
+    Resources,
     inline::InlineRunner,
     provider::{Genai, OpenAi},
 };
@@ -25,12 +26,13 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     let Arguments { options } = Arguments::parse();
     let lookups = Lookups::default();
-    let runner = InlineRunner::new().state(lookups.clone()).first_pause(Duration::from_millis(100));
-    let runner = if has_key() {
-        runner.model_provider(Genai::from_env()?).model_provider(OpenAi::from_env()?)
+    let resources = Resources::new().state(lookups.clone());
+    let resources = if has_key() {
+        resources.model_provider(Genai::from_env()?).model_provider(OpenAi::from_env()?)
     } else {
-        runner.model_provider(model::scripted())
+        resources.model_provider(model::scripted())
     };
+    let runner = InlineRunner::new(resources).first_pause(Duration::from_millis(100));
     let env = AgentEnvironment::builder().worker_options(move |options| {
         options.register_activities(Desk { runner });
     });

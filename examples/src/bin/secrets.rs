@@ -49,7 +49,7 @@ async fn answer(options: Options, token: &str) -> anyhow::Result<()> {
         .agent(desk)
         .state(customers)
         .model_provider(model.clone())
-        .plugin(|plugin| plugin.allow_env([TOKEN]));
+        .resources(|resources| resources.allow_env([TOKEN]));
     let stage = Stage::set_up::<Desk>(options, env).await?;
     println!("\n> {QUESTION}\n");
     let started = stage.start(Desk::run, QUESTION.to_owned()).await?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    AgentsPlugin,
+    Resources,
     provider::OpenAi,
     wire::{Item, ItemView, ModelCall},
 };
@@ -13,15 +13,15 @@ use temporal_agents_testing::fake_model::{FakeModel, Reply, handoff, structured,
 use super::trip::Plan;
 use crate::stage::model::has_key;
 
-/// Adds the model provider to a plugin; a scripted answer takes `delay`.
+/// Adds the model provider to the resources; a scripted answer takes `delay`.
 ///
 /// # Errors
 /// The environment of the real provider is not usable.
-pub fn add_to(plugin: AgentsPlugin, delay: Duration) -> anyhow::Result<AgentsPlugin> {
+pub fn add_to(resources: Resources, delay: Duration) -> anyhow::Result<Resources> {
     if has_key() {
-        return Ok(plugin.model_provider(OpenAi::from_env()?));
+        return Ok(resources.model_provider(OpenAi::from_env()?));
     }
-    Ok(plugin.model_provider(scripted(delay)))
+    Ok(resources.model_provider(scripted(delay)))
 }
 
 /// Returns the scripted model; an answer takes `delay`.

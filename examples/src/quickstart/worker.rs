@@ -2,7 +2,7 @@
 
 use std::{process::Command, time::Duration};
 
-use temporal_agents::AgentsPlugin;
+use temporal_agents::{AgentsPlugin, Resources};
 use temporal_agents_testing::environment::WorkerThread;
 use temporalio_sdk::WorkerOptions;
 use temporalio_workflow::workflow_interceptors::{
@@ -53,8 +53,8 @@ impl WorkflowInterceptor for Hesitant {
 /// # Errors
 /// The server cannot be reached, or the agents are invalid.
 pub fn start(address: &str, namespace: &str, pace: Pace) -> anyhow::Result<WorkerThread> {
-    let plugin = AgentsPlugin::new().state(TravelData { delay: pace.tool }).agent(travel_desk);
-    let plugin = model::add_to(plugin, pace.model)?;
+    let resources = model::add_to(Resources::new().state(TravelData { delay: pace.tool }), pace.model)?;
+    let plugin = AgentsPlugin::new(resources).agent(travel_desk);
     let mut options = WorkerOptions::new(TASK_QUEUE).register_workflow::<Trip>()?.build();
     options.graceful_shutdown_period = Some(Duration::from_secs(1));
     // The time that the server waits for the worker that caches the workflow before it uses another

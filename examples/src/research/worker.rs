@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use temporal_agents::{inline::InlineRunner, mcp::McpTransport, provider::OpenAi};
+use temporal_agents::{Resources, inline::InlineRunner, mcp::McpTransport, provider::OpenAi};
 use temporal_agents_testing::environment::WorkerThread;
 use temporalio_sdk::WorkerOptions;
 
@@ -54,12 +54,13 @@ impl Desk {
 /// # Errors
 /// The server cannot be reached, or the environment of the real provider is not usable.
 pub fn start(desk: &Desk, archive: McpTransport) -> anyhow::Result<WorkerThread> {
-    let (runner, journal) = (InlineRunner::with_config(config()).mcp_server(SERVER, archive), desk.journal());
-    let runner = if has_key() {
-        runner.model_provider(Journalled { provider: OpenAi::from_env()?, journal })
+    let (resources, journal) = (Resources::new().mcp_server(SERVER, archive), desk.journal());
+    let resources = if has_key() {
+        resources.model_provider(Journalled { provider: OpenAi::from_env()?, journal })
     } else {
-        runner.model_provider(Journalled { provider: model::scripted(desk.pace), journal })
+        resources.model_provider(Journalled { provider: model::scripted(desk.pace), journal })
     };
+    let runner = InlineRunner::with_config(resources, config());
     let mut options = WorkerOptions::new(TASK_QUEUE).register_workflow::<Research>()?.build();
     options.register_activities(Archivists { runner, checkpoints: desk.checkpoints() });
     options.graceful_shutdown_period = Some(Duration::from_secs(1));

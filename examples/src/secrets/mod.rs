@@ -19,7 +19,7 @@ use temporal_agents::{
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
 
-/// Name of the variable with the token. `AgentsPlugin::allow_env` also names it: an agent cannot
+/// Name of the variable with the token. `Resources::allow_env` also names it: an agent cannot
 /// use a variable that the worker does not allow.
 pub const TOKEN: &str = "CRM_TOKEN";
 

@@ -13,7 +13,7 @@ pub mod watch;
 
 use clap::{Args, Parser};
 use temporal_agents::{
-    AgentsPlugin,
+    AgentsPlugin, Resources,
     agent::AgentSources,
     agentic_session::WorkflowApprover,
     client::AgentHandle,
@@ -125,10 +125,8 @@ impl Stage {
     {
         self.env.stop_worker().await?;
         let mut options = WorkerOptions::new(self.env.task_queue()).register_workflow::<W>()?.build();
-        let plugin = AgentsPlugin::new().agents(agents);
-        let plugin =
-            if model::has_key() { plugin.model_provider(OpenAi::from_env()?) } else { plugin.model_provider(scripted) };
-        plugin.install(&mut options)?;
+        let resources: Resources = if model::has_key() { OpenAi::from_env()?.into() } else { scripted.into() };
+        AgentsPlugin::new(resources).agents(agents).install(&mut options)?;
         Ok(WorkerThread::start(self.server().target_url(), self.server().namespace(), options)?)
     }
 

@@ -43,7 +43,7 @@ fn options(task_queue: &str) -> anyhow::Result<WorkerOptions> {
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents()))?
         .build();
     options.register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(agents()))?;
-    AgentsPlugin::new().model_provider(model::scripted()).agent(narrator).install(&mut options)?;
+    AgentsPlugin::new(model::scripted()).agent(narrator).install(&mut options)?;
     Ok(options)
 }
 

@@ -40,7 +40,7 @@ pub fn desk_v2() -> Agent {
     base_desk().tool(order_in_a_colour.needs_approval().versioned())
 }
 
-/// An order. Its worker has both agents: `AgentsPlugin::new().agents((desk, desk_v2))`.
+/// An order. Its worker has both agents: `AgentsPlugin::new(..).agents((desk, desk_v2))`.
 #[workflow]
 #[derive(Default)]
 pub struct Shop {

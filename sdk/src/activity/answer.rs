@@ -105,7 +105,7 @@ async fn fitted(
         }
     };
     let Some(store) = &spills.0 else {
-        let fix = "and there is nowhere to spill it; add .spill_store(..) to the worker's AgentsPlugin";
+        let fix = "and there is nowhere to spill it; add Resources::spill_store(..)";
         return Err(format!("{too_large}, {fix}"));
     };
     let content = output.to_text();

@@ -61,7 +61,7 @@ pub enum GraphIssue {
     },
     /// A tool takes a state that the runner does not have. Only runners that execute the bodies of
     /// tools beside the loop report it: runs without Temporal, and sessions.
-    #[error("tool {tool:?} requires State<{state}>; add it with InlineRunner::state(..)")]
+    #[error("tool {tool:?} requires State<{state}>; add it with Resources::state(..)")]
     MissingState {
         /// Name of the tool that takes the state.
         tool: String,

@@ -206,7 +206,7 @@ impl Host for SessionHost {
 
     fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
         let of_session = StateRequirement::of::<SessionResults>();
-        states::missing(graph, |requirement| *requirement == of_session || self.inner.states.has(requirement))
+        states::missing(graph, |requirement| *requirement == of_session || self.inner.resources.states.has(requirement))
     }
 
     fn checkpoint(&self, path: &str, state: &RunState) {

@@ -211,7 +211,7 @@ fn host(
 ) -> (SessionHost, RunConfig) {
     let name = format!("{}-{}", shared.scope, begun.ordinal);
     let (mut inner, config) = runner.host(name, cancelled);
-    let (calls, states) = (Calls::default(), inner.states.clone());
+    let (calls, states) = (Calls::default(), inner.resources.states.clone());
     let gathers = calls.clone();
     inner.attempt_states = Some(Arc::new(move |call| gathers.states(&states, call)));
     let memory = match &config.session {

@@ -92,7 +92,7 @@ const MAX_CONCURRENT_REBUILDS: usize = 4;
 /// use temporal_agents::{AgentsPlugin, worker::ConversationCache};
 ///
 /// let cache = ConversationCache::with_bytes(256 * 1024 * 1024);
-/// let plugin = AgentsPlugin::new().conversation_cache(cache.clone());
+/// let plugin = AgentsPlugin::default().conversation_cache(cache.clone());
 /// assert_eq!(cache.counters().misses, 0);
 /// ```
 #[derive(Clone, Debug)]

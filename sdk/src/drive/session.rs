@@ -29,7 +29,7 @@ pub enum SessionRef {
     Memory(MemorySession),
     /// A session in a store that a worker reaches: read and written through activities.
     Stored {
-        /// Name of the store, as registered with `AgentsPlugin::session_store`.
+        /// Name of the store, as registered with `Resources::session_store`.
         store: String,
         /// Id of the session in the store.
         session_id: String,

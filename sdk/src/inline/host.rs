@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     body::{self, Ended},
     effects,
-    mcp::{InlineMcp, Unlisted},
+    mcp::Unlisted,
     model,
     run_threads::BodyThread,
     states,
@@ -35,9 +35,8 @@ use crate::{
         SessionEffectError, ToolAnswer, ToolEffect, ToolEffectError,
         model_limits::{FACTOR, LONGEST_PAUSE, Retries},
     },
-    provider::providers::Providers,
+    resources::Resources,
     secret::{Destination, worker_env::Given},
-    store::{OptionalSpillStore, Sessions},
     tool::{
         ActivityBody, BoxError, CallInfo, Heartbeat, RunContext, StateMap, ToolActivityOptions, ToolBinding,
         ToolContext, ToolError, ToolFailure, ToolFailureKind,
@@ -104,14 +103,10 @@ pub(crate) struct Settled {
 
 /// The host of one run.
 pub(crate) struct InlineHost {
-    pub(crate) providers: Providers,
-    pub(crate) states: StateMap,
+    pub(crate) resources: Resources,
     pub(crate) checkpoint: Option<Checkpoint>,
-    pub(crate) sessions: Sessions,
-    pub(crate) spills: OptionalSpillStore,
-    pub(crate) mcp: InlineMcp,
-    /// Returns the states for each attempt at a call, in place of [`states`](Self::states); `None`
-    /// if all attempts get the same ones.
+    /// Returns the states for each attempt at a call, in place of those of the resources; `None` if
+    /// all attempts get the same ones.
     pub(crate) attempt_states: Option<AttemptStates>,
     /// Unique id of the run. It is part of the keys of its session writes, and the scope of its
     /// idempotency keys.
@@ -144,7 +139,7 @@ impl Host for InlineHost {
     }
 
     fn lacks(&self, graph: &Graph) -> Vec<GraphIssue> {
-        states::missing(graph, |requirement| self.states.has(requirement))
+        states::missing(graph, |requirement| self.resources.states.has(requirement))
     }
 
     fn checkpoint(&self, _path: &str, state: &RunState) {
@@ -164,7 +159,7 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<ModelResponse, ModelEffectError>> {
         async move {
-            match scope.run_until_cancelled(model::call(&self.providers, self.patience, call)).await {
+            match scope.run_until_cancelled(model::call(&self.resources.providers, self.patience, call)).await {
                 Some(Ok(response)) => Ok(response),
                 Some(Err(error)) if error.kind == ModelFailureKind::ConversationNotFound => {
                     Err(ModelEffectError::ConversationLost { reason: error.to_string(), source: Box::new(error) })
@@ -184,7 +179,8 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<Vec<McpTool>, McpEffectError>> {
         async move {
-            let listing = self.mcp.list_with_retries(call.server, call.session, |attempt| self.patience.pause(attempt));
+            let pause = |attempt| self.patience.pause(attempt);
+            let listing = self.resources.list_mcp_tools_with_retries(call.server, call.session, pause);
             match scope.run_until_cancelled(listing).await {
                 None => Err(McpEffectError::Cancelled),
                 Some(Ok(tools)) => Ok(tools),
@@ -201,7 +197,7 @@ impl Host for InlineHost {
         scope: &'a Self::Scope,
     ) -> LocalBoxFuture<'a, Result<McpSession, McpEffectError>> {
         async move {
-            let opening = timeout(call.server.listing().start_to_close, self.mcp.open(call.server));
+            let opening = timeout(call.server.listing().start_to_close, self.resources.open_mcp_session(call.server));
             match scope.run_until_cancelled(opening).await {
                 None => Err(McpEffectError::Cancelled),
                 Some(Ok(opened)) => opened.map_err(|Unlisted { error, .. }| McpEffectError::Failed(error)),
@@ -212,7 +208,7 @@ impl Host for InlineHost {
     }
 
     fn close_mcp_session(&self, session: McpSession, _id: EffectId) -> LocalBoxFuture<'_, ()> {
-        self.mcp.close(&session);
+        self.resources.close_mcp_session(&session);
         std::future::ready(()).boxed_local()
     }
 
@@ -260,8 +256,8 @@ impl InlineHost {
 
     async fn session(&self, call: SessionEffect) -> Result<Vec<Item>, BoxError> {
         let SessionEffect { store, session_id, action, agent: _ } = call;
-        let Some(session) = self.sessions.get(&store) else {
-            return Err(format!("there is no session store {store:?}; add it with .session_store(..)").into());
+        let Some(session) = self.resources.sessions.get(&store) else {
+            return Err(format!("there is no session store {store:?}; add it with Resources::session_store(..)").into());
         };
         match action {
             SessionAction::Read { limit } => session.items(&session_id, limit).await,
@@ -276,11 +272,11 @@ impl InlineHost {
         match call.tool.binding() {
             ToolBinding::Activity { body, options } => self.activity(body, options, call, scope).await,
             ToolBinding::Mcp(binding) => {
-                let ((body, question), session) = (self.mcp.body(&call)?, call.mcp_session.clone());
+                let ((body, question), session) = (self.resources.mcp_body(&call)?, call.mcp_session.clone());
                 // Checked before the call and after a failure: once the session's connection is
                 // closed, the session is lost, whatever the failure is.
                 let lost = |began| {
-                    let is_lost = session.as_ref().is_some_and(|session| !self.mcp.has(session));
+                    let is_lost = session.as_ref().is_some_and(|session| !self.resources.has_mcp_session(session));
                     let source =
                         || format!("the connection to MCP server {:?} is closed", binding.server().name()).into();
                     is_lost.then(|| ToolEffectError::SessionLost { began, source: source() })
@@ -316,14 +312,14 @@ impl InlineHost {
         scope: &CancellationToken,
     ) -> Result<ToolAnswer, ToolEffectError> {
         let (mut attempt, mut given, mut settings) = (1, Given::default(), call.tool.settings().clone());
-        if let Err(withheld) =
-            self.providers.env.to([Destination::tool(call.tool.name())]).fill_members(&mut settings, &mut given)
-        {
+        let env = self.resources.providers.env.to([Destination::tool(call.tool.name())]);
+        if let Err(withheld) = env.fill_members(&mut settings, &mut given) {
             return Err(env_variable_error(call.tool, &withheld).into());
         }
         loop {
             let info = call.info.clone().at_attempt(attempt);
-            let states = self.attempt_states.as_ref().map_or_else(|| self.states.clone(), |states| states(&info));
+            let states =
+                self.attempt_states.as_ref().map_or_else(|| self.resources.states.clone(), |states| states(&info));
             let ctx = ToolContext::new(info, RunContext::new(call.context.clone()), states)
                 .with_settings(settings.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
@@ -332,7 +328,7 @@ impl InlineHost {
                 Ok(Ended { outcome, ctx }) => {
                     let info = ctx.info().clone();
                     let returned = Returned { outcome, patch: ctx.into_run().patch() };
-                    match answer(call.tool, &self.spills, &info, returned, &given).await {
+                    match answer(call.tool, &self.resources.spills, &info, returned, &given).await {
                         Ok((output, context_patch)) => {
                             return Ok(ToolAnswer { context_patch, ..ToolAnswer::new(output) });
                         }

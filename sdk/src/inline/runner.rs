@@ -14,11 +14,8 @@ use uuid::Uuid;
 
 use super::{
     host::{Checkpoint, InlineHost, Patience},
-    mcp::InlineMcp,
     run_threads::{BodyThread, run_on_run_thread},
 };
-#[cfg(feature = "mcp")]
-use crate::mcp::McpTransport;
 use crate::{
     agent::{Agent, AgentDef},
     drive::{
@@ -26,13 +23,9 @@ use crate::{
         run_agents,
     },
     engine::RunError,
-    tool::{OnToolError, StateMap},
+    resources::Resources,
+    tool::OnToolError,
     wire::RunState,
-};
-use crate::{
-    provider::{ModelProvider, providers::Providers},
-    secret::Destination,
-    store::{OptionalSpillStore, Session, Sessions, SpillStore},
 };
 
 /// Runs the same agents and tools on plain tokio, with the same results and errors; nothing
@@ -53,7 +46,7 @@ use crate::{
 /// # use temporal_agents::{Agent, inline::InlineRunner, provider::OpenAi};
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// let clerk = Agent::new("clerk").model("gpt-5-mini").instructions("You are brief.");
-/// let runner = InlineRunner::new().model_provider(OpenAi::from_env()?);
+/// let runner = InlineRunner::new(OpenAi::from_env()?);
 /// println!("{}", runner.run(&clerk, "What is a lock file?").await?.final_output);
 /// # Ok(())
 /// # }
@@ -66,11 +59,7 @@ use crate::{
 /// retried according to its own options, except for its task queue and its heartbeat.
 #[derive(Clone, Default)]
 pub struct InlineRunner {
-    providers: Providers,
-    states: StateMap,
-    sessions: Sessions,
-    spills: OptionalSpillStore,
-    mcp: InlineMcp,
+    resources: Resources,
     checkpoint: Option<Checkpoint>,
     config: RunConfig,
     patience: Patience,
@@ -83,88 +72,16 @@ impl Default for Patience {
 }
 
 impl InlineRunner {
-    /// Creates a runner without a model provider, with the defaults of [`RunConfig`].
-    pub fn new() -> Self {
-        Self::default()
+    /// Creates a runner with these resources, or with a model provider alone, and with the defaults
+    /// of [`RunConfig`].
+    pub fn new(resources: impl Into<Resources>) -> Self {
+        Self::with_config(resources, RunConfig::default())
     }
 
-    /// Creates a runner without a model provider, with this configuration for all agents of its
-    /// runs. The methods of the runner change it further.
-    pub fn with_config(config: RunConfig) -> Self {
-        Self { config, ..Self::default() }
-    }
-
-    /// Adds a source of models. The sources are queried in the order in which they were added,
-    /// until one serves the model.
-    #[must_use]
-    pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
-        self.providers.add(provider);
-        self
-    }
-
-    /// Adds a state for tools that take `State<T>`; there is one per type.
-    #[must_use]
-    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
-        self.states.insert(state);
-        self
-    }
-
-    /// Adds a session store under this name, which the sessions of runs refer to.
-    #[must_use]
-    pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
-        self.sessions.add(name, store);
-        self
-    }
-
-    /// Allows agents to refer to these environment variables of this worker with
-    /// [`worker_env!`](crate::worker_env), for **any** destination: their values are sent wherever
-    /// a definition has the reference, to each model provider, tool and MCP server, and to each
-    /// address that a hosted tool names. Everyone with write access to a definition chooses the
-    /// destination, so prefer [`allow_env_for`](Self::allow_env_for). No variable is allowed by
-    /// default.
-    #[must_use]
-    pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.providers.env.allow(names);
-        #[cfg(feature = "mcp")]
-        self.mcp.servers.allow(&self.providers.env);
-        self
-    }
-
-    /// Allows agents to refer to these environment variables of this worker with
-    /// [`worker_env!`](crate::worker_env), for this destination only. A reference elsewhere fails
-    /// the call, which is not retried; the failure names the variable, the destination and the
-    /// method that would allow it. Further calls add destinations and names.
-    #[must_use]
-    pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.providers.env.allow_for(&to, names);
-        #[cfg(feature = "mcp")]
-        self.mcp.servers.allow(&self.providers.env);
-        self
-    }
-
-    /// Sets the store for outputs that are too large, of tools with
-    /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
-    #[must_use]
-    pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
-        self.spills = OptionalSpillStore(Some(Arc::new(store)));
-        self
-    }
-
-    /// Adds an MCP server under this name; `Agent::mcp_server` adds its tools to an agent.
-    #[cfg(feature = "mcp")]
-    #[must_use]
-    pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<McpTransport>) -> Self {
-        self.mcp.servers.add(name.into(), transport.into());
-        self
-    }
-
-    /// Sets the time after which an unused connection to an MCP server is closed. Default 5
-    /// minutes.
-    #[cfg(feature = "mcp")]
-    #[must_use]
-    pub fn mcp_idle_timeout(mut self, idle: Duration) -> Self {
-        self.mcp.servers.close_after(idle);
-        self
+    /// Creates a runner with these resources, or with a model provider alone, and with this
+    /// configuration for all agents of its runs. The methods of the runner change it further.
+    pub fn with_config(resources: impl Into<Resources>, config: RunConfig) -> Self {
+        Self { resources: resources.into(), config, ..Self::default() }
     }
 
     /// Sets the session from which a run reads the earlier items of the conversation, and to which
@@ -258,15 +175,11 @@ impl InlineRunner {
 
     /// Returns the host of a run with this id, which no other run may have, and its configuration.
     pub(crate) fn host(self, run: String, cancelled: CancellationToken) -> (InlineHost, RunConfig) {
-        let Self { providers, states, sessions, spills, mcp, checkpoint, config, patience } = self;
+        let Self { resources, checkpoint, config, patience } = self;
         let (attempt_states, session_writes) = (None, AtomicU32::new(0));
         let host = InlineHost {
-            providers,
-            states,
+            resources,
             checkpoint,
-            sessions,
-            spills,
-            mcp,
             attempt_states,
             run,
             session_writes,
@@ -307,8 +220,7 @@ impl<T: RunEnd<Output: DeserializeOwned + Send + 'static>> RunsTo<T> for InlineR
 impl std::fmt::Debug for InlineRunner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("InlineRunner")
-            .field("providers", &self.providers.len())
-            .field("states", &self.states)
+            .field("resources", &self.resources)
             .field("config", &self.config)
             .finish_non_exhaustive()
     }

@@ -12,10 +12,10 @@ use crate::tool::BoxError;
 /// The transport of an MCP server.
 ///
 /// ```
-/// use temporal_agents::{AgentsPlugin, mcp::McpTransport};
+/// use temporal_agents::{Resources, mcp::McpTransport};
 ///
-/// # fn example(token: String) -> AgentsPlugin {
-/// AgentsPlugin::new()
+/// # fn example(token: String) -> Resources {
+/// Resources::new()
 ///     .mcp_server("files", McpTransport::stdio("mcp-server-files", ["--read-only", "/srv"]))
 ///     .mcp_server(
 ///         "tickets",
@@ -148,12 +148,11 @@ impl McpHttp {
     /// [`worker_env!`](crate::worker_env) reference.
     ///
     /// ```
-    /// use temporal_agents::{AgentsPlugin, mcp::McpTransport, worker_env};
+    /// use temporal_agents::{Resources, mcp::McpTransport, worker_env};
     ///
     /// let tickets = McpTransport::streamable_http("https://tickets.example.com/mcp")
     ///     .bearer(worker_env!("TICKETS_TOKEN"));
-    /// let plugin =
-    ///     AgentsPlugin::new().mcp_server("tickets", tickets).allow_env(["TICKETS_TOKEN"]);
+    /// let resources = Resources::new().mcp_server("tickets", tickets).allow_env(["TICKETS_TOKEN"]);
     /// ```
     #[must_use]
     pub fn bearer(self, token: impl Into<McpValue>) -> Self {

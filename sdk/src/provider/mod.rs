@@ -1,6 +1,6 @@
 //! Providers of models: for OpenAI, for the crate genai, and the traits for others.
 //!
-//! A [`ModelProvider`] returns a [`Model`] by name; `AgentsPlugin::model_provider` adds it to a
+//! A [`ModelProvider`] returns a [`Model`] by name; `Resources::model_provider` adds it to a
 //! worker. The guide shows [a provider of your own](crate::guide::providers).
 
 #![allow(

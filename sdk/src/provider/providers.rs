@@ -30,11 +30,6 @@ pub(crate) struct AttemptLimit {
 }
 
 impl Providers {
-    /// Creates a set without providers, with the environment variables that calls may refer to.
-    pub(crate) fn without_models(env: AllowedEnv) -> Self {
-        Self { providers: Vec::new(), env }
-    }
-
     pub(crate) fn add(&mut self, provider: impl ModelProvider + 'static) {
         self.providers.push(Arc::new(provider));
     }
@@ -82,7 +77,7 @@ impl Providers {
             }
         }
         let message = format!(
-            "no model provider of this worker serves {name:?}; add one with AgentsPlugin::model_provider, or correct \
+            "no model provider of this worker serves {name:?}; add one with Resources::model_provider, or correct \
              the model's name"
         );
         Err(ModelError::new(ModelFailureKind::UnknownModel, message))

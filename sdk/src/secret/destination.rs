@@ -5,15 +5,15 @@ use std::fmt;
 use serde_json::Value;
 
 /// A destination to which the value of an environment variable may be sent; see
-/// [`AgentsPlugin::allow_env_for`](crate::AgentsPlugin::allow_env_for).
+/// [`Resources::allow_env_for`](crate::Resources::allow_env_for).
 ///
 /// ```
-/// use temporal_agents::{AgentsPlugin, worker::Destination};
+/// use temporal_agents::{Resources, worker::Destination};
 ///
-/// let plugin = AgentsPlugin::new()
+/// let resources = Resources::new()
 ///     .allow_env_for(Destination::mcp_server("crm"), ["CRM_TOKEN"])
 ///     .allow_env_for(Destination::hosted_tool_host("mcp.example.com"), ["MCP_EXAMPLE_TOKEN"]);
-/// # let _ = plugin;
+/// # let _ = resources;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Destination(Kind);

@@ -70,19 +70,19 @@ impl Withheld {
             Why::NotSet => "is not set on this worker; set it and restart the worker".to_owned(),
             Why::NoCredential => {
                 "this worker sends to certain destinations only, and there only as a credential (`authorization`, \
-                 `headers`, extra_headers, extra_query): elsewhere the model could read it; AgentsPlugin::allow_env \
+                 `headers`, extra_headers, extra_query): elsewhere the model could read it; Resources::allow_env \
                  allows it for any destination"
                     .to_owned()
             }
             Why::NotAllowed => {
                 format!(
-                    "this worker does not send anywhere; add it to AgentsPlugin::allow_env if it may be sent to \
+                    "this worker does not send anywhere; add it to Resources::allow_env if it may be sent to \
                      {receiver}"
                 )
             }
             Why::Elsewhere(Some(to)) => format!(
-                "this worker does not send to {to}, only to other destinations; add allow_env_for({}, [{name:?}]) to \
-                 the AgentsPlugin, InlineRunner or ToolRegistry if it may be sent there",
+                "this worker does not send to {to}, only to other destinations; add \
+                 Resources::allow_env_for({}, [{name:?}]) if it may be sent there",
                 to.to_rust_expression()
             ),
             Why::Elsewhere(None) => {

@@ -1,7 +1,7 @@
 //! The traits of stores that an author provides.
 //!
 //! [`Session`] keeps conversations between runs, [`SpillStore`] outputs that are too large for
-//! history. `AgentsPlugin::session_store` and `AgentsPlugin::spill_store` register them.
+//! history. `Resources::session_store` and `Resources::spill_store` register them.
 
 #![allow(
     clippy::disallowed_methods,

@@ -114,7 +114,7 @@ impl OnToolError {
     ///
     /// ```
     /// # use temporal_agents::{Agent, inline::InlineRunner, tool::OnToolError};
-    /// let runner = InlineRunner::new().on_tool_error(OnToolError::describe_argument_errors());
+    /// let runner = InlineRunner::default().on_tool_error(OnToolError::describe_argument_errors());
     /// # let _ = runner;
     /// ```
     pub fn describe_argument_errors() -> Self {

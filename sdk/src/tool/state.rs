@@ -11,7 +11,7 @@ use super::{context::ToolContext, error::ToolError};
 
 /// A parameter of an activity tool that the worker supplies: `State(api): State<WeatherApi>`.
 ///
-/// `AgentsPlugin::state` adds the value; a worker whose tools need a state that it does not have
+/// `Resources::state` adds the value; a worker whose tools need a state that it does not have
 /// does not start.
 #[derive(Clone, Copy, Debug)]
 pub struct State<T>(pub T);
@@ -44,7 +44,7 @@ impl<T: Clone + Send + Sync + 'static> FromToolContext for State<T> {
     fn from_context(ctx: &ToolContext) -> Result<Self, ToolError> {
         ctx.states().get::<T>().map(State).ok_or_else(|| {
             ToolError::failed(format!(
-                "tool {:?} requires State<{}>, which this worker does not have; add it with AgentsPlugin::state(..)",
+                "tool {:?} requires State<{}>, which this worker does not have; add it with Resources::state(..)",
                 ctx.info().tool,
                 type_name::<T>()
             ))

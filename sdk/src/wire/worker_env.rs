@@ -15,7 +15,7 @@ const MEMBER: &str = "$worker_env";
 /// - in the argument and the set-up of an MCP server (`McpServer::argument`), and in the headers
 ///   and variables of its transport.
 ///
-/// The worker fills in the value right before it is used, if `AgentsPlugin::allow_env_for` allows
+/// The worker fills in the value right before it is used, if `Resources::allow_env_for` allows
 /// that for its destination, or `allow_env` for any destination. History contains the reference
 /// alone, and results are recorded without the value. [`worker_env!`](crate::worker_env) also
 /// returns a reference.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use temporal_agents::{
-    RunConfig,
+    Resources, RunConfig,
     inline::InlineRunner,
     wire::{Item, RunState},
 };
@@ -25,10 +25,8 @@ pub(super) async fn run(scenario: &Scenario, recorder: &Recorder) -> Result<Valu
 
 /// Creates a runner with the models and tools of the recorder's scenario.
 pub(super) fn runner(config: RunConfig, recorder: &Recorder) -> InlineRunner {
-    InlineRunner::with_config(config)
-        .model_provider(ScriptedModels(recorder.clone()))
-        .state(recorder.clone())
-        .first_pause(Duration::from_millis(1))
+    let resources = Resources::new().model_provider(ScriptedModels(recorder.clone())).state(recorder.clone());
+    InlineRunner::with_config(resources, config).first_pause(Duration::from_millis(1))
 }
 
 /// Serializes the state of a run as JSON and parses it again; reports a complaint if the result

@@ -6,7 +6,7 @@ use std::{
 };
 
 use temporal_agents::{
-    AgentsPlugin, ModelProvider,
+    AgentsPlugin, ModelProvider, Resources,
     agent::{AgentSource, AgentSources},
     store::Session,
     worker::ConversationCache,
@@ -82,15 +82,13 @@ impl AgentEnvironmentBuilder {
     #[must_use]
     pub fn model(mut self, model: &FakeModel) -> Self {
         self.models.push(model.clone());
-        self.plugin = self.plugin.model_provider(model.clone());
-        self
+        self.model_provider(model.clone())
     }
 
     /// Adds any other model provider.
     #[must_use]
-    pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
-        self.plugin = self.plugin.model_provider(provider);
-        self
+    pub fn model_provider(self, provider: impl ModelProvider + 'static) -> Self {
+        self.resources(|resources| resources.model_provider(provider))
     }
 
     /// Declares that the worker calls no models; see [`AgentsPlugin::without_models`].
@@ -102,27 +100,29 @@ impl AgentEnvironmentBuilder {
 
     /// Adds a state for tools that take `State<T>`.
     #[must_use]
-    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
-        self.plugin = self.plugin.state(state);
-        self
+    pub fn state<T: Clone + Send + Sync + 'static>(self, state: T) -> Self {
+        self.resources(|resources| resources.state(state))
     }
 
     /// Adds a session store under this name, by which runs refer to it.
     #[must_use]
-    pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
-        self.plugin = self.plugin.session_store(name, store);
-        self
+    pub fn session_store(self, name: impl Into<String>, store: impl Session + 'static) -> Self {
+        self.resources(|resources| resources.session_store(name, store))
     }
 
     /// Adds an MCP server under this name, by which the worker refers to it.
     #[cfg(feature = "mcp")]
     #[must_use]
-    pub fn mcp_server(
-        mut self,
-        name: impl Into<String>,
-        transport: impl Into<temporal_agents::mcp::McpTransport>,
-    ) -> Self {
-        self.plugin = self.plugin.mcp_server(name, transport);
+    pub fn mcp_server(self, name: impl Into<String>, transport: impl Into<temporal_agents::mcp::McpTransport>) -> Self {
+        self.resources(|resources| resources.mcp_server(name, transport))
+    }
+
+    /// Applies any other change to the worker's resources: spill store, environment variables. For
+    /// resources that a program declares in a function, `.resources(|_| declared())` comes before
+    /// the scripted models.
+    #[must_use]
+    pub fn resources(mut self, change: impl FnOnce(Resources) -> Resources) -> Self {
+        self.plugin = self.plugin.map_resources(change);
         self
     }
 
@@ -148,7 +148,7 @@ impl AgentEnvironmentBuilder {
         self
     }
 
-    /// Applies any other change to the plugin: spill store, environment variables.
+    /// Applies any other change to the plugin: tools without an agent, guardrails of a `RunConfig`.
     #[must_use]
     pub fn plugin(mut self, change: impl FnOnce(AgentsPlugin) -> AgentsPlugin) -> Self {
         self.plugin = change(self.plugin);

@@ -43,7 +43,7 @@ async fn calls_of_an_agent_are_recorded_once_and_in_order() {
         ]),
     );
     let clerk: Agent = Agent::new("clerk").model("gpt-5").tools(recorded.tools());
-    let runner = InlineRunner::new().model_provider(model).first_pause(Duration::from_millis(1));
+    let runner = InlineRunner::new(model).first_pause(Duration::from_millis(1));
     assert_eq!(runner.run(&clerk, "Go.").await.unwrap().final_output, "done");
     let named = |name: &str, text| (name.to_owned(), note(text));
     // The body of the activity runs on another thread than the inline tools.
@@ -60,7 +60,7 @@ async fn calls_of_an_agent_are_recorded_once_and_in_order() {
 #[tokio::test]
 async fn calls_of_a_registry_are_recorded() {
     let recorded = RecordedTools::new(tools());
-    let registry = ToolRegistry::new().register_all(recorded.tools()).unwrap();
+    let registry = ToolRegistry::default().register_all(recorded.tools()).unwrap();
     for text in ["a", "b"] {
         assert_eq!(registry.dispatch("echo", note(text).to_string()).await.unwrap().text(), text);
     }

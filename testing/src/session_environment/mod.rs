@@ -40,7 +40,7 @@
 //!     1 => tool_call("inspect", json!({"path": "a.rs"})),
 //!     _ => text("all fine"),
 //! });
-//! let runner = InlineRunner::new().model_provider(model.clone());
+//! let runner = InlineRunner::new(model.clone());
 //! let env =
 //!     SessionEnvironment::new().register_activities(move || Reviews { runner: runner.clone() });
 //!

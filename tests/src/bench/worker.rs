@@ -34,7 +34,7 @@ pub fn options(task_queue: &str, memory: Memory) -> anyhow::Result<WorkerOptions
         .register_activities(FloorActivities)
         .build();
     let agents = (agents::chat, agents::assistant, agents::triage);
-    let mut plugin = AgentsPlugin::new().model_provider(ScriptedModel).agents(agents);
+    let mut plugin = AgentsPlugin::new(ScriptedModel).agents(agents);
     if let Some(bytes) = memory.conversation_bytes {
         plugin = plugin.conversation_cache(ConversationCache::with_bytes(bytes));
     }

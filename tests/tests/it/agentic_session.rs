@@ -25,7 +25,7 @@ use std::{
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent,
+    Agent, Resources,
     agentic_session::{AgenticSession, AgenticSessionError, SessionResults},
     inline::InlineRunner,
     tool,
@@ -64,7 +64,8 @@ fn reviewer() -> Agent {
 }
 
 fn runner(model: &FakeModel, runs: &Runs) -> InlineRunner {
-    InlineRunner::new().model_provider(model.clone()).state(runs.clone()).first_pause(Duration::from_millis(1))
+    InlineRunner::new(Resources::new().model_provider(model.clone()).state(runs.clone()))
+        .first_pause(Duration::from_millis(1))
 }
 
 #[tokio::test]

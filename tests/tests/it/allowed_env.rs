@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner, ToolError,
+    Agent, Resources, Runner, ToolError,
     inline::InlineRunner,
     mcp::McpTransport,
     provider::OpenAi,
@@ -65,7 +65,7 @@ fn provider(server: &MockServer) -> OpenAi {
 /// What a run of the agent ends with, and whether the provider was sent the value.
 async fn run(agent: &Agent, to: Destination) -> (Result<String, String>, bool) {
     let server = server().await;
-    let runner = InlineRunner::new().model_provider(provider(&server)).allow_env_for(to, [NAME]);
+    let runner = InlineRunner::new(Resources::new().model_provider(provider(&server)).allow_env_for(to, [NAME]));
     let ended = runner.run(agent, "Hello.").await;
     let ended = ended.map(|result| result.final_output).map_err(|error| error.to_string());
     let requests = server.received_requests().await.expect("requests are recorded");
@@ -124,7 +124,7 @@ async fn settings_go_to_the_provider_that_serves_the_model(#[case] settings: Mod
     for to in [Destination::provider("azure"), Destination::mcp_server("openai")] {
         let (ended, sent) = run(&with_settings(settings.clone()), to).await;
         let error = ended.expect_err("it is refused");
-        let fix = format!("add allow_env_for(Destination::provider(\"openai\"), [{NAME:?}]) to the AgentsPlugin");
+        let fix = format!("add Resources::allow_env_for(Destination::provider(\"openai\"), [{NAME:?}]) if");
         assert!(error.contains(&fix) && !sent, "{error}");
     }
 }
@@ -181,7 +181,7 @@ fn measuring() -> ToolDef {
 
 #[tokio::test]
 async fn a_tool_of_another_name_does_not_get_it() -> anyhow::Result<()> {
-    let registry = |to| ToolRegistry::new().allow_env_for(to, [NAME]).register(measuring());
+    let registry = |to| ToolRegistry::new(Resources::new().allow_env_for(to, [NAME])).register(measuring());
     let answered = registry(Destination::tool("measure"))?.dispatch("measure", "{}").await?;
     assert_eq!(answered.text(), value().len().to_string());
     for to in [Destination::tool("others"), Destination::provider("measure")] {
@@ -201,14 +201,14 @@ async fn an_mcp_server_of_another_name_does_not_get_it() {
         (Destination::hosted_tool_host("127.0.0.1"), true),
     ] {
         let agent: Agent = Agent::new("desk").model("m").mcp_server(McpServer::named("crm"));
-        let runner = InlineRunner::new()
+        let resources = Resources::new()
             .model_provider(FakeModel::script([fake_model::text("Done.")]))
             .mcp_server("crm", transport())
-            .allow_env_for(to, [NAME])
-            .first_pause(std::time::Duration::ZERO);
+            .allow_env_for(to, [NAME]);
+        let runner = InlineRunner::new(resources).first_pause(std::time::Duration::ZERO);
         let error = runner.run(&agent, "Hello.").await.expect_err("nothing listens there");
         let message = chain(&error);
-        let refusal = "only to other destinations; add allow_env_for(Destination::mcp_server(\"crm\"), [";
+        let refusal = "only to other destinations; add Resources::allow_env_for(Destination::mcp_server(\"crm\"), [";
         assert_eq!(message.contains(refusal), is_refused, "{message}");
     }
 }
@@ -239,15 +239,15 @@ impl Careless {
 async fn a_durable_call_with_such_a_definition_fails_once_and_says_what_would_allow_it() -> anyhow::Result<()> {
     let server = server().await;
     let builder = AgentEnvironment::builder().workflow::<Careless>()?.model_provider(provider(&server)).agents((desk,));
-    let allow = |plugin: AgentsPlugin| plugin.allow_env_for(Destination::mcp_server("crm"), [NAME]);
-    let env = builder.plugin(allow).start().await?;
+    let allow = |resources: Resources| resources.allow_env_for(Destination::mcp_server("crm"), [NAME]);
+    let env = builder.resources(allow).start().await?;
     let run = env.run(Careless::run, "Hello.".to_owned()).await?;
     assert_eq!(server.received_requests().await.expect("requests are recorded").len(), 0);
     assert_eq!(run.activities()[0].attempts, 1);
     let expected = "the agent refers to the environment variable \"CARGO_PKG_DESCRIPTION\", which this worker does \
                     not send to the host \"evil.test\" of a hosted tool, only to other destinations; add \
-                    allow_env_for(Destination::hosted_tool_host(\"evil.test\"), [\"CARGO_PKG_DESCRIPTION\"]) to the \
-                    AgentsPlugin, InlineRunner or ToolRegistry if it may be sent there";
+                    Resources::allow_env_for(Destination::hosted_tool_host(\"evil.test\"), \
+                    [\"CARGO_PKG_DESCRIPTION\"]) if it may be sent there";
     let chain = run.failure_chain();
     assert!(
         chain.iter().any(|(kind, text)| kind == "ModelInvocationError.Unsupported" && text == expected),

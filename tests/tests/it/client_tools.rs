@@ -226,7 +226,7 @@ impl RunHooks for Diary {
 async fn without_temporal_the_run_pauses_and_is_resumed_with_the_output() -> anyhow::Result<()> {
     let diary = std::sync::Arc::default();
     let model = FakeModel::script([tool_call("pick_file", title("Minutes")), text("done")]);
-    let runner = InlineRunner::new().model_provider(model.clone());
+    let runner = InlineRunner::new(model.clone());
     let agent = editor().hooks(Diary(std::sync::Arc::clone(&diary)));
     let RunOutcome::Paused(paused) = runner.run(&agent, "File it.").until_paused().await? else {
         anyhow::bail!("nobody has picked a file")
@@ -253,7 +253,7 @@ async fn without_temporal_the_run_pauses_and_is_resumed_with_the_output() -> any
 async fn supplied_outputs_keep_to_the_limit_and_the_redaction_of_their_tool() -> anyhow::Result<()> {
     let model =
         FakeModel::script([tool_calls([("pick_file", title("Minutes")), ("pick_file", title("Map"))]), text("done")]);
-    let runner = InlineRunner::new().model_provider(model.clone());
+    let runner = InlineRunner::new(model.clone());
     let careful = pick_file.definition().max_output_bytes(20).redact(|text| text.replace("1234", "****"));
     let agent: Agent = Agent::new("editor")
         .model("gpt-5")

@@ -26,7 +26,7 @@ use crate::{
 async fn in_one_piece(turns: u32) -> anyhow::Result<(Vec<(Vec<String>, Value)>, Value)> {
     let model = pages(turns);
     let config = RunConfig::builder().unlimited_turns().build();
-    let runner = InlineRunner::with_config(config).model_provider(model.clone());
+    let runner = InlineRunner::with_config(model.clone(), config);
     let result = runner.run(&reader(), "Read it to me.").await?;
     Ok((as_text(&model.calls()), report(&result)))
 }

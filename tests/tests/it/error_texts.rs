@@ -35,7 +35,7 @@ fn graph() -> GraphError {
 
 fn uninstalled() -> InstallError {
     let mut options = WorkerOptions::new("desk").build();
-    AgentsPlugin::new().install(&mut options).expect_err("it has nothing")
+    AgentsPlugin::default().install(&mut options).expect_err("it has nothing")
 }
 
 fn broken_json() -> serde_json::Error {
@@ -134,7 +134,7 @@ fn what_an_error_says_is_printed_last(#[case] error: Box<dyn Error>) {
 async fn a_failed_run_is_printed_without_its_conversation() {
     let model = FakeModel::function(|_, _| tool_call("nothing", json!({})));
     let agent = Agent::new("clerk").model("gpt-5");
-    let runner = InlineRunner::new().model_provider(model);
+    let runner = InlineRunner::new(model);
     let failure = runner.run(&agent, "the whole conversation").await.expect_err("there is no such tool");
     let printed = format!("{failure:?}");
     assert!(printed.contains("state: Some(RunState { agent: \"clerk\", turn: 1, items: "), "{printed}");
@@ -163,7 +163,7 @@ struct Prices {
 #[tokio::test]
 async fn an_output_type_with_a_map_is_told_what_it_can_be_instead() {
     let agent = Agent::new("clerk").model("gpt-5").output::<Prices>();
-    let refused = InlineRunner::new().run(&agent, "Prices?").await.err().expect("the type cannot be strict");
+    let refused = InlineRunner::default().run(&agent, "Prices?").await.err().expect("the type cannot be strict");
     let refused = refused.to_string();
     assert!(refused.contains(" of agent \"clerk\" cannot be strict at \"#/properties/prices"), "{refused}");
     let advice = ": a map has free keys; use a Vec of {key, value} structs, or a String that holds JSON";

@@ -197,7 +197,7 @@ async fn a_run_with_openai_outlives_an_expired_response() -> anyhow::Result<()> 
     let last = json!({"id": "resp_1", "status": "completed", "output": [message]});
     Mock::given(matchers::any()).respond_with(answer(last)).mount(&server).await;
     let provider = OpenAi::builder().api_key("none").base_url(server.uri()).build()?;
-    let runner = InlineRunner::with_config(Kept::Chained.config()).model_provider(provider);
+    let runner = InlineRunner::with_config(provider, Kept::Chained.config());
     assert_eq!(runner.run(&watcher(), "What is there?").await?.final_output, "a field");
     Ok(())
 }

@@ -53,7 +53,7 @@ async fn hooks_hear_id_and_arguments_of_each_call() -> anyhow::Result<()> {
     let calls = [("add", json!({"a": 1, "b": 2})), ("add", json!({"a": 3, "b": 4}))];
     let model = FakeModel::script([tool_calls(calls), text("3 and 7")]);
     let agent = Agent::new("clerk").model("gpt-5").tool(add).hooks(ear.clone());
-    InlineRunner::new().model_provider(model.clone()).run(&agent, "Add.").await?;
+    InlineRunner::new(model.clone()).run(&agent, "Add.").await?;
     let asked = model.calls().pop().expect("it was asked").input;
     let ids: Vec<_> =
         asked.iter().filter(|item| item.kind() == "function_call").filter_map(|item| item.call_id()).collect();

@@ -5,7 +5,7 @@ use std::{error::Error, fmt};
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, Runner, State, Tool, ToolError,
+    Agent, Resources, Runner, State, Tool, ToolError,
     agentic_session::{AgenticSession, SessionResults},
     inline::InlineRunner,
     tool,
@@ -40,10 +40,10 @@ async fn count_and_keep(State(results): State<SessionResults>) -> Result<u32, To
     Ok(7)
 }
 
-const MISSING: &str = "- tool \"count\" requires State<it::inline_failures::Db>; add it with InlineRunner::state(..)";
+const MISSING: &str = "- tool \"count\" requires State<it::inline_failures::Db>; add it with Resources::state(..)";
 
-fn runner(model: &FakeModel) -> InlineRunner {
-    InlineRunner::new().model_provider(model.clone())
+fn resources(model: &FakeModel) -> Resources {
+    model.clone().into()
 }
 
 fn clerk() -> Agent {
@@ -57,19 +57,19 @@ fn clerk() -> Agent {
 #[tokio::test]
 async fn an_inline_run_refuses_a_missing_state_before_the_first_call(#[case] agent: Agent) -> anyhow::Result<()> {
     let model = FakeModel::script([]);
-    let refused = runner(&model).run(&agent, "How many?").await.expect_err("there is no Db");
+    let refused = InlineRunner::new(resources(&model)).run(&agent, "How many?").await.expect_err("there is no Db");
     assert_eq!(refused.to_string(), format!("one thing is wrong with the agents:\n{MISSING}"));
     assert_eq!(model.calls().len(), 0);
 
     let model = FakeModel::script([text("seven")]);
-    assert_eq!(runner(&model).state(Db).run(&agent, "How many?").await?.final_output, "seven");
+    assert_eq!(InlineRunner::new(resources(&model).state(Db)).run(&agent, "How many?").await?.final_output, "seven");
     Ok(())
 }
 
 #[tokio::test]
 async fn everything_that_is_wrong_with_the_agents_is_reported_at_once() {
     let agent = Agent::new("clerk").tool(count).tool(count).handoff(temporal_agents::Handoff::to("nobody"));
-    let refused = runner(&FakeModel::script([])).run(&agent, "hi").await.expect_err("all is wrong");
+    let refused = InlineRunner::new(FakeModel::script([])).run(&agent, "hi").await.expect_err("all is wrong");
     let expected = [
         "4 things are wrong with the agents:",
         "- agent \"clerk\" hands off to \"nobody\", which is not an agent of the graph (it has: clerk)",
@@ -87,7 +87,8 @@ impl Counter {
     #[activity]
     async fn count(self: std::sync::Arc<Self>, ctx: ActivityContext, has_state: bool) -> Result<String, ActivityError> {
         AgenticSession::run(&ctx, async |session| {
-            let runner = if has_state { runner(&self.0).state(Db) } else { runner(&self.0) };
+            let resources = resources(&self.0);
+            let runner = InlineRunner::new(if has_state { resources.state(Db) } else { resources });
             Ok(session.runner(&runner).run(&clerk().tool(count_and_keep), "How many?").await?.final_output)
         })
         .await
@@ -184,7 +185,7 @@ async fn what_a_body_fails_with_inline_is_in_the_log(
     logs::keep();
     let name = tool.name().to_owned();
     let model = FakeModel::script([tool_call(&name, json!({"how": how})), text("sorry")]);
-    assert_eq!(runner(&model).run(&reader(tool), "Read.").await?.final_output, "sorry");
+    assert_eq!(InlineRunner::new(resources(&model)).run(&reader(tool), "Read.").await?.final_output, "sorry");
     let lines = logs::with(&format!("tool=\"{name}\""));
     let [line] = &*lines else { panic!("{lines:?}") };
     for part in ["agent=\"reader\"", "turn=1", "call_id=\"call_0_0\"", why] {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use temporal_agents::{
-    RunError,
+    Resources, RunError,
     inline::InlineRunner,
     wire::{Item, ModelFailureKind},
 };
@@ -16,7 +16,8 @@ use temporal_agents_testing::{
 use crate::support::{Clerk, Report, Stock, Warehouse, clerk, triage};
 
 fn runner(model: &FakeModel) -> InlineRunner {
-    InlineRunner::new().model_provider(model.clone()).state(Stock(3)).first_pause(Duration::from_millis(1))
+    InlineRunner::new(Resources::new().model_provider(model.clone()).state(Stock(3)))
+        .first_pause(Duration::from_millis(1))
 }
 
 fn inputs(model: &FakeModel) -> Vec<Vec<Item>> {

@@ -22,7 +22,7 @@ fn agent(name: &str) -> Agent {
 }
 
 fn runner(replies: impl IntoIterator<Item = Reply>) -> InlineRunner {
-    InlineRunner::new().model_provider(FakeModel::script(replies))
+    InlineRunner::new(FakeModel::script(replies))
 }
 
 #[rstest]

@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, Model, ModelProvider, ToolError,
+    Agent, Model, ModelProvider, Resources, ToolError,
     inline::InlineRunner,
     provider::ModelError,
     tool,
@@ -61,7 +61,7 @@ async fn read() -> Result<String, ToolError> {
 /// Calls a tool of a registry.
 #[tool]
 async fn delegate() -> Result<String, ToolError> {
-    let registry = ToolRegistry::new().register(read)?;
+    let registry = ToolRegistry::default().register(read)?;
     Ok(registry.dispatch("read", "{}").await?.text())
 }
 
@@ -87,7 +87,7 @@ fn with_one_thread<T>(runtime: Runtime, running: impl Future<Output = T>) -> Opt
 fn a_run_leaves_the_blocking_pool_to_others(#[case] runtime: Runtime) {
     let model = Resolving(FakeModel::script([tool_call("delegate", json!({})), text("read")]));
     let reader = Agent::new("reader").model("gpt-5").tool(delegate);
-    let runner = InlineRunner::new().model_provider(model.clone());
+    let runner = InlineRunner::new(model.clone());
     let ended = with_one_thread(runtime, async { runner.run(&reader, "Read.").await });
     let ended = ended.expect("the run does not hang").expect("the run succeeds");
     assert_eq!(ended.final_output, "read");
@@ -107,12 +107,12 @@ async fn a_panic_of_one_run_leaves_the_others() -> anyhow::Result<()> {
     let model = || FakeModel::script([text("fine")]);
     let agent = Agent::new("clerk").model("gpt-5").tool(trip);
     for _ in 0..40 {
-        let broken = checkpoint(InlineRunner::new().model_provider(model()));
+        let broken = checkpoint(InlineRunner::new(model()));
         let agent = agent.clone();
         let panicked = tokio::spawn(async move { broken.run(&agent, "hello").await.map(|_| ()) }).await;
         assert!(panicked.is_err_and(|error| error.is_panic()));
     }
-    let fine = InlineRunner::new().model_provider(model()).run(&agent, "hello").await?;
+    let fine = InlineRunner::new(model()).run(&agent, "hello").await?;
     assert_eq!(fine.final_output, "fine");
     Ok(())
 }
@@ -128,14 +128,14 @@ async fn block(temporal_agents::State(go_on): temporal_agents::State<Arc<std::sy
 async fn a_tool_that_blocks_its_thread_does_not_stop_other_runs() -> anyhow::Result<()> {
     let barrier = Arc::new(std::sync::Barrier::new(2));
     let model = FakeModel::script([tool_call("block", json!({})), text("done")]);
-    let blocked = InlineRunner::new().model_provider(model).state(Arc::clone(&barrier));
+    let blocked = InlineRunner::new(Resources::new().model_provider(model).state(Arc::clone(&barrier)));
     let sleeper = Agent::new("sleeper").model("gpt-5").tool(block);
     let running = tokio::spawn(async move { blocked.run(&sleeper, "Sleep.").await.map(|ended| ended.final_output) });
     // More than there are threads for runs.
     for _ in 0..40 {
         let model = FakeModel::script([tool_call("read", json!({})), text("fine")]);
         let clerk = Agent::new("clerk").model("gpt-5").tool(read);
-        let fine = timeout(PATIENCE, InlineRunner::new().model_provider(model).run(&clerk, "hello")).await;
+        let fine = timeout(PATIENCE, InlineRunner::new(model).run(&clerk, "hello")).await;
         assert_eq!(fine??.final_output, "fine");
     }
     spawn_blocking(move || barrier.wait()).await?;

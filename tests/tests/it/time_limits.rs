@@ -53,7 +53,7 @@ const EXCEEDED: &str =
 #[tokio::test]
 async fn an_inline_run_gives_up_a_model_that_sends_headers_only() -> anyhow::Result<()> {
     let server = HalfAnswer::start().await?;
-    let runner = InlineRunner::new().model_provider(server.provider());
+    let runner = InlineRunner::new(server.provider());
     let failed = timeout(PATIENCE, runner.run(&hasty(), "hello")).await?.expect_err("there is no answer");
     let error = model_error(&failed);
     assert_eq!((error.kind, &*error.message), (ModelFailureKind::Timeout, EXCEEDED));
@@ -77,7 +77,7 @@ impl Asks {
 #[tokio::test]
 async fn a_session_gives_up_a_model_that_sends_headers_only() -> anyhow::Result<()> {
     let server = HalfAnswer::start().await?;
-    let runner = InlineRunner::new().model_provider(server.provider());
+    let runner = InlineRunner::new(server.provider());
     let env = SessionEnvironment::new().register_activities(move || Asks(runner.clone()));
     let attempt = timeout(PATIENCE, env.attempt().run(Asks::ask, ())).await?;
     let Err(AttemptError::Failed(failure)) = attempt.result else { panic!("{:?}", attempt.result) };
@@ -119,7 +119,7 @@ async fn a_workflow_is_told_which_limit_a_model_has_exceeded() -> anyhow::Result
 #[tokio::test]
 async fn a_pause_beyond_the_time_of_the_call_fails_it_at_once(#[case] pause: Duration) -> anyhow::Result<()> {
     let model = FakeModel::script([failure(ModelFailureKind::RateLimit, "come back later").retry_after(pause)]);
-    let runner = InlineRunner::new().model_provider(model.clone());
+    let runner = InlineRunner::new(model.clone());
     let agent = asker(ModelSettings::default());
     let failed = timeout(PATIENCE, runner.run(&agent, "hello")).await?.expect_err("it is too late then");
     let error = model_error(&failed);
@@ -143,7 +143,7 @@ async fn an_inline_run_makes_as_many_attempts_as_the_settings_say(
     let busy = FakeModel::function(|_, _| failure(ModelFailureKind::ServerError, "busy"));
     let backoff = ModelRetryBackoff::builder().initial_delay(0.001).build();
     let retry = ModelRetrySettings::builder().max_retries(retries).backoff(backoff).build();
-    let runner = InlineRunner::new().model_provider(busy.clone()).first_pause(PATIENCE);
+    let runner = InlineRunner::new(busy.clone()).first_pause(PATIENCE);
     let agent = asker(ModelSettings::builder().retry(retry).build());
     timeout(PATIENCE, runner.run(&agent, "hello")).await?.expect_err("the model is busy");
     assert_eq!(busy.calls().len(), calls);
@@ -155,7 +155,7 @@ async fn answers_without_sense_are_asked_for_five_times_at_most() -> anyhow::Res
     let odd = FakeModel::function(|_, _| failure(ModelFailureKind::InvalidResponse, "<html>"));
     let backoff = ModelRetryBackoff::builder().initial_delay(0.001).max_delay(0.001).build();
     let retry = ModelRetrySettings::builder().max_retries(100).backoff(backoff).build();
-    let runner = InlineRunner::new().model_provider(odd.clone());
+    let runner = InlineRunner::new(odd.clone());
     let agent = asker(ModelSettings::builder().retry(retry).build());
     timeout(PATIENCE, runner.run(&agent, "hello")).await?.expect_err("the answers make no sense");
     assert_eq!(odd.calls().len(), 5);
@@ -165,7 +165,7 @@ async fn answers_without_sense_are_asked_for_five_times_at_most() -> anyhow::Res
 #[tokio::test]
 async fn a_slow_answer_within_the_limit_is_taken() -> anyhow::Result<()> {
     let model = FakeModel::script([text("here").delayed(Duration::from_millis(50))]);
-    let runner = InlineRunner::new().model_provider(model);
+    let runner = InlineRunner::new(model);
     let answer = runner.run(&asker(ModelSettings::builder().timeout(20.0).build()), "hello").await?;
     assert_eq!(answer.final_output, "here");
     Ok(())

@@ -4,7 +4,7 @@ use prost::Message;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner,
+    Agent, AgentsPlugin, Resources, Runner,
     inline::InlineRunner,
     tool::{Tool, ToolContext, ToolError},
     wire::Item,
@@ -92,7 +92,7 @@ async fn a_tool_gets_the_value_and_history_has_the_reference(
 ) -> anyhow::Result<()> {
     let model = script();
     let builder = AgentEnvironment::builder().workflow::<Settings>()?.model(&model).agents((desk,));
-    let builder = builder.plugin(|plugin: AgentsPlugin| plugin.allow_env([NAME]));
+    let builder = builder.resources(|resources| resources.allow_env([NAME]));
     let env = if cached { builder } else { builder.without_workflow_cache() }.start().await?;
     let run = env.run(Settings::run, "Find them.".to_owned()).await?;
     assert_eq!(outputs(&model), told());
@@ -106,7 +106,7 @@ async fn a_tool_gets_the_value_and_history_has_the_reference(
 #[tokio::test]
 async fn without_temporal_it_gets_the_same() -> anyhow::Result<()> {
     let model = script();
-    let runner = InlineRunner::new().model_provider(model.clone()).allow_env([NAME]);
+    let runner = InlineRunner::new(Resources::new().model_provider(model.clone()).allow_env([NAME]));
     runner.run(&desk(), "Find them.").await?;
     assert_eq!(outputs(&model), told());
     Ok(())
@@ -120,7 +120,7 @@ async fn a_variable_that_is_not_given_away_fails_the_call_and_the_author_is_told
     let run = env.run(Settings::run, "Find them.".to_owned()).await?;
     let failed = json!(TOOL_FAILED);
     assert_eq!(outputs(&model), [&failed, &failed, &failed, &failed, &failed, &json!("good day")].map(Clone::clone));
-    let reason = "add it to AgentsPlugin::allow_env if it may be sent to the tool";
+    let reason = "add it to Resources::allow_env if it may be sent to the tool";
     assert_eq!([reason, &*value()].map(|text| holds(&run.history, text)), [true, false]);
     env.finish().await?;
     Ok(())
@@ -129,7 +129,7 @@ async fn a_variable_that_is_not_given_away_fails_the_call_and_the_author_is_told
 #[test]
 fn a_secret_for_a_tool_in_the_workflow_keeps_the_worker_from_starting() {
     let agent: Agent = Agent::new("desk").model("gpt-5").tool(greet.setting("words", json!([worker_env!("TOKEN")])));
-    let plugin = AgentsPlugin::new().without_models().agents((agent,));
+    let plugin = AgentsPlugin::default().without_models().agents((agent,));
     let issues = plugin.install(&mut WorkerOptions::new("agents").build()).unwrap_err().issues;
     let told: Vec<String> = issues.iter().map(InstallIssue::to_string).collect();
     assert_eq!(told.len(), 1, "{told:?}");

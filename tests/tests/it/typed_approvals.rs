@@ -73,7 +73,7 @@ async fn waits_for(tool: ToolDef, arguments: Vec<Value>) -> anyhow::Result<Vec<S
     let model =
         FakeModel::script([tool_calls(arguments.into_iter().map(|arguments| (&*name, arguments))), text("done")]);
     let agent = Agent::new("clerk").model("gpt-5").tool(tool);
-    Ok(match InlineRunner::new().model_provider(model).run(&agent, "Please.").until_paused().await? {
+    Ok(match InlineRunner::new(model).run(&agent, "Please.").until_paused().await? {
         RunOutcome::Paused(paused) => {
             paused.interruptions().iter().map(temporal_agents::wire::Interruption::arguments).collect()
         }
@@ -139,8 +139,9 @@ struct Renamed {
 fn a_rule_that_does_not_fit_its_tool_is_refused_before_the_run(#[case] tool: ToolDef, #[case] why: &str) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let agent = Agent::new("clerk").model("gpt-5").tool(tool);
-    let refused =
-        runtime.block_on(InlineRunner::new().run(&agent, "Please.").into_future()).expect_err("the rule reads nothing");
+    let refused = runtime
+        .block_on(InlineRunner::default().run(&agent, "Please.").into_future())
+        .expect_err("the rule reads nothing");
     assert_eq!(
         refused.to_string(),
         format!(

@@ -49,7 +49,7 @@ fn worker(
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set.clone()))?
         .register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(set))?
         .build();
-    AgentsPlugin::new().model_provider(model.clone()).agents((desk,)).install(&mut options)?;
+    AgentsPlugin::new(model.clone()).agents((desk,)).install(&mut options)?;
     Ok(WorkerThread::start(server.target_url(), server.namespace(), options)?)
 }
 

@@ -15,7 +15,7 @@ const KEYS: [&str; 1] = ["crate"];
 const FOREIGN: [Foreign; 6] = [
     ("name", "each tool of a set is named like its method, or by `#[tool(name = \"..\")]` there"),
     ("inline", "the tools of a set are activities, because their state is the worker's"),
-    ("state", "the state is the value itself: `AgentsPlugin::new().state(set)`"),
+    ("state", "the state is the value itself: `Resources::new().state(set)`"),
     ("task_queue", "write `#[tool(task_queue = \"..\")]` above each method"),
     ("start_to_close", "write `#[tool(start_to_close = \"20s\")]` above each method"),
     ("attempts", "write `#[tool(attempts = 3)]` above each method"),

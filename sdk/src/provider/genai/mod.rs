@@ -53,12 +53,12 @@ use crate::wire::{ModelCall, ModelFailureKind, ModelResponse};
 /// [`genai`](https://docs.rs/genai/0.7.2).
 ///
 /// ```no_run
-/// use temporal_agents::{provider::{Genai, OpenAi}, worker::AgentsPlugin};
+/// use temporal_agents::{Resources, provider::{Genai, OpenAi}};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// // Keys from the worker's environment: ANTHROPIC_API_KEY, GEMINI_API_KEY, ..
-/// let plugin =
-///     AgentsPlugin::new().model_provider(Genai::from_env()?).model_provider(OpenAi::from_env()?);
+/// let resources =
+///     Resources::new().model_provider(Genai::from_env()?).model_provider(OpenAi::from_env()?);
 ///
 /// // Or with a key and an address of your own.
 /// let gateway = Genai::builder()

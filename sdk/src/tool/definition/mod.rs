@@ -329,7 +329,7 @@ impl ToolDef {
     ///     Agent::new("desk").model("gpt-5").tool(order_with_details.versioned())
     /// }
     /// // In the workflow: let desk = if ctx.patched("details") { desk_v2() } else { desk() };
-    /// // On the worker: AgentsPlugin::new().agents((desk, desk_v2))
+    /// // On the worker: AgentsPlugin::new(..).agents((desk, desk_v2))
     /// ```
     ///
     /// Leave the version that open runs started with unmarked: their calls carry no digest, and

@@ -2,7 +2,7 @@
 //! servers, and the rules for their tools.
 //!
 //! The definition has only names and rules: the connection to a server is configured on the worker,
-//! by `AgentsPlugin::mcp_server` under the same name.
+//! by `Resources::mcp_server` under the same name.
 
 mod called;
 mod listed;

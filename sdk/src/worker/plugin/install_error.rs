@@ -26,15 +26,15 @@ pub enum InstallIssue {
     /// The plugin has agents, but no provider of their models: each model call would wait for hours
     /// for a worker that has one.
     #[error(
-        "there are agents but no model provider; add .model_provider(..), or .without_models() if another worker \
-         calls models"
+        "there are agents but no model provider; add Resources::model_provider(..), or AgentsPlugin::without_models() \
+         if another worker calls models"
     )]
     NoProvider,
     /// The graph of agents is invalid.
     #[error(transparent)]
     Graph(#[from] GraphIssue),
     /// A tool requires a state that is missing.
-    #[error("tool {tool:?} requires State<{state}>; add it with AgentsPlugin::state(..)")]
+    #[error("tool {tool:?} requires State<{state}>; add it with Resources::state(..)")]
     MissingState {
         /// Name of the tool.
         tool: String,
@@ -42,7 +42,7 @@ pub enum InstallIssue {
         state: &'static str,
     },
     /// A tool spills outputs that are too large, and there is no store for them.
-    #[error("tool {tool:?} spills outputs that are too large; add .spill_store(..) to AgentsPlugin")]
+    #[error("tool {tool:?} spills outputs that are too large; add Resources::spill_store(..)")]
     MissingSpillStore {
         /// Name of the tool.
         tool: String,
@@ -72,7 +72,7 @@ pub enum InstallIssue {
     /// An agent has the tools of an MCP server that this worker does not reach.
     #[error(
         "agent {agent:?} has the tools of MCP server {server:?}, to which this worker has no connection; add \
-         .mcp_server({server:?}, McpTransport::..) to AgentsPlugin (feature \"mcp\")"
+         Resources::mcp_server({server:?}, McpTransport::..) (feature \"mcp\")"
     )]
     MissingMcpServer {
         /// Name of the agent.

@@ -8,7 +8,7 @@ use crate::agent::AgentDef;
 /// Returns `true` if the worker reaches any server.
 pub(super) fn has_any(plugin: &AgentsPlugin) -> bool {
     #[cfg(feature = "mcp")]
-    return !plugin.mcp.is_empty();
+    return !plugin.resources.mcp.is_empty();
     #[cfg(not(feature = "mcp"))]
     {
         let _ = plugin;
@@ -37,14 +37,14 @@ pub(super) fn check(
         }
     }
     #[cfg(feature = "mcp")]
-    for server in plugin.mcp.iter().map(|server| server.server()).filter(|name| !is_name(name)) {
+    for server in plugin.resources.mcp.iter().map(|server| server.server()).filter(|name| !is_name(name)) {
         issues.push(InstallIssue::McpServerName { server: server.to_owned() });
     }
 }
 
 fn reaches(plugin: &AgentsPlugin, server: &str) -> bool {
     #[cfg(feature = "mcp")]
-    return plugin.mcp.get(server).is_some();
+    return plugin.resources.mcp.get(server).is_some();
     #[cfg(not(feature = "mcp"))]
     {
         let _ = (plugin, server);
@@ -60,7 +60,7 @@ fn is_name(name: &str) -> bool {
 
 fn holds_sessions(plugin: &AgentsPlugin) -> bool {
     #[cfg(feature = "mcp")]
-    return plugin.mcp.sessions().are_served();
+    return plugin.resources.mcp.sessions().are_served();
     #[cfg(not(feature = "mcp"))]
     {
         let _ = plugin;

@@ -34,13 +34,12 @@ use crate::{
         tool_versions::ToolVersions,
     },
     conversations::{ConversationCache, ForgetEnded},
-    provider::{ModelProvider, providers::Providers},
+    resources::Resources,
     secret::Destination,
-    store::{OptionalSpillStore, Session, Sessions, SpillStore},
 };
 use crate::{
     agent::{AgentDef, AgentSource, AgentSources},
-    tool::{StateMap, Tool, ToolBinding, ToolDef},
+    tool::{Tool, ToolBinding, ToolDef},
     wire::{
         MODEL_ACTIVITY,
         carried::{KEEP_STATE_ACTIVITY, LOAD_STATE_ACTIVITY},
@@ -53,7 +52,7 @@ use crate::{
 /// everything they need is available.
 ///
 /// ```no_run
-/// use temporal_agents::{Agent, AgentsPlugin, provider::OpenAi};
+/// use temporal_agents::{Agent, AgentsPlugin, Resources, provider::OpenAi};
 /// use temporalio_sdk::WorkerOptions;
 /// # #[derive(Clone)]
 /// # struct WeatherApi;
@@ -76,10 +75,9 @@ use crate::{
 /// }
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let plugin = AgentsPlugin::new()
-///     .model_provider(OpenAi::from_env()?)
-///     .state(WeatherApi::new())
-///     .agent(triage);
+/// let resources =
+///     Resources::new().model_provider(OpenAi::from_env()?).state(WeatherApi::new());
+/// let plugin = AgentsPlugin::new(resources).agent(triage);
 /// let mut options = WorkerOptions::new("support").register_workflow::<Support>()?.build();
 /// plugin.install(&mut options)?;
 /// # Ok(())
@@ -89,31 +87,26 @@ use crate::{
 /// With feature `plugin` it is also a Temporal worker plugin.
 #[derive(Clone, Default)]
 pub struct AgentsPlugin {
-    providers: Providers,
-    states: StateMap,
+    resources: Resources,
     agents: Vec<AgentDef>,
     tools: Vec<ToolDef>,
     /// The activity types of tools in several versions, all of whose calls contain their version.
     versioned: BTreeSet<String>,
-    sessions: Sessions,
     conversations: ConversationCache,
-    spills: OptionalSpillStore,
     without_models: bool,
-    #[cfg(feature = "mcp")]
-    mcp: crate::mcp::McpServers,
 }
 
 impl AgentsPlugin {
-    /// Creates an empty plugin.
-    pub fn new() -> Self {
-        Self::default()
+    /// Creates a plugin with these resources, or with a model provider alone.
+    pub fn new(resources: impl Into<Resources>) -> Self {
+        Self { resources: resources.into(), ..Self::default() }
     }
 
-    /// Adds a source of models. The sources are queried in the order in which they were added,
-    /// until one serves the model.
+    /// Changes the resources of a plugin: for test environments that are built step by step.
+    #[doc(hidden)]
     #[must_use]
-    pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
-        self.providers.add(provider);
+    pub fn map_resources(mut self, change: impl FnOnce(Resources) -> Resources) -> Self {
+        self.resources = change(self.resources);
         self
     }
 
@@ -122,13 +115,6 @@ impl AgentsPlugin {
     #[must_use]
     pub fn without_models(mut self) -> Self {
         self.without_models = true;
-        self
-    }
-
-    /// Adds a state for tools that take `State<T>`; there is one per type.
-    #[must_use]
-    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
-        self.states.insert(state);
         self
     }
 
@@ -149,64 +135,6 @@ impl AgentsPlugin {
     pub fn agents(mut self, agents: impl AgentSources) -> Self {
         self.versioned.extend(agents.versioned_tools());
         self.agents.extend(agents.agent_defs());
-        self
-    }
-
-    /// Adds a session store under this name; `SessionRef::stored(name, ..)` makes a run use it.
-    #[must_use]
-    pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
-        self.sessions.add(name, store);
-        self
-    }
-
-    /// Allows agents to refer to these environment variables of this worker with
-    /// [`worker_env!`](crate::worker_env), for **any** destination: their values are sent wherever
-    /// a definition has the reference, to each model provider, tool and MCP server, and to each
-    /// address that a hosted tool names. Everyone with write access to a definition chooses the
-    /// destination, so prefer [`allow_env_for`](Self::allow_env_for). No variable is allowed by
-    /// default.
-    #[must_use]
-    pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.providers.env.allow(names);
-        #[cfg(feature = "mcp")]
-        self.mcp.allow(&self.providers.env);
-        self
-    }
-
-    /// Allows agents to refer to these environment variables of this worker with
-    /// [`worker_env!`](crate::worker_env), for this destination only. A reference elsewhere fails
-    /// the call, which is not retried; the failure names the variable, the destination and the
-    /// method that would allow it. Further calls add destinations and names.
-    #[must_use]
-    pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.providers.env.allow_for(&to, names);
-        #[cfg(feature = "mcp")]
-        self.mcp.allow(&self.providers.env);
-        self
-    }
-
-    /// Sets the store for outputs that are too large, of tools with
-    /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
-    #[must_use]
-    pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
-        self.spills = OptionalSpillStore(Some(Arc::new(store)));
-        self
-    }
-
-    /// Adds an MCP server under this name; `Agent::mcp_server` adds its tools to an agent.
-    #[cfg(feature = "mcp")]
-    #[must_use]
-    pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<crate::mcp::McpTransport>) -> Self {
-        self.mcp.add(name.into(), transport.into());
-        self
-    }
-
-    /// Sets the time after which an unused connection to an MCP server is closed. Default 5
-    /// minutes.
-    #[cfg(feature = "mcp")]
-    #[must_use]
-    pub fn mcp_idle_timeout(mut self, idle: std::time::Duration) -> Self {
-        self.mcp.close_after(idle);
         self
     }
 
@@ -231,7 +159,7 @@ impl AgentsPlugin {
     pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
         let activities = self.activities(&options.task_queue)?;
         options.register_activities(activities);
-        if !self.providers.is_empty() {
+        if !self.resources.providers.is_empty() {
             let conversations = self.conversations.clone();
             let forget = WorkflowInterceptorConstructor::new(move |_| ForgetEnded(conversations.clone()));
             options.workflow_interceptor(forget);
@@ -250,11 +178,11 @@ impl AgentsPlugin {
     #[cfg(feature = "mcp")]
     pub(super) fn with_sessions(&self, task_queue: String) -> (Self, WorkerOptions) {
         let mut plugin = self.clone();
-        plugin.mcp.serve(crate::mcp::McpSessions::on(task_queue.clone()));
+        plugin.resources.mcp.serve(crate::mcp::McpSessions::on(task_queue.clone()));
         let mut options = WorkerOptions::new(task_queue).build();
         let conversations = plugin.effective_cache();
         options.register_activities(NamedActivities(crate::mcp::activities(
-            &plugin.mcp,
+            &plugin.resources.mcp,
             &conversations,
             &HeartbeatSender::default(),
         )));
@@ -264,21 +192,21 @@ impl AgentsPlugin {
     /// Returns the cache of conversations. A worker without models has an empty one, because it
     /// receives no requests for conversations.
     fn effective_cache(&self) -> ConversationCache {
-        if self.providers.is_empty() { ConversationCache::with_bytes(0) } else { self.conversations.clone() }
+        if self.resources.providers.is_empty() { ConversationCache::with_bytes(0) } else { self.conversations.clone() }
     }
 
     fn activities(&self, task_queue: &str) -> Result<NamedActivities, InstallError> {
         let mut issues = Vec::new();
         let has_servers = mcp::has_any(self);
-        if self.providers.is_empty()
+        if self.resources.providers.is_empty()
             && self.agents.is_empty()
             && self.tools.is_empty()
-            && self.sessions.is_empty()
+            && self.resources.sessions.is_empty()
             && !has_servers
         {
             issues.push(InstallIssue::Empty);
         }
-        if self.providers.is_empty() && !self.agents.is_empty() && !self.without_models {
+        if self.resources.providers.is_empty() && !self.agents.is_empty() && !self.without_models {
             issues.push(InstallIssue::NoProvider);
         }
         let tools = self.checked_tools(task_queue, &mut issues);
@@ -287,9 +215,9 @@ impl AgentsPlugin {
         }
         let beater = HeartbeatSender::default();
         let mut activities: Vec<(String, Body)> = Vec::new();
-        if !self.providers.is_empty() {
+        if !self.resources.providers.is_empty() {
             let model = Arc::new(ModelActivity {
-                providers: self.providers.clone(),
+                providers: self.resources.providers.clone(),
                 conversations: self.conversations.clone(),
                 beater: beater.clone(),
             });
@@ -316,7 +244,7 @@ impl AgentsPlugin {
                 activities.push((activity_type, body));
             }
         }
-        for (name, store) in self.sessions.iter() {
+        for (name, store) in self.resources.sessions.iter() {
             let store = Arc::clone(store);
             let body = of_values(move |ctx, request| {
                 let store = Arc::clone(&store);
@@ -325,7 +253,7 @@ impl AgentsPlugin {
             activities.push((format!("{SESSION_ACTIVITY}.{name}"), body));
         }
         #[cfg(feature = "mcp")]
-        activities.extend(crate::mcp::activities(&self.mcp, &conversations, &beater));
+        activities.extend(crate::mcp::activities(&self.resources.mcp, &conversations, &beater));
         #[cfg(feature = "nexus")]
         activities.push(looking_up_endpoints());
         activities.extend(state_activities());
@@ -342,10 +270,10 @@ impl AgentsPlugin {
         Some(ToolActivity {
             tool: tool.clone(),
             body: Arc::clone(body),
-            states: self.states.clone(),
+            states: self.resources.states.clone(),
             conversations: conversations.clone(),
-            spills: self.spills.clone(),
-            env: self.providers.env.to([Destination::tool(tool.name())]),
+            spills: self.resources.spills.clone(),
+            env: self.resources.providers.env.to([Destination::tool(tool.name())]),
             beater: beater.clone(),
         })
     }
@@ -388,8 +316,7 @@ impl std::fmt::Debug for AgentsPlugin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let names = |agents: &[AgentDef]| agents.iter().map(|agent| agent.name.clone()).collect::<Vec<_>>();
         f.debug_struct("AgentsPlugin")
-            .field("providers", &self.providers.len())
-            .field("states", &self.states)
+            .field("resources", &self.resources)
             .field("agents", &names(&self.agents))
             .finish_non_exhaustive()
     }

@@ -63,9 +63,9 @@ impl AgentsPlugin {
     }
 
     fn missing_states(&self, tool: &ToolDef) -> Vec<InstallIssue> {
-        let spills = tool.output_limit().above == OversizedOutput::Spill && self.spills.0.is_none();
+        let spills = tool.output_limit().above == OversizedOutput::Spill && self.resources.spills.0.is_none();
         let no_store = spills.then(|| InstallIssue::MissingSpillStore { tool: tool.name().to_owned() });
-        let missing = tool.requirements().iter().filter(|requirement| !self.states.has(requirement));
+        let missing = tool.requirements().iter().filter(|requirement| !self.resources.states.has(requirement));
         missing
             .map(|requirement| InstallIssue::MissingState {
                 tool: tool.name().to_owned(),

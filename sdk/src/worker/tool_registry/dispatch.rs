@@ -16,11 +16,8 @@ use crate::{
     engine::RunError,
     inline::{
         host::{InlineHost, Patience},
-        mcp::InlineMcp,
         run_threads::{BodyThread, run_on_run_thread},
     },
-    provider::providers::Providers,
-    store::{OptionalSpillStore, Sessions},
     tool::{CallInfo, RunContext, ToolBinding, ToolDef, ToolFailure, idempotency_key},
     wire::ToolOutput,
 };
@@ -63,21 +60,17 @@ impl ToolRegistry {
         if let Some((kind, fix)) = elsewhere(tool.binding()) {
             return Err(DispatchError::NotDispatchable { tool: name(), kind, fix });
         }
-        match tool.requirements().iter().find(|requirement| !self.states.has(requirement)) {
+        match tool.requirements().iter().find(|requirement| !self.resources.states.has(requirement)) {
             None => Ok(tool.clone()),
             Some(missing) => Err(DispatchError::MissingState { tool: name(), state: missing.type_name() }),
         }
     }
 
     fn host(&self) -> InlineHost {
-        let Self { tools: _, states, spills, env, patience } = self;
+        let Self { tools: _, resources, patience } = self;
         InlineHost {
-            providers: Providers::without_models(env.clone()),
-            states: states.clone(),
+            resources: resources.clone(),
             checkpoint: None,
-            sessions: Sessions::default(),
-            spills: OptionalSpillStore::clone(spills),
-            mcp: InlineMcp::default(),
             attempt_states: None,
             run: Uuid::new_v4().to_string(),
             session_writes: AtomicU32::new(0),

@@ -23,6 +23,16 @@ pub enum RegisterError {
         /// All issues of the definition.
         issues: Vec<ToolIssue>,
     },
+    /// The resources of the registry have no MCP server of this name.
+    #[cfg(feature = "mcp")]
+    #[error(
+        "the registry has no connection to MCP server {server:?}; add Resources::mcp_server({server:?}, \
+         McpTransport::..)"
+    )]
+    MissingMcpServer {
+        /// Name of the server.
+        server: String,
+    },
     /// An MCP server did not list its tools, after all attempts.
     #[cfg(feature = "mcp")]
     #[error("MCP server {server:?} did not list its tools: {source}")]
@@ -49,6 +59,8 @@ pub enum RegisterError {
 error_debug!(enum RegisterError {
     Duplicate { tool },
     Invalid { tool, issues },
+    #[cfg(feature = "mcp")]
+    MissingMcpServer { server },
     #[cfg(feature = "mcp")]
     Mcp { server, source },
     #[cfg(feature = "mcp")]
@@ -82,7 +94,7 @@ pub enum DispatchError {
         fix: &'static str,
     },
     /// The tool requires a state that is missing.
-    #[error("tool {tool:?} requires State<{state}>; add it with ToolRegistry::state(..)")]
+    #[error("tool {tool:?} requires State<{state}>; add it with Resources::state(..)")]
     MissingState {
         /// Name of the tool.
         tool: String,

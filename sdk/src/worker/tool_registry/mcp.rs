@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use super::{RegisterError, ToolRegistry};
 use crate::{
-    inline::mcp::{InlineMcp, Unlisted},
-    mcp::{self, McpServers, McpTransport},
+    inline::mcp::Unlisted,
+    mcp,
     tool::{ActivityBody, McpServer, ToolDef},
 };
 
 impl ToolRegistry {
     /// Requests the tools of a server, and adds them on these terms; each call is a request to the
-    /// server. Connections are shared, reopened after they were lost, and closed after 5 idle
-    /// minutes.
+    /// server, which [`Resources::mcp_server`](crate::Resources::mcp_server) has added under the
+    /// same name. Connections are shared, reopened after they were lost, and closed when idle.
     ///
     /// They are tools with bodies of their own: an agent that has them needs no `mcp_server`, and
     /// in a workflow their activities are `agents.tool.<name>`. The list is that of the time of
@@ -22,11 +22,11 @@ impl ToolRegistry {
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-    /// use temporal_agents::{mcp::McpTransport, tool::McpServer, worker::ToolRegistry};
+    /// use temporal_agents::{Resources, mcp::McpTransport, tool::McpServer, worker::ToolRegistry};
     ///
-    /// let files = McpServer::named("files").only(["read_file"]);
-    /// let registry = ToolRegistry::new()
-    ///     .register_mcp(files, McpTransport::stdio("mcp-server-files", ["/srv/papers"]))
+    /// let files = McpTransport::stdio("mcp-server-files", ["/srv/papers"]);
+    /// let registry = ToolRegistry::new(Resources::new().mcp_server("files", files))
+    ///     .register_mcp(McpServer::named("files").only(["read_file"]))
     ///     .await?;
     /// println!("{}", registry.dispatch("read_file", r#"{"path": "a.txt"}"#).await?.text());
     /// # Ok(())
@@ -34,15 +34,11 @@ impl ToolRegistry {
     /// ```
     ///
     /// # Errors
-    /// [`RegisterError`], if the server did not answer, after as many attempts as its
-    /// `list_options` specify; if it keeps a state or requests values from people, which needs a
-    /// run; or if its tools cannot be added to the others.
-    pub async fn register_mcp(
-        mut self,
-        server: McpServer,
-        transport: impl Into<McpTransport>,
-    ) -> Result<Self, RegisterError> {
-        self.add_mcp(server, transport).await?;
+    /// [`RegisterError`], if the resources of the registry have no such server; if it did not
+    /// answer, after as many attempts as its `list_options` specify; if it keeps a state or requests
+    /// values from people, which needs a run; or if its tools cannot be added to the others.
+    pub async fn register_mcp(mut self, server: McpServer) -> Result<Self, RegisterError> {
+        self.add_mcp(server).await?;
         Ok(self)
     }
 
@@ -51,16 +47,12 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// [`RegisterError`].
-    pub async fn add_mcp(
-        &mut self,
-        server: McpServer,
-        transport: impl Into<McpTransport>,
-    ) -> Result<(), RegisterError> {
-        let tools = self.listed(server, transport.into()).await?;
+    pub async fn add_mcp(&mut self, server: McpServer) -> Result<(), RegisterError> {
+        let tools = self.listed(server).await?;
         self.add_all(tools)
     }
 
-    async fn listed(&self, server: McpServer, transport: McpTransport) -> Result<Vec<ToolDef>, RegisterError> {
+    async fn listed(&self, server: McpServer) -> Result<Vec<ToolDef>, RegisterError> {
         let name = server.name().to_owned();
         let needs_run = |term| RegisterError::McpNeedsRun { server: name.clone(), term };
         if server.session_options().is_some() {
@@ -69,14 +61,12 @@ impl ToolRegistry {
         if server.allows_elicitation() {
             return Err(needs_run("may request input from people"));
         }
-        let mut servers = McpServers::default();
-        servers.allow(&self.env);
-        servers.add(name.clone(), transport);
-        let reached = InlineMcp { servers };
-        let listed = reached.list_with_retries(&server, None, |attempt| self.patience.pause(attempt)).await;
-        let listed =
-            listed.map_err(|Unlisted { error, .. }| RegisterError::Mcp { server: name.clone(), source: error })?;
-        let Some(connections) = reached.servers.get(&name).map(Arc::clone) else { return Ok(Vec::new()) };
+        let Some(connections) = self.resources.mcp.get(&name).map(Arc::clone) else {
+            return Err(RegisterError::MissingMcpServer { server: name });
+        };
+        let pause = |attempt| self.patience.pause(attempt);
+        let listed = self.resources.list_mcp_tools_with_retries(&server, None, pause).await;
+        let listed = listed.map_err(|Unlisted { error, .. }| RegisterError::Mcp { server: name, source: error })?;
         let body = |binding: &crate::tool::McpBinding| -> ActivityBody {
             let (connections, binding) = (Arc::clone(&connections), binding.clone());
             Arc::new(move |ctx, arguments| {

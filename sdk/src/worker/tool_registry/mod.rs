@@ -18,7 +18,7 @@ mod export;
 #[cfg(feature = "mcp")]
 mod mcp;
 
-use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, fmt, time::Duration};
 
 pub use self::{
     dispatch::{Dispatch, DispatchResult},
@@ -26,9 +26,8 @@ pub use self::{
 };
 use crate::{
     inline::host::Patience,
-    secret::{Destination, worker_env::AllowedEnv},
-    store::{OptionalSpillStore, SpillStore},
-    tool::{StateMap, Tool, ToolDef, schema},
+    resources::Resources,
+    tool::{Tool, ToolDef, schema},
 };
 
 /// Tools by name, in the order of their registration: to call them by hand, in an activity or a
@@ -53,7 +52,7 @@ use crate::{
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let registry = ToolRegistry::new().register(add)?.register(balance)?;
+/// let registry = ToolRegistry::default().register(add)?.register(balance)?;
 /// assert_eq!(registry.names().collect::<Vec<_>>(), ["add", "balance"]);
 ///
 /// // The call of a model, and the output for it.
@@ -72,16 +71,16 @@ use crate::{
 #[derive(Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<ToolDef>,
-    states: StateMap,
-    spills: OptionalSpillStore,
-    env: AllowedEnv,
+    resources: Resources,
     patience: Patience,
 }
 
 impl ToolRegistry {
-    /// Creates a registry without tools.
-    pub fn new() -> Self {
-        Self::default()
+    /// Creates a registry without tools, whose tools will have these resources: states, the spill
+    /// store, environment variables, and MCP servers. It does not use model providers and session
+    /// stores.
+    pub fn new(resources: impl Into<Resources>) -> Self {
+        Self { resources: resources.into(), ..Self::default() }
     }
 
     /// Adds a tool: anything that an agent accepts in `.tool(..)`.
@@ -137,41 +136,6 @@ impl ToolRegistry {
         Ok(())
     }
 
-    /// Adds a state for tools that take `State<T>`; there is one per type.
-    #[must_use]
-    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
-        self.states.insert(state);
-        self
-    }
-
-    /// Sets the store for outputs that are too large, of tools with
-    /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
-    #[must_use]
-    pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
-        self.spills = OptionalSpillStore(Some(Arc::new(store)));
-        self
-    }
-
-    /// Allows settings of tools, and transports of MCP servers that are registered after this, to
-    /// refer to these environment variables with [`worker_env!`](crate::worker_env), for **any** of
-    /// them: prefer [`allow_env_for`](Self::allow_env_for).
-    #[must_use]
-    pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.env.allow(names);
-        self
-    }
-
-    /// Allows settings of tools, and transports of MCP servers that are registered after this, to
-    /// refer to these environment variables with [`worker_env!`](crate::worker_env), for this
-    /// destination only. A reference elsewhere fails the call, which is not retried; the failure
-    /// names the variable, the destination and the method that would allow it. Further calls add
-    /// destinations and names.
-    #[must_use]
-    pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.env.allow_for(&to, names);
-        self
-    }
-
     /// Sets the pause before the first retry of a tool; it doubles with each retry. Default 1 s.
     #[must_use]
     pub fn first_pause(mut self, pause: Duration) -> Self {
@@ -225,7 +189,7 @@ impl fmt::Debug for ToolRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolRegistry")
             .field("tools", &self.names().collect::<Vec<_>>())
-            .field("states", &self.states)
+            .field("resources", &self.resources)
             .finish_non_exhaustive()
     }
 }

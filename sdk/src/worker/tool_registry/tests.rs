@@ -21,7 +21,7 @@ fn free(name: &str) -> ToolDef {
 }
 
 fn two() -> ToolRegistry {
-    ToolRegistry::new().register(weather("weather")).unwrap().register(free("note")).unwrap()
+    ToolRegistry::default().register(weather("weather")).unwrap().register(free("note")).unwrap()
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn tools_stand_in_the_order_of_their_registration() {
     assert_eq!(registry.names().collect::<Vec<_>>(), ["weather", "note", "b", "a"]);
     let named = |tools: Vec<ToolDef>| tools.iter().map(|tool| tool.name().to_owned()).collect::<Vec<_>>();
     assert_eq!(named(registry.tools()), ["weather", "note", "b", "a"]);
-    assert_eq!((registry.len(), registry.is_empty(), ToolRegistry::new().is_empty()), (4, false, true));
+    assert_eq!((registry.len(), registry.is_empty(), ToolRegistry::default().is_empty()), (4, false, true));
     assert_eq!(registry.get("a").map(ToolDef::name), Some("a"));
     assert!(registry.get("c").is_none());
 }
@@ -45,7 +45,7 @@ fn a_second_tool_of_a_name_is_refused_and_changes_nothing() {
          McpServer::prefix on its MCP server"
     );
     assert_eq!(registry.names().collect::<Vec<_>>(), ["weather", "note"]);
-    let error = ToolRegistry::new().register_all([weather("b"), weather("b")]).unwrap_err();
+    let error = ToolRegistry::default().register_all([weather("b"), weather("b")]).unwrap_err();
     assert!(matches!(error, RegisterError::Duplicate { tool } if tool == "b"));
 }
 

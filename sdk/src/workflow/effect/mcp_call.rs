@@ -28,7 +28,7 @@ use crate::{
 /// No worker on the task queue has the server.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no worker on task queue {task_queue:?} has MCP server {server:?}; add it with AgentsPlugin::mcp_server on that \
+    "no worker on task queue {task_queue:?} has MCP server {server:?}; add it with Resources::mcp_server on that \
      queue's worker{tried_for}"
 )]
 pub(in crate::workflow) struct NoMcpServer {
@@ -43,7 +43,7 @@ pub(in crate::workflow) struct NoMcpServer {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "no worker on task queue {task_queue:?} holds sessions with MCP server {server:?}; add it with \
-     AgentsPlugin::mcp_server, and run that queue's worker with AgentsWorker{tried_for}"
+     Resources::mcp_server, and run that queue's worker with AgentsWorker{tried_for}"
 )]
 pub(in crate::workflow) struct NoMcpSessions {
     server: String,

@@ -78,7 +78,7 @@ impl AgentSet {
     ///
     /// let agents = AgentSet::new((desk,)).version("details", (desk_v2,));
     /// // The worker runs the tools of all versions.
-    /// let plugin = AgentsPlugin::new().agents(&agents);
+    /// let plugin = AgentsPlugin::default().agents(&agents);
     /// ```
     ///
     /// Call this once for each later version, in their order. A version contains start agents with

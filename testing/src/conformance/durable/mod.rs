@@ -15,7 +15,7 @@ use std::{
 
 use serde_json::Value;
 use temporal_agents::{
-    AgentsPlugin,
+    AgentsPlugin, Resources,
     client::transcript::{Transcript, TranscriptError},
     wire::MODEL_ACTIVITY,
     worker::ConversationCache,
@@ -145,7 +145,8 @@ impl DurableHost {
         if self.uncached {
             options.max_cached_workflows = 0;
         }
-        let mut plugin = AgentsPlugin::new().model_provider(ScriptedModels(recorder.clone())).state(recorder.clone());
+        let resources = Resources::new().model_provider(ScriptedModels(recorder.clone())).state(recorder.clone());
+        let mut plugin = AgentsPlugin::new(resources);
         if self.uncached {
             plugin = plugin.conversation_cache(ConversationCache::with_bytes(0));
         }

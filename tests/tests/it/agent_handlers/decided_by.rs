@@ -153,7 +153,7 @@ async fn a_state_keeps_the_name_until_the_call_has_its_output() -> anyhow::Resul
     let model = FakeModel::script([tool_call("pay_back", json!({"order": 7})), text("done")]);
     let last = Arc::new(Mutex::new(String::new()));
     let seen = Arc::clone(&last);
-    let runner = InlineRunner::new().model_provider(model).on_checkpoint(move |state| {
+    let runner = InlineRunner::new(model).on_checkpoint(move |state| {
         *seen.lock().expect("nobody panics") = serde_json::to_string(state).expect("it is JSON");
     });
     let desk = Agent::new("desk").model("gpt-5").tool(pay_back.needs_approval());

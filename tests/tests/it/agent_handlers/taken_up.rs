@@ -68,7 +68,7 @@ async fn a_run_that_is_taken_up_replays_whenever_it_was_decided(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("refund", json!({"order": 7})), text("done")]);
-    let inline = InlineRunner::new().model_provider(model.clone());
+    let inline = InlineRunner::new(model.clone());
     let RunOutcome::Paused(paused) = inline.run(&desk(), "Give me my money back.").until_paused().await? else {
         anyhow::bail!("it did not pause")
     };

@@ -46,7 +46,7 @@ fn reviewer() -> Agent {
 
 /// A desk whose session waits for people that long. The first attempt may have a mishap.
 fn desk(model: &FakeModel, patience: Duration, mishap: &Mishap) -> Desk {
-    let (inline, mishap) = (InlineRunner::new().model_provider(model.clone()), mishap.clone());
+    let (inline, mishap) = (InlineRunner::new(model.clone()), mishap.clone());
     Desk::new(move |ctx, _| {
         let (inline, mishap) = (inline.clone(), mishap.clone());
         async move {

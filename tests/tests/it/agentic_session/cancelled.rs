@@ -5,7 +5,7 @@ use std::{future::pending, sync::Arc, time::Duration};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Model, ModelProvider,
+    Agent, Model, ModelProvider, Resources,
     agentic_session::AgenticSession,
     inline::InlineRunner,
     provider::ModelError,
@@ -121,7 +121,7 @@ async fn cancel(env: &AgentEnvironment, told: &Told, heartbeat_timeout: Duration
 #[tokio::test]
 async fn a_hanging_model_call_of_a_cancelled_session_is_dropped_within_a_heartbeat() -> anyhow::Result<()> {
     let told = Told::nothing();
-    let env = desk(InlineRunner::new().model_provider(Silent(told.clone())).state(told.clone()))
+    let env = desk(InlineRunner::new(Resources::new().model_provider(Silent(told.clone())).state(told.clone())))
         .environment()?
         .start()
         .await?;
@@ -136,7 +136,7 @@ async fn a_hanging_model_call_of_a_cancelled_session_is_dropped_within_a_heartbe
 async fn a_cancelled_session_heartbeats_while_its_tool_cleans_up() -> anyhow::Result<()> {
     let told = Told::nothing();
     let model = FakeModel::script([tool_call("dig", json!({}))]);
-    let inline = InlineRunner::new().model_provider(model.clone()).state(told.clone());
+    let inline = InlineRunner::new(Resources::new().model_provider(model.clone()).state(told.clone()));
     let env = desk(inline).environment()?.start().await?;
     cancel(&env, &told, Duration::from_secs(2)).await?;
     env.finish().await?;

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent,
+    Agent, Resources,
     agentic_session::AgenticSession,
     inline::InlineRunner,
     tool,
@@ -56,7 +56,7 @@ struct Work {
 async fn a_tool_that_ends_well_while_its_worker_stops_is_not_run_again() -> anyhow::Result<()> {
     let (model, work) = (FakeModel::script([tool_call("publish", json!({})), text("done")]), Work::default());
     let env = office()?.start().await?;
-    let inline = InlineRunner::new().model_provider(model.clone()).state(work.clone());
+    let inline = InlineRunner::new(Resources::new().model_provider(model.clone()).state(work.clone()));
     let worker = async || {
         let inline = inline.clone();
         let desk = Desk::new(move |ctx, _| {
@@ -107,7 +107,7 @@ fn model() -> FakeModel {
 }
 
 fn desk(model: &FakeModel) -> Desk {
-    let inline = InlineRunner::new().model_provider(model.clone());
+    let inline = InlineRunner::new(model.clone());
     Desk::new(move |ctx, _| {
         let inline = inline.clone();
         async move {

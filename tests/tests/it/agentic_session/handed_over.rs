@@ -49,7 +49,7 @@ fn model() -> FakeModel {
 
 /// Goes on with a session: gives what was said at last, and the results.
 async fn review(ctx: &ActivityContext, model: &FakeModel) -> Result<Value, ActivityError> {
-    let inline = InlineRunner::new().model_provider(model.clone());
+    let inline = InlineRunner::new(model.clone());
     AgenticSession::run(ctx, async |session| {
         assert!(session.is_resumed());
         let reviewer = Agent::new("reviewer").model("gpt-5").instructions("You review.").tool(inspect);

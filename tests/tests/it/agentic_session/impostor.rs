@@ -74,8 +74,7 @@ async fn a_workflow_that_asks_something_else_decides_nothing(
     #[case] why: &str,
 ) -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("merge", json!({"change": 7}))]);
-    let (inline, approver) =
-        (InlineRunner::new().model_provider(model.clone()), Forestalled { workflow_type, task_queue, input });
+    let (inline, approver) = (InlineRunner::new(model.clone()), Forestalled { workflow_type, task_queue, input });
     let desk = Desk::new(move |ctx, _| {
         let (inline, approver) = (inline.clone(), approver.clone());
         async move {

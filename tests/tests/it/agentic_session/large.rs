@@ -64,7 +64,7 @@ fn desk(options: &AgenticSessionOptions, models: [&FakeModel; 2], config: &RunCo
     let (options, models, config, mishap) = (options.clone(), models.map(Clone::clone), config.clone(), mishap.clone());
     Desk::new(move |ctx, _| {
         let model = models[usize::from(ctx.info().attempt > 1)].clone();
-        let inline = InlineRunner::with_config(config.clone()).model_provider(model).max_turns(20);
+        let inline = InlineRunner::with_config(model, config.clone()).max_turns(20);
         let (options, mishap) = (options.clone(), mishap.clone());
         async move {
             let body = async |session: AgenticSession| {

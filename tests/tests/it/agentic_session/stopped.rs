@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent,
+    Agent, Resources,
     agentic_session::{AgenticSession, AgenticSessionError},
     inline::InlineRunner,
     tool,
@@ -55,7 +55,7 @@ async fn work(State(seen): State<Work>, ctx: &ToolContext) -> Result<String, Too
 async fn a_tool_that_stops_with_an_error_because_the_session_is_cut_off_runs_again() -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("work", json!({})), text("all done")]);
     let shared = Work::default();
-    let inline = InlineRunner::new().model_provider(model.clone()).state(shared.clone());
+    let inline = InlineRunner::new(Resources::new().model_provider(model.clone()).state(shared.clone()));
     let at_work = shared.clone();
     let desk = Desk::new(move |ctx, _| {
         let (inline, seen, attempt) = (inline.clone(), at_work.clone(), ctx.info().attempt);

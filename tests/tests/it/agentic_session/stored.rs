@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Tool,
+    Agent, Resources, Tool,
     agentic_session::{AgenticSession, Approver, Asked, CheckpointStore},
     inline::InlineRunner,
     run::SessionRef,
@@ -90,7 +90,7 @@ async fn a_checkpoint_that_cannot_be_kept_costs_an_attempt_and_nothing_is_done_t
         vec![tool_call("pay", json!({})), text("done")]
     };
     let (model, payments) = (FakeModel::script(script), Payments::default());
-    let inline = InlineRunner::new().model_provider(model.clone()).state(payments.clone());
+    let inline = InlineRunner::new(Resources::new().model_provider(model.clone()).state(payments.clone()));
     let shelf = Shelf { fails_at, ..Shelf::default() };
     let desk = Desk::new(move |ctx, _| {
         let (inline, shelf) = (inline.clone(), shelf.clone());
@@ -138,11 +138,9 @@ impl Session for Conversations {
 async fn a_conversation_in_a_store_has_each_turn_once_after_a_failed_attempt() -> anyhow::Result<()> {
     let script = vec![tool_call("pay", json!({})), text("paid"), text("twice? no")];
     let (model, store) = (FakeModel::script(script), Conversations::default());
-    let inline = InlineRunner::new()
-        .model_provider(model.clone())
-        .state(Payments::default())
-        .session_store("notes", store.clone())
-        .session(SessionRef::stored("notes", "1"));
+    let resources =
+        Resources::new().model_provider(model.clone()).state(Payments::default()).session_store("notes", store.clone());
+    let inline = InlineRunner::new(resources).session(SessionRef::stored("notes", "1"));
     let mishap = Mishap::new();
     let desk = Desk::new(move |ctx, _| {
         let (inline, mishap) = (inline.clone(), mishap.clone());
@@ -193,7 +191,7 @@ async fn an_approver_that_fails_is_asked_again_by_another_attempt() -> anyhow::R
 
     let model = FakeModel::script([tool_call("pay", json!({})), text("done")]);
     let (payments, away) = (Payments::default(), Away::default());
-    let inline = InlineRunner::new().model_provider(model.clone()).state(payments.clone());
+    let inline = InlineRunner::new(Resources::new().model_provider(model.clone()).state(payments.clone()));
     let approver = away.clone();
     let desk = Desk::new(move |ctx, _| {
         let (inline, approver) = (inline.clone(), approver.clone());

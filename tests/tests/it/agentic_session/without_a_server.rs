@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
+    Resources,
     agentic_session::{AgenticSession, AgenticSessionOptions, Heartbeats},
     inline::InlineRunner,
     wire::{Item, ModelCall, SessionCheckpoint},
@@ -149,7 +150,8 @@ async fn a_session_whose_model_crashes_goes_on_in_the_next_attempt(
 #[tokio::test]
 async fn a_model_call_of_a_cancelled_attempt_is_dropped() -> anyhow::Result<()> {
     let told = Told::nothing();
-    let desk = cancelled::desk(InlineRunner::new().model_provider(Silent(told.clone())).state(told.clone()));
+    let desk =
+        cancelled::desk(InlineRunner::new(Resources::new().model_provider(Silent(told.clone())).state(told.clone())));
     let env = SessionEnvironment::new().register_activities(move || desk.clone());
     let attempt = env.attempt();
     let cancellation = attempt.cancellation_token();

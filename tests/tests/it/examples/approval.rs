@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use temporal_agents::{
+    Resources,
     client::AgentHandle,
     inline::InlineRunner,
     run::RunOutcome,
@@ -196,7 +197,7 @@ async fn a_history_continues_as_new_when_nobody_decides_in_time() -> anyhow::Res
 async fn a_decision_that_comes_with_the_start_of_a_history_counts(#[case] cache: Cache) -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;
     let (model, ledger) = (model::scripted(), ledger(&directory, Duration::ZERO));
-    let inline = InlineRunner::new().model_provider(model.clone()).state(ledger.clone());
+    let inline = InlineRunner::new(Resources::new().model_provider(model.clone()).state(ledger.clone()));
     let RunOutcome::Paused(paused) = inline.run(&clerk(), case().complaint).until_paused().await? else {
         anyhow::bail!("it did not pause")
     };

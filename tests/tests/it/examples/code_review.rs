@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use temporal_agents::{
+    Resources,
     agentic_session::WorkflowApprover,
     client::AgentHandle,
     inline::InlineRunner,
@@ -43,7 +44,7 @@ async fn decide(approval: &AgentHandle, verdict: &Verdict) -> anyhow::Result<()>
 
 async fn in_an_activity(verdict: &Verdict) -> anyhow::Result<Reviewed> {
     let (model, forge) = (model::scripted(), Forge::new());
-    let runner = InlineRunner::new().model_provider(model.clone()).state(forge.clone());
+    let runner = InlineRunner::new(Resources::new().model_provider(model.clone()).state(forge.clone()));
     let builder = AgentEnvironment::builder().workflow::<PullRequest>()?.workflow::<ApprovalWorkflow>()?;
     let builder = builder.model(&FakeModel::script([])).worker_options(move |options| {
         options.register_activities(Reviews { runner });

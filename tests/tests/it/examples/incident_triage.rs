@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use temporal_agents::{
+    Resources,
     agentic_session::WorkflowApprover,
     inline::InlineRunner,
     wire::{AgentDecision, Verdict},
@@ -18,7 +19,8 @@ use tokio::time::{sleep, timeout};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn triaged(verdict: Verdict) -> anyhow::Result<Report> {
-    let runner = InlineRunner::new().model_provider(model::scripted()).mcp_server(SERVER, operations::transport());
+    let resources = Resources::new().model_provider(model::scripted()).mcp_server(SERVER, operations::transport());
+    let runner = InlineRunner::new(resources);
     let builder = AgentEnvironment::builder().workflow::<Incident>()?.workflow::<ApprovalWorkflow>()?;
     let builder = builder.model(&FakeModel::script([])).worker_options(move |options| {
         options.register_activities(OnCall { runner });

@@ -4,6 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use serde_json::{Value, json};
 use temporal_agents::{
+    Resources,
     inline::InlineRunner,
     provider::{Genai, OpenAi},
 };
@@ -55,7 +56,8 @@ async fn what_one_provider_has_begun_another_one_ends() -> anyhow::Result<()> {
         .base_url("anthropic", format!("{}/v1", anthropic.uri()))
         .serving(|model| model.starts_with("claude"))
         .build()?;
-    let runner = InlineRunner::new().model_provider(second).model_provider(first).state(lookups.clone());
+    let runner =
+        InlineRunner::new(Resources::new().model_provider(second).model_provider(first).state(lookups.clone()));
     let runner = runner.first_pause(Duration::from_millis(1));
     let builder = AgentEnvironment::builder().workflow::<Question>()?.model(&FakeModel::script([]));
     let env = builder

@@ -18,7 +18,7 @@ pub(crate) async fn played(cache: Cache) -> anyhow::Result<Played<Vec<String>>> 
     let model = model::scripted();
     let env = cache.environment::<Shop>()?.model(&model).agents((desk, desk_v2)).start().await?;
     let mut before = WorkerOptions::new(env.task_queue()).register_workflow::<before::Shop>()?.build();
-    AgentsPlugin::new().model_provider(model.clone()).agents((desk,)).install(&mut before)?;
+    AgentsPlugin::new(model.clone()).agents((desk,)).install(&mut before)?;
     let mut deploy = Deploy::before(env, before).await?;
 
     let open = deploy.env.start_workflow(Shop::run, WISH.to_owned()).await?;

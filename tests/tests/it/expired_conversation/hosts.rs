@@ -41,7 +41,7 @@ impl Kept {
 }
 
 pub(super) async fn inline(model: &FakeModel, kept: &Kept) -> anyhow::Result<String> {
-    let runner = InlineRunner::with_config(kept.config()).model_provider(model.clone());
+    let runner = InlineRunner::with_config(model.clone(), kept.config());
     let ended = runner.run(&watcher(), "What is there?").await?;
     model.verify();
     Ok(ended.final_output)
@@ -53,7 +53,7 @@ struct Asks(FakeModel);
 impl Asks {
     #[activity]
     async fn ask(self: Arc<Self>, ctx: ActivityContext, kept: Kept) -> Result<String, ActivityError> {
-        let runner = InlineRunner::with_config(kept.config()).model_provider(self.0.clone());
+        let runner = InlineRunner::with_config(self.0.clone(), kept.config());
         AgenticSession::run(&ctx, async |session| {
             Ok(session.runner(&runner).run(&watcher(), "What is there?").await?.final_output)
         })

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent,
+    Agent, Resources,
     inline::InlineRunner,
     mcp::McpTransport,
     provider::{Genai, ModelProvider, OpenAi, OpenAiApi},
@@ -152,9 +152,10 @@ fn a_changed_list_of_an_mcp_server_ends_in_a_run_or_an_error() -> anyhow::Result
     let agent = Agent::new("clerk").model("gpt-5").mcp_server(McpServer::named("odd").list_options(soon));
     check(LISTS, &documents(vec![("list".to_owned(), list)]), |document| {
         document.text.clone_into(&mut body.lock().expect("nobody panics"));
-        let runner = InlineRunner::new()
+        let resources = Resources::new()
             .model_provider(FakeModel::function(|_, _| text("done")))
             .mcp_server("odd", McpTransport::streamable_http(format!("{url}/mcp")));
+        let runner = InlineRunner::new(resources);
         let ended = runtime.block_on(async { timeout(PATIENCE, runner.run(&agent, "hi")).await });
         if let Err(failure) = ended.map_err(|_| anyhow::anyhow!("the run hangs"))? {
             let told = failure.to_string();

@@ -72,7 +72,7 @@ fn play(call: &ModelCall) -> Reply {
 }
 
 pub(super) fn runner() -> InlineRunner {
-    InlineRunner::new().model_provider(FakeModel::function(|call, _| play(call))).first_pause(Duration::from_millis(1))
+    InlineRunner::new(FakeModel::function(|call, _| play(call))).first_pause(Duration::from_millis(1))
 }
 
 /// The states of a run before each of its steps, in the pauses, and after them.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use prost::Message;
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::{Agent, Runner, inline::InlineRunner};
+use temporal_agents::{Agent, Resources, Runner, inline::InlineRunner};
 use temporal_agents_testing::{AgentEnvironment, environment::ActivityOutcome};
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_sdk::{WorkflowContext, WorkflowResult};
@@ -119,7 +119,8 @@ async fn a_run_with_tools_is_durable(#[case] cached: bool) -> anyhow::Result<()>
     );
 
     let server = anthropic().await;
-    let runner = InlineRunner::new().model_provider(builder("anthropic", &server).build()?).state(Stock(3));
+    let runner =
+        InlineRunner::new(Resources::new().model_provider(builder("anthropic", &server).build()?).state(Stock(3)));
     assert_eq!(runner.run(&clerk(), "How many?").await?.final_output, "3 bolts");
     assert_eq!(bodies(&server).await, durable, "the same is asked without Temporal");
     Ok(())

@@ -7,7 +7,7 @@ use std::{
 
 use rstest::rstest;
 use temporal_agents::{
-    Agent, Runner, State, ToolContext, ToolError, agent::GuardrailOutput, guardrail, inline::InlineRunner,
+    Agent, Resources, Runner, State, ToolContext, ToolError, agent::GuardrailOutput, guardrail, inline::InlineRunner,
 };
 use temporal_agents_testing::{FakeModel, fake_model::text};
 use temporalio_macros::{workflow, workflow_methods};
@@ -99,7 +99,7 @@ async fn nor_has_a_run_without_temporal() -> anyhow::Result<()> {
     let seen = Seen::default();
     let model = FakeModel::function(|_, _| text("hello"));
     let pause = Duration::from_millis(1);
-    let runner = InlineRunner::new().model_provider(model).state(seen.clone()).first_pause(pause);
+    let runner = InlineRunner::new(Resources::new().model_provider(model).state(seen.clone())).first_pause(pause);
     runner.run(&desk(), "Hello.").await?;
     runner.run(&desk(), "Hello.").await?;
     assert_eq!(seen.by_key(), asked(2));

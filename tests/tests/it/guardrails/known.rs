@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin, RunConfig, RunContext, State,
+    Agent, AgentsPlugin, Resources, RunConfig, RunContext, State,
     agent::{GuardrailContext, GuardrailOutput},
     guardrail,
     inline::InlineRunner,
@@ -63,7 +63,7 @@ async fn an_activity_gets_the_keys_that_it_names(#[values(true, false)] cached: 
 
 #[test]
 fn a_worker_without_the_state_of_a_guardrail_does_not_start() {
-    let plugin = AgentsPlugin::new().without_models().agents((agent,));
+    let plugin = AgentsPlugin::default().without_models().agents((agent,));
     let refused = plugin.install(&mut WorkerOptions::new("agents").build()).unwrap_err();
     let state = std::any::type_name::<Gate>();
     assert_eq!(refused.issues, [InstallIssue::MissingState { tool: "by_key".to_owned(), state }]);
@@ -72,7 +72,7 @@ fn a_worker_without_the_state_of_a_guardrail_does_not_start() {
 #[tokio::test]
 async fn the_same_holds_without_a_workflow() -> anyhow::Result<()> {
     let model = FakeModel::script([text("hello")]);
-    let runner = InlineRunner::with_config(config()).model_provider(model).state(Gate::default());
+    let runner = InlineRunner::with_config(Resources::new().model_provider(model).state(Gate::default()), config());
     let result = runner.run(&agent(), "Hello.").await?;
     assert_eq!(serde_json::to_value(&result.guardrails)?, expected());
     Ok(())

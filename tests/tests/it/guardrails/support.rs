@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
-use temporal_agents::{Agent, AgentsPlugin, ModelProvider, RunConfig, Runner};
+use temporal_agents::{Agent, AgentsPlugin, ModelProvider, Resources, RunConfig, Runner};
 use temporal_agents_testing::{
     AgentEnvironment, FinishedRun,
     environment::{ActivityOutcome, AgentEnvironmentBuilder},
@@ -73,10 +73,10 @@ pub(crate) fn worker(
     let builder = AgentEnvironment::builder().workflow::<Guarded>()?.model_provider(model).state(gate.clone());
     let builder = if cached { builder } else { builder.without_workflow_cache() };
     let config = config(case);
-    let plugin = config.input_guardrails.into_iter().fold(AgentsPlugin::new(), AgentsPlugin::input_guardrail);
+    let plugin = AgentsPlugin::new(Resources::new().state(Gate::default())).without_models();
+    let plugin = config.input_guardrails.into_iter().fold(plugin, AgentsPlugin::input_guardrail);
     let plugin = config.output_guardrails.into_iter().fold(plugin, AgentsPlugin::output_guardrail);
-    let of_run =
-        move |options: &mut _| plugin.without_models().state(Gate::default()).install(options).expect("it installs");
+    let of_run = move |options: &mut _| plugin.install(options).expect("it installs");
     let builder = builder.agents((move || agent(case),));
     Ok((if case == "blocking run" { builder.worker_options(of_run) } else { builder }, gate))
 }

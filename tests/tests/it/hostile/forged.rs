@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, AgentsPlugin, State, Tool, tool,
+    Agent, AgentsPlugin, Resources, State, Tool, tool,
     workflow::{AgentSet, AgentWorkflow, ChatWorkflow},
 };
 use temporal_agents_testing::{
@@ -98,7 +98,8 @@ async fn work(target: &str) -> anyhow::Result<String> {
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(agents))?
         .register_workflow_with_factory::<ChatWorkflow, _>(ChatWorkflow::factory(chats))?
         .build();
-    let plugin = AgentsPlugin::new().model_provider(model.clone()).state(refunds.clone()).agents((desk,));
+    let plugin =
+        AgentsPlugin::new(Resources::new().model_provider(model.clone()).state(refunds.clone())).agents((desk,));
     plugin.install(&mut options)?;
     let worker = WorkerThread::start(target.to_owned(), "default", options)?;
     let client = client(target).await?;

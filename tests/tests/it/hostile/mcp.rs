@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent,
+    Agent, Resources,
     inline::InlineRunner,
     mcp::McpTransport,
     tool::{McpServer, ToolActivityOptions},
@@ -63,9 +63,10 @@ fn page(number: u64) -> Value {
 
 pub(super) fn endless_list(url: &str) -> anyhow::Result<String> {
     let server = McpServer::named("endless").list_options(ToolActivityOptions::builder().attempts(1).build());
-    let runner = InlineRunner::new()
+    let resources = Resources::new()
         .model_provider(FakeModel::script([]))
         .mcp_server("endless", McpTransport::streamable_http(format!("{url}/mcp")));
+    let runner = InlineRunner::new(resources);
     let agent = Agent::new("clerk").model("gpt-5").mcp_server(server);
     let failure = Runtime::new()?.block_on(runner.run(&agent, "hi").into_future()).expect_err("the list has no end");
     let told = failure.to_string();

@@ -112,7 +112,7 @@ impl Bits {
 /// A runner with the provider at this address.
 fn runner(url: &str) -> anyhow::Result<InlineRunner> {
     let provider = OpenAi::builder().api_key("a-long-secret-key").base_url(format!("{url}/v1")).build()?;
-    Ok(InlineRunner::new().model_provider(provider).first_pause(Duration::from_millis(1)))
+    Ok(InlineRunner::new(provider).first_pause(Duration::from_millis(1)))
 }
 
 fn hasty() -> Agent {

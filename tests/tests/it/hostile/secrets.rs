@@ -5,7 +5,7 @@ use std::time::Duration;
 use prost::Message;
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin,
+    Agent, AgentsPlugin, Resources,
     mcp::McpTransport,
     tool::{McpServer, ToolActivityOptions},
     worker_env,
@@ -87,8 +87,9 @@ async fn quote(target: &str) -> anyhow::Result<String> {
     let mut options = WorkerOptions::new(TASK_QUEUE)
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(AgentSet::new((agent,))))?
         .build();
-    let plugin = AgentsPlugin::new().model_provider(FakeModel::script([])).mcp_server("vault", transport);
-    plugin.allow_env([NAME]).agents((agent,)).install(&mut options)?;
+    let resources =
+        Resources::new().model_provider(FakeModel::script([])).mcp_server("vault", transport).allow_env([NAME]);
+    AgentsPlugin::new(resources).agents((agent,)).install(&mut options)?;
     let worker = WorkerThread::start(target.to_owned(), "default", options)?;
     let client = client(target).await?;
     let handle = start(&client, "AgentWorkflow", "quoted", &json!("hi")).await?;

@@ -94,7 +94,7 @@ async fn whatever_filters_do_models_get_what_they_would_get_in_full(
     #[values("none", "trimmed", "prepended", "first and last")] filtered: &str,
 ) -> anyhow::Result<()> {
     let inline = turns(6);
-    let runner = InlineRunner::with_config(filter(filtered)).model_provider(inline.clone());
+    let runner = InlineRunner::with_config(inline.clone(), filter(filtered));
     runner.run(&reader(), "Read it to me.").await?;
 
     let model = turns(6);

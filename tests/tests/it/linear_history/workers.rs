@@ -71,7 +71,7 @@ fn worker_at(
     cache: &ConversationCache,
 ) -> anyhow::Result<WorkerThread> {
     let mut options = WorkerOptions::new(queue).build();
-    let plugin = AgentsPlugin::new().model_provider(model.clone()).conversation_cache(cache.clone());
+    let plugin = AgentsPlugin::new(model.clone()).conversation_cache(cache.clone());
     plugin.install(&mut options)?;
     Ok(WorkerThread::start(target, env.server().namespace(), options)?)
 }

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent,
+    Agent, Resources,
     client::AgentHandle,
     inline::InlineRunner,
     run::RunOutcome,
@@ -151,7 +151,7 @@ async fn without_temporal_the_run_pauses_and_is_resumed_with_the_answer(
     #[case] server: McpServer,
 ) -> anyhow::Result<()> {
     let (model, agent) = (script(), smith(server));
-    let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", stdio());
+    let runner = InlineRunner::new(Resources::new().model_provider(model.clone()).mcp_server("workshop", stdio()));
     let RunOutcome::Paused(paused) = runner.run(&agent, "Order chairs.").until_paused().await? else {
         anyhow::bail!("nobody was asked")
     };
@@ -179,7 +179,7 @@ async fn without_temporal_the_run_pauses_and_is_resumed_with_the_answer(
 #[tokio::test]
 async fn by_default_nobody_is_asked_and_the_server_is_told() -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("order", json!({"item": "chairs"})), text("done")]);
-    let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", stdio());
+    let runner = InlineRunner::new(Resources::new().model_provider(model.clone()).mcp_server("workshop", stdio()));
     runner.run(&smith(McpServer::named("workshop")), "Order chairs.").await?;
     assert_eq!(outputs(&model), ["no chairs: decline"].map(Value::from));
     Ok(())

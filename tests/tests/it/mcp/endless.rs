@@ -8,6 +8,7 @@ use std::sync::{
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
+    Resources,
     inline::InlineRunner,
     tool::{McpServer, ToolActivityOptions},
     workflow::McpHandle,
@@ -68,7 +69,8 @@ async fn a_list_of_tools_without_an_end_is_given_up_at_a_limit(
         async move { answer }
     })
     .await?;
-    let runner = InlineRunner::new().model_provider(FakeModel::script([])).mcp_server("workshop", server.transport());
+    let resources = Resources::new().model_provider(FakeModel::script([])).mcp_server("workshop", server.transport());
+    let runner = InlineRunner::new(resources);
     let options = ToolActivityOptions::builder().attempts(2).build();
     let agent = smith(McpServer::named("workshop").list_options(options));
     let failure = runner.run(&agent, "Work.").await.expect_err("there are too many");

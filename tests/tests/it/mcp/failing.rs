@@ -5,7 +5,7 @@ use std::time::Duration;
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    AgentsPlugin,
+    AgentsPlugin, Resources,
     mcp::McpTransport,
     tool::{McpServer, ToolActivityOptions},
     worker::InstallIssue,
@@ -129,8 +129,8 @@ async fn a_server_that_does_not_start_ends_the_run_with_its_name() -> anyhow::Re
 fn a_worker_that_does_not_reach_the_servers_of_its_agents_does_not_start() {
     let mut options = WorkerOptions::new("agents").build();
     let agent = smith(McpServer::named("workshop"));
-    let plugin = AgentsPlugin::new().without_models().agents((agent,));
-    let plugin = plugin.mcp_server("work/shop", McpTransport::stdio("true", [""; 0]));
+    let resources = Resources::new().mcp_server("work/shop", McpTransport::stdio("true", [""; 0]));
+    let plugin = AgentsPlugin::new(resources).without_models().agents((agent,));
     let missing = InstallIssue::MissingMcpServer { agent: "smith".to_owned(), server: "workshop".to_owned() };
     let name = InstallIssue::McpServerName { server: "work/shop".to_owned() };
     assert_eq!(plugin.install(&mut options).unwrap_err().issues, [missing, name]);

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use temporal_agents::{
+    Resources,
     inline::InlineRunner,
     tool::{McpServer, McpSessionOptions, McpSessionRecovery},
 };
@@ -74,7 +75,7 @@ fn logged_in() -> McpSessionOptions {
 #[tokio::test]
 async fn a_session_that_the_server_has_forgotten_is_lost_and_not_replaced_unnoticed() -> anyhow::Result<()> {
     let (server, model) = (forgetful().await?, counting_twice());
-    let runner = InlineRunner::new().model_provider(model).mcp_server("workshop", server.transport());
+    let runner = InlineRunner::new(Resources::new().model_provider(model).mcp_server("workshop", server.transport()));
     let agent = smith(McpServer::named("workshop").stateful(logged_in()));
     let failure = runner.run(&agent, "Count.").await.expect_err("the session is gone");
     let told = failure.error.to_string();
@@ -102,7 +103,8 @@ async fn a_call_that_a_forgotten_session_refused_is_made_in_a_new_one_after_its_
 #[tokio::test]
 async fn a_connection_that_runs_share_is_renewed_when_the_server_has_forgotten_it() -> anyhow::Result<()> {
     let (server, model) = (forgetful().await?, counting_twice());
-    let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", server.transport());
+    let runner =
+        InlineRunner::new(Resources::new().model_provider(model.clone()).mcp_server("workshop", server.transport()));
     runner.run(&smith(McpServer::named("workshop")), "Count.").await?;
     assert_eq!(outputs(&model), ["counted for nobody", "counted for nobody"].map(Value::from));
     Ok(())

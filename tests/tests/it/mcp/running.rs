@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{inline::InlineRunner, tool::McpServer};
+use temporal_agents::{Resources, inline::InlineRunner, tool::McpServer};
 use temporal_agents_testing::{
     FakeModel,
     environment::ActivityOutcome,
@@ -85,7 +85,8 @@ async fn the_tools_of_a_server_are_listed_once_and_called_by_activities(
 #[tokio::test]
 async fn without_temporal_the_model_is_told_the_same(#[values(By::Stdio, By::Http)] by: By) -> anyhow::Result<()> {
     let (model, reached) = (script(), by.reach());
-    let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", reached.transport);
+    let runner =
+        InlineRunner::new(Resources::new().model_provider(model.clone()).mcp_server("workshop", reached.transport));
     assert_eq!(runner.run(&smith(McpServer::named("workshop")), "Work.").await?.final_output, "done");
     assert_eq!(outputs(&model), told());
     model.verify();
@@ -95,7 +96,8 @@ async fn without_temporal_the_model_is_told_the_same(#[values(By::Stdio, By::Htt
 #[tokio::test]
 async fn structured_content_is_told_where_it_is_wanted() -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("weather", json!({"city": "Oslo"})), text("done")]);
-    let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", By::Stdio.reach().transport);
+    let resources = Resources::new().model_provider(model.clone()).mcp_server("workshop", By::Stdio.reach().transport);
+    let runner = InlineRunner::new(resources);
     let server = McpServer::named("workshop").use_structured_content();
     runner.run(&smith(server), "Weather?").await?;
     assert_eq!(outputs(&model), [json!(r#"{"city":"Oslo","degrees":12}"#)]);
@@ -109,7 +111,8 @@ async fn calls_of_a_run_share_a_connection() -> anyhow::Result<()> {
         tool_call("pid", json!({})),
         text("done"),
     ]);
-    let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", By::Stdio.reach().transport);
+    let resources = Resources::new().model_provider(model.clone()).mcp_server("workshop", By::Stdio.reach().transport);
+    let runner = InlineRunner::new(resources);
     runner.run(&smith(McpServer::named("workshop")), "Which process?").await?;
     let pids = outputs(&model);
     assert!(pids.len() == 3 && pids.iter().all(|pid| *pid == pids[0]), "{pids:?}");
@@ -119,8 +122,11 @@ async fn calls_of_a_run_share_a_connection() -> anyhow::Result<()> {
 #[tokio::test]
 async fn a_server_that_nobody_uses_ends_and_is_started_anew() -> anyhow::Result<()> {
     let model = FakeModel::function(|call, _| if call.turn == 1 { tool_call("pid", json!({})) } else { text("done") });
-    let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", By::Stdio.reach().transport);
-    let (runner, agent) = (runner.mcp_idle_timeout(Duration::from_millis(50)), smith(McpServer::named("workshop")));
+    let resources = Resources::new()
+        .model_provider(model.clone())
+        .mcp_server("workshop", By::Stdio.reach().transport)
+        .mcp_idle_timeout(Duration::from_millis(50));
+    let (runner, agent) = (InlineRunner::new(resources), smith(McpServer::named("workshop")));
     runner.run(&agent, "Which process?").await?;
     let first: i32 = outputs(&model)[0].as_str().unwrap_or_default().parse()?;
     ended(first).await?;

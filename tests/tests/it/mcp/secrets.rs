@@ -4,7 +4,7 @@ use prost::Message;
 use rstest::rstest;
 use serde_json::Value;
 use serde_json::json;
-use temporal_agents::{AgentsPlugin, inline::InlineRunner, mcp::McpTransport, tool::McpServer, worker_env};
+use temporal_agents::{AgentsPlugin, Resources, inline::InlineRunner, mcp::McpTransport, tool::McpServer, worker_env};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call, tool_calls},
@@ -98,7 +98,7 @@ async fn headers_and_variables_may_refer_to_the_worker_s_and_what_quotes_them_is
     let (transport, before) = referring(by, http.as_ref());
     let agent = smith(McpServer::named("workshop"));
     let builder = environment(&agent, transport)?.model(&model).without_workflow_cache();
-    let env = builder.plugin(|plugin| plugin.allow_env([NAME])).start().await?;
+    let env = builder.resources(|resources| resources.allow_env([NAME])).start().await?;
     let run = env.run(Workshop::run, "Work.".to_owned()).await?;
     assert_eq!(outputs(&model), quoted(before, &value()));
     assert_eq!((holds(&run.history, "[redacted]"), holds(&run.history, &value())), (true, false));
@@ -180,7 +180,7 @@ async fn the_argument_of_a_factory_may_refer_to_a_variable_and_history_has_the_r
     let argument = json!({"tenant": "acme", "token": worker_env!("CARGO_PKG_DESCRIPTION")});
     let agent = smith(McpServer::named("workshop").argument(argument));
     let builder = environment(&agent, transport)?.model(&model);
-    let env = builder.plugin(|plugin| plugin.allow_env([NAME])).start().await?;
+    let env = builder.resources(|resources| resources.allow_env([NAME])).start().await?;
     let run = env.run(Workshop::run, "Work.".to_owned()).await?;
     assert_eq!(outputs(&model), quoted("", &value()));
     let found = ["acme", "$worker_env", NAME, &*value()].map(|text| holds(&run.history, text));
@@ -194,9 +194,10 @@ async fn a_factory_that_quotes_a_secret_in_its_error_does_not_get_it_into_histor
     let transport = McpTransport::factory(|argument| async move { Err(format!("cannot use {argument:?}").into()) });
     let server = McpServer::named("workshop").argument(worker_env!("CARGO_PKG_DESCRIPTION"));
     let options = temporal_agents::tool::ToolActivityOptions::builder().attempts(1).build();
-    let runner = InlineRunner::new().model_provider(FakeModel::script([])).mcp_server("workshop", transport);
+    let resources =
+        Resources::new().model_provider(FakeModel::script([])).mcp_server("workshop", transport).allow_env([NAME]);
     let agent = smith(server.list_options(options));
-    let error = runner.allow_env([NAME]).run(&agent, "Work.").await.expect_err("it cannot be reached");
+    let error = InlineRunner::new(resources).run(&agent, "Work.").await.expect_err("it cannot be reached");
     let chain = format!("{error:?} {error}");
     assert_eq!((chain.contains("cannot use"), chain.contains(&value())), (true, false), "{chain}");
     Ok(())
@@ -209,7 +210,7 @@ async fn a_variable_that_is_not_given_away_ends_the_run_at_once_and_is_named() -
     let run = env.run(Workshop::run, "Work.".to_owned()).await?;
     let reason = "McpError.Unsupported: MCP server \"workshop\" refers to the environment variable \
                   \"CARGO_PKG_DESCRIPTION\", which this worker does not send anywhere; add it to \
-                  AgentsPlugin::allow_env if it may be sent to the server";
+                  Resources::allow_env if it may be sent to the server";
     let told = format!("the tools of MCP server \"workshop\" (agent \"smith\", turn 1) could not be listed: {reason}");
     assert_eq!(run.failure_chain().into_iter().next(), Some(("AgentsWorkflowError".to_owned(), told)));
     assert_eq!(run.activities()[0].attempts, 1);
@@ -222,6 +223,6 @@ fn credentials_are_in_no_debug_output() {
     let http = McpTransport::streamable_http("https://user:SECRET@example.com/?key=SECRET").bearer("SECRET");
     let child = McpTransport::stdio("server", ["--token=SECRET"]).env("TOKEN", "SECRET");
     let shown = format!("{http:?} {child:?} {:?}", McpTransport::from(http.clone()));
-    let shown = format!("{shown} {:?}", AgentsPlugin::new().mcp_server("files", child));
+    let shown = format!("{shown} {:?}", AgentsPlugin::new(Resources::new().mcp_server("files", child)));
     assert!(!shown.contains("SECRET"), "{shown}");
 }

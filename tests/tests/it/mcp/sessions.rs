@@ -5,7 +5,7 @@ use std::time::Duration;
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner,
+    Agent, AgentsPlugin, Resources, Runner,
     inline::InlineRunner,
     mcp::McpTransport,
     tool::{McpServer, McpSessionOptions, McpSessionRecovery, OnToolError, ToolActivityOptions, ToolFailureKind},
@@ -130,7 +130,7 @@ async fn two_runs_have_two_sessions_and_a_plain_server_shares_its_connection() -
     );
     env.finish().await?;
 
-    let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", stdio());
+    let runner = InlineRunner::new(Resources::new().model_provider(model.clone()).mcp_server("workshop", stdio()));
     let mut told = Vec::new();
     for agent in [smith(McpServer::named("workshop")), smith(server(replaying()))] {
         for _ in 0..2 {
@@ -360,7 +360,7 @@ async fn a_set_up_may_refer_to_a_secret_and_its_refusal_does_not_tell_it() -> an
     let model = FakeModel::script([tool_call("count", json!({})), text("done")]);
     let transport = stdio().env("WORKSHOP_PASSWORD", value()).into();
     let builder = environment_by(&agent, transport)?.model(&model);
-    let env = builder.plugin(|plugin| plugin.allow_env([NAME])).start().await?;
+    let env = builder.resources(|resources| resources.allow_env([NAME])).start().await?;
     let run = env.run(Shop::run, "Count.".to_owned()).await?;
     assert_eq!(outputs(&model), ["1 for Ada"].map(Value::from));
     assert_eq!(["$worker_env", &*value()].map(|text| holds(&run.history, text)), [true, false]);
@@ -368,7 +368,7 @@ async fn a_set_up_may_refer_to_a_secret_and_its_refusal_does_not_tell_it() -> an
 
     let transport = stdio().env("WORKSHOP_PASSWORD", "another").into();
     let builder = environment_by(&agent, transport)?.model_provider(FakeModel::script([]));
-    let env = builder.plugin(|plugin| plugin.allow_env([NAME])).start().await?;
+    let env = builder.resources(|resources| resources.allow_env([NAME])).start().await?;
     let run = env.run(Shop::run, "Count.".to_owned()).await?;
     let message = run.failure_chain().into_iter().next().expect("the run failed").1;
     let refused = "refuses \"login\", a set-up call of the session: Error executing tool login: [redacted] is not the \
@@ -381,7 +381,9 @@ async fn a_set_up_may_refer_to_a_secret_and_its_refusal_does_not_tell_it() -> an
 
 #[test]
 fn a_plain_worker_refuses_agents_with_sessions_and_names_the_other_one() {
-    let plugin = AgentsPlugin::new().without_models().agents((smith(server(terms())),)).mcp_server("workshop", stdio());
+    let plugin = AgentsPlugin::new(Resources::new().mcp_server("workshop", stdio()))
+        .without_models()
+        .agents((smith(server(terms())),));
     let issues = plugin.install(&mut WorkerOptions::new("agents").build()).unwrap_err().issues;
     let (agent, server) = ("smith".to_owned(), "workshop".to_owned());
     assert_eq!(issues, [InstallIssue::StatefulMcpServer { agent, server }]);

@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde_json::json;
-use temporal_agents::{inline::InlineRunner, tool::McpServer};
+use temporal_agents::{Resources, inline::InlineRunner, tool::McpServer};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_calls},
@@ -47,7 +47,8 @@ async fn as_many_calls_overlap_as_the_worker_makes() -> anyhow::Result<()> {
     })
     .await?;
     let model = FakeModel::script([tool_calls(vec![("slow", json!({})); CALLS]), text("done")]);
-    let runner = InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", server.transport());
+    let runner =
+        InlineRunner::new(Resources::new().model_provider(model.clone()).mcp_server("workshop", server.transport()));
     runner.run(&smith(McpServer::named("workshop")), "Work.").await?;
     assert_eq!(seen.load(Ordering::SeqCst), CALLS);
     assert_eq!(outputs(&model), vec![json!("together"); CALLS]);

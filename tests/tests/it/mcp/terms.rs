@@ -1,7 +1,9 @@
 //! On which terms an agent has the tools of a server.
 
 use serde_json::{Map, json};
-use temporal_agents::{Agent, RunError, inline::InlineRunner, run::RunOutcome, tool::McpServer, wire::Decision};
+use temporal_agents::{
+    Agent, Resources, RunError, inline::InlineRunner, run::RunOutcome, tool::McpServer, wire::Decision,
+};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_call, tool_calls},
@@ -10,7 +12,8 @@ use temporal_agents_testing::{
 use super::support::{By, offered, outputs, smith};
 
 fn runner(model: &FakeModel) -> InlineRunner {
-    InlineRunner::new().model_provider(model.clone()).mcp_server("workshop", By::Stdio.reach().transport)
+    let resources = Resources::new().model_provider(model.clone());
+    InlineRunner::new(resources.mcp_server("workshop", By::Stdio.reach().transport))
 }
 
 #[tokio::test]

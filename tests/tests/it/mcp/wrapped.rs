@@ -2,6 +2,7 @@
 
 use rstest::rstest;
 use temporal_agents::{
+    Resources,
     inline::InlineRunner,
     mcp::McpTransport,
     tool::{McpServer, McpSessionOptions},
@@ -32,7 +33,8 @@ async fn what_a_wrapper_has_started_ends_with_the_session(#[case] script: &str) 
     let arguments = ["-c".into(), script.into(), python.into_os_string(), server.into_os_string(), file.clone().into()];
     let arguments: [std::ffi::OsString; 5] = arguments;
     let model = FakeModel::script([text("done")]);
-    let runner = InlineRunner::new().model_provider(model).mcp_server("workshop", McpTransport::stdio("sh", arguments));
+    let resources = Resources::new().model_provider(model).mcp_server("workshop", McpTransport::stdio("sh", arguments));
+    let runner = InlineRunner::new(resources);
     let agent = smith(McpServer::named("workshop").stateful(McpSessionOptions::new()));
     runner.run(&agent, "Work.").await?;
     ended(process_in(&file).await?).await

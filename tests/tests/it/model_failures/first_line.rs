@@ -16,7 +16,7 @@ const REASON: &str = "authentication failed (401): Incorrect API key provided";
 async fn a_workflow_fails_with_the_sentence_of_the_inline_run_first() -> anyhow::Result<()> {
     let model = || FakeModel::script([failure(ModelFailureKind::Authentication, REASON)]);
     let agent = Agent::new("asker").model("gpt-5").instructions("Be brief.");
-    let inline = InlineRunner::new().model_provider(model()).run(&agent, "hello").await;
+    let inline = InlineRunner::new(model()).run(&agent, "hello").await;
     let inline = inline.expect_err("the key is wrong").to_string();
     assert_eq!(inline, format!("the model call of agent \"asker\" at turn 1 (model \"gpt-5\") failed: {REASON}"));
 

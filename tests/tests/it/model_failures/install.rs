@@ -36,16 +36,16 @@ fn chair() -> Agent {
 #[test]
 fn a_worker_that_cannot_run_its_agents_says_all_that_is_wrong() {
     let mut options = WorkerOptions::new("agents").build();
-    let error = AgentsPlugin::new().agents((chair,)).install(&mut options).unwrap_err();
+    let error = AgentsPlugin::default().agents((chair,)).install(&mut options).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the worker cannot run its agents:\n\
-         - there are agents but no model provider; add .model_provider(..), or .without_models() if another worker \
-         calls models\n\
+         - there are agents but no model provider; add Resources::model_provider(..), or AgentsPlugin::without_models() \
+         if another worker calls models\n\
          - tool \"count\" of agent \"chair\": the argument schema cannot be strict at \
          \"#/properties/by_name/additionalProperties\": a map has free keys; use a Vec of {key, value} structs or \
          mark the tool `#[tool(lenient)]`\n\
-         - tool \"stock_of\" requires State<it::support::Stock>; add it with AgentsPlugin::state(..)\n\
+         - tool \"stock_of\" requires State<it::support::Stock>; add it with Resources::state(..)\n\
          - two different tools are named \"weigh\": their parameters are the same, and they differ in the \
          description; rename one with #[tool(name = ..)] or .named(..), or make them equal"
     );
@@ -54,7 +54,7 @@ fn a_worker_that_cannot_run_its_agents_says_all_that_is_wrong() {
 #[test]
 fn a_plugin_that_was_given_nothing_says_so() {
     let mut options = WorkerOptions::new("agents").build();
-    let error = AgentsPlugin::new().install(&mut options).unwrap_err();
+    let error = AgentsPlugin::default().install(&mut options).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the worker cannot run its agents:\n- the plugin has neither a model provider nor agents nor tools"

@@ -99,7 +99,7 @@ async fn the_calls_of_an_agent_can_have_options_of_their_own() -> anyhow::Result
     let model = FakeModel::script([handoff("second"), handoff("third"), text("done")]);
     let env = AgentEnvironment::builder().workflow::<InTurn>()?.model(&model).start().await?;
     let mut elsewhere = WorkerOptions::new("elsewhere").build();
-    AgentsPlugin::new().model_provider(model.clone()).install(&mut elsewhere)?;
+    AgentsPlugin::new(model.clone()).install(&mut elsewhere)?;
     let mut elsewhere = WorkerThread::start(env.server().target_url(), env.server().namespace(), elsewhere)?;
     let run = env.run(InTurn::run, "hello".to_owned()).await?;
     let scheduled = |queue: &str, summary: &str, seconds, attempts| Scheduled {

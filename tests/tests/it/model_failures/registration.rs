@@ -44,7 +44,7 @@ async fn a_model_that_no_provider_serves_fails_the_run_when_its_time_is_up() -> 
         model_failure(
             "claude",
             "UnknownModel",
-            "no model provider of this worker serves \"claude\"; add one with AgentsPlugin::model_provider, \
+            "no model provider of this worker serves \"claude\"; add one with Resources::model_provider, \
              or correct the model's name"
         )
     );

@@ -50,7 +50,7 @@ async fn a_key_is_in_no_debug_output() -> anyhow::Result<()> {
     let server = MockServer::start().await;
     let (builder, provider) = (builder(&server), builder(&server).build()?);
     let shown = format!("{builder:?} {provider:?}");
-    let shown = format!("{shown} {:?}", AgentsPlugin::new().model_provider(provider));
+    let shown = format!("{shown} {:?}", AgentsPlugin::new(provider));
     assert!(!shown.contains("SECRET"), "{shown}");
     Ok(())
 }

@@ -12,7 +12,7 @@ async fn a_run_that_paused_inline_goes_on_in_a_workflow(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let model = script();
-    let inline = InlineRunner::new().model_provider(model.clone());
+    let inline = InlineRunner::new(model.clone());
     let paused = match inline.run(&desk(), "Settle it.").until_paused().await? {
         RunOutcome::Paused(paused) => paused,
         RunOutcome::Finished(result) => anyhow::bail!("it did not pause: {}", result.final_output),
@@ -45,7 +45,7 @@ async fn a_run_that_paused_in_a_workflow_goes_on_inline(
     decide(&mut state)?;
     assert_eq!(shown(state.interruptions()), [], "what is decided does not wait any more");
 
-    let inline = InlineRunner::new().model_provider(model.clone());
+    let inline = InlineRunner::new(model.clone());
     let result = match inline.run(&desk(), read(&written(&state))).until_paused().await? {
         RunOutcome::Finished(result) => result,
         RunOutcome::Paused(paused) => anyhow::bail!("it waits for {:?}", paused.interruptions()),
@@ -62,7 +62,7 @@ async fn a_run_that_is_taken_up_without_decisions_pauses_again_in_the_same_state
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let model = script();
-    let inline = InlineRunner::new().model_provider(model.clone());
+    let inline = InlineRunner::new(model.clone());
     let RunOutcome::Paused(paused) = inline.run(&desk(), "Settle it.").until_paused().await? else {
         anyhow::bail!("it did not pause")
     };

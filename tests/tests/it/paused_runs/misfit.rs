@@ -19,7 +19,7 @@ const MISSING: &str = "the state of the run does not match its agents:\n\
 
 /// The state of a desk of another release, whose tools had other names.
 async fn paused_in_another_release() -> anyhow::Result<RunState> {
-    let inline = InlineRunner::new().model_provider(script());
+    let inline = InlineRunner::new(script());
     let RunOutcome::Paused(paused) = inline.run(&desk(), "Settle it.").until_paused().await? else {
         anyhow::bail!("it did not pause")
     };
@@ -45,7 +45,7 @@ async fn a_workflow_fails_with_all_that_is_missing_and_asks_no_model(
 #[tokio::test]
 async fn an_inline_run_fails_with_all_that_is_missing() -> anyhow::Result<()> {
     let state = paused_in_another_release().await?;
-    let failure = InlineRunner::new().run(&desk(), state).until_paused().await.expect_err("its tools are gone");
+    let failure = InlineRunner::default().run(&desk(), state).until_paused().await.expect_err("its tools are gone");
     let RunError::State(mismatch) = failure.error else { anyhow::bail!("{}", failure.error) };
     assert_eq!((mismatch.to_string(), mismatch.issues.len()), (MISSING.to_owned(), 3));
     Ok(())
@@ -53,7 +53,7 @@ async fn an_inline_run_fails_with_all_that_is_missing() -> anyhow::Result<()> {
 
 #[tokio::test]
 async fn a_state_is_taken_up_only_where_its_agent_is() -> anyhow::Result<()> {
-    let inline = InlineRunner::new().model_provider(script());
+    let inline = InlineRunner::new(script());
     let RunOutcome::Paused(paused) = inline.run(&desk(), "Settle it.").until_paused().await? else {
         anyhow::bail!("it did not pause")
     };
@@ -75,7 +75,7 @@ async fn a_run_is_not_resumed_where_its_session_is_another_one_than(
     #[case] had_session: bool,
     #[case] expected: &str,
 ) -> anyhow::Result<()> {
-    let (without, with) = (InlineRunner::new().model_provider(script()), MemorySession::default());
+    let (without, with) = (InlineRunner::new(script()), MemorySession::default());
     let with = without.clone().session(&with);
     let (first, second) = if had_session { (with, without) } else { (without, with) };
     let RunOutcome::Paused(paused) = first.run(&desk(), "Settle it.").until_paused().await? else {

@@ -109,7 +109,7 @@ macro_rules! requests {
 #[tokio::test]
 async fn requests_of_an_inline_runner_return_what_they_name() -> anyhow::Result<()> {
     // The future is `Send`, as that of each request is.
-    let ran = tokio::spawn(async { anyhow::Ok(requests!(InlineRunner::new().model_provider(script()))) });
+    let ran = tokio::spawn(async { anyhow::Ok(requests!(InlineRunner::new(script()))) });
     assert_eq!(ran.await??, returned());
     Ok(())
 }
@@ -146,7 +146,7 @@ struct InSession;
 impl InSession {
     #[activity]
     async fn requests(ctx: ActivityContext) -> Result<Value, ActivityError> {
-        let inline = InlineRunner::new().model_provider(script());
+        let inline = InlineRunner::new(script());
         AgenticSession::run(&ctx, async |session| Ok(requests!(session.runner(&inline)))).await
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner, Tool, tool,
+    Agent, AgentsPlugin, Resources, Runner, Tool, tool,
     tool::{OnToolError, State, ToolContext, ToolFailureKind},
 };
 use temporal_agents_testing::{
@@ -102,19 +102,19 @@ pub(super) fn shopper() -> FakeModel {
 
 /// What the worker of the release before has.
 pub(super) fn old(model: &FakeModel) -> AgentsPlugin {
-    AgentsPlugin::new().model_provider(model.clone()).agents((old_desk,))
+    AgentsPlugin::new(model.clone()).agents((old_desk,))
 }
 
 /// What the worker of the new release has.
 pub(super) fn new(model: &FakeModel, orders: &Orders) -> AgentsPlugin {
-    AgentsPlugin::new().model_provider(model.clone()).state(orders.clone()).agents((new_desk,))
+    AgentsPlugin::new(Resources::new().model_provider(model.clone()).state(orders.clone())).agents((new_desk,))
 }
 
 /// Runs that wait for a worker: one for a tool and one for the model activity.
 pub(crate) async fn awaited(cache: Cache) -> anyhow::Result<Recorded> {
     let (model, orders) = (shopper(), Orders::default());
     let mut histories = Vec::new();
-    for lacks in [old(&model), AgentsPlugin::new().without_models().agents((old_desk,))] {
+    for lacks in [old(&model), AgentsPlugin::default().without_models().agents((old_desk,))] {
         let mut env = cache.environment::<Shop>()?.plugin(|_| lacks).start().await?;
         let handle = env.start_workflow(Shop::run, Missing::Fails).await?;
         release::waiting(&env, &handle.info().workflow_id).await?;

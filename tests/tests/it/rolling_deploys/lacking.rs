@@ -6,8 +6,8 @@ use rstest::rstest;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner, ToolError, agent::GuardrailOutput, guardrail, provider::OpenAi, run::SessionRef, tool,
-    tool::McpServer,
+    Agent, AgentsPlugin, Resources, Runner, ToolError, agent::GuardrailOutput, guardrail, provider::OpenAi,
+    run::SessionRef, tool, tool::McpServer,
 };
 use temporal_agents_testing::{
     FakeModel,
@@ -97,12 +97,12 @@ async fn a_run_waits_for_a_worker_that_has(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let model = model();
-    let old = AgentsPlugin::new().model_provider(model.clone()).agents((plain(),));
-    let new = AgentsPlugin::new()
+    let old = AgentsPlugin::new(model.clone()).agents((plain(),));
+    let resources = Resources::new()
         .model_provider(model)
         .session_store("shop", Flaky::default())
-        .mcp_server("workshop", By::Stdio.reach().transport)
-        .agents((agent(part),));
+        .mcp_server("workshop", By::Stdio.reach().transport);
+    let new = AgentsPlugin::new(resources).agents((agent(part),));
     let mut env = cache.environment::<Errand>()?.plugin(|_| old).start().await?;
     let handle = env.start_workflow(Errand::run, part).await?;
     let summary = waiting(&env, &handle.info().workflow_id).await?;
@@ -128,8 +128,8 @@ async fn a_call_waits_for_a_worker_whose_providers_serve_the_model(
         hears.notify_one();
         false
     });
-    let old = AgentsPlugin::new().model_provider(serves_nothing.build()?).agents((plain(),));
-    let new = AgentsPlugin::new().model_provider(model.clone()).agents((plain(),));
+    let old = AgentsPlugin::new(serves_nothing.build()?).agents((plain(),));
+    let new = AgentsPlugin::new(model.clone()).agents((plain(),));
     let mut env = cache.environment::<Errand>()?.plugin(|_| old).start().await?;
     let handle = env.start_workflow(Errand::run, Part::Plain).await?;
     asked.notified().await;

@@ -119,7 +119,7 @@ async fn each_failed_attempt_of_a_model_activity_is_a_warning_with_the_address()
 #[tokio::test]
 async fn each_failed_attempt_of_an_inline_run_is_a_warning_with_the_address() -> anyhow::Result<()> {
     logs::keep();
-    let runner = InlineRunner::new().model_provider(unreachable()?).first_pause(Duration::from_millis(1));
+    let runner = InlineRunner::new(unreachable()?).first_pause(Duration::from_millis(1));
     let error = runner.run(&agent("inline"), "Hello?").await.expect_err("nobody answers");
     assert!(error.to_string().contains("(at http://127.0.0.1:1/v1)"), "{error}");
     let heard = warnings_of("inline");

@@ -94,7 +94,7 @@ fn runs_wait_only_where_a_test_has_started_them() -> anyhow::Result<()> {
 async fn wait() -> anyhow::Result<()> {
     let none = || Arc::new(Semaphore::new(0));
     let model = Silent { asked: none(), dropped: none() };
-    let runner = InlineRunner::new().model_provider(model.clone());
+    let runner = InlineRunner::new(model.clone());
     let mut runs = JoinSet::new();
     for _ in 0..RUNS {
         let runner = runner.clone();

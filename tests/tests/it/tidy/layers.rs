@@ -8,7 +8,7 @@ use super::{sources, tokens, tokens_of};
 const LOOP: &[&str] = &["wire", "tool", "agent", "engine", "drive"];
 
 /// The directories of the crate, and what each may import beside itself: the loop or parts of it, and rooms of the worker half.
-const MAY_IMPORT: [(&str, &[&str], &[&str]); 16] = [
+const MAY_IMPORT: [(&str, &[&str], &[&str]); 17] = [
     ("guide", &[], &[]),
     ("wire", &[], &[]),
     ("tool", &["wire", "agent"], &[]),
@@ -23,7 +23,8 @@ const MAY_IMPORT: [(&str, &[&str], &[&str]); 16] = [
     ("activity", LOOP, &["conversations", "provider", "secret", "store"]),
     ("mcp", LOOP, &["activity", "conversations", "provider", "secret", "store"]),
     ("client", LOOP, &["conversations", "provider"]),
-    ("inline", LOOP, &["activity", "mcp", "provider", "secret", "store"]),
+    ("resources", LOOP, &["mcp", "provider", "secret", "store"]),
+    ("inline", LOOP, &["activity", "mcp", "provider", "resources", "secret"]),
     ("agentic_session", LOOP, &["activity", "client", "inline", "provider"]),
 ];
 

@@ -67,7 +67,7 @@ impl Editor {
 fn research_desk(env: &AgentEnvironment, model: &FakeModel) -> anyhow::Result<WorkerThread> {
     let factory = AgentWorkflow::factory(AgentSet::new((researcher,)));
     let mut options = WorkerOptions::new(QUEUE).register_workflow_with_factory::<AgentWorkflow, _>(factory)?.build();
-    AgentsPlugin::new().model_provider(model.clone()).agents((researcher,)).install(&mut options)?;
+    AgentsPlugin::new(model.clone()).agents((researcher,)).install(&mut options)?;
     Ok(WorkerThread::start(env.server().target_url(), env.server().namespace(), options)?)
 }
 

@@ -179,7 +179,7 @@ async fn an_inline_run_has_time_and_randomness_and_says_what_it_has_not() -> any
         },
     ));
     let model = FakeModel::script([tool_call("try", json!({})), text("done")]);
-    InlineRunner::new().model_provider(model.clone()).run(&agent, "Try.").await?;
+    InlineRunner::new(model.clone()).run(&agent, "Try.").await?;
     let says =
         "true: activity \"look_up\" needs a workflow, and this run has none; run the agent with Runner in a workflow";
     assert_eq!(outputs(&model), [json!(says)]);

@@ -8,7 +8,7 @@ use std::sync::{
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin, State, Tool, ToolError,
+    Agent, AgentsPlugin, Resources, State, Tool, ToolError,
     inline::InlineRunner,
     tool,
     tool::{ToolActivityOptions, ToolIssue},
@@ -80,7 +80,7 @@ async fn a_local_tool_runs_inline_as_well() -> anyhow::Result<()> {
         tool_calls(["tree", "rude", "torn", "panic", "late"].map(|word| ("look_up", json!({"word": word})))),
         text("done"),
     ]);
-    let runner = InlineRunner::new().model_provider(model.clone()).state(Lookups::default());
+    let runner = InlineRunner::new(Resources::new().model_provider(model.clone()).state(Lookups::default()));
     let result = runner.first_pause(std::time::Duration::from_millis(1)).run(&reader(), "Read.").await?;
     assert_eq!(result.final_output, "done");
     assert_eq!(outputs(&model), expected());
@@ -93,7 +93,7 @@ fn a_local_tool_that_cannot_be_is_refused_before_the_worker_starts() {
     let once = || reader_with(ToolActivityOptions::builder().local(true).idempotent(false).build());
     let refused = |agent: fn() -> Agent| {
         let mut options = temporalio_sdk::WorkerOptions::new("near").build();
-        let plugin = AgentsPlugin::new().agents((agent,)).without_models().state(Lookups::default());
+        let plugin = AgentsPlugin::new(Resources::new().state(Lookups::default())).agents((agent,)).without_models();
         plugin.install(&mut options).expect_err("it cannot run").to_string()
     };
     let issue = ToolIssue::LocalWithTaskQueue { task_queue: "far".to_owned() }.to_string();

@@ -404,7 +404,7 @@ async fn more_operations_than_the_server_takes_of_a_workflow_wait_for_each_other
 #[tokio::test]
 async fn an_inline_run_says_that_it_cannot_call_the_operation() {
     let model = FakeModel::script([tool_call("forget", json!({"order": "7"}))]);
-    let result = InlineRunner::new().model_provider(model).run(&forwarder(), "Forget 7.").await;
+    let result = InlineRunner::new(model).run(&forwarder(), "Forget 7.").await;
     let error = result.expect_err("there is no workflow").error.to_string();
     assert_eq!(
         error,

@@ -148,7 +148,7 @@ async fn an_activity_that_nobody_has_ends_the_run_and_says_what_to_do(
 #[tokio::test]
 async fn an_inline_run_says_that_it_cannot_reach_the_activity() {
     let model = FakeModel::script([tool_call("forget", json!({"order": "7"}))]);
-    let result = InlineRunner::new().model_provider(model).run(&clerk(), "Forget 7.").await;
+    let result = InlineRunner::new(model).run(&clerk(), "Forget 7.").await;
     let error = result.expect_err("there is no workflow").error.to_string();
     assert_eq!(
         error,

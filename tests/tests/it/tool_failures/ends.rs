@@ -78,7 +78,7 @@ async fn an_error_may_end_the_run_beside_one_that_the_model_is_told() -> anyhow:
     assert_eq!(attempts, [1; 4], "two calls of the model, two of the tool");
     env.finish().await?;
 
-    let inline = InlineRunner::new().model_provider(script()).run(&guard(), "Open it.").await;
+    let inline = InlineRunner::new(script()).run(&guard(), "Open it.").await;
     let error = inline.expect_err("the run fails").error;
     assert!(matches!(&error, RunError::ToolFailed { tool, .. } if tool == "open"), "{error:?}");
     Ok(())
@@ -87,7 +87,7 @@ async fn an_error_may_end_the_run_beside_one_that_the_model_is_told() -> anyhow:
 #[tokio::test]
 async fn an_inline_tool_may_end_the_run() {
     let model = FakeModel::script([tool_call("air", json!({"wide": true}))]);
-    let error = InlineRunner::new().model_provider(model).run(&guard(), "Air.").await.expect_err("it rains in").error;
+    let error = InlineRunner::new(model).run(&guard(), "Air.").await.expect_err("it rains in").error;
     assert!(
         matches!(&error, RunError::ToolFailed { tool, source, .. } if tool == "air" && source.to_string() == "it rains in")
     );
@@ -104,7 +104,7 @@ async fn a_panic_of_what_must_not_be_repeated_does_not_invite_to_repeat_it() -> 
     env.finish().await?;
 
     let model = script();
-    InlineRunner::new().model_provider(model.clone()).run(&guard(), "Send.").await?;
+    InlineRunner::new(model.clone()).run(&guard(), "Send.").await?;
     assert_eq!(told(&model), Some(OUTCOME_UNKNOWN.into()));
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use temporal_agents::{
-    Agent, RunConfig, Runner, State, Tool, ToolContext, ToolError, agent_handlers,
+    Agent, Resources, RunConfig, Runner, State, Tool, ToolContext, ToolError, agent_handlers,
     client::AgentHandle,
     inline::InlineRunner,
     tool,
@@ -135,7 +135,7 @@ async fn a_key_is_the_same_at_the_next_attempt_and_after_a_reset_and_no_other_ca
 async fn a_run_without_temporal_has_keys_of_its_own() -> anyhow::Result<()> {
     let seen = Seen::default();
     let pause = Duration::from_millis(1);
-    let runner = InlineRunner::new().model_provider(model()).state(seen.clone()).first_pause(pause);
+    let runner = InlineRunner::new(Resources::new().model_provider(model()).state(seen.clone())).first_pause(pause);
     runner.run(&banker(), "Pay.").await?;
     let first = [seen.keys_of(1), seen.keys_of(2), seen.keys_of(3)].concat();
     runner.run(&banker(), "Pay.").await?;

@@ -156,7 +156,7 @@ async fn each_failure_has_its_kind_and_nothing_recorded_holds_what_is_redacted(
 #[tokio::test]
 async fn the_same_without_temporal() -> anyhow::Result<()> {
     let model = script(false);
-    let runner = InlineRunner::new().model_provider(model.clone()).first_pause(Duration::from_millis(1));
+    let runner = InlineRunner::new(model.clone()).first_pause(Duration::from_millis(1));
     assert_eq!(runner.run(&registered(), "Fail.").await?.final_output, "done");
     assert_eq!(told(&model), EXPECTED);
     Ok(())

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner, inline::InlineRunner, provider::OpenAi, wire::ModelSettings, worker_env,
+    Agent, Resources, Runner, inline::InlineRunner, provider::OpenAi, wire::ModelSettings, worker_env,
 };
 use temporal_agents_testing::AgentEnvironment;
 use temporalio_macros::{workflow, workflow_methods};
@@ -62,7 +62,7 @@ fn provider(server: &MockServer) -> anyhow::Result<OpenAi> {
 async fn environment(server: &MockServer, names: &[&str]) -> anyhow::Result<AgentEnvironment> {
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let builder = AgentEnvironment::builder().workflow::<Desk>()?.model_provider(provider(server)?).agents((desk,));
-    Ok(builder.plugin(|plugin: AgentsPlugin| plugin.allow_env(names)).start().await?)
+    Ok(builder.resources(|resources| resources.allow_env(names)).start().await?)
 }
 
 /// An answer that repeats what it was sent.
@@ -112,7 +112,7 @@ async fn a_provider_that_quotes_the_value_does_not_get_it_into_history() -> anyh
 }
 
 #[rstest]
-#[case::not_allowed(&["PATH"], "which this worker does not send anywhere; add it to AgentsPlugin::allow_env")]
+#[case::not_allowed(&["PATH"], "which this worker does not send anywhere; add it to Resources::allow_env")]
 #[tokio::test]
 async fn a_variable_that_may_not_be_used_fails_at_once_and_is_named(
     #[case] allowed: &[&str],
@@ -139,11 +139,12 @@ async fn a_variable_that_is_not_set_is_named_and_so_is_what_to_do() -> anyhow::R
         .extra_headers(object(json!({"x-tenant": worker_env!("TEMPORAL_AGENTS_IS_NOT_SET")})))
         .build();
     let agent = Agent::new("desk").model("gpt-5").settings(settings);
-    let runner = InlineRunner::new().model_provider(provider(&server)?).allow_env(["TEMPORAL_AGENTS_IS_NOT_SET"]);
+    let resources = Resources::new().model_provider(provider(&server)?).allow_env(["TEMPORAL_AGENTS_IS_NOT_SET"]);
+    let runner = InlineRunner::new(resources);
     let error = runner.run(&agent, "Hello.").await.expect_err("it is not set").to_string();
     assert!(error.contains("\"TEMPORAL_AGENTS_IS_NOT_SET\", which is not set on this worker"), "{error}");
 
-    let runner = InlineRunner::new().model_provider(provider(&server)?).allow_env([NAME]);
+    let runner = InlineRunner::new(Resources::new().model_provider(provider(&server)?).allow_env([NAME]));
     assert_eq!(runner.run(&desk(), "Hello.").await?.final_output, "you sent [redacted]");
     check_request(&server).await?;
     Ok(())

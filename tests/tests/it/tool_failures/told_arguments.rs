@@ -106,7 +106,7 @@ fn expected(is_told: bool) -> (Vec<String>, Vec<String>) {
 #[tokio::test]
 async fn an_inline_run_tells_which_arguments_do_not_fit(#[case] is_told: bool) -> anyhow::Result<()> {
     let model = script();
-    let mut runner = InlineRunner::new().model_provider(model.clone());
+    let mut runner = InlineRunner::new(model.clone());
     if is_told {
         runner = runner.on_tool_error(OnToolError::describe_argument_errors());
     }
@@ -123,7 +123,7 @@ impl Desk {
     async fn desk(self: Arc<Self>, ctx: ActivityContext) -> Result<String, ActivityError> {
         AgenticSession::run(&ctx, async |session| {
             let config = RunConfig::builder().on_tool_error(OnToolError::describe_argument_errors()).build();
-            let runner = InlineRunner::with_config(config).model_provider(self.0.clone());
+            let runner = InlineRunner::with_config(self.0.clone(), config);
             Ok(session.runner(&runner).run(&clerk(), "Prices?").await?.final_output)
         })
         .await

@@ -104,7 +104,7 @@ async fn bodies_in_the_workflow_are_redacted_when_they_fail_and_their_failures_h
 #[tokio::test]
 async fn the_same_without_temporal() -> anyhow::Result<()> {
     let model = script();
-    InlineRunner::new().model_provider(model.clone()).run(&clerk(), "Fail.").await?;
+    InlineRunner::new(model.clone()).run(&clerk(), "Fail.").await?;
     assert_eq!(last_outputs(&model), expected());
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::{
 
 use rstest::rstest;
 use serde_json::{Value, json};
-use temporal_agents::{Agent, Runner, State, Tool, ToolContext, inline::InlineRunner, tool};
+use temporal_agents::{Agent, Resources, Runner, State, Tool, ToolContext, inline::InlineRunner, tool};
 use temporal_agents_testing::{
     FakeModel,
     fake_model::{text, tool_calls},
@@ -126,7 +126,7 @@ async fn calls_of_a_class_and_of_a_serial_tool_run_one_after_another_in_call_ord
 #[tokio::test]
 async fn the_same_without_temporal() -> anyhow::Result<()> {
     let (model, log) = (script(), Log::default());
-    let runner = InlineRunner::new().model_provider(model.clone()).state(log.clone());
+    let runner = InlineRunner::new(Resources::new().model_provider(model.clone()).state(log.clone()));
     assert_eq!(runner.run(&clerk(), "Tidy up.").await?.final_output, "done");
     check(&model, &log);
     Ok(())

@@ -6,7 +6,7 @@ use futures::{FutureExt, future::BoxFuture};
 use rstest::rstest;
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Runner, Tool, ToolContext,
+    Agent, Resources, Runner, Tool, ToolContext,
     inline::InlineRunner,
     store::{SpillStore, SpilledOutput},
     tool,
@@ -158,7 +158,7 @@ async fn what_is_too_large_is_told_cut_or_spilled_and_the_run_goes_on(
 ) -> anyhow::Result<()> {
     let (model, shelf) = (script(), Shelf::default());
     let builder = cache.environment::<Reader>()?.model(&model).agents((reader,));
-    let env = builder.plugin(|plugin| plugin.spill_store(shelf.clone())).start().await?;
+    let env = builder.resources(|resources| resources.spill_store(shelf.clone())).start().await?;
     let run = env.run(Reader::run, "Read.".to_owned()).await?;
     assert_eq!(told(&model), expected());
     let too_large = ActivityOutcome::Failed("ToolOutputTooLarge".to_owned());
@@ -186,7 +186,7 @@ async fn what_is_too_large_is_told_cut_or_spilled_and_the_run_goes_on(
 #[tokio::test]
 async fn the_same_without_temporal() -> anyhow::Result<()> {
     let model = script();
-    let runner = InlineRunner::new().model_provider(model.clone()).spill_store(Shelf::default());
+    let runner = InlineRunner::new(Resources::new().model_provider(model.clone()).spill_store(Shelf::default()));
     assert_eq!(runner.run(&reader(), "Read.").await?.final_output, "That was long.");
     assert_eq!(told(&model), expected());
     Ok(())
@@ -194,7 +194,7 @@ async fn the_same_without_temporal() -> anyhow::Result<()> {
 
 #[test]
 fn a_worker_without_a_store_for_a_tool_that_spills_does_not_start() -> anyhow::Result<()> {
-    let plugin = temporal_agents::AgentsPlugin::new().model_provider(FakeModel::script([])).agents((reader,));
+    let plugin = temporal_agents::AgentsPlugin::new(FakeModel::script([])).agents((reader,));
     let mut options = WorkerOptions::new("reading").register_workflow::<Reader>()?.build();
     let error = plugin.install(&mut options).expect_err("there is no store");
     assert_eq!(error.issues, [InstallIssue::MissingSpillStore { tool: "read_away".to_owned() }]);
@@ -207,7 +207,7 @@ fn spills_in_workflow() -> Agent {
 
 #[tokio::test]
 async fn a_tool_in_the_workflow_cannot_spill() {
-    let runner = InlineRunner::new().model_provider(FakeModel::function(|_, _| tool_call("recite", json!({}))));
+    let runner = InlineRunner::new(FakeModel::function(|_, _| tool_call("recite", json!({}))));
     let error = runner.run(&spills_in_workflow(), "Read.").await.expect_err("it cannot spill").to_string();
     assert!(error.contains("recite") && error.contains("make it one"), "{error}");
 }

@@ -91,6 +91,6 @@ pub(super) fn start(env: &AgentEnvironment, model: &FakeModel) -> anyhow::Result
         .register_workflow_with_factory::<AgentWorkflow, _>(AgentWorkflow::factory(set()))?
         .build();
     options.max_heartbeat_throttle_interval = Duration::from_millis(100);
-    AgentsPlugin::new().model_provider(model.clone()).agents((far_helper,)).install(&mut options)?;
+    AgentsPlugin::new(model.clone()).agents((far_helper,)).install(&mut options)?;
     Ok(WorkerThread::start(env.server().target_url(), env.server().namespace(), options)?)
 }

@@ -2,7 +2,7 @@
 
 use rstest::rstest;
 use serde_json::json;
-use temporal_agents::{Agent, Runner, ToolError, inline::InlineRunner, tool, worker::ToolRegistry};
+use temporal_agents::{Agent, Resources, Runner, ToolError, inline::InlineRunner, tool, worker::ToolRegistry};
 use temporal_agents_testing::{
     AgentEnvironment, FakeModel, RecordedTools,
     environment::ActivityOutcome,
@@ -31,7 +31,12 @@ impl Shop {
 /// The clerk's tools, and those of a list that is called by hand; and what was called of them.
 fn registry() -> (ToolRegistry, RecordedTools) {
     let recorded = RecordedTools::new(clerk().def().tools.iter().cloned().chain(kept_list()));
-    (ToolRegistry::new().register_all(recorded.tools()).expect("four tools of four names").state(Stock(3)), recorded)
+    (
+        ToolRegistry::new(Resources::new().state(Stock(3)))
+            .register_all(recorded.tools())
+            .expect("four tools of four names"),
+        recorded,
+    )
 }
 
 fn script() -> FakeModel {
@@ -131,7 +136,7 @@ async fn a_tool_that_fails_never_ends_the_activity_it_is_dispatched_in() -> anyh
 async fn an_agent_without_temporal_has_them_too() -> anyhow::Result<()> {
     let ((registry, recorded), model) = (registry(), script());
     let agent: Agent = Agent::new("clerk").model("gpt-5").tools(registry.tools());
-    let runner = InlineRunner::new().model_provider(model.clone()).state(Stock(3));
+    let runner = InlineRunner::new(Resources::new().model_provider(model.clone()).state(Stock(3)));
     assert_eq!(runner.run(&agent, "Go.").await?.final_output, "done");
     assert_eq!(told(&model), [json!("7"), json!("read file with {\"path\":\"a.txt\"}"), json!("pong")]);
     assert_eq!(recorded.calls(), called());

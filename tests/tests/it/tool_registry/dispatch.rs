@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use temporal_agents::{
-    Agent, RunContext, State, Tool, ToolContext, ToolDef, ToolError, WorkflowToolContext, tool,
+    Agent, Resources, RunContext, State, Tool, ToolContext, ToolDef, ToolError, WorkflowToolContext, tool,
     tool::{CallInfo, ChildWorkflow, RemoteActivity},
     worker::{DispatchError, ToolRegistry},
 };
@@ -65,14 +65,14 @@ async fn for_ever(State(dropped): State<tokio::sync::mpsc::UnboundedSender<&'sta
     std::future::pending().await
 }
 
-fn registry() -> ToolRegistry {
+fn registry(resources: Resources) -> ToolRegistry {
     let tools = [stock_of.definition(), count.definition(), count_far.definition(), nap.definition(), who.definition()];
-    ToolRegistry::new().register_all(tools).expect("five tools of five names")
+    ToolRegistry::new(resources).register_all(tools).expect("five tools of five names")
 }
 
 #[tokio::test]
 async fn a_body_runs_here_wherever_it_would_run_in_a_run() -> anyhow::Result<()> {
-    let registry = registry().state(Stock(3));
+    let registry = registry(Resources::new().state(Stock(3)));
     let bolts = registry.dispatch("stock_of", json!({"product": "bolts"}).to_string()).await?;
     assert_eq!((bolts.text().as_str(), bolts.is_error()), ("3 bolts", false));
     assert_eq!(registry.dispatch("nap", "").await?.text(), "slept");
@@ -85,7 +85,7 @@ async fn a_body_runs_here_wherever_it_would_run_in_a_run() -> anyhow::Result<()>
 
 #[tokio::test]
 async fn a_call_is_told_what_is_said_of_it_and_has_a_key_of_its_own() -> anyhow::Result<()> {
-    let registry = registry();
+    let registry = registry(Resources::new());
     let named =
         registry.dispatch("who", "{}").call_id("call_7").agent("clerk").turn(3).idempotency_key("fixed").await?;
     assert_eq!(named.text(), "who call_7 clerk 3 1 fixed");
@@ -100,29 +100,29 @@ async fn a_call_is_told_what_is_said_of_it_and_has_a_key_of_its_own() -> anyhow:
 
 #[tokio::test]
 async fn a_tool_that_is_not_there_is_named_with_those_that_are() {
-    let error = registry().dispatch("stok_of", "{}").await.unwrap_err();
+    let error = registry(Resources::new()).dispatch("stok_of", "{}").await.unwrap_err();
     let words =
         "there is no tool \"stok_of\"; the registry has \"stock_of\", \"count\", \"count_far\", \"nap\", \"who\"";
     assert_eq!(error.to_string(), words);
     assert_eq!(error.tell_model().as_deref(), Some("Tool 'stok_of' not found."), "what a run tells the model");
-    let error = ToolRegistry::new().dispatch("add", "{}").await.unwrap_err();
+    let error = ToolRegistry::default().dispatch("add", "{}").await.unwrap_err();
     assert_eq!(error.to_string(), "there is no tool \"add\"; the registry has none");
 }
 
 #[tokio::test]
 async fn a_state_that_is_missing_is_named_before_anything_runs() {
-    let error = registry().dispatch("stock_of", r#"{"product": "bolts"}"#).await.unwrap_err();
+    let error = registry(Resources::new()).dispatch("stock_of", r#"{"product": "bolts"}"#).await.unwrap_err();
     assert!(
         matches!(&error, DispatchError::MissingState { tool, state } if tool == "stock_of" && state.ends_with("Stock"))
     );
-    assert!(error.to_string().ends_with("add it with ToolRegistry::state(..)"), "{error}");
+    assert!(error.to_string().ends_with("add it with Resources::state(..)"), "{error}");
 }
 
 #[tokio::test]
 async fn a_tool_without_a_body_here_is_refused_by_its_kind() -> anyhow::Result<()> {
     let schema = || json!({"type": "object", "properties": {}});
     let poet = Agent::new("poet").model("gpt-5");
-    let registry = ToolRegistry::new().register_all([
+    let registry = ToolRegistry::default().register_all([
         ToolDef::remote_activity("remote", "", schema(), RemoteActivity::named("remote")),
         ToolDef::child_workflow("child", "", schema(), ChildWorkflow::named("child")),
         ToolDef::client("pick", "", schema()),
@@ -147,7 +147,7 @@ async fn a_tool_without_a_body_here_is_refused_by_its_kind() -> anyhow::Result<(
 
 #[tokio::test]
 async fn a_call_that_needs_approval_is_made_once_somebody_has_decided() -> anyhow::Result<()> {
-    let registry = ToolRegistry::new().register(count.needs_approval())?;
+    let registry = ToolRegistry::default().register(count.needs_approval())?;
     let error = registry.dispatch("count", "{}").call_id("call_1").await.unwrap_err();
     let words = "call \"call_1\" of tool \"count\" needs approval; dispatch it with .approved() after it was approved";
     assert_eq!(error.to_string(), words);
@@ -158,7 +158,7 @@ async fn a_call_that_needs_approval_is_made_once_somebody_has_decided() -> anyho
 #[tokio::test]
 async fn an_approval_rule_is_asked_with_context_and_arguments() -> anyhow::Result<()> {
     let large = count.needs_approval_when(|run, _, _| run.get::<u32>("calls").is_ok_and(|calls| calls > Some(1)));
-    let registry = ToolRegistry::new().register(large)?;
+    let registry = ToolRegistry::default().register(large)?;
     let mut context = RunContext::default();
     for calls in 1..=2 {
         context = registry.dispatch("count", "{}").context(context).await?.context;
@@ -172,7 +172,7 @@ async fn an_approval_rule_is_asked_with_context_and_arguments() -> anyhow::Resul
 #[tokio::test]
 async fn dropping_a_call_cancels_it() -> anyhow::Result<()> {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
-    let registry = ToolRegistry::new().register(for_ever)?.state(tell);
+    let registry = ToolRegistry::new(Resources::new().state(tell)).register(for_ever)?;
     let call = tokio::spawn(async move { registry.dispatch("for_ever", "{}").await });
     let mut next = async || timeout(PATIENCE, told.recv()).await;
     anyhow::ensure!(next().await? == Some("begun"), "the body has not begun");

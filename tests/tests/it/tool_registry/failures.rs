@@ -69,14 +69,14 @@ fn all() -> Vec<ToolDef> {
 }
 
 pub(super) fn registry() -> ToolRegistry {
-    ToolRegistry::new().register_all(all()).expect("four tools of four names").first_pause(Duration::from_millis(1))
+    ToolRegistry::default().register_all(all()).expect("four tools of four names").first_pause(Duration::from_millis(1))
 }
 
 /// What a run tells the model of the same call.
 async fn told_in_a_run(tool: &str, arguments: &Value) -> Value {
     let model = FakeModel::script([tool_call(tool, arguments.clone()), text("done")]);
     let agent: Agent = Agent::new("clerk").model("gpt-5").tools(registry().tools());
-    let runner = InlineRunner::new().model_provider(model.clone()).first_pause(Duration::from_millis(1));
+    let runner = InlineRunner::new(model.clone()).first_pause(Duration::from_millis(1));
     runner.run(&agent, "Go.").await.expect("no failure of a tool ends the run");
     let item = model.calls()[1].input.last().cloned().expect("the model is told something");
     item.get("output").cloned().expect("of the call")
@@ -125,7 +125,7 @@ async fn a_transient_failure_is_tried_again(#[case] attempts: u32, #[case] expec
     });
     let options = ToolActivityOptions::builder().attempts(attempts).build();
     let flaky = fail.definition().named("flaky").with_binding(ToolBinding::Activity { body, options });
-    let registry = ToolRegistry::new().register(flaky)?.first_pause(Duration::from_millis(1));
+    let registry = ToolRegistry::default().register(flaky)?.first_pause(Duration::from_millis(1));
     let ended = registry.dispatch("flaky", r#"{"how": ""}"#).await?;
     assert_eq!(ended.is_error(), attempts < 4);
     assert_eq!(bodies.load(Ordering::SeqCst), expected);
@@ -135,7 +135,7 @@ async fn a_transient_failure_is_tried_again(#[case] attempts: u32, #[case] expec
 #[tokio::test]
 async fn the_tools_own_words_for_failures_are_told() -> anyhow::Result<()> {
     let worded = fail.on_error(OnToolError::tell(|_call, failure| format!("sorry: {}", failure.reason())));
-    let registry = ToolRegistry::new().register(worded)?;
+    let registry = ToolRegistry::default().register(worded)?;
     assert_eq!(registry.dispatch("fail", r#"{"how": "hide"}"#).await?.text(), "sorry: the password is wrong");
     Ok(())
 }
@@ -143,19 +143,19 @@ async fn the_tools_own_words_for_failures_are_told() -> anyhow::Result<()> {
 #[tokio::test]
 async fn what_a_tool_hides_is_in_no_failure_either() -> anyhow::Result<()> {
     let discreet = fail.redact(|text| text.replace("password", "[hidden]"));
-    let failed = ToolRegistry::new().register(discreet)?.dispatch("fail", r#"{"how": "hide"}"#).await?;
+    let failed = ToolRegistry::default().register(discreet)?.dispatch("fail", r#"{"how": "hide"}"#).await?;
     assert_eq!(failed.failure.expect("it fails").message, "the [hidden] is wrong");
     Ok(())
 }
 
 #[tokio::test]
 async fn only_what_ends_a_run_is_an_error_of_the_caller() {
-    let registry = ToolRegistry::new().register(fail.on_error(OnToolError::FailRun)).unwrap();
+    let registry = ToolRegistry::default().register(fail.on_error(OnToolError::FailRun)).unwrap();
     let error = registry.dispatch("fail", r#"{"how": "hide"}"#).await.unwrap_err();
     assert!(matches!(&error, DispatchError::RunEnded(RunError::ToolFailed { tool, .. }) if tool == "fail"), "{error}");
 
     let stop = ToolInputGuardrail::new("stop", |_| ToolGuardrailOutput::raise_exception());
-    let registry = ToolRegistry::new().register(fail.input_guardrail(stop)).unwrap();
+    let registry = ToolRegistry::default().register(fail.input_guardrail(stop)).unwrap();
     let error = registry.dispatch("fail", r#"{"how": ""}"#).await.unwrap_err();
     assert!(matches!(&error, DispatchError::RunEnded(RunError::ToolInputGuardrailTripped { .. })), "{error}");
 }
@@ -174,7 +174,7 @@ async fn guardrails_have_their_say_before_and_after() -> anyhow::Result<()> {
         }
         ToolGuardrailOutput::allow()
     });
-    let registry = ToolRegistry::new().register(fail.input_guardrail(before).with_output_guardrail(after))?;
+    let registry = ToolRegistry::default().register(fail.input_guardrail(before).with_output_guardrail(after))?;
     let told = async |how: &str| {
         let DispatchResult { output, failure, .. } = registry.dispatch("fail", json!({"how": how}).to_string()).await?;
         anyhow::Ok((output.to_text(), failure))

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rstest::rstest;
 use serde_json::{Map, Value, json};
 use temporal_agents::{
-    Agent, ToolDef, ToolError,
+    Agent, Resources, ToolDef, ToolError,
     inline::InlineRunner,
     mcp::McpTransport,
     tool::{McpServer, McpSessionOptions, ToolActivityOptions, ToolFailureKind},
@@ -35,7 +35,7 @@ pub(super) fn kept_list() -> Vec<ToolDef> {
 
 #[tokio::test]
 async fn descriptors_with_a_caller_really_call() -> anyhow::Result<()> {
-    let registry = ToolRegistry::new().register_all(kept_list())?;
+    let registry = ToolRegistry::default().register_all(kept_list())?;
     assert_eq!(registry.dispatch("papers_ping", "").await?.text(), "pong");
     let read = registry.dispatch("papers_read-file", r#"{"path":"a.txt"}"#).await?;
     assert_eq!(read.text(), r#"read file with {"path":"a.txt"}"#);
@@ -64,7 +64,8 @@ async fn the_tools_of_a_server_are_listed_and_called(#[values(By::Stdio, By::Htt
     let workshop = McpServer::named("workshop")
         .only(["add", "broken", "pid", "seen_meta"])
         .meta(|_run, call| Map::from_iter([("trace".to_owned(), json!(format!("{} {}", call.agent, call.call_id)))]));
-    let registry = ToolRegistry::new().register_mcp(workshop, reached.transport).await?;
+    let resources = Resources::new().mcp_server("workshop", reached.transport);
+    let registry = ToolRegistry::new(resources).register_mcp(workshop).await?;
     let mut names: Vec<_> = registry.names().collect();
     names.sort_unstable();
     assert_eq!(names, ["add", "broken", "pid", "seen_meta"]);
@@ -81,7 +82,7 @@ async fn the_tools_of_a_server_are_listed_and_called(#[values(By::Stdio, By::Htt
 
     let model = FakeModel::script([tool_call("add", json!({"a": 1, "b": 1})), text("done")]);
     let agent: Agent = Agent::new("smith").model("gpt-5").tools(registry.tools());
-    let runner = InlineRunner::new().model_provider(model.clone());
+    let runner = InlineRunner::new(model.clone());
     runner.run(&agent, "Work.").await?;
     assert_eq!(model.calls()[1].input.last().and_then(|item| item.get("output").cloned()), Some(json!("2")));
     Ok(())
@@ -90,10 +91,11 @@ async fn the_tools_of_a_server_are_listed_and_called(#[values(By::Stdio, By::Htt
 #[tokio::test]
 async fn two_servers_with_one_tool_name_need_a_prefix() -> anyhow::Result<()> {
     let workshop = || McpServer::named("workshop").only(["add"]);
-    let mut registry = ToolRegistry::new().register_mcp(workshop(), By::Stdio.reach().transport).await?;
-    let error = registry.add_mcp(workshop(), By::Stdio.reach().transport).await.unwrap_err();
+    let resources = Resources::new().mcp_server("workshop", By::Stdio.reach().transport);
+    let mut registry = ToolRegistry::new(resources).register_mcp(workshop()).await?;
+    let error = registry.add_mcp(workshop()).await.unwrap_err();
     assert!(matches!(&error, RegisterError::Duplicate { tool } if tool == "add"), "{error}");
-    registry.add_mcp(workshop().prefix("other_"), By::Stdio.reach().transport).await?;
+    registry.add_mcp(workshop().prefix("other_")).await?;
     assert_eq!(registry.names().collect::<Vec<_>>(), ["add", "other_add"]);
     Ok(())
 }
@@ -103,15 +105,22 @@ async fn a_server_that_cannot_be_reached_is_named() {
     let once = ToolActivityOptions::builder().attempts(2).build();
     let server = McpServer::named("workshop").list_options(once);
     let nowhere = McpTransport::stdio("/nowhere/no-such-program", [""; 0]);
-    let registry = ToolRegistry::new().first_pause(Duration::from_millis(1));
-    let error = registry.register_mcp(server, nowhere).await.unwrap_err();
+    let registry =
+        ToolRegistry::new(Resources::new().mcp_server("workshop", nowhere)).first_pause(Duration::from_millis(1));
+    let error = registry.register_mcp(server.clone()).await.unwrap_err();
     assert!(error.to_string().starts_with("MCP server \"workshop\" did not list its tools: "), "{error}");
+    let error = ToolRegistry::default().register_mcp(server).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the registry has no connection to MCP server \"workshop\"; add Resources::mcp_server(\"workshop\", \
+         McpTransport::..)"
+    );
 }
 
 #[tokio::test]
 async fn a_server_that_needs_a_run_is_refused() {
     let told = async |server| {
-        let registered = ToolRegistry::new().register_mcp(server, By::Stdio.reach().transport).await;
+        let registered = ToolRegistry::default().register_mcp(server).await;
         registered.unwrap_err().to_string()
     };
     let advice = ", which needs a run; add the server to an agent with Agent::mcp_server, or remove that term";

@@ -108,7 +108,7 @@ impl Deploy {
         if cache == Cache::Off {
             options.max_cached_workflows = 0;
         }
-        AgentsPlugin::new().model_provider(model.clone()).agents(&before).install(&mut options)?;
+        AgentsPlugin::new(model.clone()).agents(&before).install(&mut options)?;
         Self::before(env, options).await
     }
 

@@ -3,7 +3,9 @@
 use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{
-    Agent, AgentsPlugin, Runner, Tool, ToolDef, tool,
+    Agent, AgentsPlugin, Runner, Tool, ToolDef,
+    agent::AgentSources,
+    tool,
     tool::ToolActivityOptions,
     worker::{InstallError, InstallIssue},
 };
@@ -27,13 +29,13 @@ fn agent(tool: impl Tool) -> Agent {
     Agent::new("desk").model("gpt-5").tool(tool)
 }
 
-fn installed(plugin: AgentsPlugin) -> Result<(), InstallError> {
-    plugin.model_provider(FakeModel::script([])).install(&mut WorkerOptions::new("agents").build())
+fn installed(agents: impl AgentSources) -> Result<(), InstallError> {
+    AgentsPlugin::new(FakeModel::script([])).agents(agents).install(&mut WorkerOptions::new("agents").build())
 }
 
 #[test]
 fn versions_that_required_parameters_tell_apart_are_registered_side_by_side() {
-    assert_eq!(installed(AgentsPlugin::new().agents((agent(order), agent(order_in_a_size)))), Ok(()));
+    assert_eq!(installed((agent(order), agent(order_in_a_size))), Ok(()));
 }
 
 #[test]
@@ -43,10 +45,9 @@ fn versions_whose_parameters_may_be_alike_have_to_be_marked() {
                    .versioned() to the newer one, so that its calls contain their version; versions of an AgentSet \
                    are marked by .agents(&set)";
     assert_eq!(unmarked.to_string(), message);
-    let plugin = |new: ToolDef| AgentsPlugin::new().agents((agent(order), agent(new)));
-    let refused = installed(plugin(order_with_details.definition())).expect_err("the version is not marked");
-    assert_eq!(refused.issues, [unmarked]);
-    assert_eq!(installed(plugin(order_with_details.versioned())), Ok(()));
+    let with = |new: ToolDef| installed((agent(order), agent(new)));
+    assert_eq!(with(order_with_details.definition()).expect_err("the version is not marked").issues, [unmarked]);
+    assert_eq!(with(order_with_details.versioned()), Ok(()));
 }
 
 #[rstest]
@@ -56,7 +57,7 @@ fn versions_whose_parameters_may_be_alike_have_to_be_marked() {
     "the output limits, the redaction"
 )]
 fn tools_with_the_same_parameters_conflict_and_the_message_says_in_what(#[case] other: ToolDef, #[case] differs: &str) {
-    let error = installed(AgentsPlugin::new().agents((agent(order), agent(other)))).unwrap_err();
+    let error = installed((agent(order), agent(other))).unwrap_err();
     let message = format!(
         "the worker cannot run its agents:\n\
          - two different tools are named \"order\": their parameters are the same, and they differ in {differs}; \
@@ -85,7 +86,7 @@ impl Sizes {
 
 fn worker(env: &AgentEnvironment, tools: impl IntoIterator<Item = ToolDef>) -> anyhow::Result<WorkerThread> {
     let mut options = WorkerOptions::new("orders").build();
-    tools.into_iter().fold(AgentsPlugin::new(), AgentsPlugin::tool).install(&mut options)?;
+    tools.into_iter().fold(AgentsPlugin::default(), AgentsPlugin::tool).install(&mut options)?;
     Ok(WorkerThread::start(env.server().target_url(), env.server().namespace(), options)?)
 }
 

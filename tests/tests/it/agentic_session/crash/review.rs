@@ -5,7 +5,7 @@ use std::{future::pending, num::NonZero, time::Duration};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use temporal_agents::{
-    Agent, Tool,
+    Agent, Resources, Tool,
     agent::Instructions,
     agentic_session::{AgenticSession, AgenticSessionOptions, Heartbeats, SessionResults, WorkflowApprover},
     inline::InlineRunner,
@@ -166,7 +166,8 @@ pub(super) fn desk(ledger: &Ledger, work: Work) -> Desk {
     Desk::new(move |ctx, _| {
         let attempt = Attempt { ledger: ledger.clone(), number: ctx.info().attempt, work };
         async move {
-            let inline = InlineRunner::new().model_provider(attempt.model()).state(attempt.clone()).max_turns(1_000);
+            let inline = InlineRunner::new(Resources::new().model_provider(attempt.model()).state(attempt.clone()))
+                .max_turns(1_000);
             let body = async |session: AgenticSession| {
                 attempt.begins(0, if session.is_resumed() { "goes on" } else { "begins anew" }, None);
                 if attempt.holds_at(&[Hold::BeforeTheFirstTurn]) {

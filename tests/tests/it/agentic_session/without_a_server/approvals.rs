@@ -43,7 +43,7 @@ impl Approver for Boss {
 }
 
 fn environment(model: &FakeModel, approver: impl Approver + Clone + 'static) -> SessionEnvironment {
-    let inline = InlineRunner::new().model_provider(model.clone());
+    let inline = InlineRunner::new(model.clone());
     let desk = Desk::new(move |ctx, _| {
         let (inline, approver) = (inline.clone(), approver.clone());
         async move {

@@ -27,7 +27,7 @@ fn never(_input: &str) -> GuardrailOutput {
 /// A run that is refused, every time.
 async fn refused(session: &AgenticSession) -> anyhow::Result<()> {
     session
-        .runner(&InlineRunner::new())
+        .runner(&InlineRunner::default())
         .run(&Agent::new("clerk").model("gpt-5").input_guardrail(never), "Hello.")
         .await?;
     Ok(())

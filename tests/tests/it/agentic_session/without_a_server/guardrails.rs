@@ -6,7 +6,8 @@ use std::{
 };
 
 use temporal_agents::{
-    Agent, State, ToolContext, agent::GuardrailOutput, agentic_session::AgenticSession, guardrail, inline::InlineRunner,
+    Agent, Resources, State, ToolContext, agent::GuardrailOutput, agentic_session::AgenticSession, guardrail,
+    inline::InlineRunner,
 };
 use temporal_agents_testing::{FakeModel, SessionEnvironment, fake_model::text};
 use temporalio_macros::activities;
@@ -44,7 +45,7 @@ async fn an_attempt_whose_model_says_something_else_asks_under_another_key() -> 
     let model =
         FakeModel::function(move |_, _| text(drafts.lock().expect("nobody panics").pop_front().expect("three")));
     let judged = Judged::default();
-    let runner = InlineRunner::new().model_provider(model).state(judged.clone());
+    let runner = InlineRunner::new(Resources::new().model_provider(model).state(judged.clone()));
     let env = SessionEnvironment::new().register_activities(move || Writers { runner: runner.clone() });
 
     let first = env.attempt().run(Writers::write, ()).await;

@@ -100,7 +100,7 @@ impl Reviews {
         tools: &RecordedTools,
         options: &AgenticSessionOptions,
     ) -> Self {
-        let runner = InlineRunner::new().model_provider(model).first_pause(Duration::from_millis(1));
+        let runner = InlineRunner::new(model).first_pause(Duration::from_millis(1));
         Self { runner, tools: tools.clone(), options: options.clone() }
     }
 

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::Command, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use temporal_agents::AgentsPlugin;
+use temporal_agents::{AgentsPlugin, Resources};
 use temporal_agents_examples::{
     approval::{Refunds, clerk, ledger::Ledger, model},
     stage::process::{WorkerProcess, work_until_orphaned},
@@ -67,8 +67,8 @@ fn work(Task { target, ledger, hold }: Task) -> anyhow::Result<()> {
         let holds = if is_first { hold == Hold::FirstAnswer } else { hold == Hold::LastAnswer };
         model::play(call).delayed(if holds { FOR_EVER } else { Duration::ZERO })
     });
-    let plugin =
-        AgentsPlugin::new().model_provider(model).state(Ledger { path: ledger, confirmation }).agents((clerk,));
+    let plugin = AgentsPlugin::new(Resources::new().model_provider(model).state(Ledger { path: ledger, confirmation }))
+        .agents((clerk,));
     let mut options = WorkerOptions::new(TASK_QUEUE).register_workflow::<Refunds>()?.build();
     options.graceful_shutdown_period = Some(Duration::from_secs(1));
     // How long the server waits for the worker that knows the workflow before it asks another one.

@@ -1,0 +1,161 @@
+//! The resources of a host: models, states, stores, MCP servers, and the environment variables that
+//! definitions may refer to.
+//!
+//! They are declared once, and a worker, an inline runner and a tool registry take the same
+//! declaration. Settings of one host, such as agents or the limits of a run, are not resources.
+
+use std::{fmt, sync::Arc};
+
+#[cfg(feature = "mcp")]
+use crate::mcp::{McpServers, McpTransport};
+use crate::{
+    provider::{ModelProvider, providers::Providers},
+    secret::Destination,
+    store::{OptionalSpillStore, Session, Sessions, SpillStore},
+    tool::StateMap,
+};
+
+/// The resources that agents and tools use in a process:
+/// [`AgentsPlugin::new`](crate::AgentsPlugin::new),
+/// [`InlineRunner::new`](crate::inline::InlineRunner::new) and
+/// [`ToolRegistry::new`](crate::worker::ToolRegistry::new) take them.
+///
+/// ```no_run
+/// use temporal_agents::{AgentsPlugin, Resources, inline::InlineRunner, provider::OpenAi};
+/// # #[derive(Clone)]
+/// # struct WeatherApi;
+/// # impl WeatherApi { fn new() -> Self { Self } }
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let resources =
+///     Resources::new().model_provider(OpenAi::from_env()?).state(WeatherApi::new());
+/// let runner = InlineRunner::new(resources.clone());
+/// let plugin = AgentsPlugin::new(resources);
+///
+/// // A model provider alone is converted.
+/// let plugin_without_states = AgentsPlugin::new(OpenAi::from_env()?);
+/// # let _ = (runner, plugin, plugin_without_states);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A host ignores what it has no use for:
+///
+/// | resource | `AgentsPlugin` | `InlineRunner` | `ToolRegistry` |
+/// |---|---|---|---|
+/// | model providers | yes | yes | no |
+/// | states | yes | yes | yes |
+/// | session stores | yes | yes | no |
+/// | spill store | yes | yes | yes |
+/// | environment variables | yes | yes | in settings of tools, and for MCP servers |
+/// | MCP servers | yes | yes | with `register_mcp` |
+///
+/// Clones, and the hosts that have them, share the connections to MCP servers. A clone that is
+/// changed afterwards by [`allow_env`](Self::allow_env), [`allow_env_for`](Self::allow_env_for) or
+/// `mcp_idle_timeout` has connections of its own.
+#[derive(Clone, Default)]
+pub struct Resources {
+    /// The model providers, and the environment variables that definitions may refer to.
+    pub(crate) providers: Providers,
+    pub(crate) states: StateMap,
+    pub(crate) sessions: Sessions,
+    pub(crate) spills: OptionalSpillStore,
+    #[cfg(feature = "mcp")]
+    pub(crate) mcp: McpServers,
+}
+
+impl Resources {
+    /// Creates a declaration without resources.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a source of models. The sources are queried in the order in which they were added,
+    /// until one serves the model.
+    #[must_use]
+    pub fn model_provider(mut self, provider: impl ModelProvider + 'static) -> Self {
+        self.providers.add(provider);
+        self
+    }
+
+    /// Adds a state for tools that take `State<T>`; there is one per type.
+    #[must_use]
+    pub fn state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.states.insert(state);
+        self
+    }
+
+    /// Adds a session store under this name; `SessionRef::stored(name, ..)` makes a run use it.
+    #[must_use]
+    pub fn session_store(mut self, name: impl Into<String>, store: impl Session + 'static) -> Self {
+        self.sessions.add(name, store);
+        self
+    }
+
+    /// Sets the store for outputs that are too large, of tools with
+    /// [`OversizedOutput::Spill`](crate::tool::OversizedOutput::Spill).
+    #[must_use]
+    pub fn spill_store(mut self, store: impl SpillStore + 'static) -> Self {
+        self.spills = OptionalSpillStore(Some(Arc::new(store)));
+        self
+    }
+
+    /// Allows agents to refer to these environment variables of this worker with
+    /// [`worker_env!`](crate::worker_env), for **any** destination: their values are sent wherever
+    /// a definition has the reference, to each model provider, tool and MCP server, and to each
+    /// address that a hosted tool names. Everyone with write access to a definition chooses the
+    /// destination, so prefer [`allow_env_for`](Self::allow_env_for). No variable is allowed by
+    /// default.
+    #[must_use]
+    pub fn allow_env(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.providers.env.allow(names);
+        #[cfg(feature = "mcp")]
+        self.mcp.allow(&self.providers.env);
+        self
+    }
+
+    /// Allows agents to refer to these environment variables of this worker with
+    /// [`worker_env!`](crate::worker_env), for this destination only. A reference elsewhere fails
+    /// the call, which is not retried; the failure names the variable, the destination and the
+    /// method that would allow it. Further calls add destinations and names.
+    #[must_use]
+    pub fn allow_env_for(mut self, to: Destination, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.providers.env.allow_for(&to, names);
+        #[cfg(feature = "mcp")]
+        self.mcp.allow(&self.providers.env);
+        self
+    }
+
+    /// Adds an MCP server under this name; `Agent::mcp_server` adds its tools to an agent, and
+    /// `ToolRegistry::register_mcp` to a registry.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_server(mut self, name: impl Into<String>, transport: impl Into<McpTransport>) -> Self {
+        self.mcp.add(name.into(), transport.into());
+        self
+    }
+
+    /// Sets the time after which an unused connection to an MCP server is closed. Default 5
+    /// minutes.
+    #[cfg(feature = "mcp")]
+    #[must_use]
+    pub fn mcp_idle_timeout(mut self, idle: std::time::Duration) -> Self {
+        self.mcp.close_after(idle);
+        self
+    }
+}
+
+impl<P: ModelProvider + 'static> From<P> for Resources {
+    fn from(provider: P) -> Self {
+        Self::new().model_provider(provider)
+    }
+}
+
+impl fmt::Debug for Resources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resources")
+            .field("providers", &self.providers.len())
+            .field("states", &self.states)
+            .finish_non_exhaustive()
+    }
+}
