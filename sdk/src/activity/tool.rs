@@ -58,7 +58,8 @@ impl ToolActivity {
         if let Err(withheld) = self.env.fill_members(&mut settings, &mut given) {
             return Err(failed(&env_variable_error(&self.tool, &withheld)));
         }
-        let mut tool_ctx = ToolContext::new(info, RunContext::new(context), self.states.clone())
+        let mut tool_ctx = ToolContext::new(info, RunContext::new(context))
+            .with_states(self.states.clone())
             .with_settings(settings)
             .with_heartbeat(Arc::new(Beat(Arc::clone(ctx))));
         let outcome = self.beater.beating(ctx, GRACE, run(&self.body, &mut tool_ctx, arguments)).await?;

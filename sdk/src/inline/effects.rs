@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
-        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
+        ChildWorkflow, RemoteActivity, RunContext, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
         WorkflowEffects, WorkflowToolContext, WorkflowToolError,
     },
 };
@@ -26,8 +26,7 @@ pub(crate) async fn call(
     scope: &CancellationToken,
 ) -> Result<ToolAnswer, ToolEffectError> {
     let ToolEffect { tool, info, id: _, arguments, context, mcp: _, mcp_session: _ } = call;
-    let call =
-        ToolContext::new(info, RunContext::new(context), StateMap::default()).with_settings(tool.settings().clone());
+    let call = ToolContext::new(info, RunContext::new(context)).with_settings(tool.settings().clone());
     let mut ctx = WorkflowToolContext::new(call, Rc::new(InlineEffects(scope.clone())));
     match guarded_future(async { body(&mut ctx, arguments).await }).await {
         Ok(Ok(output)) => Ok(ToolAnswer { context_patch: ctx.into_run().patch(), ..ToolAnswer::new(output) }),

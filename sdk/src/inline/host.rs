@@ -320,7 +320,8 @@ impl InlineHost {
             let info = call.info.clone().at_attempt(attempt);
             let states =
                 self.attempt_states.as_ref().map_or_else(|| self.resources.states.clone(), |states| states(&info));
-            let ctx = ToolContext::new(info, RunContext::new(call.context.clone()), states)
+            let ctx = ToolContext::new(info, RunContext::new(call.context.clone()))
+                .with_states(states)
                 .with_settings(settings.clone())
                 .with_heartbeat(Arc::new(Beat(scope.clone())));
             let (limit, arguments) = (options.start_to_close, call.arguments.clone());

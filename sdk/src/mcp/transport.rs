@@ -152,7 +152,8 @@ impl McpHttp {
     ///
     /// let tickets = McpTransport::streamable_http("https://tickets.example.com/mcp")
     ///     .bearer(worker_env!("TICKETS_TOKEN"));
-    /// let resources = Resources::new().mcp_server("tickets", tickets).allow_env(["TICKETS_TOKEN"]);
+    /// let resources =
+    ///     Resources::new().mcp_server("tickets", tickets).allow_env(["TICKETS_TOKEN"]);
     /// ```
     #[must_use]
     pub fn bearer(self, token: impl Into<McpValue>) -> Self {

@@ -109,10 +109,24 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// Creates a context for this call, with these run values and states. Unit tests of tools also
-    /// create one.
-    pub fn new(info: CallInfo, run: RunContext, states: StateMap) -> Self {
-        Self { info, run, states, settings: Map::new(), heartbeat: None }
+    /// Creates a context for this call, with these run values. Unit tests of tools also create one.
+    pub fn new(info: CallInfo, run: RunContext) -> Self {
+        Self { info, run, states: StateMap::default(), settings: Map::new(), heartbeat: None }
+    }
+
+    /// Adds a state for parameters of type `State<T>`.
+    #[must_use]
+    pub fn with_state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
+        self.states.insert(state);
+        self
+    }
+
+    /// Sets the states of the worker.
+    #[cfg(feature = "worker")]
+    #[must_use]
+    pub(crate) fn with_states(mut self, states: StateMap) -> Self {
+        self.states = states;
+        self
     }
 
     /// Adds the heartbeat of the activity.
@@ -161,7 +175,7 @@ impl ToolContext {
     }
 
     /// Returns the states of the worker.
-    pub fn states(&self) -> &StateMap {
+    pub(crate) fn states(&self) -> &StateMap {
         &self.states
     }
 

@@ -67,7 +67,9 @@ pub(crate) use run_context::merge_patch_between;
 pub(crate) use run_context::named_keys;
 pub use run_context::{ContextError, RunContext};
 pub use schema::Issue;
-pub use state::{FromToolContext, State, StateMap};
+#[cfg(feature = "worker")]
+pub(crate) use state::StateMap;
+pub use state::{FromToolContext, State};
 pub(crate) use workflow_context::WorkflowEffects;
 pub use workflow_context::WorkflowToolContext;
 pub use workflow_error::WorkflowToolError;

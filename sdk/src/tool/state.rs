@@ -77,21 +77,22 @@ impl StateRequirement {
 
 /// The states of a worker, at most one of each type.
 #[derive(Clone, Default)]
-pub struct StateMap(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
+pub(crate) struct StateMap(BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>);
 
 impl StateMap {
     /// Adds a state; replaces a state of the same type.
-    pub fn insert<T: Send + Sync + 'static>(&mut self, state: T) {
+    pub(crate) fn insert<T: Send + Sync + 'static>(&mut self, state: T) {
         self.0.insert(TypeId::of::<T>(), Arc::new(state));
     }
 
     /// Returns a clone of the state of this type.
-    pub fn get<T: Clone + Send + Sync + 'static>(&self) -> Option<T> {
+    pub(crate) fn get<T: Clone + Send + Sync + 'static>(&self) -> Option<T> {
         self.0.get(&TypeId::of::<T>()).and_then(|state| state.downcast_ref::<T>()).cloned()
     }
 
     /// Returns `true` if the map has the required state.
-    pub fn has(&self, requirement: &StateRequirement) -> bool {
+    #[cfg(feature = "worker")]
+    pub(crate) fn has(&self, requirement: &StateRequirement) -> bool {
         self.0.contains_key(&requirement.id)
     }
 }

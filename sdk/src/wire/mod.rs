@@ -63,7 +63,6 @@ pub use ready_made::{
 pub use run_state::{
     Decision, DecisionRefused, GuardrailResults, InputGuardrailResult, Interruption, InterruptionKind, McpApproval,
     NewItem, NewItemKind, OutputGuardrailResult, RunState, ToolGuardrailBehavior, ToolGuardrailResult,
-    UnknownInterruption,
 };
 pub use schema::Schema;
 #[cfg(feature = "worker")]

@@ -7,7 +7,7 @@ use serde_json::json;
 use temporal_agents::{
     Agent, Runner, State, ToolContext, ToolDef, ToolError,
     internal::tool::{StateRequirement, ToolBinding},
-    tool::{CallInfo, RunContext, StateMap},
+    tool::{CallInfo, RunContext},
     tools,
 };
 use temporal_agents_testing::{
@@ -93,7 +93,7 @@ async fn a_method_is_called_as_it_was_written() {
     let desk = Desk::default();
     assert_eq!(desk.refund(7).await.expect("paid"), "refunded 7");
     assert_eq!(desk.refund(13).await.expect_err("never paid").message(), "order 13 was never paid");
-    let ctx = ToolContext::new(CallInfo::new("list", "call_0", "clerk", 1), RunContext::default(), StateMap::default());
+    let ctx = ToolContext::new(CallInfo::new("list", "call_0", "clerk", 1), RunContext::default());
     assert_eq!(desk.refunds(&ctx, State(Stock(3))).await, "list: [7], stock 3");
 }
 

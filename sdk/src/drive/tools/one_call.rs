@@ -19,8 +19,8 @@ use crate::{
     },
     engine::{CallResult, RunError},
     tool::{
-        InlineBody, McpBinding, McpServer, RunContext, StateMap, ToolBinding, ToolContext, ToolDef, ToolFailure,
-        ToolFailureKind, named_keys,
+        InlineBody, McpBinding, McpServer, RunContext, ToolBinding, ToolContext, ToolDef, ToolFailure, ToolFailureKind,
+        named_keys,
         schema::{self, InvalidArguments, Validate},
     },
     wire::{RunState, ToolOutput, Usage},
@@ -82,7 +82,7 @@ impl<H: Host> CallExecution<'_, '_, H> {
 
     fn inline(&self, inline: &InlineBody, arguments: Map<String, Value>) -> Result<Body, RunError> {
         let info = &self.call.info;
-        let mut ctx = ToolContext::new(info.clone(), RunContext::new(self.context.take()), StateMap::default())
+        let mut ctx = ToolContext::new(info.clone(), RunContext::new(self.context.take()))
             .with_settings(self.tool.settings().clone());
         let returned = guard::guarded(|| inline(&mut ctx, arguments));
         self.context.replace(ctx.into_run().into_values());

@@ -1,7 +1,7 @@
 //! Calls that need approval: the items of a pause, and permanent decisions.
 
 use super::*;
-use crate::wire::run_state::{Interruption, InterruptionKind, UnknownInterruption};
+use crate::wire::run_state::{DecisionRefused, Interruption, InterruptionKind};
 
 fn pay(call_id: &str) -> Item {
     call(call_id, "pay", r#"{"amount":5}"#)
@@ -70,8 +70,8 @@ fn a_decision_on_what_does_not_wait_says_what_does() {
     run.turn(setup(), vec![call("c1", "time", "{}"), pay("c2")]).unwrap();
     run.tools_come_to(vec![CallResult::Output("noon".into()), CallResult::NeedsApproval]);
     let mut state = run.engine.into_state();
-    let unknown = |id: &str| UnknownInterruption { id: id.to_owned(), pending: vec!["c2".to_owned()] };
-    assert_eq!(state.decide("c1", Decision::approve()), Err(unknown("c1").into()));
+    let unknown = |id: &str| DecisionRefused::Unknown { id: id.to_owned(), pending: vec!["c2".to_owned()] };
+    assert_eq!(state.decide("c1", Decision::approve()), Err(unknown("c1")));
     assert_eq!(unknown("c1").to_string(), r#"the run does not wait for a decision on "c1"; it waits for: c2"#);
 }
 

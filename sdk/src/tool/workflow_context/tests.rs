@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::*;
-use crate::tool::{CallInfo, StateMap};
+use crate::tool::CallInfo;
 
 /// Returns these numbers, and has no other effects.
 struct Draws(Cell<[u64; 2]>);
@@ -39,7 +39,7 @@ impl WorkflowEffects for Draws {
 #[test]
 fn a_uuid_has_its_version_and_variant_whatever_is_drawn() {
     let uuid = |draws| {
-        let call = ToolContext::new(CallInfo::new("t", "c", "a", 1), RunContext::default(), StateMap::default());
+        let call = ToolContext::new(CallInfo::new("t", "c", "a", 1), RunContext::default());
         WorkflowToolContext::new(call, Rc::new(Draws(Cell::new(draws)))).uuid()
     };
     assert_eq!(uuid([0, 0]), "00000000-0000-4000-8000-000000000000");

@@ -90,26 +90,18 @@ impl Interruption {
     }
 }
 
-/// Error of a decision under an id that the run does not wait for.
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the run does not wait for a decision on {id:?}; it waits for: {}", waiting(.pending))]
-#[non_exhaustive]
-pub struct UnknownInterruption {
-    /// The unknown id.
-    pub id: String,
-    /// Ids that the run waits for.
-    pub pending: Vec<String>,
-}
-
-error_debug!(struct UnknownInterruption { id, pending });
-
 /// Error of a decision that a paused run does not accept.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecisionRefused {
     /// The run does not wait for a decision under this id.
-    #[error(transparent)]
-    Unknown(#[from] UnknownInterruption),
+    #[error("the run does not wait for a decision on {id:?}; it waits for: {}", waiting(.pending))]
+    Unknown {
+        /// The unknown id.
+        id: String,
+        /// Ids that the run waits for.
+        pending: Vec<String>,
+    },
     /// The call is made elsewhere, so there is nothing to approve.
     #[error(
         "call {id:?} of client tool {tool:?} waits for its output: supply it with `supply_output`, or reject the call"
@@ -147,7 +139,7 @@ pub enum DecisionRefused {
 }
 
 error_debug!(enum DecisionRefused {
-    Unknown(source),
+    Unknown { id, pending },
     WaitsForOutput { id, tool },
     WaitsForInput { id, tool },
     NoJsonObject { id, tool },
@@ -299,7 +291,7 @@ impl RunState {
         let found = self.try_decide(id, decision, always);
         found.ok_or_else(|| {
             let pending = self.interruptions().into_iter().map(|interruption| interruption.id).collect();
-            UnknownInterruption { id: id.to_owned(), pending }.into()
+            DecisionRefused::Unknown { id: id.to_owned(), pending }
         })
     }
 

@@ -24,7 +24,7 @@ pub use guardrails::{
     GuardrailResults, InputGuardrailResult, OutputGuardrailResult, ToolGuardrailBehavior, ToolGuardrailResult,
 };
 pub(crate) use interruption::content;
-pub use interruption::{DecisionRefused, Interruption, InterruptionKind, UnknownInterruption};
+pub use interruption::{DecisionRefused, Interruption, InterruptionKind};
 pub use new_item::{HandoffEnds, NewItem, NewItemKind};
 pub use phase::{
     CallProgress, FinalOutput, FinalSource, McpAnswerer, McpApproval, Phase, PlannedCall, PlannedHandoff, Recoverable,

@@ -35,8 +35,9 @@ impl ToolRegistry {
     ///
     /// # Errors
     /// [`RegisterError`], if the resources of the registry have no such server; if it did not
-    /// answer, after as many attempts as its `list_options` specify; if it keeps a state or requests
-    /// values from people, which needs a run; or if its tools cannot be added to the others.
+    /// answer, after as many attempts as its `list_options` specify; if it keeps a state or
+    /// requests values from people, which needs a run; or if its tools cannot be added to the
+    /// others.
     pub async fn register_mcp(mut self, server: McpServer) -> Result<Self, RegisterError> {
         self.add_mcp(server).await?;
         Ok(self)

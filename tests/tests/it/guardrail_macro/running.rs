@@ -12,7 +12,7 @@ use temporal_agents::{
         agent::{Check, parse_guardrail_output},
         tool::ToolBinding,
     },
-    tool::{BoxError, CallInfo, StateMap, ToolDef},
+    tool::{BoxError, CallInfo, ToolDef},
     wire::Item,
 };
 
@@ -45,10 +45,8 @@ async fn run_activity(
     activity: &ToolDef,
     arguments: serde_json::Map<String, Value>,
 ) -> Result<GuardrailOutput, ToolError> {
-    let mut states = StateMap::default();
-    states.insert(Limit(0.5));
     let info = CallInfo::new(activity.name(), "input-guardrail-0", "desk", 1);
-    let mut ctx = ToolContext::new(info, run_context(), states);
+    let mut ctx = ToolContext::new(info, run_context()).with_state(Limit(0.5));
     match activity.binding() {
         ToolBinding::Activity { body, .. } => Ok(parse_guardrail_output(&body(&mut ctx, arguments).await?)?),
         other => panic!("{other:?} is no activity"),

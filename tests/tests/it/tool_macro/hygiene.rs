@@ -59,15 +59,10 @@ mod shadowed {
 
 #[tokio::test]
 async fn shadowed_names_do_no_harm() {
-    use temporal_agents::{
-        internal::tool::ToolBinding,
-        tool::{CallInfo, StateMap},
-    };
+    use temporal_agents::{internal::tool::ToolBinding, tool::CallInfo};
 
-    let mut states = StateMap::default();
-    states.insert(16_u8);
     let info = CallInfo::new("tough", "call_1", "triage", 1);
-    let mut ctx = ToolContext::new(info, temporal_agents::RunContext::default(), states);
+    let mut ctx = ToolContext::new(info, temporal_agents::RunContext::default()).with_state(16_u8);
     let definition = shadowed::tough.definition();
     let ToolBinding::Activity { body, .. } = definition.binding() else { panic!("not an activity") };
     let arguments = json!({"body": 1, "arguments": 2, "returned": 4, "ctx": 8});

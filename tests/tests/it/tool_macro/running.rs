@@ -4,21 +4,16 @@ use std::fmt;
 
 use serde_json::{Map, Value, json};
 use temporal_agents::{
-    RunContext, State, Tool, ToolContext, ToolError,
-    internal::tool::ToolBinding,
-    tool,
-    tool::{CallInfo, StateMap},
+    RunContext, State, Tool, ToolContext, ToolError, internal::tool::ToolBinding, tool, tool::CallInfo,
     wire::ToolOutput,
 };
 
 fn context() -> ToolContext {
-    let mut states = StateMap::default();
-    states.insert(Api { suffix: "!" });
-    context_with(states)
+    context_without_states().with_state(Api { suffix: "!" })
 }
 
-fn context_with(states: StateMap) -> ToolContext {
-    ToolContext::new(CallInfo::new("a tool", "call_1", "triage", 3), RunContext::default(), states)
+fn context_without_states() -> ToolContext {
+    ToolContext::new(CallInfo::new("a tool", "call_1", "triage", 3), RunContext::default())
 }
 
 async fn run_in(ctx: &mut ToolContext, tool: impl Tool, arguments: Value) -> Result<String, ToolError> {
@@ -115,7 +110,7 @@ async fn a_value_is_compact_json_and_a_string_is_itself() {
 async fn a_state_comes_from_the_worker() {
     assert_eq!(text(shout, json!({"text": "say \"hey\""})).await, "say \"hey\"!");
 
-    let missing = run_in(&mut context_with(StateMap::default()), shout, json!({"text": "hey"})).await;
+    let missing = run_in(&mut context_without_states(), shout, json!({"text": "hey"})).await;
     let message = missing.expect_err("there is no state").message().to_owned();
     assert!(message.contains("Api>, which this worker does not have"), "{message}");
 }

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     drive::{ToolAnswer, ToolEffect, ToolEffectError, guard::guarded_future},
     tool::{
-        ChildWorkflow, RemoteActivity, RunContext, StateMap, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
+        ChildWorkflow, RemoteActivity, RunContext, ToolContext, ToolFailure, ToolFailureKind, WorkflowBody,
         WorkflowEffects, WorkflowToolContext, WorkflowToolError,
     },
     workflow::{
@@ -90,8 +90,7 @@ pub(super) async fn call(
     let scope = token.child_token();
     let (started, under_way) = (Cell::new(0), Rc::new(Cell::new(0)));
     let effects = Rc::new(Effects { ctx: Rc::clone(ctx), passage, id, summary, token: scope, started, under_way });
-    let call =
-        ToolContext::new(info, RunContext::new(context), StateMap::default()).with_settings(tool.settings().clone());
+    let call = ToolContext::new(info, RunContext::new(context)).with_settings(tool.settings().clone());
     let mut ctx = WorkflowToolContext::new(call, Rc::<Effects>::clone(&effects));
     let settled = guarded_future(async { body(&mut ctx, arguments).await }).await;
     if effects.under_way.get() > 0 {
