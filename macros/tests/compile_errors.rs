@@ -1,7 +1,7 @@
 //! The likeliest mistakes with the macros, and what the compiler says about each.
 //!
-//! The words are partly the compiler's own, and differ from release to release: they are compared
-//! with the release that `rust-toolchain.toml` names, and with no other.
+//! The messages are partly the compiler's own, and differ between releases: they are compared only
+//! with the release that `rust-toolchain.toml` names.
 
 #![allow(missing_docs, reason = "a test")]
 

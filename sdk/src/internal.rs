@@ -1,4 +1,5 @@
-//! Parts for the tests and benchmarks of this repository. Not covered by semantic versioning.
+//! Parts for the tests and benchmarks of this repository, and types that public items contain
+//! without naming them. Not covered by semantic versioning.
 
 pub mod drive {
     pub use crate::drive::*;

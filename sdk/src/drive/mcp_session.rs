@@ -39,6 +39,7 @@ const MAX_REESTABLISHED_SESSIONS: u32 = 3;
     "the session with MCP server {server:?} was lost: {source}; if the set-up calls restore the whole state of the \
      session, use McpSessionRecovery::ReplaySetup; to report the loss to the model, use OnToolError::by_kind"
 )]
+#[non_exhaustive]
 pub struct McpSessionLost {
     /// Name of the MCP server.
     pub server: String,

@@ -92,8 +92,8 @@ pub(super) fn from_effect_error(info: &CallInfo, error: ToolEffectError) -> Resu
     }
 }
 
-/// Sets the message that is the same for all tools, for the kinds that have one: for the model and
-/// for rules, which so receive nothing that a host or a server wrote.
+/// Sets the fixed message of the kinds that have one, for the model and for rules: neither receives
+/// a string that a host or a server wrote.
 fn with_fixed_message(info: &CallInfo, mut failure: ToolFailure) -> ToolFailure {
     // The worker of an MCP server whose call was interrupted reports the unknown outcome with this
     // message.

@@ -81,7 +81,7 @@ impl InlineRunner {
     /// Creates a runner with these resources, or with a model provider alone, and with this
     /// configuration for all agents of its runs. The methods of the runner change it further.
     pub fn with_config(resources: impl Into<Resources>, config: RunConfig) -> Self {
-        Self { resources: resources.into(), config, ..Self::default() }
+        Self { resources: resources.into().of_one_host(), config, ..Self::default() }
     }
 
     /// Sets the session from which a run reads the earlier items of the conversation, and to which

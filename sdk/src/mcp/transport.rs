@@ -148,12 +148,13 @@ impl McpHttp {
     /// [`worker_env!`](crate::worker_env) reference.
     ///
     /// ```
-    /// use temporal_agents::{Resources, mcp::McpTransport, worker_env};
+    /// use temporal_agents::{Resources, mcp::McpTransport, worker::Destination, worker_env};
     ///
     /// let tickets = McpTransport::streamable_http("https://tickets.example.com/mcp")
     ///     .bearer(worker_env!("TICKETS_TOKEN"));
-    /// let resources =
-    ///     Resources::new().mcp_server("tickets", tickets).allow_env(["TICKETS_TOKEN"]);
+    /// let resources = Resources::new()
+    ///     .mcp_server("tickets", tickets)
+    ///     .allow_env_for(Destination::mcp_server("tickets"), ["TICKETS_TOKEN"]);
     /// ```
     #[must_use]
     pub fn bearer(self, token: impl Into<McpValue>) -> Self {

@@ -3,6 +3,12 @@
 //!
 //! They are declared once, and a worker, an inline runner and a tool registry take the same
 //! declaration. Settings of one host, such as agents or the limits of a run, are not resources.
+//! (`inline/mcp.rs` makes the calls to the MCP servers of a process without a worker.)
+//!
+//! # Design
+//! **The declaration is an argument of each host's constructor.** Eight setters on each of three
+//! hosts differed in their docs, and an agent that moved to another host needed them again. A model
+//! provider alone is converted, since most programs have no other resource.
 
 use std::{fmt, sync::Arc};
 
@@ -50,9 +56,7 @@ use crate::{
 /// | environment variables | yes | yes | in settings of tools, and for MCP servers |
 /// | MCP servers | yes | yes | with `register_mcp` |
 ///
-/// Clones, and the hosts that have them, share the connections to MCP servers. A clone that is
-/// changed afterwards by [`allow_env`](Self::allow_env), [`allow_env_for`](Self::allow_env_for) or
-/// `mcp_idle_timeout` has connections of its own.
+/// Each host connects to the MCP servers by itself; a clone of a host shares its connections.
 #[derive(Clone, Default)]
 pub struct Resources {
     /// The model providers, and the environment variables that definitions may refer to.
@@ -100,7 +104,7 @@ impl Resources {
         self
     }
 
-    /// Allows agents to refer to these environment variables of this worker with
+    /// Allows agents and tools to refer to these environment variables of the process with
     /// [`worker_env!`](crate::worker_env), for **any** destination: their values are sent wherever
     /// a definition has the reference, to each model provider, tool and MCP server, and to each
     /// address that a hosted tool names. Everyone with write access to a definition chooses the
@@ -114,7 +118,7 @@ impl Resources {
         self
     }
 
-    /// Allows agents to refer to these environment variables of this worker with
+    /// Allows agents and tools to refer to these environment variables of the process with
     /// [`worker_env!`](crate::worker_env), for this destination only. A reference elsewhere fails
     /// the call, which is not retried; the failure names the variable, the destination and the
     /// method that would allow it. Further calls add destinations and names.
@@ -141,6 +145,17 @@ impl Resources {
     #[must_use]
     pub fn mcp_idle_timeout(mut self, idle: std::time::Duration) -> Self {
         self.mcp.close_after(idle);
+        self
+    }
+}
+
+impl Resources {
+    /// Returns the resources with connections to MCP servers that no other host uses: a connection
+    /// ends with the runtime that opened it, which may be that of one host alone.
+    #[cfg_attr(not(feature = "mcp"), expect(unused_mut, reason = "with feature `mcp` it is changed"))]
+    pub(crate) fn of_one_host(mut self) -> Self {
+        #[cfg(feature = "mcp")]
+        self.mcp.serve(crate::mcp::McpSessions::default());
         self
     }
 }

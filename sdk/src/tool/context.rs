@@ -109,12 +109,13 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// Creates a context for this call, with these run values. Unit tests of tools also create one.
+    /// Creates a context without states and settings, for this call and these run values: for unit
+    /// tests of tools.
     pub fn new(info: CallInfo, run: RunContext) -> Self {
         Self { info, run, states: StateMap::default(), settings: Map::new(), heartbeat: None }
     }
 
-    /// Adds a state for parameters of type `State<T>`.
+    /// Adds a state for parameters of type `State<T>`; there is one per type.
     #[must_use]
     pub fn with_state<T: Clone + Send + Sync + 'static>(mut self, state: T) -> Self {
         self.states.insert(state);

@@ -71,7 +71,8 @@ pub enum ToolFailureKind {
 pub struct ToolFailure {
     /// Kind of the failure.
     pub kind: ToolFailureKind,
-    /// Error message of the tool, or of the host for a call that has no result.
+    /// Error message of the tool, or of the host for a call that has no result. After a timeout,
+    /// and for an unknown outcome, the fixed message in [`tell_model`](Self::tell_model).
     pub message: String,
     /// The message for the model, if the failure determines it: that of
     /// [`ToolError::tell_model`](super::ToolError::tell_model), the sentence about a timeout or an

@@ -37,9 +37,9 @@ pub struct NexusOperation {
     pub schedule_to_start: Duration,
     /// The event that a cancelled call waits for.
     pub cancellation: NexusCancellation,
-    /// `true` if the operation may run twice without harm. Default `true`. With `false`, the model
-    /// receives that a call which timed out may have taken effect; the handler must prevent
-    /// repeated effects, by the idempotency key.
+    /// `true` if the operation may run twice without harm. Default `true`. With `false`, the
+    /// message for the model after a timeout says that the call may have taken effect; the handler
+    /// must prevent repeated effects, by the idempotency key.
     pub idempotent: bool,
 }
 

@@ -125,12 +125,12 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// Refers to the newest version of the template with this id.
+    /// Creates a reference to the newest version of the template with this id.
     pub fn new(id: impl Into<String>) -> Self {
         Self { id: id.into(), version: None, variables: None }
     }
 
-    /// Refers to this version of the template.
+    /// Sets the version of the template.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = Some(version.into());

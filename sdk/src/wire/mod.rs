@@ -6,7 +6,8 @@
 //! *instructions* (input segments, definition parts) of an unknown kind are a
 //! [`WireVersionMismatch`] and never a guess. It does not schedule, call or decide anything.
 //!
-//! Golden files of every message of every version are in `tests/golden/wire/`.
+//! Messages that only this crate creates have no constructor: a test parses them from JSON. Golden
+//! files of every message of every version are in `tests/golden/wire/`.
 
 mod absent;
 pub(crate) mod agent_handlers;

@@ -45,9 +45,9 @@ use self::{ports::Ports, process::ServerProcess};
 /// and using it.
 const PORT_ATTEMPTS: u32 = 5;
 
-/// A running Temporal dev server, which is stopped when the value is dropped. (The server of an
-/// [`AgentEnvironment`](crate::AgentEnvironment) may be that of others too, and is stopped with the
-/// last of them.)
+/// A running Temporal dev server, which is stopped when the value is dropped. Environments may
+/// share a server; it is stopped with the last [`AgentEnvironment`](crate::AgentEnvironment) that
+/// uses it.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), temporal_agents_testing::DevServerError> {
@@ -86,8 +86,8 @@ impl DevServer {
         Ok(Self { running: Arc::new(RunningServer::start(&options).await?), namespace: options.namespace })
     }
 
-    /// Returns a server that others of this process use too, with a namespace that is used by
-    /// nobody else. The server runs no schedules, batch operations and worker deployments.
+    /// Returns a server that other environments of this process also use, with a namespace of its
+    /// own. The server runs no schedules, batch operations or worker deployments.
     pub(crate) async fn shared() -> Result<Self, DevServerError> {
         shared::server().await
     }
@@ -113,7 +113,7 @@ impl DevServer {
         &self.namespace
     }
 
-    /// Returns the process id of the server.
+    /// Returns the process id of the server, which other environments may use as well.
     pub fn pid(&self) -> u32 {
         self.running.process.pid()
     }
@@ -162,9 +162,9 @@ impl RunningServer {
     async fn launch(cli: &Path, options: &DevServerOptions) -> Result<Self, DevServerError> {
         let ports = Ports::choose(options).map_err(DevServerError::Port)?;
         let birthmark = process::birthmark();
-        let mut process = ServerProcess::spawn(cli, &options.arguments(&ports, &birthmark))?;
+        let process = ServerProcess::spawn(cli, &options.arguments(&ports, &birthmark))?;
         let address = ports.grpc_address();
-        ready::wait(&mut process, &address, [&options.namespace, &birthmark]).await?;
+        ready::wait(&process, &address, [&options.namespace, &birthmark]).await?;
         Ok(Self { process, ports, address })
     }
 }

@@ -16,7 +16,9 @@ impl DevServer {
     /// Creates a Nexus endpoint that routes to the workers of this task queue of
     /// [`namespace`](Self::namespace).
     ///
-    /// The name consists of letters, digits and `-`, and begins with a letter.
+    /// The name consists of letters, digits and `-`, and begins with a letter. Endpoints belong to
+    /// the whole server: an `AgentEnvironment` that creates one needs a server of its own
+    /// (`server_options(DevServerOptions::default())`).
     ///
     /// # Errors
     /// [`DevServerError::NexusEndpoint`], for example if an endpoint of that name already exists.

@@ -8,7 +8,10 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use tempfile::TempDir;
@@ -21,7 +24,10 @@ const LOG_TAIL: u64 = 4096;
 /// A running `temporal server start-dev`.
 #[derive(Debug)]
 pub(super) struct ServerProcess {
-    child: Child,
+    /// Behind a mutex, since asking whether it runs needs `&mut`.
+    child: Mutex<Child>,
+    /// Process id of `child`.
+    pid: u32,
     guard: Option<OrphanGuard>,
     cli: PathBuf,
     /// Working directory of the server; contains `LOG` and `ANNOUNCEMENT`. Removed after the
@@ -48,14 +54,16 @@ impl ServerProcess {
             .stderr(stderr)
             .spawn();
         let spawn_error = |source| DevServerError::Spawn { cli: cli.to_owned(), source };
-        let mut process = Self { child: child.map_err(spawn_error)?, guard: None, cli: cli.to_owned(), directory };
+        let child = child.map_err(spawn_error)?;
+        let (pid, child) = (child.id(), Mutex::new(child));
+        let mut process = Self { child, pid, guard: None, cli: cli.to_owned(), directory };
         // From here on, an error drops `process` and thereby stops the server.
         process.guard = OrphanGuard::watch_over(process.pid()).map_err(spawn_error)?;
         Ok(process)
     }
 
     pub(super) fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid
     }
 
     pub(super) fn cli(&self) -> &Path {
@@ -63,8 +71,12 @@ impl ServerProcess {
     }
 
     /// Returns the exit status of the server, if it has ended.
-    pub(super) fn ended(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().expect("a child of this process can be waited for")
+    pub(super) fn ended(&self) -> Option<ExitStatus> {
+        self.child().try_wait().expect("a child of this process can be waited for")
+    }
+
+    fn child(&self) -> MutexGuard<'_, Child> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns `true` if the server has announced that all its services serve. The service that
@@ -85,8 +97,9 @@ impl Drop for ServerProcess {
         // The guard first: before the child is waited for, its id cannot belong to another process.
         drop(self.guard.take());
         // Both calls fail only if the child has already ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let mut child = self.child();
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 

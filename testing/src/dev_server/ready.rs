@@ -25,11 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Waits until all `namespaces` exist at `address` and all services serve. Fails if the server has
 /// ended, or after 30 seconds.
-pub(super) async fn wait(
-    process: &mut ServerProcess,
-    address: &str,
-    namespaces: [&str; 2],
-) -> Result<(), DevServerError> {
+pub(super) async fn wait(process: &ServerProcess, address: &str, namespaces: [&str; 2]) -> Result<(), DevServerError> {
     let deadline = Instant::now() + DEADLINE;
     until_it_answers(process, address, namespaces, deadline).await?;
     let announced_by = Instant::now() + ANNOUNCEMENT;
@@ -42,7 +38,7 @@ pub(super) async fn wait(
     still_runs(process)
 }
 
-fn still_runs(process: &mut ServerProcess) -> Result<(), DevServerError> {
+fn still_runs(process: &ServerProcess) -> Result<(), DevServerError> {
     match process.ended() {
         None => Ok(()),
         Some(status) => Err(DevServerError::Exited { status, log: process.log_tail() }),
@@ -50,7 +46,7 @@ fn still_runs(process: &mut ServerProcess) -> Result<(), DevServerError> {
 }
 
 async fn until_it_answers(
-    process: &mut ServerProcess,
+    process: &ServerProcess,
     address: &str,
     namespaces: [&str; 2],
     deadline: Instant,

@@ -1,11 +1,11 @@
 //! The server that the environments of a process share, each in a namespace of its own.
 //!
 //! # Design
-//! A server takes half a second of CPU time to start, more than most tests take after it. So all
-//! its namespaces exist from its start: one that is registered later is served only seconds later.
-//! Two hundred idle namespaces cost nothing once the server has no system workers for them, which
-//! run schedules, batch operations and worker deployments. When all are used, another server
-//! starts; a server stops with the last environment that uses it.
+//! A server takes half a second of CPU time to start, more than most tests take after it. All
+//! namespaces are created when the server starts: one that is registered later is served only after
+//! seconds. Idle namespaces cost nothing, because the server runs no system workers for them
+//! (schedules, batch operations, worker deployments). When all are used, another server starts; a
+//! server stops with the last environment that uses it.
 
 use std::{
     ops::Range,
@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 use super::{DevServer, DevServerError, DevServerOptions, RunningServer};
 
 /// Number of namespaces of one server.
-const NAMESPACES: u32 = 200;
+const NAMESPACES: u32 = 50;
 
 /// Dynamic configuration that starts no system workers for namespaces.
 const NO_SYSTEM_WORKERS: &str = "worker.perNamespaceWorkerCount=0";
@@ -26,7 +26,7 @@ static NEWEST: Mutex<Option<Shared>> = Mutex::const_new(None);
 
 struct Shared {
     server: Weak<RunningServer>,
-    /// Numbers of the namespaces that nobody has used.
+    /// Numbers of the unused namespaces.
     unused: Range<u32>,
 }
 
@@ -36,6 +36,7 @@ pub(super) async fn server() -> Result<DevServer, DevServerError> {
     let mut newest = NEWEST.lock().await;
     if let Some(shared) = &mut *newest
         && let Some(running) = shared.server.upgrade()
+        && running.process.ended().is_none()
         && let Some(number) = shared.unused.next()
     {
         return Ok(DevServer { running, namespace: namespace(number) });

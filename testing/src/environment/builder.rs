@@ -117,9 +117,9 @@ impl AgentEnvironmentBuilder {
         self.resources(|resources| resources.mcp_server(name, transport))
     }
 
-    /// Applies any other change to the worker's resources: spill store, environment variables. For
-    /// resources that a program declares in a function, `.resources(|_| declared())` comes before
-    /// the scripted models.
+    /// Applies any other change to the worker's resources: spill store, environment variables. A
+    /// closure that ignores its argument, such as `|_| declared()`, replaces all resources that
+    /// were set before, also scripted models.
     #[must_use]
     pub fn resources(mut self, change: impl FnOnce(Resources) -> Resources) -> Self {
         self.plugin = self.plugin.map_resources(change);
@@ -185,8 +185,9 @@ impl AgentEnvironmentBuilder {
     }
 
     /// Starts a dev server with these options for this environment alone. Default: the environments
-    /// of a process share a server, each in a namespace of its own, without schedules, batch
-    /// operations and worker deployments; Nexus endpoints would be visible in all of them.
+    /// of a process share a server, each in a namespace of its own. A shared server runs no
+    /// schedules and batch operations, and Nexus endpoints would be visible in all environments. A
+    /// worker with deployment options gets a server of its own.
     #[must_use]
     pub fn server_options(mut self, options: DevServerOptions) -> Self {
         self.server = Some(options);
@@ -202,10 +203,6 @@ impl AgentEnvironmentBuilder {
         let Self { plugin, models, workflows, configure, server, without_cache, agents_worker, data_converter, .. } =
             self;
         replay.data_converter = data_converter.clone();
-        let server = match server {
-            Some(options) => DevServer::start_with(options).await?,
-            None => DevServer::shared().await?,
-        };
         let task_queue = "agents".to_owned();
         let mut options = WorkerOptions::new(&*task_queue).build();
         options.graceful_shutdown_period = Some(Duration::from_secs(1));
@@ -228,6 +225,12 @@ impl AgentEnvironmentBuilder {
         for change in configure {
             change(&mut options);
         }
+        // The shared servers do not run the system workflows of worker deployments.
+        let server = match server {
+            Some(options) => DevServer::start_with(options).await?,
+            None if options.deployment_options.use_worker_versioning => DevServer::start().await?,
+            None => DevServer::shared().await?,
+        };
         let client_options = ClientOptions::new(server.namespace()).data_converter(data_converter).build();
         let client = server.client_with(client_options).await?;
         let mut env = AgentEnvironment {

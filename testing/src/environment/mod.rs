@@ -173,8 +173,8 @@ impl AgentEnvironment {
         Ok(())
     }
 
-    /// Stops the worker, and verifies that each scripted model received exactly the calls of its
-    /// script.
+    /// Stops the worker, and the server unless another environment uses it, and verifies that each
+    /// scripted model received exactly the calls of its script.
     ///
     /// # Errors
     /// [`EnvironmentError::Script`] with the mismatches of the models, or the error of the worker.
@@ -188,7 +188,8 @@ impl AgentEnvironment {
         if complaints.is_empty() { Ok(()) } else { Err(EnvironmentError::Script { complaints }) }
     }
 
-    /// The dev server.
+    /// The dev server. Other clients and workers use its [`namespace`](DevServer::namespace), which
+    /// is not `default`.
     pub fn server(&self) -> &DevServer {
         &self.server
     }

@@ -50,7 +50,7 @@ pub enum ActivityOutcome {
 }
 
 impl<T> FinishedRun<T> {
-    /// Describes a workflow whose result and history were fetched by other means.
+    /// Creates a finished run from a result and a history that were fetched without an environment.
     pub fn new(workflow_id: impl Into<String>, result: Result<T, WorkflowGetResultError>, history: History) -> Self {
         Self { workflow_id: workflow_id.into(), result, history }
     }

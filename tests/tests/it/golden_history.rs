@@ -82,6 +82,8 @@ mod histories_of_v0_1_replay {
         definitions_again: Deployed = deploys::recorded;
         portions: LongStory = large::recorded;
         continued: Reading = continuing::recorded;
+        continued_unfit_waits: Reading = continuing::recorded;
+        continued_waits: Reading = continuing::recorded;
         question_unrecorded: Errand = batches::played;
         question_recorded: Errand = batches::played;
         keyword_unchecked: Post = later_keywords::played_before;

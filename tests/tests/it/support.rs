@@ -77,7 +77,7 @@ impl Clerk {
     }
 }
 
-/// A value of which only the library makes literals, as its JSON says.
+/// A value of a type that only the library can construct, parsed from its JSON.
 pub(crate) fn read<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).expect("JSON of this type")
 }

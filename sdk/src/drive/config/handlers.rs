@@ -57,6 +57,7 @@ impl<'a> HandledError<'a> {
 
 /// A final output that a handler returns in place of an error.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Handled {
     /// The final output. For an agent with an output type, it is checked against that type.
     pub final_output: Value,

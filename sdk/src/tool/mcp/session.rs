@@ -43,15 +43,15 @@ pub struct McpSessionOptions {
 #[non_exhaustive]
 pub enum McpSessionRecovery {
     /// The call fails with the kind [`SessionLost`](crate::tool::ToolFailureKind::SessionLost), and
-    /// the run ends with [`McpSessionLost`](crate::drive::McpSessionLost), unless
+    /// the run ends with [`RunError::Tool`](crate::RunError::Tool), unless
     /// [`OnToolError::by_kind`](crate::tool::OnToolError::by_kind) returns a message for the model;
     /// the next call is then made in a new session.
     #[default]
     Never,
     /// A new session is opened, on any worker, with the set-up repeated, and the call is made
     /// there: for servers whose set-up restores all of their state. A call that has started, and
-    /// that must not be made twice, is not repeated; the model receives that its outcome is
-    /// unknown.
+    /// that must not be made twice, is not repeated; the model receives
+    /// [`OUTCOME_UNKNOWN`](crate::tool::OUTCOME_UNKNOWN).
     ReplaySetup,
 }
 

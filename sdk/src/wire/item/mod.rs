@@ -62,6 +62,7 @@ const COMMON_KINDS: [&str; 4] = ["message", "function_call", "function_call_outp
 /// Error of JSON that is not an object, and therefore not an item.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a conversation item must be a JSON object, found {found}")]
+#[non_exhaustive]
 pub struct InvalidItem {
     /// Type of the JSON value: `null`, `a string`, ...
     pub found: &'static str,
@@ -104,8 +105,8 @@ impl Item {
         ]))
     }
 
-    /// Returns a function call of a model. `arguments` is the text that the model wrote: a JSON
-    /// object, unless the model made a mistake.
+    /// Returns a function call, as a model makes it. `arguments` is the string of the model:
+    /// a JSON object, unless it made a mistake.
     pub fn function_call(call_id: impl Into<String>, name: impl Into<String>, arguments: impl Into<String>) -> Self {
         Self::from(Map::from_iter([
             ("type".to_owned(), "function_call".into()),

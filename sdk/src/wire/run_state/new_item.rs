@@ -20,6 +20,13 @@ pub struct NewItem {
     pub handoff: Option<HandoffEnds>,
 }
 
+impl NewItem {
+    /// Creates an item of this agent, for example in a filter of a handoff.
+    pub fn new(kind: NewItemKind, agent: impl Into<String>, raw: Item) -> Self {
+        Self { kind, agent: agent.into(), raw, handoff: None }
+    }
+}
+
 /// The two agents of a handoff.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HandoffEnds {

@@ -41,7 +41,8 @@ where
     }
 }
 
-/// What is to be said where the JSON differs from the golden one: what to do, and the first line that differs.
+/// Returns the advice and the first line that differs; `None` if the JSON is that of the golden
+/// file.
 pub(super) fn difference(golden: &str, written: &str) -> Option<String> {
     if golden == written {
         return None;

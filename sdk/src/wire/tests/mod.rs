@@ -1,4 +1,5 @@
-//! The wire contract against its golden files, `tests/golden/wire/v<version>/<message>-<which>.json`.
+//! The wire contract against its golden files,
+//! `tests/golden/wire/v<version>/<message>-<which>.json`.
 //!
 //! `UPDATE_GOLDEN=1` writes files that are missing; no file is ever overwritten.
 

@@ -1,4 +1,4 @@
-//! How messages of other releases are read: data is open, instructions are not, digests are checked.
+//! Messages of other releases: data is open, instructions are not, digests are checked.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,8 @@ fn request_with(pointer: &str, value: Value) -> Value {
     request
 }
 
-/// A complete request whose definitions were changed by their writer, who digested what was written.
+/// A complete request whose definitions were changed by their writer, with the digest of what was
+/// written.
 fn request_defining(change: impl FnOnce(&mut Value)) -> Value {
     let mut request = json_of(&values::model_request_full());
     change(&mut request["definitions"]["definitions"]);

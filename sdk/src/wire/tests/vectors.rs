@@ -1,4 +1,4 @@
-//! Test vectors of canonical JSON and of digests, for other implementations as well as for this one.
+//! Test vectors of canonical JSON and of digests, also for other implementations.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,8 @@ use crate::wire::{Item, canonical, digest::Digest};
 
 use super::values::item;
 
-/// JSON text and its canonical form: the samples of RFC 8785, then the points where one could differ.
+/// JSON text and its canonical form: the samples of RFC 8785, then the points where one could
+/// differ.
 const TEXTS: [(&str, &str); 16] = [
     (
         r#"{"numbers":[333333333.33333329,1E30,4.50,2e-3,0.000000000000000000000000001],"string":"\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/","literals":[null,true,false]}"#,

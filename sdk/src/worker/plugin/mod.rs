@@ -48,7 +48,7 @@ use crate::{
     },
 };
 
-/// The worker half: registers the model activity and the tools of the agents, after checking that
+/// Registers with a worker the model activity and the tools of its agents, after checking that
 /// everything they need is available.
 ///
 /// ```no_run
@@ -99,7 +99,7 @@ pub struct AgentsPlugin {
 impl AgentsPlugin {
     /// Creates a plugin with these resources, or with a model provider alone.
     pub fn new(resources: impl Into<Resources>) -> Self {
-        Self { resources: resources.into(), ..Self::default() }
+        Self { resources: resources.into().of_one_host(), ..Self::default() }
     }
 
     /// Changes the resources of a plugin: for test environments that are built step by step.
@@ -110,8 +110,8 @@ impl AgentsPlugin {
         self
     }
 
-    /// Declares that this worker calls no models: they are on another task queue
-    /// (`ModelActivityOptions::task_queue`).
+    /// Declares that this worker calls no models, also if its resources have a provider: they are
+    /// called on another task queue (`ModelActivityOptions::task_queue`).
     #[must_use]
     pub fn without_models(mut self) -> Self {
         self.without_models = true;
@@ -192,7 +192,12 @@ impl AgentsPlugin {
     /// Returns the cache of conversations. A worker without models has an empty one, because it
     /// receives no requests for conversations.
     fn effective_cache(&self) -> ConversationCache {
-        if self.resources.providers.is_empty() { ConversationCache::with_bytes(0) } else { self.conversations.clone() }
+        if self.calls_models() { self.conversations.clone() } else { ConversationCache::with_bytes(0) }
+    }
+
+    /// Returns `true` if the worker registers the activity of model calls.
+    fn calls_models(&self) -> bool {
+        !self.without_models && !self.resources.providers.is_empty()
     }
 
     fn activities(&self, task_queue: &str) -> Result<NamedActivities, InstallError> {
@@ -215,7 +220,7 @@ impl AgentsPlugin {
         }
         let beater = HeartbeatSender::default();
         let mut activities: Vec<(String, Body)> = Vec::new();
-        if !self.resources.providers.is_empty() {
+        if self.calls_models() {
             let model = Arc::new(ModelActivity {
                 providers: self.resources.providers.clone(),
                 conversations: self.conversations.clone(),

@@ -76,11 +76,11 @@ pub struct ToolRegistry {
 }
 
 impl ToolRegistry {
-    /// Creates a registry without tools, whose tools will have these resources: states, the spill
-    /// store, environment variables, and MCP servers. It does not use model providers and session
+    /// Creates a registry without tools. Its tools use the states, the spill store, the environment
+    /// variables and the MCP servers of these resources, not the model providers and session
     /// stores.
     pub fn new(resources: impl Into<Resources>) -> Self {
-        Self { resources: resources.into(), ..Self::default() }
+        Self { resources: resources.into().of_one_host(), ..Self::default() }
     }
 
     /// Adds a tool: anything that an agent accepts in `.tool(..)`.

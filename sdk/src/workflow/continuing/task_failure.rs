@@ -22,16 +22,19 @@ use crate::workflow::context::DurableContext;
 /// The patch of executions that record at their beginning that they wait for a deploy.
 const CONTINUED_RUN_WAITS: &str = "temporal-agents/continued-run-waits-for-a-deploy";
 
-/// The patch of workflows whose task fails; before it, the workflow failed. Only executions that
-/// began before [`CONTINUED_RUN_WAITS`] evaluate it, and only when a build does not fit.
-const WAITS_FOR_A_DEPLOY: &str = "temporal-agents/unfit-run-waits-for-a-deploy";
+/// The same patch under its first name.
+const UNFIT_RUN_WAITS: &str = "temporal-agents/unfit-run-waits-for-a-deploy";
+
+/// The patch of executions that began before these two, where the workflow failed. It is evaluated
+/// only when a build does not fit.
+const EARLIER_RUN_WAITS: &str = "temporal-agents/earlier-run-waits-for-a-deploy";
 
 /// Records in history that this execution, which continues a run, waits for a deploy where one is
 /// needed. Called where the carried run is first read, so that the first workflow task has a
 /// command: if the patch were evaluated only when a build does not fit, on a replay, history would
 /// answer no.
 pub(in crate::workflow) fn record_deploy_patch(ctx: &dyn DurableContext) -> bool {
-    ctx.patched(CONTINUED_RUN_WAITS)
+    ctx.patched(CONTINUED_RUN_WAITS) || ctx.patched(UNFIT_RUN_WAITS)
 }
 
 /// Fails the workflow task because this build cannot continue the run of `agent`, and then never
@@ -44,7 +47,7 @@ pub(in crate::workflow) fn record_deploy_patch(ctx: &dyn DurableContext) -> bool
 /// # Determinism
 /// Safe: the commands of a failed task, the marker of the patch among them, are never recorded.
 pub(in crate::workflow) async fn fail_task(ctx: &dyn DurableContext, agent: &str, why: impl Display) {
-    if !record_deploy_patch(ctx) && !ctx.patched(WAITS_FOR_A_DEPLOY) {
+    if !record_deploy_patch(ctx) && !ctx.patched(EARLIER_RUN_WAITS) {
         return;
     }
     let message = message(agent, &ctx.workflow_id(), why);

@@ -200,8 +200,10 @@ impl Refusal {
         match failure_type(failure)? {
             // The author's activity may itself fail with a type of this name, and has then run.
             NOT_REGISTERED if matches!(what, Requirement::Remote(_)) => {
-                let message = message_of(failure).to_ascii_lowercase();
-                message.contains("is not registered on this").then_some(Self::NotRegistered)
+                // In the wording of the SDKs for Python and for TypeScript.
+                let message = message_of(failure);
+                let is_told = |worker: &str| message.contains(&format!("is not registered on this {worker}"));
+                (is_told("worker") || is_told("Worker")).then_some(Self::NotRegistered)
             }
             NOT_REGISTERED => Some(Self::NotRegistered),
             NOT_REGISTERED_IN_GO if matches!(what, Requirement::Remote(_)) => Some(Self::NotRegistered),

@@ -74,6 +74,7 @@ impl<'a> Check<'a> {
         let mut verdict = if self.enter() { Verdict::Yes } else { Verdict::No };
         let (mut next, mut on_the_way) = (Some(schema), Vec::new());
         let (begun, around) = (self.open.len(), std::mem::replace(&mut self.leans_on, usize::MAX));
+        let leaned = self.leaning.added();
         while let (Some(schema), true) = (next.take(), verdict > Verdict::No) {
             let Value::Object(node) = schema else {
                 verdict = verdict.min((*schema != Value::Bool(false)).into());
@@ -87,7 +88,7 @@ impl<'a> Check<'a> {
                 break;
             }
             if let Some(index) = self.leaning.get(&pair) {
-                self.leans_on = self.leans_on.min(*index);
+                self.leans_on = self.leans_on.min(index);
                 verdict = Verdict::No;
                 break;
             }
@@ -117,9 +118,7 @@ impl<'a> Check<'a> {
         // The pairs of this call are closed now, and their indices are used again: a verdict that
         // depended on one of them depends on the pair that this verdict depends on.
         if !is_final && verdict == Verdict::No {
-            for index in self.leaning.values_mut().filter(|index| **index >= begun) {
-                *index = self.leans_on;
-            }
+            self.leaning.move_since(leaned, begun, self.leans_on);
         }
         for pair in on_the_way {
             self.open.remove(&pair);

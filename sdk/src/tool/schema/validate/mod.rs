@@ -43,6 +43,7 @@ mod fits;
 mod format;
 mod issue;
 mod keywords;
+mod leaning;
 mod multiple;
 mod object;
 mod pattern;
@@ -55,7 +56,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 pub(crate) use self::earlier::validate_earlier_keywords;
-use self::{fits::Verdict, pattern::Pattern, union::Look};
+use self::{fits::Verdict, leaning::Leaning, pattern::Pattern, union::Look};
 pub use self::{issue::Issue, unchecked::unchecked};
 
 /// Most issues of one check: no reader needs more, and the issues are stored, logged and sent to
@@ -125,7 +126,7 @@ struct Check<'a> {
     open: BTreeMap<Pair, usize>,
     /// Pairs that do not fit as long as open pairs count as not fitting, with the number of the
     /// outermost of these open pairs.
-    leaning: BTreeMap<Pair, usize>,
+    leaning: Leaning,
     /// The number of the outermost open pair that counted as not fitting, because a reference led
     /// back to it.
     leans_on: usize,
@@ -149,7 +150,7 @@ impl<'a> Check<'a> {
             stopped: None,
             verdicts: BTreeMap::new(),
             open: BTreeMap::new(),
-            leaning: BTreeMap::new(),
+            leaning: Leaning::default(),
             leans_on: usize::MAX,
             looks: BTreeMap::new(),
             explained: BTreeSet::new(),
