@@ -89,7 +89,7 @@ impl DevServer {
     /// Returns a server that other environments of this process also use, with a namespace of its
     /// own. The server runs no schedules, batch operations or worker deployments.
     pub(crate) async fn shared() -> Result<Self, DevServerError> {
-        shared::server().await
+        shared::SHARED.server().await
     }
 
     /// Returns the gRPC address as `HOST:PORT`, the form of `temporal --address` and

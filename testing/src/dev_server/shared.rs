@@ -22,28 +22,38 @@ const NAMESPACES: u32 = 50;
 /// Dynamic configuration that starts no system workers for namespaces.
 const NO_SYSTEM_WORKERS: &str = "worker.perNamespaceWorkerCount=0";
 
-static NEWEST: Mutex<Option<Shared>> = Mutex::const_new(None);
+/// The shared servers of this process.
+pub(super) static SHARED: SharedServers = SharedServers::new();
 
-struct Shared {
+/// Servers that hand out a namespace to each caller.
+pub(super) struct SharedServers(Mutex<Option<Newest>>);
+
+struct Newest {
     server: Weak<RunningServer>,
     /// Numbers of the unused namespaces.
     unused: Range<u32>,
 }
 
-/// Returns the newest shared server with an unused namespace, or starts one.
-pub(super) async fn server() -> Result<DevServer, DevServerError> {
-    // Held while a server starts, so that others wait for this one.
-    let mut newest = NEWEST.lock().await;
-    if let Some(shared) = &mut *newest
-        && let Some(running) = shared.server.upgrade()
-        && running.process.ended().is_none()
-        && let Some(number) = shared.unused.next()
-    {
-        return Ok(DevServer { running, namespace: namespace(number) });
+impl SharedServers {
+    pub(super) const fn new() -> Self {
+        Self(Mutex::const_new(None))
     }
-    let running = Arc::new(RunningServer::start(&options()).await?);
-    *newest = Some(Shared { server: Arc::downgrade(&running), unused: 1..NAMESPACES });
-    Ok(DevServer { running, namespace: namespace(0) })
+
+    /// Returns the newest server with an unused namespace, or starts one.
+    pub(super) async fn server(&self) -> Result<DevServer, DevServerError> {
+        // Held while a server starts, so that others wait for this one.
+        let mut newest = self.0.lock().await;
+        if let Some(Newest { server, unused }) = &mut *newest
+            && let Some(running) = server.upgrade()
+            && running.process.ended().is_none()
+            && let Some(number) = unused.next()
+        {
+            return Ok(DevServer { running, namespace: namespace(number) });
+        }
+        let running = Arc::new(RunningServer::start(&options()).await?);
+        *newest = Some(Newest { server: Arc::downgrade(&running), unused: 1..NAMESPACES });
+        Ok(DevServer { running, namespace: namespace(0) })
+    }
 }
 
 fn namespace(number: u32) -> String {

@@ -7,7 +7,7 @@ use temporalio_client::{ClientOptions, grpc::WorkflowService};
 use temporalio_common::protos::temporal::api::workflowservice::v1::{DescribeNamespaceRequest, ListNamespacesRequest};
 use tokio::net::TcpStream;
 
-use super::{DevServer, DevServerError, DevServerOptions, ServerLogLevel, ports::Ports};
+use super::{DevServer, DevServerError, DevServerOptions, ServerLogLevel, ports::Ports, shared::SharedServers};
 
 #[tokio::test]
 async fn two_servers_run_beside_each_other() {
@@ -60,6 +60,43 @@ async fn a_shut_down_server_is_gone() {
     let address = server.address().to_owned();
     server.shutdown().await;
     assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[tokio::test]
+async fn a_shared_server_has_a_namespace_for_each_and_stops_with_the_last() {
+    let shared = SharedServers::new();
+    let (first, second) = tokio::join!(shared.server(), shared.server());
+    let (first, second) = (first.unwrap(), second.unwrap());
+    assert_eq!(first.address(), second.address());
+    assert_ne!(first.namespace(), second.namespace());
+    for server in [&first, &second] {
+        let mut client = server.client().await.unwrap();
+        let request = DescribeNamespaceRequest {
+            namespace: server.namespace().to_owned(),
+            ..DescribeNamespaceRequest::default()
+        };
+        WorkflowService::describe_namespace(&mut client, tonic::Request::new(request)).await.unwrap();
+    }
+    let address = first.address().to_owned();
+    first.shutdown().await;
+    TcpStream::connect(&address).await.unwrap();
+    second.shutdown().await;
+    assert!(TcpStream::connect(address).await.is_err());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_shared_server_that_has_ended_is_replaced() {
+    let shared = SharedServers::new();
+    let first = shared.server().await.unwrap();
+    let pid = first.pid().to_string();
+    assert!(std::process::Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    while first.running.process.ended().is_none() {
+        tokio::task::yield_now().await;
+    }
+    let second = shared.server().await.unwrap();
+    assert_ne!(first.address(), second.address());
+    TcpStream::connect(second.address()).await.unwrap();
 }
 
 #[tokio::test]

@@ -89,6 +89,20 @@ async fn the_tools_of_a_server_are_listed_and_called(#[values(By::Stdio, By::Htt
 }
 
 #[tokio::test]
+async fn hosts_with_the_same_resources_have_connections_of_their_own() -> anyhow::Result<()> {
+    let model = FakeModel::script([tool_call("pid", json!({})), text("done")]);
+    let resources = Resources::new().model_provider(model.clone()).mcp_server("workshop", By::Stdio.reach().transport);
+    let workshop = || McpServer::named("workshop").only(["pid"]);
+    let registry = ToolRegistry::new(resources.clone()).register_mcp(workshop()).await?;
+    let pid = registry.dispatch("pid", "{}").await?.text();
+    let agent: Agent = Agent::new("smith").model("gpt-5").mcp_server(workshop());
+    InlineRunner::new(resources).run(&agent, "Which process?").await?;
+    let of_runner = model.calls()[1].input.last().and_then(|item| item.get("output").cloned());
+    assert!(of_runner.is_some() && of_runner != Some(json!(pid)), "{of_runner:?}, and {pid} of the registry");
+    Ok(())
+}
+
+#[tokio::test]
 async fn two_servers_with_one_tool_name_need_a_prefix() -> anyhow::Result<()> {
     let workshop = || McpServer::named("workshop").only(["add"]);
     let resources = Resources::new().mcp_server("workshop", By::Stdio.reach().transport);
