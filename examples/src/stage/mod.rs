@@ -107,7 +107,7 @@ impl Stage {
     {
         println!("Starting a Temporal dev server ...");
         let env = env.workflow::<W>()?.server_options(DevServerOptions::builder().ui(keep).build());
-        Ok(Self { env: env.start().await?, keep })
+        Ok(Self { env: Box::pin(env.start()).await?, keep })
     }
 
     /// Stops the worker, and starts one of an older build in its place, which has the workflow `W` and these agents.

@@ -36,14 +36,16 @@ pub enum EnvironmentError {
     NoWorkflow,
     /// The workflow did not end in time.
     #[error(
-        "workflow {workflow_id:?} did not end within {patience:?}: a workflow task fails repeatedly, or no worker \
-         polls for an activity; inspect it with AgentEnvironment::start_workflow and its handle's describe()"
+        "workflow {workflow_id:?} did not end within {patience:?}: {}",
+        cause_of_a_hang(.waits_for)
     )]
     Hangs {
         /// Id of the workflow.
         workflow_id: String,
         /// Time waited for the workflow.
         patience: Duration,
+        /// The calls that wait for a decision, as `ID (TOOL)`.
+        waits_for: Vec<String>,
     },
     /// The worker could not be started, or failed.
     #[error("the worker failed: {0}")]
@@ -64,7 +66,20 @@ error_debug!(enum EnvironmentError {
     History(source),
     Replay(source),
     NoWorkflow,
-    Hangs { workflow_id, patience },
+    Hangs { workflow_id, patience, waits_for },
     Worker(source),
     Script { complaints },
 });
+
+fn cause_of_a_hang(waits_for: &[String]) -> String {
+    if waits_for.is_empty() {
+        return "a workflow task fails repeatedly, or no worker polls for an activity (an agent that is missing in \
+                AgentEnvironmentBuilder::agents); inspect it with AgentEnvironment::start_workflow and its handle's \
+                describe()"
+            .to_owned();
+    }
+    format!(
+        "it waits for decisions on {}; start it with AgentEnvironment::start_workflow, and decide with agent_handle(..)",
+        waits_for.join(", ")
+    )
+}

@@ -79,6 +79,8 @@ use crate::{
 /// execution timeout is set: the server would reduce the timeouts of the workflow's activities to
 /// it.)
 const PATIENCE: Duration = Duration::from_mins(2);
+/// The longest wait for the state of a workflow that hangs.
+const QUERY_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A namespace of a dev server, a client and a worker with agents. Dropping it stops the worker,
 /// and the server unless another environment of this process uses it.
@@ -156,11 +158,21 @@ impl AgentEnvironment {
         let workflow_id = handle.info().workflow_id.clone();
         let result = handle.get_result(WorkflowGetResultOptions::default());
         let Ok(result) = timeout(PATIENCE, result).await else {
-            return Err(EnvironmentError::Hangs { workflow_id, patience: PATIENCE });
+            let waits_for = self.waits_for(&workflow_id).await;
+            return Err(EnvironmentError::Hangs { workflow_id, patience: PATIENCE, waits_for });
         };
         let history = history::fetch(&self.client, &workflow_id, None).await?;
         self.replay(&history).await?;
         Ok(FinishedRun { workflow_id, result, history })
+    }
+
+    /// Returns the calls of a workflow that wait for a decision; none if it does not answer.
+    async fn waits_for(&self, workflow_id: &str) -> Vec<String> {
+        let agent = AgentHandle::new(&self.client, workflow_id);
+        match timeout(QUERY_PATIENCE, agent.state()).await {
+            Ok(Ok(state)) => state.interruptions.iter().map(|call| format!("{} ({})", call.id, call.tool)).collect(),
+            _ => Vec::new(),
+        }
     }
 
     /// Replays a history against the environment's workflows, from its first event.

@@ -178,3 +178,18 @@ fn what_is_no_error_itself_is_printed_with_what_it_says() {
     let session = AgenticSessionError::other("nobody is in");
     assert_eq!(format!("{session:?}"), "AgenticSessionError: nobody is in");
 }
+
+#[test]
+fn a_hang_names_the_calls_that_wait_for_a_decision() {
+    let hangs = |waits_for: &[&str]| EnvironmentError::Hangs {
+        workflow_id: "desk-0".to_owned(),
+        patience: Duration::from_mins(2),
+        waits_for: waits_for.iter().map(|&call| call.to_owned()).collect(),
+    };
+    assert_eq!(
+        hangs(&["call_0_0 (refund)"]).to_string(),
+        "workflow \"desk-0\" did not end within 120s: it waits for decisions on call_0_0 (refund); start it with \
+         AgentEnvironment::start_workflow, and decide with agent_handle(..)"
+    );
+    assert!(hangs(&[]).to_string().contains("no worker polls for an activity"));
+}

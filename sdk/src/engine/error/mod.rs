@@ -177,8 +177,9 @@ pub enum RunError {
     },
     /// Calls wait for a decision, and the host cannot wait for it.
     #[error(
-        "agent {agent:?} waits for a decision on {}; call .until_paused(), or set an inbox on the Runner \
-         (#[agent_handlers]) so that the run waits for decisions",
+        "agent {agent:?} waits for a decision on {}; call .until_paused(), or create the runner with \
+         Runner::with_inbox(ctx), in a workflow with #[agent_handlers] and a field `inbox: AgentInbox`, so that the \
+         run waits for decisions",
         .tools.join(", ")
     )]
     NeedsApproval {
