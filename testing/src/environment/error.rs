@@ -79,7 +79,8 @@ fn cause_of_a_hang(waits_for: &[String]) -> String {
             .to_owned();
     }
     format!(
-        "it waits for decisions on {}; start it with AgentEnvironment::start_workflow, and decide with agent_handle(..)",
+        "it waits for decisions on {}; start it with AgentEnvironment::start_workflow, and decide with \
+         agent_handle(..)",
         waits_for.join(", ")
     )
 }
