@@ -11,7 +11,7 @@ pub enum Instructions {
     /// No system prompt.
     #[default]
     None,
-    /// The same string at every turn.
+    /// A fixed string for all turns.
     Text(String),
     /// The string that this function returns; see [`Instructions::computed`].
     Computed(ComputeInstructions),

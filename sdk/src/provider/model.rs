@@ -133,7 +133,8 @@ impl ModelError {
         self
     }
 
-    /// Overrides the retry decision of the kind.
+    /// Overrides the retry decision of the kind: with `true`, Temporal retries the call; with
+    /// `false`, the call fails.
     #[must_use]
     pub fn retryable(mut self, retryable: bool) -> Self {
         self.retryable = Some(retryable);

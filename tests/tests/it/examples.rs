@@ -20,7 +20,7 @@ pub(crate) mod versions;
 
 use temporal_agents::{agent::AgentSources, wire::ModelCall};
 use temporal_agents_testing::{
-    AgentEnvironment, FakeModel,
+    AgentEnvironment, DevServerOptions, FakeModel,
     environment::{AgentEnvironmentBuilder, activities},
     history::{self, History},
     replay, replay_without_cache,
@@ -48,6 +48,15 @@ impl Cache {
     {
         let env = AgentEnvironment::builder().workflow::<W>()?;
         Ok(if self == Self::Off { env.without_workflow_cache() } else { env })
+    }
+
+    /// An environment with a server of its own: for tests that keep a server busy, or create Nexus endpoints.
+    pub(crate) fn environment_alone<W>(self) -> anyhow::Result<AgentEnvironmentBuilder>
+    where
+        W: WorkflowImplementation,
+        <W::Run as WorkflowDefinition>::Input: Send,
+    {
+        Ok(self.environment::<W>()?.server_options(DevServerOptions::default()))
     }
 }
 

@@ -159,7 +159,7 @@ impl AgentsPlugin {
     pub fn install(&self, options: &mut WorkerOptions) -> Result<(), InstallError> {
         let activities = self.activities(&options.task_queue)?;
         options.register_activities(activities);
-        if !self.resources.providers.is_empty() {
+        if self.calls_models() {
             let conversations = self.conversations.clone();
             let forget = WorkflowInterceptorConstructor::new(move |_| ForgetEnded(conversations.clone()));
             options.workflow_interceptor(forget);
@@ -326,3 +326,6 @@ impl std::fmt::Debug for AgentsPlugin {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,7 +22,7 @@ use crate::workflow::context::DurableContext;
 /// The patch of executions that record at their beginning that they wait for a deploy.
 const CONTINUED_RUN_WAITS: &str = "temporal-agents/continued-run-waits-for-a-deploy";
 
-/// The same patch under its first name.
+/// The first name of this patch, which earlier builds recorded.
 const UNFIT_RUN_WAITS: &str = "temporal-agents/unfit-run-waits-for-a-deploy";
 
 /// The patch of executions that began before these two, where the workflow failed. It is evaluated

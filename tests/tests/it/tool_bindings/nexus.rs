@@ -12,7 +12,7 @@ use temporal_agents::{
     workflow::AgentInbox,
 };
 use temporal_agents_testing::{
-    AgentEnvironment, DevServerOptions, FakeModel,
+    AgentEnvironment, FakeModel,
     environment::{ActivityOutcome, FinishedRun},
     fake_model::{text, tool_call, tool_calls},
     history::{self, History},
@@ -106,13 +106,7 @@ async fn operations_of_a_python_handler_are_tools_and_their_failures_outcomes(
         ]),
         text("done"),
     ]);
-    let env = cache
-        .environment::<Forwarder>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((forwarder,))
-        .start()
-        .await?;
+    let env = cache.environment_alone::<Forwarder>()?.model(&model).agents((forwarder,)).start().await?;
     env.server().create_nexus_endpoint(ENDPOINT, QUEUE).await?;
     let _python = PythonWorker::start(&env, QUEUE).await?;
     let run = env.run(Forwarder::run, "Ship 7.".to_owned()).await?;
@@ -187,13 +181,7 @@ async fn a_failure_has_a_kind_and_says_which_operation_and_why() -> anyhow::Resu
         ]),
         text("done"),
     ]);
-    let env = Cache::On
-        .environment::<Curious>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((curious,))
-        .start()
-        .await?;
+    let env = Cache::On.environment_alone::<Curious>()?.model(&model).agents((curious,)).start().await?;
     env.server().create_nexus_endpoint(ENDPOINT, QUEUE).await?;
     env.server().create_nexus_endpoint("nobody-endpoint", "nobody").await?;
     let _python = PythonWorker::start(&env, QUEUE).await?;
@@ -235,13 +223,7 @@ workflow_of!(Lost, "nexus_lost", lost);
 #[tokio::test]
 async fn an_endpoint_that_is_not_there_ends_the_run_and_says_what_to_do() -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("quote", json!({"order": "7"}))]);
-    let env = Cache::On
-        .environment::<Lost>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((lost,))
-        .start()
-        .await?;
+    let env = Cache::On.environment_alone::<Lost>()?.model(&model).agents((lost,)).start().await?;
     let run = env.run(Lost::run, "Go.".to_owned()).await?;
     replay_without_cache::<Lost>(&run.history).await?;
     assert_eq!(run.failed_workflow_tasks(), 0);
@@ -286,13 +268,7 @@ async fn an_operation_that_needs_approval_is_called_once_it_is_approved(
         tool_calls([("ship", json!({"order": "1"})), ("ship", json!({"order": "2"}))]),
         text("done"),
     ]);
-    let env = cache
-        .environment::<Customs>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((officer,))
-        .start()
-        .await?;
+    let env = cache.environment_alone::<Customs>()?.model(&model).agents((officer,)).start().await?;
     env.server().create_nexus_endpoint(ENDPOINT, QUEUE).await?;
     let _python = PythonWorker::start(&env, QUEUE).await?;
     let handle = env.start_workflow(Customs::run, "Ship both.".to_owned()).await?;
@@ -315,13 +291,7 @@ async fn a_cancelled_workflow_cancels_its_operations_and_awaits_them(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("ship", json!({"order": "slow"}))]);
-    let env = cache
-        .environment::<Forwarder>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((forwarder,))
-        .start()
-        .await?;
+    let env = cache.environment_alone::<Forwarder>()?.model(&model).agents((forwarder,)).start().await?;
     env.server().create_nexus_endpoint(ENDPOINT, QUEUE).await?;
     let _python = PythonWorker::start(&env, QUEUE).await?;
     let handle = env.start_workflow(Forwarder::run, "Ship.".to_owned()).await?;
@@ -355,13 +325,7 @@ async fn an_operation_that_nobody_waits_for_is_left_behind(
     #[case] requests: usize,
 ) -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call(name, json!({"order": "slow"}))]);
-    let env = Cache::On
-        .environment::<Careless>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((careless,))
-        .start()
-        .await?;
+    let env = Cache::On.environment_alone::<Careless>()?.model(&model).agents((careless,)).start().await?;
     env.server().create_nexus_endpoint(ENDPOINT, QUEUE).await?;
     let _python = PythonWorker::start(&env, QUEUE).await?;
     let handle = env.start_workflow(Careless::run, "Ship.".to_owned()).await?;
@@ -382,13 +346,7 @@ async fn more_operations_than_the_server_takes_of_a_workflow_wait_for_each_other
     const CALLS: usize = 45;
     let orders: Vec<_> = (0..CALLS).map(|number| ("key", json!({"order": number.to_string()}))).collect();
     let model = FakeModel::script([tool_calls(orders), text("done")]);
-    let env = Cache::On
-        .environment::<Forwarder>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((forwarder,))
-        .start()
-        .await?;
+    let env = Cache::On.environment_alone::<Forwarder>()?.model(&model).agents((forwarder,)).start().await?;
     env.server().create_nexus_endpoint(ENDPOINT, QUEUE).await?;
     let _python = PythonWorker::start(&env, QUEUE).await?;
     let run = env.run(Forwarder::run, "Ship.".to_owned()).await?;

@@ -4,7 +4,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{Agent, Runner, Tool};
 use temporal_agents_testing::{
-    DevServerOptions, FakeModel,
+    FakeModel,
     fake_model::{text, tool_calls},
 };
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
@@ -46,13 +46,7 @@ async fn agents_whose_requests_are_large_together_ask_one_after_another(
         ("council", _) => text("We stay."),
         (name, _) => text(format!("to the {name}")),
     });
-    let env = cache
-        .environment::<Council>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((council,))
-        .start()
-        .await?;
+    let env = cache.environment_alone::<Council>()?.model(&model).agents((council,)).start().await?;
     let run = env.run(Council::run, "Where to?".to_owned()).await?;
     assert_eq!(run.failed_workflow_tasks(), 0);
     let mut scheduled = vec![0];

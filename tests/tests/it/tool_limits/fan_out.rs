@@ -9,7 +9,7 @@ use temporal_agents::{
     tool::RemoteActivity,
 };
 use temporal_agents_testing::{
-    DevServerOptions, FakeModel,
+    FakeModel,
     fake_model::{text, tool_call, tool_calls},
     history::History,
 };
@@ -72,13 +72,7 @@ async fn a_thousand_calls_of_an_agent_in_one_response_finish() -> anyhow::Result
         ("office", _) => text("done"),
         _ => text("Dear reader"),
     });
-    let env = Cache::On
-        .environment::<Office>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((office,))
-        .start()
-        .await?;
+    let env = Cache::On.environment_alone::<Office>()?.model(&model).agents((office,)).start().await?;
     let began = Instant::now();
     let run = env.run(Office::run, "Answer them.".to_owned()).await?;
     anyhow::ensure!(run.failure_chain().is_empty(), "{:?}", run.failure_chain());
@@ -144,8 +138,7 @@ async fn what_a_workflow_tool_starts_at_once_fits_into_a_message(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let model = FakeModel::script([tool_call("weigh_all", json!({"letters": letters, "bytes": bytes})), text("done")]);
-    let builder =
-        cache.environment::<Carrier>()?.server_options(DevServerOptions::default()).model(&model).agents((carrier,));
+    let builder = cache.environment_alone::<Carrier>()?.model(&model).agents((carrier,));
     let env = builder.worker_options(|options| _ = options.register_activities(Post)).start().await?;
     let run = env.run(Carrier::run, "Weigh them.".to_owned()).await?;
     let (scheduled, in_flight) = most_at_once(&run.history);

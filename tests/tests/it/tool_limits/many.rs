@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::json;
 use temporal_agents::{Agent, Runner, Tool, ToolContext, ToolError, tool};
 use temporal_agents_testing::{
-    DevServerOptions, FakeModel,
+    FakeModel,
     fake_model::{text, tool_calls},
     replay_without_cache,
 };
@@ -111,13 +111,7 @@ async fn many_calls_of_one_response_finish_without_a_failed_workflow_task(
     #[values(Cache::On, Cache::Off)] cache: Cache,
 ) -> anyhow::Result<()> {
     let model = FakeModel::script([tool_calls((0..calls).map(call)), text("done")]);
-    let env = cache
-        .environment::<Many>()?
-        .server_options(DevServerOptions::default())
-        .model(&model)
-        .agents((reader,))
-        .start()
-        .await?;
+    let env = cache.environment_alone::<Many>()?.model(&model).agents((reader,)).start().await?;
     let began = Instant::now();
     let run = env.run(Many::run, "Read.".to_owned()).await?;
     let took = began.elapsed();
